@@ -78,7 +78,7 @@ describe('secrets and config maps that pods use', () => {
     assert.equal(watched(), 0);
   });
 
-  it('are told of the moment they appear, change and vanish', async () => {
+  it('report at once when they appear, change and vanish', async () => {
     const { api, objects, changes, clock } = setUp();
     objects.registerPod(showing('one', 'late'));
     await clock.settle();
@@ -113,7 +113,7 @@ describe('secrets and config maps that pods use', () => {
     );
   });
 
-  it('that only environments name lose their watch when nobody has asked for five minutes, and are read anew when somebody does; files keep theirs', async () => {
+  it('that only environments name lose their watch when they were not read for five minutes, and are read again on use; files keep theirs', async () => {
     const { api, objects, clock } = setUp();
     api.seed(configMaps, { metadata: meta('env'), data: { key: 'old' } });
     api.seed(secrets, { metadata: meta('file'), data: { key: 'MQ==' } });
@@ -126,7 +126,7 @@ describe('secrets and config maps that pods use', () => {
     assert.equal(valueOf(await objects.get('ConfigMap', 'default', 'env')), 'new');
   });
 
-  it("cannot be known within a second: upstream's message then, and word when they can", async () => {
+  it("that do not arrive within a second give upstream's message, and a notification later", async () => {
     const { api, objects, changes, clock } = setUp();
     const outage = api.script(() => away);
     objects.registerPod(showing('one', 'a'));
@@ -146,7 +146,7 @@ describe('secrets and config maps that pods use', () => {
     );
   });
 
-  it('that no pod names are asked for and not followed', async () => {
+  it('that no pod names are read and not followed', async () => {
     const { api, objects, asked } = setUp();
     api.seed(secrets, { metadata: meta('driver'), data: { key: 'MQ==' } });
     assert.deepEqual(
@@ -166,7 +166,7 @@ describe('secrets and config maps that pods use', () => {
 });
 
 describe('the other strategies', () => {
-  it('Cache asks once a minute, and anew when a pod comes', async () => {
+  it('Cache reads once a minute, and again for a new pod', async () => {
     const { api, objects, asked, clock } = setUp({ strategy: 'Cache' });
     api.seed(configMaps, { metadata: meta('env'), data: { key: 'old' } });
     objects.registerPod(naming('one', 'env'));
@@ -181,7 +181,7 @@ describe('the other strategies', () => {
     assert.deepEqual([asked('get', 'configmaps'), asked('watch', 'configmaps')], [3, 0]);
   });
 
-  it('Get asks each time, and goes by the last answer while nobody answers', async () => {
+  it('Get reads each time, and uses the last answer while the server is unavailable', async () => {
     const { api, objects, asked } = setUp({ strategy: 'Get' });
     api.seed(configMaps, { metadata: meta('env'), data: { key: 'old' } });
     objects.registerPod(naming('one', 'env'));
@@ -192,7 +192,7 @@ describe('the other strategies', () => {
     assert.equal(valueOf(await objects.get('ConfigMap', 'default', 'env')), 'old');
   });
 
-  it('look at what is shown as files, and tell what changed', async () => {
+  it('poll what is shown as files, and report changes', async () => {
     const { api, objects, changes, clock } = setUp({ strategy: 'Get' });
     api.seed(secrets, { metadata: meta('a'), data: { key: 'MQ==' } });
     objects.registerPod(showing('one', 'a'));
@@ -214,7 +214,7 @@ describe('claims and volumes', () => {
     }) as PersistentVolumeClaim;
   const volume = { metadata: meta('pv', ''), spec: { capacity: { storage: '1Gi' } } } as unknown as PersistentVolume;
 
-  it('are only asked for, never watched or listed: more a node may not', async () => {
+  it('are only read, never watched or listed: a node may not do that', async () => {
     const { api, objects, clock } = setUp();
     api.seed(persistentVolumeClaims, claim('pv'));
     api.seed(persistentVolumes, volume);
@@ -228,7 +228,7 @@ describe('claims and volumes', () => {
     );
   });
 
-  it('that are bound are not asked about more often because another is not', async () => {
+  it('that are bound are not polled more often because another is not', async () => {
     const { api, objects, clock } = setUp();
     api.seed(persistentVolumes, volume);
     api.seed(persistentVolumeClaims, claim('pv'));
@@ -245,8 +245,8 @@ describe('claims and volumes', () => {
     assert.deepEqual([asked('default/data'), asked('default/late') >= 15], [0, true]);
   });
 
-  it('that are bound while a pod waits for it, or grow while one uses them, are told of', async () => {
-    const { api, objects, changes, clock } = setUp();
+  it('that are bound while a pod waits, or grow while one uses them, are reported', async () => {
+    const { api, objects, changes, clock, disk } = setUp();
     api.seed(persistentVolumeClaims, claim(''));
     objects.registerPod(claimed);
     await objects.get('PersistentVolumeClaim', 'default', 'data');
@@ -256,14 +256,19 @@ describe('claims and volumes', () => {
     api.seed(persistentVolumeClaims, claim('pv'));
     await clock.advance(2_000);
     assert.deepEqual(changes.splice(0), ['PersistentVolumeClaim default/data', 'PersistentVolume /pv']);
+    const kept = (): unknown[] => [
+      (disk.get('PersistentVolumeClaim/default/data') as PersistentVolumeClaim).spec.volumeName,
+      (disk.get('PersistentVolume//pv') as PersistentVolume).spec.capacity?.['storage'],
+    ];
+    assert.deepEqual(kept(), ['pv', '1Gi'], 'what is found without a question of a pod is kept for a restart, too');
     api.seed(persistentVolumes, { ...volume, spec: { capacity: { storage: '2Gi' } } } as unknown as PersistentVolume);
     await clock.advance(100_000);
-    assert.deepEqual(changes, ['PersistentVolume /pv']);
+    assert.deepEqual([changes, kept()], [['PersistentVolume /pv'], ['pv', '2Gi']]);
   });
 });
 
 describe('kinds that are followed as a whole', () => {
-  it('are listed when they have been read once, and told of when they change', async () => {
+  it('are listed when they have been read once, and reported when they change', async () => {
     const { api, objects, changes, clock } = setUp();
     api.seed(services, {
       metadata: meta('web'),
@@ -281,7 +286,7 @@ describe('kinds that are followed as a whole', () => {
     assert.deepEqual([changes, await objects.list('Service', '')], [['Service default/web'], []]);
   });
 
-  it('that were never read are not taken for empty', async () => {
+  it('that were never read do not count as empty', async () => {
     const { api, objects, clock } = setUp();
     api.script(() => away);
     const asking = assert.rejects(async () => objects.list('Service', ''), { kind: 'Unavailable' });
@@ -290,7 +295,7 @@ describe('kinds that are followed as a whole', () => {
   });
 });
 
-describe('a node that starts while the API server is away', () => {
+describe('a node that starts while the API server is unavailable', () => {
   const pod = podWith(
     'one',
     [
@@ -320,7 +325,7 @@ describe('a node that starts while the API server is away', () => {
     return disk;
   }
 
-  it('goes by what its pods used, and by nothing else', async () => {
+  it('uses what its pods used, and nothing else', async () => {
     const disk = await earlierRun();
     assert.deepEqual([...disk.keys()].sort(), [
       'PersistentVolume//pv',
@@ -350,7 +355,7 @@ describe('a node that starts while the API server is away', () => {
     assert.equal(valueOf(await objects.get('Secret', 'default', 'a')), 'MQ==');
   });
 
-  it("takes the API server's word as soon as it is back, also for what is gone", async () => {
+  it("uses the API server's answers as soon as it is back, also for deleted objects", async () => {
     const disk = await earlierRun();
     const { api, objects, changes, clock } = setUp({ disk });
     const end = api.script(() => away);
@@ -365,7 +370,7 @@ describe('a node that starts while the API server is away', () => {
     assert.deepEqual([await objects.get('Secret', 'default', 'a'), disk.has('Secret/default/a')], [undefined, false]);
   });
 
-  it('forgets with its pods what they used, and what is left of pods that are here no more', async () => {
+  it('drops with its pods what they used, and what is left of removed pods', async () => {
     const disk = await earlierRun();
     const { objects } = setUp({ disk });
     objects.retain([pod]);

@@ -1,11 +1,6 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import {
-  formatKey,
-  parseKey,
-  type ApiObject,
-  type ObjectKey,
-  type ResourceType,
-} from '../../../api/client/resource-type.ts';
+import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
+import { formatKey, parseKey } from '../../../api/client/resource-type.ts';
 import { configMaps, csiDrivers, runtimeClasses, secrets, services } from '../../../api/client/resource-types.ts';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
@@ -28,7 +23,8 @@ import { Claims, volumeId } from './claims.ts';
 import type { KeptObjects } from './kept-objects.ts';
 import { KindCache } from './kind-cache.ts';
 import type { Known, ObjectStrategy, StrategySink } from './object-strategy.ts';
-import { computeNeeds, type PodNeeds, type WatchedKind } from './object-use.ts';
+import type { PodNeeds, WatchedKind } from './object-use.ts';
+import { computeNeeds } from './object-use.ts';
 import { slimService } from './slim-object.ts';
 import { TtlStrategy } from './ttl-strategy.ts';
 import { WatchStrategy } from './watch-strategy.ts';
@@ -43,19 +39,19 @@ export interface ApiClusterObjectsOptions {
   readonly log: Logger;
 }
 
-/** Upstream's, unless the node is told another. */
+/** Upstream's default, unless the node is configured otherwise. */
 const CACHE_TTL_MS = 60_000;
-/** The service through which pods find the API server: all of them are told of it. */
+/** The service through which pods find the API server: every pod gets its variables. */
 const MASTER = 'default/kubernetes';
 
 const idOf = (kind: ClusterKind, { namespace, name }: ObjectKey): string => `${kind}/${namespace}/${name}`;
 
 /**
- * What the API server has beside pods, as far as pods of this node make it the node's business.
+ * The objects of the API server beside pods, as far as pods of this node use them.
  * 1. Secrets and ConfigMaps are followed one by one, and only those that registered pods name.
- * 2. Claims and volumes are asked for each time.
+ * 2. Claims and volumes are read each time.
  * 3. Services, RuntimeClasses and CSIDrivers are followed as a whole.
- * 4. What pods use is kept on disk, and given while the API server says nothing.
+ * 4. What pods use is cached on disk, and used while the API server does not answer.
  */
 export class ApiClusterObjects implements ClusterObjects, PodObjects {
   readonly #options: ApiClusterObjectsOptions;
@@ -66,7 +62,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   readonly #runtimeClasses: KindCache<RuntimeClass>;
   readonly #csiDrivers: KindCache<CSIDriver>;
   readonly #pods = new Map<string, { spec: Pod['spec']; generation: number | undefined; needs: PodNeeds }>();
-  /** CSIDrivers that volumes of this node asked for. */
+  /** CSIDrivers that volumes of this node use. */
   readonly #driversAsked = new Set<string>();
   readonly #listeners = new Set<(change: ClusterObjectChange) => void>();
 
@@ -92,7 +88,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   registerPod(pod: Pod): void {
     const uid = pod.metadata.uid;
     const before = this.#pods.get(uid);
-    // It is said with each pass over the pod.
+    // It is called with each pass over the pod.
     if (before?.spec === pod.spec) return;
     const needs = computeNeeds(pod);
     if (
@@ -120,7 +116,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     this.#keepKinds();
   }
 
-  /** What an earlier run kept for pods that are here no more goes. Called when all pods that are wanted are known. */
+  /** Drops objects of an earlier run whose pods are gone. Called when all wanted pods are known. */
   retain(pods: readonly Pod[]): void {
     const needs = [...[...this.#pods.values()].map((pod) => pod.needs), ...pods.map(computeNeeds)];
     const used = new Set(
@@ -132,7 +128,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     const { kept } = this.#options;
     for (const key of kept.keys())
       if (/^(Secret|ConfigMap|PersistentVolumeClaim)\//.test(key) && !used.has(key)) kept.drop(key);
-    // A volume is named by its claim alone.
+    // A volume is named only by its claim.
     const volumes = new Set(
       kept
         .leftBelow<PersistentVolumeClaim>('PersistentVolumeClaim/')
@@ -148,7 +144,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   }
 
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): Promise<ClusterKinds[Kind] | undefined> {
-    // Which kind it is says which type: the compiler does not follow.
+    // The kind determines the type: the compiler does not follow.
     return this.#get(kind, { namespace, name }) as Promise<ClusterKinds[Kind] | undefined>;
   }
 
@@ -164,7 +160,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** What is known at this moment, asking nobody. */
+  /** What is known now, without a request. */
   peek<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): Known<ClusterKinds[Kind]> {
     return this.#peek(kind, { namespace, name }) as Known<ClusterKinds[Kind]>;
   }
@@ -289,7 +285,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     });
   }
 
-  /** Who found less than there is, or what was kept, hears of it now. */
+  /** Notifies those who received less than exists, or a cached object. */
   #toldAfterSync(kind: ClusterKind): void {
     if (kind === 'RuntimeClass')
       for (const name of this.#used().runtimeClasses) this.#tell(kind, { namespace: '', name });
@@ -315,7 +311,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     };
   }
 
-  /** What a new pod makes worth keeping. */
+  /** Marks what a new pod uses for the disk cache. */
   #keepFor({ namespace, runtimeClass }: PodNeeds): void {
     const { kept } = this.#options;
     const found = this.#runtimeClasses.peek()?.get(runtimeClass);
@@ -325,7 +321,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
       if (service.metadata.namespace === namespace) kept.keep(idOf('Service', service.metadata), service);
   }
 
-  /** Brings what is kept of the kinds that are followed as a whole to what pods use now. */
+  /** Updates the disk cache of the kinds that are followed as a whole to what pods use now. */
   #keepKinds(): void {
     const { kept } = this.#options;
     const used = this.#used();

@@ -1,7 +1,12 @@
-import { errorMessage, KubeletError, type ErrorKind } from '../../../base/errors.ts';
-import { ApiStatusError, type StatusReason } from '../../../api/status/api-status-error.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { StatusReason } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 
-/** What an API server says of a request. Everything else says something of the server: that it is away, too busy, or does not know who asks. */
+/**
+ * Answers of an API server about the request. Every other failure is about the server: it is unavailable, too busy, or
+ * does not recognise the client.
+ */
 const answers: Partial<Record<StatusReason, ErrorKind>> = {
   NotFound: 'NotFound',
   Forbidden: 'Invalid',
@@ -13,12 +18,12 @@ const answers: Partial<Record<StatusReason, ErrorKind>> = {
   Gone: 'NotFound',
 };
 
-/** Whether the API server has spoken about what was asked: then its word counts, and nothing that was kept. */
+/** Whether the API server answered for the object: then its answer counts, and no cached object. */
 export function isAnswer(error: unknown): error is ApiStatusError {
   return error instanceof ApiStatusError && answers[error.reason] !== undefined;
 }
 
-/** The error of an API client as features know errors, its text unchanged. */
+/** Maps the error of an API client to the errors of features, its text unchanged. */
 export function fromApi(error: unknown, op: string): KubeletError {
   if (error instanceof KubeletError) return error;
   const kind = error instanceof ApiStatusError ? (answers[error.reason] ?? 'Unavailable') : 'Unavailable';

@@ -1,13 +1,15 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import { formatKey, type ObjectKey } from '../../../api/client/resource-type.ts';
+import type { ObjectKey } from '../../../api/client/resource-type.ts';
+import { formatKey } from '../../../api/client/resource-type.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
-import { askApi, askOrKept } from './ask-api.ts';
+import { readObject, readOrKept } from './read-object.ts';
 import type { KeptObjects } from './kept-objects.ts';
 import { versionOf } from './slim-object.ts';
 
@@ -20,16 +22,19 @@ export interface ClaimsOptions {
   readonly changed: (kind: 'PersistentVolumeClaim' | 'PersistentVolume', key: ObjectKey) => void;
 }
 
-/** Nodes may not watch claims and volumes (upstream's node authorizer), only get them: those in use are looked at as often as upstream syncs their pods. */
+/**
+ * Nodes may not watch claims and volumes (upstream's node authorizer), only get them: those in use are polled as often
+ * as upstream syncs their pods.
+ */
 const LOOK_MS = 60_000;
-/** A claim that is not bound yet holds up a pod. */
+/** An unbound claim delays a pod. */
 const LOOK_UNBOUND_MS = 1_000;
 const LOOK_JITTER = 0.5;
 
 interface Claim {
   readonly key: ObjectKey;
   readonly users: Set<string>;
-  /** As last seen; undefined before the first look. */
+  /** As last read; undefined before the first read. */
   seen:
     | { readonly claim: PersistentVolumeClaim | undefined; readonly volume: PersistentVolume | undefined }
     | undefined;
@@ -38,19 +43,19 @@ interface Claim {
 export const claimId = ({ namespace, name }: ObjectKey): string => `PersistentVolumeClaim/${namespace}/${name}`;
 export const volumeId = (name: string): string => `PersistentVolume//${name}`;
 
-/** Claims of this node's pods and the volumes they are bound to: asked for each time they are needed, looked at from time to time. */
+/** Claims of this node's pods and the volumes they are bound to: read each time they are needed, and polled. */
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #claims = new Map<string, Claim>();
   readonly #look: Loop;
-  /** Monotonic; when those were looked at that hold nobody up. */
+  /** Monotonic; when the claims that delay no pod were last polled. */
   #lookedAtAllMs = -Infinity;
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
     const { clock, random, log } = options;
     this.#look = createLoop({
-      name: 'look at claims',
+      name: 'poll claims',
       clock,
       random,
       log,
@@ -87,20 +92,20 @@ export class Claims {
     const { client, kept } = this.#options;
     const last = (): PersistentVolumeClaim | undefined =>
       this.peek(key)?.claim ?? kept.left<PersistentVolumeClaim>(claimId(key));
-    const found = await askOrKept({ client, type: persistentVolumeClaims, key }, last);
+    const found = await readOrKept({ client, type: persistentVolumeClaims, key }, last);
     const known = this.#claims.get(formatKey(key));
     if (known === undefined) return found;
     known.seen = { claim: found, volume: found === undefined ? undefined : known.seen?.volume };
     if (found === undefined) kept.drop(claimId(key));
     else kept.keep(claimId(key), found);
-    // How often it looks depends on what was found.
+    // The interval depends on the last result.
     if (!isBound(found)) this.#look.wake();
     return found;
   }
 
   async volume(name: string): Promise<PersistentVolume | undefined> {
     const { client, kept } = this.#options;
-    const found = await askOrKept(
+    const found = await readOrKept(
       { client, type: persistentVolumes, key: { namespace: '', name } },
       () => this.peekVolume(name) ?? kept.left<PersistentVolume>(volumeId(name)),
     );
@@ -112,7 +117,7 @@ export class Claims {
     return found;
   }
 
-  /** What was last seen of a claim in use. */
+  /** The last known state of a claim in use. */
   peek(key: ObjectKey): Claim['seen'] {
     return this.#claims.get(formatKey(key))?.seen;
   }
@@ -134,13 +139,13 @@ export class Claims {
         await this.#lookAt(claim).catch(() => undefined);
   }
 
-  /** Rejects when nobody answers: then nothing has changed. */
+  /** Rejects without an answer: then nothing has changed. */
   async #lookAt({ key, seen: before }: Claim): Promise<void> {
     const { client, changed } = this.#options;
-    const claim = await askApi(client, persistentVolumeClaims, key);
+    const claim = await readObject(client, persistentVolumeClaims, key);
     const volumeName = claim?.spec.volumeName ?? '';
     const volume =
-      volumeName === '' ? undefined : await askApi(client, persistentVolumes, { namespace: '', name: volumeName });
+      volumeName === '' ? undefined : await readObject(client, persistentVolumes, { namespace: '', name: volumeName });
     const known = this.#claims.get(formatKey(key));
     if (known === undefined) return;
     known.seen = { claim, volume };

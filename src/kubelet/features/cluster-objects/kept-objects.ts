@@ -1,22 +1,23 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { versionOf } from './slim-object.ts';
 
-/** Where values lie on disk, one by one. */
+/** The values on disk, one by one. */
 export interface ObjectFolder {
   put(key: string, value: unknown): void;
   drop(key: string): void;
 }
 
 /**
- * The objects that pods of this node use, as the API server last had them, for a node that starts while it is away.
- * 1. What the API server says counts; what is kept is asked only while it says nothing.
- * 2. In memory is only what an earlier run left and the API server has not spoken about yet.
- * 3. An object goes from the disk when no pod uses it, or when it is gone from the API.
+ * The objects that pods of this node use, as the API server last returned them, for a node that starts while it is
+ * unavailable.
+ * 1. An answer of the API server takes precedence; the cached objects are used only without one.
+ * 2. Memory holds only what an earlier run left and the API server has not answered for yet.
+ * 3. An object is removed from disk when no pod uses it, or when it is gone from the API.
  */
 export class KeptObjects {
   readonly #folder: ObjectFolder;
   readonly #left: Map<string, ApiObject>;
-  /** What is on disk, by version. */
+  /** Objects on disk, by version. */
   readonly #versions: Map<string, string>;
 
   constructor(folder: ObjectFolder, left: ReadonlyMap<string, ApiObject> = new Map()) {
@@ -25,19 +26,19 @@ export class KeptObjects {
     this.#versions = new Map([...left].map(([key, object]) => [key, versionOf(object)]));
   }
 
-  /** Of an earlier run. */
+  /** Objects of an earlier run. */
   left<T extends ApiObject>(key: string): T | undefined {
-    // The key names the kind.
+    // The key includes the kind.
     return this.#left.get(key) as T | undefined;
   }
 
-  /** Keys that begin like this, of an earlier run. */
+  /** Keys of an earlier run with this prefix. */
   leftBelow<T extends ApiObject>(prefix: string): readonly T[] {
     return [...this.#left].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object as T);
   }
 
   keep(key: string, object: ApiObject): void {
-    // It stood in for an answer, and may have to again.
+    // It was used instead of an answer, and may be again.
     if (this.#left.get(key) === object) return;
     this.#left.delete(key);
     const version = versionOf(object);
@@ -54,4 +55,18 @@ export class KeptObjects {
   keys(): readonly string[] {
     return [...this.#versions.keys()];
   }
+}
+
+/** Whether a file of an earlier run holds such an object. */
+export function isKeptObject(value: unknown): value is ApiObject {
+  if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
+  const { metadata } = value;
+  return (
+    typeof metadata === 'object' &&
+    metadata !== null &&
+    'name' in metadata &&
+    typeof metadata.name === 'string' &&
+    'namespace' in metadata &&
+    typeof metadata.namespace === 'string'
+  );
 }

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { reflect, withoutManagedFields } from '../../../api/client/reflector.ts';
-import { formatKey, keyOf, type ApiObject, type ResourceType } from '../../../api/client/resource-type.ts';
+import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { inBackground } from '../../../base/background.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
@@ -14,19 +15,22 @@ export interface KindCacheOptions<T extends ApiObject> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** What is kept in memory of each. */
+  /** The part of each object that is kept in memory. */
   readonly slim?: (object: T) => T;
-  /** Calls are for objects that are others than before, `undefined` for one that is gone. Not called while the first list is taken in. */
+  /** Called for each changed object, with `undefined` for one that is gone. Not called during the first list. */
   readonly changed: (key: string, object: T | undefined) => void;
-  /** The first list is in place. `misled`: somebody asked before and got less than the truth. */
+  /** The first list is complete. `misled`: a caller asked before and received less than exists. */
   readonly synced: (misled: boolean) => void;
-  /** What an earlier run knew, for when nobody answers. */
+  /** The state of an earlier run, used while there is no answer. */
   readonly left: () => readonly T[];
 }
 
 const SYNC_LIMIT_MS = 1_000;
 
-/** All objects of a kind, followed by one watch (upstream: the kubelet's shared informers). While nobody has answered, what an earlier run knew. */
+/**
+ * All objects of a kind, followed by one watch (upstream: the kubelet's shared informers). Until the first answer, the
+ * state of an earlier run.
+ */
 export class KindCache<T extends ApiObject> {
   readonly #options: KindCacheOptions<T>;
   readonly #stop = new AbortController();
@@ -55,10 +59,10 @@ export class KindCache<T extends ApiObject> {
     await this.#running;
   }
 
-  /** Waits for the first list, a second at most. Rejects with Unavailable when there is nothing to go by. */
+  /** Waits for the first list, a second at most. Rejects with Unavailable when nothing is known. */
   async get(key: string): Promise<T | undefined> {
     const found = (this.#objects ?? (await this.#known())).get(key);
-    // That an earlier run did not need it does not say that it is not there.
+    // That an earlier run did not need it does not mean that it does not exist.
     if (found === undefined && this.#objects === undefined) throw this.#unknown();
     return found;
   }

@@ -3,7 +3,7 @@ import { claimNames, configMapNames, secretNames } from '../../../api/pod-refere
 
 export type WatchedKind = 'Secret' | 'ConfigMap';
 
-/** How a pod uses an object: as files, which have to follow it, or in ways that look it up again whenever they need it. */
+/** How a pod uses an object: as files, which have to follow it, or in ways that read it again whenever they need it. */
 export interface ObjectUse {
   readonly kind: WatchedKind;
   readonly namespace: string;
@@ -11,7 +11,7 @@ export interface ObjectUse {
   readonly follows: boolean;
 }
 
-/** What a pod makes the node look after. */
+/** The objects that a pod needs. */
 export interface PodNeeds {
   readonly objects: readonly ObjectUse[];
   readonly claims: readonly string[];

@@ -1,7 +1,10 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { Service } from '../../../api/core/service.ts';
 
-/** What the environment of containers tells of a service: a cluster may have thousands of them, and a node follows all. */
+/**
+ * The part of a service that the environment of containers needs: a cluster may have thousands of them, and a node
+ * follows all.
+ */
 export function slimService({
   metadata: { name, namespace, uid, resourceVersion },
   spec: { clusterIP, ports },
@@ -15,7 +18,7 @@ export function slimService({
   } as Service;
 }
 
-/** What tells an object, as it is now, from all others; '' stands for none. */
+/** Identifies this version of an object; '' stands for none. */
 export function versionOf(object: ApiObject | undefined): string {
   return object === undefined ? '' : `${object.metadata.uid ?? ''}/${object.metadata.resourceVersion ?? ''}`;
 }

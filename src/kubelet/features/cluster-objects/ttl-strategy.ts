@@ -1,10 +1,12 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import { formatKey, type ApiObject, type ObjectKey, type ResourceType } from '../../../api/client/resource-type.ts';
+import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
+import { formatKey } from '../../../api/client/resource-type.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
-import { askApi, askOrKept } from './ask-api.ts';
+import { readObject, readOrKept } from './read-object.ts';
 import { isAnswer } from './api-failure.ts';
 import type { Known, ObjectStrategy, StrategySink } from './object-strategy.ts';
 import { versionOf } from './slim-object.ts';
@@ -12,7 +14,7 @@ import { versionOf } from './slim-object.ts';
 export interface TtlStrategyOptions<T extends ApiObject> {
   readonly client: ApiClient;
   readonly type: ResourceType<T>;
-  /** How long an answer is good. 0: each is asked for anew (strategy Get). */
+  /** How long an answer is valid. 0: each read makes a request (strategy Get). */
   readonly ttlMs: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -20,7 +22,7 @@ export interface TtlStrategyOptions<T extends ApiObject> {
   readonly sink: StrategySink<T>;
 }
 
-/** How often files are brought up to date: upstream's pods are synced so often. */
+/** How often files are updated: as often as upstream syncs their pods. */
 const LOOK_MS = 60_000;
 const LOOK_JITTER = 0.5;
 
@@ -28,21 +30,21 @@ interface Cached<T> {
   readonly key: ObjectKey;
   readonly users: Map<string, boolean>;
   known: Known<T>;
-  /** Monotonic; an answer from before this is no good. */
+  /** Monotonic; an answer from before this is outdated. */
   freshUntilMs: number;
   asking: Promise<T | undefined> | undefined;
-  /** Of askings: the answer to one from before the newest pod came is not good for long. */
+  /** Request numbers: an answer to one from before the newest pod soon expires. */
   round: number;
-  /** Somebody was told less than the truth. */
+  /** A caller received less than exists. */
   misled: boolean;
 }
 
 /**
- * Objects that pods use, asked for when they are needed and their last answer is too old (upstream: cache_based_manager.go).
- * 1. A pod that comes makes every answer too old: it must not see less than was there when it was made.
- * 2. That an object is missing is never remembered.
- * 3. When nobody answers, the last answer goes on counting.
- * 4. What is shown as files is asked for every minute or so.
+ * Objects that pods use, read when they are needed and their last answer is too old (upstream: cache_based_manager.go).
+ * 1. A new pod makes every answer too old: it must not see an older state than that at its creation.
+ * 2. The absence of an object is never cached.
+ * 3. Without an answer, the last one stays valid.
+ * 4. What is shown as files is read about once a minute.
  */
 export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   readonly #options: TtlStrategyOptions<T>;
@@ -53,7 +55,7 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     this.#options = options;
     const { clock, random, log, type } = options;
     this.#look = createLoop({
-      name: `look at ${type.plural}`,
+      name: `poll ${type.plural}`,
       clock,
       random,
       log,
@@ -105,7 +107,7 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   async get(key: ObjectKey): Promise<T | undefined> {
     const { client, type, clock, sink } = this.#options;
     const cached = this.#cached.get(formatKey(key));
-    if (cached === undefined) return askOrKept({ client, type, key }, () => sink.kept(key));
+    if (cached === undefined) return readOrKept({ client, type, key }, () => sink.kept(key));
     const { known } = cached;
     if (known.known && known.object !== undefined && clock.monotonicMs() < cached.freshUntilMs) return known.object;
     cached.asking ??= this.#refresh(cached, cached.round);
@@ -117,7 +119,7 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     const { key, known: before } = cached;
     const askedMs = clock.monotonicMs();
     try {
-      const object = await askApi(client, type, key);
+      const object = await readObject(client, type, key);
       if (this.#cached.get(formatKey(key)) !== cached) return object;
       cached.known = { known: true, object };
       if (cached.round === round) cached.freshUntilMs = askedMs + ttlMs;

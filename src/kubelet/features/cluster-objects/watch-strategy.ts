@@ -1,13 +1,16 @@
+import { fieldEquals } from '../../../api/selectors.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { reflect, withoutManagedFields } from '../../../api/client/reflector.ts';
-import { formatKey, type ApiObject, type ObjectKey, type ResourceType } from '../../../api/client/resource-type.ts';
+import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
+import { formatKey } from '../../../api/client/resource-type.ts';
 import { inBackground } from '../../../base/background.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
-import { askOrKept } from './ask-api.ts';
+import { readOrKept } from './read-object.ts';
 import type { Known, ObjectStrategy, StrategySink } from './object-strategy.ts';
 import { versionOf } from './slim-object.ts';
 
@@ -22,17 +25,18 @@ export interface WatchStrategyOptions<T extends ApiObject> {
 
 /** Upstream: watch_based_manager.go Get. */
 const SYNC_LIMIT_MS = 1_000;
-/** Upstream: five times the resync interval of a minute. Files follow their object, so their watches are never idle here. */
+/**
+ * Upstream: five times the resync interval of a minute. Files follow their object, so their watches are never idle
+ * here.
+ */
 const IDLE_MS = 5 * 60_000;
 const IDLE_LOOK_MS = 60_000;
 
-/**
- *   asleep ──(somebody asks)──► syncing ──► following ──(idle, or immutable)──► asleep
- */
+/** asleep ──(a read)──► syncing ──► following ──(idle, or immutable)──► asleep */
 type Phase<T> =
   | { readonly name: 'syncing'; readonly last: Known<T> }
   | { readonly name: 'following'; readonly object: T | undefined }
-  /** Not watched. An immutable object is as good as a followed one; another is asked for again. */
+  /** Not watched. An immutable object is as good as a followed one; another is read again. */
   | { readonly name: 'asleep'; readonly last: T | undefined; readonly settled: boolean };
 
 interface Watched<T> {
@@ -41,18 +45,19 @@ interface Watched<T> {
   readonly users: Map<string, boolean>;
   phase: Phase<T>;
   usedMs: number;
-  /** Nobody answered the last time somebody waited. */
+  /** The last wait got no answer. */
   overdue: boolean;
   stop: AbortController;
   readonly waiters: Set<() => void>;
 }
 
 /**
- * One watch for each object that pods of this node use, and none for others: more a node may not have (upstream: watch_based_manager.go).
+ * One watch for each object that pods of this node use, and none for others, which a node may not read (upstream:
+ * watch_based_manager.go).
  * 1. A watch lives from the first user to the last; one of an immutable object ends when that has been seen.
- * 2. `get` waits for the first answer, a second at most; then what was kept is given, or Unavailable. Whoever got less than the truth hears
- *    `changed` when it is known.
- * 3. An outage takes nothing away: what was known stays known.
+ * 2. `get` waits for the first answer, a second at most; then it returns the cached object, or Unavailable. Callers
+ *    that received less than exists are notified by `changed` when it is known.
+ * 3. An outage removes nothing: known objects stay known.
  */
 export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   readonly #options: WatchStrategyOptions<T>;
@@ -128,8 +133,8 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   async get(key: ObjectKey): Promise<T | undefined> {
     const watched = this.#watched.get(formatKey(key));
     const { client, type, sink } = this.#options;
-    // An object that no pod names, as a driver's secret: looked up, not followed.
-    if (watched === undefined) return askOrKept({ client, type, key }, () => sink.kept(key));
+    // An object that no pod names, such as a driver's secret: read, not followed.
+    if (watched === undefined) return readOrKept({ client, type, key }, () => sink.kept(key));
     watched.usedMs = this.#options.clock.monotonicMs();
     if (watched.phase.name === 'asleep' && !watched.phase.settled) this.#watch(watched);
     if (watched.phase.name === 'syncing' && !(watched.overdue && sink.kept(key) !== undefined))
@@ -181,7 +186,7 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
         client,
         type,
         namespace: watched.key.namespace,
-        fieldSelector: `metadata.name=${watched.key.name}`,
+        fieldSelector: fieldEquals('metadata.name', watched.key.name),
         clock,
         random,
         log,
@@ -197,7 +202,7 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     if (stop.signal.aborted || watched.stop !== stop) return;
     const object = found === undefined ? undefined : withoutManagedFields(found);
     const before = this.peek(watched.key);
-    // Those who still wait hear it first-hand.
+    // Callers that still wait get the answer directly.
     const misled = before.known || watched.overdue;
     watched.overdue = false;
     if (object !== undefined && isImmutable(object)) {

@@ -56,7 +56,7 @@ describe('what is attached to the node', () => {
     assert.deepEqual(await attachments.publishContext('d', 'h'), { device: '/dev/x' });
   });
 
-  it('is no more when the node has no room: then the driver is asked how much it has', async () => {
+  it('stops when the node has no room: then the driver is queried for its limit', async () => {
     const { attachments, exhausted } = setUp({ attached: false, attachError: { message: 'full', errorCode: 8 } });
     await assert.rejects(attachments.check('d', 'h'), { message: 'full' });
     assert.deepEqual(exhausted, ['d']);

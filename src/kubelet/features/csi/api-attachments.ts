@@ -11,13 +11,13 @@ const EXHAUSTED = 8;
 export interface ApiAttachmentsOptions {
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** The driver could not attach for want of room: what is known of its room is out of date. */
+  /** The driver could not attach for lack of room: its known limit is out of date. */
   readonly onExhausted: (driver: string) => void;
 }
 
 /**
- * What was attached to this node, as its VolumeAttachments say. A node may ask for its own by name and follow none: who waits is woken by the node's
- * status, which names what is attached.
+ * What is attached to this node, according to its VolumeAttachments. A node may read its own by name and watch none:
+ * the node's status, which names what is attached, wakes the waits.
  */
 export class ApiAttachments implements Attachments {
   readonly #options: ApiAttachmentsOptions;
@@ -26,7 +26,7 @@ export class ApiAttachments implements Attachments {
     this.#options = options;
   }
 
-  /** Upstream: csi_attacher.go WaitForAttach, in its words. */
+  /** Upstream: csi_attacher.go WaitForAttach, with its messages. */
   async check(driver: string, handle: string): Promise<void> {
     const attachment = await this.#read(driver, handle);
     const { name, deletionTimestamp } = attachment.metadata;

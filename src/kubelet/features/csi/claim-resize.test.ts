@@ -32,8 +32,8 @@ function setUp() {
   return { api, claim, read, teller: new ApiClaimTeller({ client: api, clock, log: recordingLog() }) };
 }
 
-describe('what a claim is told of its growth', () => {
-  it('is that it goes on, and in the end its size, without what spoke of the growth', async () => {
+describe('the status of a claim that is expanded', () => {
+  it('shows the progress, and in the end the size, without the conditions of the expansion', async () => {
     const { teller, claim, read, api } = setUp();
     assert.equal(await teller.tell(claim, { kind: 'inProgress' }), true);
     assert.equal(read()?.allocatedResourceStatuses?.['storage'], 'NodeResizeInProgress');
@@ -47,7 +47,7 @@ describe('what a claim is told of its growth', () => {
     });
   });
 
-  it('is why it cannot grow, said once', () => {
+  it('shows why it cannot be expanded, once', () => {
     const failed = computeClaimStatus(status, { kind: 'infeasible', error: 'no room' }, 0);
     assert.deepEqual(
       [failed?.allocatedResourceStatuses?.['storage'], failed?.conditions?.at(-1)?.message],
@@ -59,7 +59,7 @@ describe('what a claim is told of its growth', () => {
     );
   });
 
-  it('is nothing of another claim, or an older state of it: then it is told again later', async () => {
+  it('stays unchanged for another claim, or an older state of it, and is retried later', async () => {
     const { teller, claim, api } = setUp();
     api.fail('patch', 'persistentvolumeclaims', new ApiStatusError('Conflict', 'stale'));
     assert.equal(await teller.tell(claim, { kind: 'finished', size: '2Gi' }), false);

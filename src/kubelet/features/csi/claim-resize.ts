@@ -10,7 +10,10 @@ import type { Logger } from '../../../base/log.ts';
 const RESIZE_CONDITIONS = new Set(['FileSystemResizePending', 'Resizing', 'ControllerResizeError', 'NodeResizeError']);
 const STORAGE = 'storage';
 
-/** What the node did about a claim that wants more room (upstream: volume/util resize_util.go). `size` is a quantity. */
+/**
+ * What the node did about a claim that asks for more space (upstream: volume/util resize_util.go). `size` is a
+ * quantity.
+ */
 export type ResizeNews =
   | { readonly kind: 'inProgress' }
   | { readonly kind: 'finished'; readonly size: string }
@@ -18,13 +21,13 @@ export type ResizeNews =
 
 type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 
-/** The status that says so; undefined when it does already. */
+/** The status that reports it; undefined when it already does. */
 export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs: number): ClaimStatus | undefined {
   const { allocatedResourceStatuses = {}, conditions = [], capacity = {} } = status;
   const standing = allocatedResourceStatuses[STORAGE];
   switch (news.kind) {
     case 'inProgress':
-      // Only where a controller goes by it.
+      // Only where a controller relies on it.
       return standing === undefined || standing === 'NodeResizeInProgress'
         ? undefined
         : { ...status, allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: 'NodeResizeInProgress' } };
@@ -57,9 +60,9 @@ export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs:
   }
 }
 
-/** Where a claim's status is told what became of it; on a node of its own nobody reads it. */
+/** Reports the outcome in a claim's status; on a standalone node nothing reads it. */
 export interface ClaimTeller {
-  /** Resolves to whether it stands there now. Never rejects. */
+  /** Resolves to whether it was written. Never rejects. */
   tell(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean>;
 }
 
@@ -76,7 +79,7 @@ export class ApiClaimTeller implements ClaimTeller {
     const next = computeClaimStatus(status, news, clock.nowMs());
     if (next === undefined) return true;
     const { capacity, conditions, allocatedResourceStatuses } = next;
-    // A merge leaves alone what is not named, and null takes away.
+    // A merge leaves alone what is not named, and null removes.
     const gone = Object.fromEntries(
       Object.keys(status.allocatedResourceStatuses ?? {})
         .filter((name) => allocatedResourceStatuses?.[name] === undefined)

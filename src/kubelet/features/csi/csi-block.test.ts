@@ -59,7 +59,7 @@ test('two pods share a device; it is unpublished for each and unstaged after the
   );
 });
 
-test('a restarted agent sets it up again, finds it staged, and takes it down', async () => {
+test('a restarted agent sets it up again, finds it staged, and tears it down', async () => {
   const world = csiWorld();
   await world.register();
   await setUp(world, spec);
@@ -81,7 +81,7 @@ test('a restarted agent sets it up again, finds it staged, and takes it down', a
   assert.deepEqual([world.mounts.mounted, await later.plugin.staging.findStaged()], [[], []]);
 });
 
-test('a publish that timed out is undone, though nothing is to be seen of it; one that never was is not', async () => {
+test('a publish that timed out is undone, though nothing shows it; one that never was is not', async () => {
   const world = csiWorld();
   await world.register();
   const staged = await stage(world, spec);
@@ -99,7 +99,7 @@ test('a publish that timed out is undone, though nothing is to be seen of it; on
   );
 });
 
-test("until the driver has let go, the pod's folder shows the device, so that it is tried again", async () => {
+test("until the driver has unpublished it, the pod's folder shows the device, so that it is retried", async () => {
   const world = csiWorld();
   await world.register();
   const staged = await stage(world, spec);
@@ -113,7 +113,7 @@ test("until the driver has let go, the pod's folder shows the device, so that it
   assert.deepEqual([await world.files.lstat(LINK), world.driver.published.size], [undefined, 0]);
 });
 
-test('a driver that is not there is said for both steps, and keeps no pod that never had the device', async () => {
+test('a driver that is not registered is named for both steps, and keeps no pod that never had the device', async () => {
   const world = csiWorld();
   const missing = 'driver name d.example not found in the list of registered CSI drivers';
   await assert.rejects(stage(world, spec), {

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { StagedVolume, VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
+import type { CsiContext } from './csi-context.ts';
 import {
   cleanUpAfter,
   FOLDER_MODE,
@@ -8,19 +9,20 @@ import {
   publishContextOf,
   saidOnFailure,
   volumeDataOf,
-  type CsiContext,
 } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
-import { blockCapability, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
+import type { CsiSource } from './csi-request.ts';
+import { blockCapability, podInfo, sourceOf } from './csi-request.ts';
 import { isFinal } from './driver-session.ts';
-import { readVolumeData, writeVolumeData, type VolumeData } from './volume-data.ts';
+import type { VolumeData } from './volume-data.ts';
+import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
 const MAP_FILE_MODE = 0o600;
 
 /**
- * Raw devices (upstream: csi_block.go). Below plugins/kubernetes.io/csi/volumeDevices:
- * `staging/<volume>` the driver's, `publish/<volume>/<pod uid>` the device, `<volume>/dev/<pod uid>` the same once more, `<volume>/data` the data
- * file. The pod's own entry is a link to the published device.
+ * Raw devices (upstream: csi_block.go). Below plugins/kubernetes.io/csi/volumeDevices: `staging/<volume>` belongs to
+ * the driver, `publish/<volume>/<pod uid>` is the device, `<volume>/dev/<pod uid>` the same once more, `<volume>/data`
+ * the data file. The pod's own entry is a link to the published device.
  */
 export class CsiBlock {
   readonly #context: CsiContext;
@@ -73,7 +75,7 @@ export class CsiBlock {
     const source = sourceOf(spec, pod);
     const device = this.#context.paths.devicePublish(spec.name, pod.metadata.uid);
     if (!request.again) {
-      // Before the driver is asked: it is what a later look at the pod's folder finds the volume by.
+      // Before the call to the driver: a later scan of the pod's folder finds the volume by it.
       await this.#link(path, device);
       await this.#publish(request, source, device);
       await this.#map(device, this.#context.paths.deviceMap(spec.name, pod.metadata.uid));
@@ -100,7 +102,7 @@ export class CsiBlock {
     const secrets = await lookup.secret('NodePublishSecretRef', source.publishSecret);
     const capability = blockCapability(source, await session.can('SINGLE_NODE_MULTI_WRITER'));
     await files.makeDirectory(paths.devicePublishFolder(spec.name), FOLDER_MODE);
-    // It also says, to whoever takes the volume down, that the driver was asked.
+    // It also shows, when the volume is torn down, that the driver was called.
     await this.#makeMapFile(paths.deviceMap(spec.name, pod.metadata.uid));
     await session.publish({
       volumeId: source.handle,
@@ -121,7 +123,7 @@ export class CsiBlock {
     if ((await mounts.listBelow(map)).length === 0) await mounts.bind(device, map, { readOnly: false });
   }
 
-  /** What containers are given the device by. */
+  /** The path by which containers get the device. */
   async #link(link: string, device: string): Promise<void> {
     const { files } = this.#context;
     const there = await files.lstat(link);
@@ -146,7 +148,7 @@ export class CsiBlock {
       if (data !== undefined) await this.#unpublish(volume, data);
       await files.remove(map);
     }
-    // Last, because without it nobody would come back here.
+    // Last, because without it no teardown would be tried again.
     await files.remove(volume.path);
   }
 
@@ -157,7 +159,7 @@ export class CsiBlock {
       data.driverName,
       'blockMapper.UnmapPodDevice failed to get CSI client',
     );
-    // Even if there is nothing at the path: a publish that timed out may still be coming.
+    // Even if there is nothing at the path: a publish that timed out may still be running.
     await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () =>
       session.unpublish({
         volumeId: data.volumeHandle,
@@ -167,7 +169,7 @@ export class CsiBlock {
     await this.#removePublished(paths.devicePublish(volume.specName, volume.podUid));
   }
 
-  /** Drivers have to remove it themselves; some do not. */
+  /** Drivers must remove it themselves; some do not. */
   async #removePublished(device: string): Promise<void> {
     const { files, mounts, log } = this.#context;
     if ((await mounts.listBelow(device)).length > 0) await mounts.unmount(device);

@@ -7,13 +7,14 @@ import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ClaimTeller } from './claim-resize.ts';
 import type { Attachments, CsiLookup } from './csi-lookup.ts';
-import { said, type CsiPaths } from './csi-names.ts';
+import type { CsiPaths } from './csi-names.ts';
+import { said } from './csi-names.ts';
 import type { CsiSource } from './csi-request.ts';
 import type { DriverRegistry } from './driver-registry.ts';
 import { DriverSession } from './driver-session.ts';
 import type { VolumeData } from './volume-data.ts';
 
-/** What the parts of the plugin share. */
+/** The shared parts of the plugin. */
 export interface CsiContext {
   readonly registry: DriverRegistry;
   readonly lookup: CsiLookup;
@@ -25,15 +26,15 @@ export interface CsiContext {
   readonly log: Logger;
   readonly recorder: EventRecorder;
   readonly nodeName: string;
-  /** undefined on a node of its own. */
+  /** undefined on a standalone node. */
   readonly claims?: ClaimTeller | undefined;
 }
 
 export const FOLDER_MODE = 0o750;
-/** Shorter than the wait of anything that waits for the undoing. */
+/** Shorter than every wait for an undo. */
 const UNDO_PATIENCE_MS = 5_000;
 
-/** `step` is upstream's name of what is being done, for the message of a driver that is not there. */
+/** `step` is upstream's name of the operation, for the message about a missing driver. */
 export function openSession({ registry, clock }: CsiContext, driver: string, step: string): DriverSession {
   try {
     return new DriverSession(registry.node(driver), clock);
@@ -42,7 +43,7 @@ export function openSession({ registry, clock }: CsiContext, driver: string, ste
   }
 }
 
-/** For what has to be undone: a driver that is about to register, as after a restart of the agent, is waited for. */
+/** For undo operations: waits for a driver that is about to register, as after a restart of the agent. */
 export async function openSessionToUndo(context: CsiContext, driver: string, step: string): Promise<DriverSession> {
   await context.registry.awaitRegistered(driver, UNDO_PATIENCE_MS);
   return openSession(context, driver, step);
@@ -73,11 +74,11 @@ export async function cleanUpAfter({ log }: CsiContext, path: string, work: () =
   try {
     await work();
   } catch (error) {
-    log.warn('what a failed CSI call left cannot be removed', { path, error: errorMessage(error) });
+    log.warn('the remains of a failed CSI call cannot be removed', { path, error: errorMessage(error) });
   }
 }
 
-/** What ControllerPublishVolume gave; {} for a driver that needs no attaching. */
+/** What ControllerPublishVolume returned; {} for a driver that needs no attaching. */
 export async function publishContextOf(
   { lookup, attachments }: CsiContext,
   source: CsiSource,
@@ -86,7 +87,7 @@ export async function publishContextOf(
   return attachRequired ? attachments.publishContext(source.driver, source.handle) : {};
 }
 
-/** What was prefixed by upstream's step is still the same error. */
+/** An error with the prefix of upstream's step keeps its kind. */
 export async function saidOnFailure<Value>(step: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

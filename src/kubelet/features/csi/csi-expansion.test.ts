@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  csiWorld,
-  persistentSpec,
-  setUp,
-  testPod,
-  type CsiWorld,
-  type PersistentOptions,
-} from './testing/csi-world.ts';
+import type { CsiWorld, PersistentOptions } from './testing/csi-world.ts';
+import { csiWorld, persistentSpec, setUp, testPod } from './testing/csi-world.ts';
 
 const GIB = 2 ** 30;
 
@@ -22,7 +16,7 @@ async function inUse(options: PersistentOptions = {}): Promise<CsiWorld> {
 const again = (world: Pick<CsiWorld, 'plugin' | 'files'>, options: PersistentOptions) =>
   setUp(world, persistentSpec(options), { again: true });
 
-test('a volume whose PersistentVolume grew is grown while it is in use, once, with the event', async () => {
+test('a volume whose PersistentVolume grew is expanded while it is in use, once, with the event', async () => {
   const world = await inUse({ csi: { fsType: 'xfs' } });
   assert.deepEqual(world.driver.expansions, []);
   world.setSecret('x', { key: 'v' });
@@ -51,7 +45,7 @@ test('a volume whose PersistentVolume grew is grown while it is in use, once, wi
   assert.equal(world.driver.expansions.length, 1);
 });
 
-test('of two pods with one volume the first grows it for both', async () => {
+test('of two pods with one volume the first expands it for both', async () => {
   const world = await inUse();
   await setUp(world, persistentSpec(), { pod: testPod('u2') });
   const spec = persistentSpec({ capacity: '2Gi' });
@@ -59,7 +53,7 @@ test('of two pods with one volume the first grows it for both', async () => {
   assert.equal(world.driver.expansions.length, 1);
 });
 
-test('a volume that grew while no agent ran is grown by the next one; one that was grown is not grown again', async () => {
+test('a volume that grew while no agent ran is expanded by the next one; an expanded one is not expanded again', async () => {
   const world = await inUse();
   const later = world.restart();
   await later.register();
@@ -71,7 +65,7 @@ test('a volume that grew while no agent ran is grown by the next one; one that w
   assert.equal(world.driver.expansions.length, 1);
 });
 
-test("what the claim's status says counts where somebody writes it", async () => {
+test("the size in the claim's status counts where a controller writes it", async () => {
   const world = await inUse({ capacity: '2Gi', claimed: '1Gi' });
   assert.equal(world.driver.expansions.length, 1);
   const step = await inUse({
@@ -89,7 +83,7 @@ test("what the claim's status says counts where somebody writes it", async () =>
   assert.deepEqual((await inUse({ capacity: '1Gi', claimed: '2Gi' })).driver.expansions, []);
 });
 
-test('a driver that cannot grow volumes is asked once; the volume stays in use', async () => {
+test('a driver that cannot expand volumes is called once; the volume stays in use', async () => {
   const world = await inUse();
   world.driver.capabilities = ['STAGE_UNSTAGE_VOLUME'];
   assert.equal((await again(world, { capacity: '2Gi' })).againInMs, undefined);
@@ -102,7 +96,7 @@ test('a driver that cannot grow volumes is asked once; the volume stays in use',
   );
 });
 
-test('a failure is tried again later and later, one because the volume is in use not at all', async () => {
+test('a failure is retried with growing pauses, one because the volume is in use not at all', async () => {
   const world = await inUse();
   world.driver.fail('expand', { code: 'Internal', times: 2 });
   assert.equal((await again(world, { capacity: '2Gi' })).againInMs, 500);
@@ -119,7 +113,7 @@ test('a failure is tried again later and later, one because the volume is in use
   assert.equal((await again(world, { capacity: '5Gi' })).againInMs, 122_000);
 });
 
-test('a read-only volume is not grown, which is said once', async () => {
+test('a read-only volume is not expanded, which is reported once', async () => {
   const world = await inUse({ readOnly: true });
   await again(world, { readOnly: true, capacity: '2Gi' });
   await again(world, { readOnly: true, capacity: '2Gi' });
@@ -128,7 +122,7 @@ test('a read-only volume is not grown, which is said once', async () => {
   ]);
 });
 
-test('a raw device grows too', async () => {
+test('a raw device is expanded too', async () => {
   const world = await inUse({ mode: 'Block' });
   await again(world, { mode: 'Block', capacity: '2Gi' });
   const [expansion] = world.driver.expansions;
@@ -138,7 +132,7 @@ test('a raw device grows too', async () => {
   );
 });
 
-test('on a node of a cluster the claim is told: that it grows, and its size, again until it stands there', async () => {
+test('on a node of a cluster the claim shows the expansion and its size, retried until it is written', async () => {
   const told: string[] = [];
   const answers = [true, false, true];
   const world = csiWorld({

@@ -6,10 +6,13 @@ import { volumeEvents } from '../../../api/reasons.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
-import { openSession, type CsiContext } from './csi-context.ts';
-import { blockCapability, mountCapability, type CsiSource } from './csi-request.ts';
+import type { CsiContext } from './csi-context.ts';
+import { openSession } from './csi-context.ts';
+import type { CsiSource } from './csi-request.ts';
+import { blockCapability, mountCapability } from './csi-request.ts';
 import { expansionFailure } from './driver-session.ts';
-import { readVolumeData, writeVolumeData, type VolumeData } from './volume-data.ts';
+import type { VolumeData } from './volume-data.ts';
+import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
 /** Upstream: nestedpendingoperations, 500 ms to 2 min 2 s. */
 const RETRY = { initialMs: 500, maxMs: 122_000, factor: 2 };
@@ -17,20 +20,21 @@ const RETRY = { initialMs: 500, maxMs: 122_000, factor: 2 };
 interface Grown {
   readonly request: VolumeRequest;
   readonly source: CsiSource;
-  /** Where the driver finds the volume: the published mount or device. */
+  /** The path of the volume for the driver: the published mount or device. */
   readonly volumePath: string;
-  /** The folder whose data file remembers the size. */
+  /** The folder whose data file records the size. */
   readonly dataFolder: string;
 }
 
 /**
- * Growing a volume in use when its PersistentVolume says more than it is known to have: what the claim's status says or, where nobody writes that,
- * what was recorded when it was published. A volume that cannot grow stays in use as it is.
+ * Expands a volume in use when its PersistentVolume has a larger size than the known one: the size in the claim's
+ * status or, where no controller writes that, the size recorded when it was published. A volume that cannot be expanded
+ * stays in use as it is.
  */
 export class CsiExpansion {
   readonly #context: CsiContext;
   readonly #tails = new Map<string, Promise<unknown>>();
-  /** The size each volume was seen to have by this agent, and how often growing to which size failed. */
+  /** The size that this agent saw of each volume, and how often expanding to which size failed. */
   readonly #sizes = new Map<string, number>();
   readonly #failures = new Map<string, { wantedBytes: number; count: number; over: boolean }>();
 
@@ -38,16 +42,19 @@ export class CsiExpansion {
     this.#context = context;
   }
 
-  /** What the data file is to say of the size: what it said before, else what is known now. undefined for inline volumes. */
+  /** The size for the data file: the recorded one, else the one known now. undefined for inline volumes. */
   sizeToRecord(spec: VolumeSpec, before: VolumeData | undefined): number | undefined {
     return recordedBytes(before) ?? claimedBytes(spec) ?? wantedBytes(spec);
   }
 
-  /** Resolves to when to try again, undefined when there is nothing (more) to do. Rejects only when the data file cannot be kept. */
+  /**
+   * Resolves to when to try again, undefined when there is nothing (more) to do. Rejects only when the data file cannot
+   * be written.
+   */
   expandIfGrown(grown: Grown): Promise<number | undefined> {
     const { source } = grown;
     const key = csiVolumeKey(source.driver, source.handle);
-    // One after the other, so that of several pods' calls the first does it.
+    // Serialized, so that of several pods' calls the first does it.
     const work = (this.#tails.get(key) ?? Promise.resolve()).then(() => this.#expandIfGrown(key, grown));
     const tail = work
       .catch(() => undefined)
@@ -58,7 +65,7 @@ export class CsiExpansion {
     return work;
   }
 
-  /** Nobody uses it any more. */
+  /** No pod uses it any more. */
   forget(key: string): void {
     this.#sizes.delete(key);
     this.#failures.delete(key);
@@ -101,11 +108,18 @@ export class CsiExpansion {
       volumeEvents.fileSystemResizeSuccessful,
       `MountVolume.NodeExpandVolume succeeded for volume ${JSON.stringify(request.spec.name)} ${this.#context.nodeName}`,
     );
-    this.#context.log.info('a volume has grown', { driver: source.driver, volume: request.spec.name, bytes: wanted });
+    this.#context.log.info('a volume was expanded', {
+      driver: source.driver,
+      volume: request.spec.name,
+      bytes: wanted,
+    });
     return this.#tellFinished(request, wanted);
   }
 
-  /** It has the size that is wanted; the claim may not say so yet (upstream: MarkFSResizeFinished). Resolves to when to try again. */
+  /**
+   * It has the wanted size; the claim may not show it yet (upstream: MarkFSResizeFinished). Resolves to when to try
+   * again.
+   */
   async #tellFinished({ spec }: VolumeRequest, wanted: number): Promise<number | undefined> {
     const { claims } = this.#context;
     if (claims === undefined || spec.kind !== 'persistent' || spec.readOnly || (claimedBytes(spec) ?? wanted) >= wanted)
@@ -176,7 +190,7 @@ function wantedBytes(spec: VolumeSpec): number | undefined {
   return step ?? bytesOf(spec.persistentVolume.spec.capacity?.['storage']);
 }
 
-/** A controller that grows by steps says so (upstream: checkForRecoveryFromExpansion). */
+/** A controller that expands in steps announces it (upstream: checkForRecoveryFromExpansion). */
 function isStep({ status }: PersistentVolumeClaim): boolean {
   const pending = status?.allocatedResourceStatuses?.['storage'];
   return pending === 'NodeResizePending' || pending === 'NodeResizeInProgress';

@@ -8,7 +8,7 @@ import type { PodTokens } from '../../ports/tokens.ts';
 import { said } from './csi-names.ts';
 import type { SecretAt } from './csi-request.ts';
 
-/** What the cluster says of a driver (CSIDriver), with the API server's defaults; these alone when it has no such object. */
+/** The CSIDriver of a driver, with the API server's defaults; only the defaults when there is no such object. */
 export interface DriverFacts {
   readonly known: boolean;
   readonly attachRequired: boolean;
@@ -20,14 +20,17 @@ export interface DriverFacts {
   readonly tokensInSecrets: boolean;
 }
 
-/** What `ControllerPublishVolume` gave for this node; asked only for drivers that need attaching. */
+/** What `ControllerPublishVolume` returned for this node; read only for drivers that need attaching. */
 export interface Attachments {
-  /** Rejects, in upstream's words, with why the volume is not attached to this node. */
+  /** Rejects, with upstream's message, with the reason why the volume is not attached to this node. */
   check(driver: string, handle: string): Promise<void>;
   publishContext(driver: string, handle: string): Promise<Readonly<Record<string, string>>>;
 }
 
-/** Without an API server nobody attaches: every driver is treated as one that needs no attaching, and the log says so once for each. */
+/**
+ * Without an API server there is no attach controller: every driver is treated as one that needs no attaching, and the
+ * log reports so once for each.
+ */
 export function standaloneAttachments(log: Logger): Attachments {
   const told = new Set<string>();
   return {
@@ -35,7 +38,7 @@ export function standaloneAttachments(log: Logger): Attachments {
     publishContext: (driver) => {
       if (!told.has(driver))
         log.info(
-          'a CSI driver may need its volumes attached, which nobody does on a node without an API server; it is called as one that does not (CSIDriver attachRequired: false says so)',
+          'a CSI driver may need its volumes attached, which a node without an API server cannot do; it is called without attaching (CSIDriver attachRequired: false silences this)',
           { driver },
         );
       told.add(driver);
@@ -92,10 +95,10 @@ export class CsiLookup {
     );
   }
 
-  /** A token that holds for each audience the driver asks for, as it expects them; {} when it asks for none. */
+  /** A token for each audience that the driver requests, in CSI's format; {} when it requests none. */
   async tokens(driver: DriverFacts, pod: Pod): Promise<Record<string, string>> {
     if (driver.tokenRequests.length === 0) return {};
-    const issued: Record<string, { token: string; expirationTimestamp: string }> = {};
+    const issued: [audience: string, { token: string; expirationTimestamp: string }][] = [];
     for (const { audience, expirationSeconds } of driver.tokenRequests) {
       const order = {
         namespace: pod.metadata.namespace,
@@ -107,13 +110,16 @@ export class CsiLookup {
         ...order,
         pod: { name: pod.metadata.name, uid: pod.metadata.uid },
       });
-      issued[audience] = { token, expirationTimestamp: new Date(expiresAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z') };
+      issued.push([
+        audience,
+        { token, expirationTimestamp: new Date(expiresAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z') },
+      ]);
     }
-    return { [TOKENS_KEY]: JSON.stringify(issued) };
+    return { [TOKENS_KEY]: JSON.stringify(Object.fromEntries(issued)) };
   }
 }
 
-/** gRPC has text only. Never says what is in it. */
+/** gRPC carries only text. The error never contains the value. */
 function textOf(base64: string, about: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, 'base64'));

@@ -6,7 +6,7 @@ import { csiWorld, inlineSpec, onDisk, persistentSpec, setUp, testPod } from './
 
 const HERE = '/root/pods/u1/volumes/kubernetes.io~csi';
 
-test('an inline volume is published with a handle of its own, and only where the driver says so', async () => {
+test('an inline volume is published with its own handle, and only where the driver allows it', async () => {
   const world = csiWorld();
   await world.register();
   const spec = inlineSpec({
@@ -57,7 +57,7 @@ test('an inline volume is published with a handle of its own, and only where the
   assert.equal(await world.plugin.staging.plan(spec, testPod('u1')), undefined);
 });
 
-test('taking an inline volume down unpublishes it and leaves nothing', async () => {
+test('tearing an inline volume down unpublishes it and leaves nothing', async () => {
   const world = csiWorld();
   await world.register();
   world.setDriver({ volumeLifecycleModes: ['Ephemeral'] });
@@ -114,7 +114,7 @@ test('a claimed volume is published from where it is staged, with its access mod
   });
 });
 
-test('a secret that is missing, or no text, is said without saying what is in it', async () => {
+test('a missing or non-text secret is reported without its content', async () => {
   const world = csiWorld();
   await world.register();
   const spec = persistentSpec({ csi: { nodeStageSecretRef: { name: 'x', namespace: 'ns' } } });
@@ -132,7 +132,7 @@ test('a secret that is missing, or no text, is said without saying what is in it
   assert.deepEqual(world.driver.stages, []);
 });
 
-test('a driver that takes the group over is told it; then, and as its policy says, the agent keeps its hands off', async () => {
+test('a driver that applies the group gets it; then, and by its policy, the agent does not', async () => {
   const cases: {
     capabilities?: 'VOLUME_MOUNT_GROUP';
     policy?: 'File' | 'None' | 'ReadWriteOnceWithFSType';
@@ -204,7 +204,7 @@ test('tokens go into the context, or into the secrets where the driver wants the
   }
 });
 
-test('a volume that is in use is published again only where the driver asks for it, and a failure then costs nothing', async () => {
+test('a volume in use is published again only where the driver requires it, and a failure then costs nothing', async () => {
   const world = csiWorld();
   await world.register();
   const modes = { volumeLifecycleModes: ['Ephemeral' as const] };
@@ -222,7 +222,7 @@ test('a volume that is in use is published again only where the driver asks for 
   assert.notEqual(world.files.peek(`${HERE}/vol/vol_data.json`), undefined);
 });
 
-test('a publish that failed for good leaves nothing; one of which nothing is known keeps what tells how to undo it', async () => {
+test('a publish that failed permanently leaves nothing; one of unknown outcome keeps the data to undo it', async () => {
   const world = csiWorld();
   await world.register();
   world.setDriver({ volumeLifecycleModes: ['Ephemeral'] });
@@ -252,7 +252,7 @@ test("a driver that is not registered is waited for in upstream's words, at both
     kind: 'Unavailable',
     message: `kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: ${missing}`,
   });
-  // Nothing was asked of it, so nothing has to be undone by it.
+  // The driver was never called, so nothing has to be undone.
   await world.plugin.tearDown(onDisk(inlineSpec()));
   await world.register();
   await setUp(world, persistentSpec());
@@ -289,7 +289,7 @@ test('the calls of one operation share two minutes', async () => {
   assert.deepEqual(limits, [120_000, 90_000]);
 });
 
-test('a volume without its data file is left to be unmounted, and the log says so', async () => {
+test('a volume without its data file is only unmounted, and the log reports it', async () => {
   const world = csiWorld();
   await world.register();
   world.setDriver({ volumeLifecycleModes: ['Ephemeral'] });
@@ -298,11 +298,11 @@ test('a volume without its data file is left to be unmounted, and the log says s
   await world.plugin.tearDown(onDisk(inlineSpec()));
   assert.equal(
     world.log.lines.at(-1)?.message,
-    'a CSI volume has lost its data file; it is unmounted without the driver knowing',
+    'a CSI volume has lost its data file; it is unmounted without a call to the driver',
   );
 });
 
-test('the space a volume uses is what its driver says, and left to others where it says nothing', async () => {
+test('the usage of a volume comes from its driver, and is measured elsewhere where it reports nothing', async () => {
   const world = csiWorld();
   await world.register();
   const spec = persistentSpec();

@@ -1,5 +1,6 @@
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
+import type { CsiContext } from './csi-context.ts';
 import {
   cleanUpAfter,
   FOLDER_MODE,
@@ -9,22 +10,23 @@ import {
   publishContextOf,
   saidOnFailure,
   volumeDataOf,
-  type CsiContext,
 } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import type { DriverFacts } from './csi-lookup.ts';
 import { said } from './csi-names.ts';
-import { mountCapability, ownsByGroup, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
-import { isFinal, type DriverSession } from './driver-session.ts';
+import type { CsiSource } from './csi-request.ts';
+import { mountCapability, ownsByGroup, podInfo, sourceOf } from './csi-request.ts';
+import type { DriverSession } from './driver-session.ts';
+import { isFinal } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
-/** Volumes that publish again are published as often as upstream's pods are synced. */
+/** Volumes with requiresRepublish are published as often as upstream syncs their pods. */
 const REPUBLISH_MS = 60_000;
 
-/** Where a driver is to mount: one level below the volume's own folder, whose data file is beside it. */
+/** The mount target for a driver: one level below the volume's own folder, whose data file is beside it. */
 export const targetPath = (volumePath: string): string => `${volumePath}/mount`;
 
-/** Volumes of mode Filesystem: NodePublishVolume and its undoing (upstream: csi_mounter.go). */
+/** Volumes of mode Filesystem: NodePublishVolume and NodeUnpublishVolume (upstream: csi_mounter.go). */
 export class CsiMount {
   readonly #context: CsiContext;
   readonly #expansion: CsiExpansion;
@@ -58,7 +60,7 @@ export class CsiMount {
     };
   }
 
-  /** Resolves to whether the volume's files are to be given to the pod's group. */
+  /** Resolves to whether the agent must change the group of the volume's files. */
   async #publish(request: VolumeRequest, source: CsiSource, facts: DriverFacts): Promise<boolean> {
     const session = openSession(this.#context, source.driver, 'mounter.SetUpAt failed to get CSI client');
     checkLifecycle(source, facts);
@@ -74,7 +76,7 @@ export class CsiMount {
     try {
       await session.publish(order);
     } catch (error) {
-      // One that may still be going on, or is in use, keeps what tells how to undo it.
+      // A call that may still be running, or a volume in use, keeps the data needed to undo it.
       if (isFinal(error) && !request.again)
         await cleanUpAfter(this.#context, request.path, () => this.#removeFolder(request.path));
       throw error;
@@ -126,7 +128,7 @@ export class CsiMount {
     if (data === undefined) {
       const target = targetPath(volume.path);
       if (await isMounted(this.#context, target))
-        this.#context.log.warn('a CSI volume has lost its data file; it is unmounted without the driver knowing', {
+        this.#context.log.warn('a CSI volume has lost its data file; it is unmounted without a call to the driver', {
           path: target,
         });
       return;
@@ -142,7 +144,7 @@ export class CsiMount {
     await this.#removeFolder(volume.path);
   }
 
-  /** Drivers have to remove the target themselves; some do not. What is still mounted is left, with its data. */
+  /** Drivers must remove the target themselves; some do not. What is still mounted is left, with its data. */
   async #removeFolder(path: string): Promise<void> {
     const { files } = this.#context;
     const target = targetPath(path);
@@ -157,7 +159,7 @@ export class CsiMount {
         { cause: error },
       );
     }
-    // Nothing but the data file, and what a write of it that was cut off left.
+    // Only the data file, and the rest of an interrupted write of it.
     await files.removeTree(path);
   }
 }

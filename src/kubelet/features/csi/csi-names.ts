@@ -4,7 +4,7 @@ import { KubeletError } from '../../../base/errors.ts';
 export const CSI_PLUGIN = 'kubernetes.io/csi';
 export const VOLUME_DATA_FILE = 'vol_data.json';
 
-/** In front of what this plugin says itself, as upstream's log helper has it. */
+/** The prefix of this plugin's own messages, as in upstream's log helper. */
 export const said = (message: string): string => `${CSI_PLUGIN}: ${message}`;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -15,20 +15,20 @@ function pathPart(value: string, what: string): string {
   return value;
 }
 
-/** Handle of an inline volume, which the agent gives it itself. */
+/** Handle of an inline volume, chosen by the agent. */
 export const inlineHandle = (podUid: string, volume: string): string => `csi-${sha256(`${podUid}${volume}`)}`;
 
-/** Where things lie below the agent's root, as upstream has them (csi_attacher.go, csi_block.go). */
+/** Paths below the agent's root, as in upstream (csi_attacher.go, csi_block.go). */
 export class CsiPaths {
   readonly base: string;
   readonly devices: string;
 
   constructor(rootDir: string) {
-    this.base = `${rootDir.replace(/\/+$/, '')}/plugins/${CSI_PLUGIN}`;
+    this.base = `${rootDir.replace(/(?<!\/)\/+$/, '')}/plugins/${CSI_PLUGIN}`;
     this.devices = `${this.base}/volumeDevices`;
   }
 
-  /** Where a file system is staged; its data file lies in the folder around it. */
+  /** Where a file system is staged; its data file is in the parent folder. */
   globalMount(driver: string, handle: string): string {
     return `${this.base}/${pathPart(driver, 'driver')}/${sha256(handle)}/globalmount`;
   }
@@ -53,7 +53,7 @@ export class CsiPaths {
     return `${this.deviceFolder(specName)}/data`;
   }
 
-  /** The device of one pod, for whoever looks for it by the volume. */
+  /** The device of one pod, found by the volume. */
   deviceMap(specName: string, podUid: string): string {
     return `${this.deviceFolder(specName)}/dev/${pathPart(podUid, 'pod uid')}`;
   }

@@ -11,7 +11,8 @@ import type {
   VolumeUsage,
 } from '../../ports/volume-plugin.ts';
 import { CsiBlock } from './csi-block.ts';
-import { openSession, type CsiContext } from './csi-context.ts';
+import type { CsiContext } from './csi-context.ts';
+import { openSession } from './csi-context.ts';
 import { CsiExpansion } from './csi-expansion.ts';
 import { CsiMount, targetPath } from './csi-mount.ts';
 import { CSI_PLUGIN } from './csi-names.ts';
@@ -19,7 +20,7 @@ import { driverOf, isCsi, sourceOf } from './csi-request.ts';
 import { CsiStaging } from './csi-staging.ts';
 import { readVolumeData } from './volume-data.ts';
 
-/** Volumes that drivers outside the agent make: inline, and claimed, as file systems and as raw devices. */
+/** Volumes of CSI drivers: inline and claimed, as file systems and as raw devices. */
 export class CsiPlugin implements VolumePlugin {
   readonly name = CSI_PLUGIN;
   readonly block = true;
@@ -40,7 +41,7 @@ export class CsiPlugin implements VolumePlugin {
     return isCsi(spec);
   }
 
-  /** The driver's own object stands for its registration too: whoever hears that a driver came says that this changed. */
+  /** The driver's object also stands for its registration: its listeners are notified when a driver registers. */
   objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[] {
     const { publishSecret, stageSecret, expandSecret } = sourceOf(spec, pod);
     const secrets = [publishSecret, stageSecret, expandSecret].filter((at) => at !== undefined);
@@ -72,7 +73,7 @@ export class CsiPlugin implements VolumePlugin {
   }
 }
 
-/** undefined when the driver says nothing. */
+/** undefined when the driver reports nothing. */
 function usageOf(usage: readonly CsiUsage[]): VolumeUsage | undefined {
   const bytes = usage.findLast(({ unit }) => unit === 'BYTES');
   const inodes = usage.findLast(({ unit }) => unit === 'INODES');

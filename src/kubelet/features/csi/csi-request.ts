@@ -11,7 +11,7 @@ export interface SecretAt {
   readonly name: string;
 }
 
-/** What a volume's source says, inline or persistent alike. */
+/** What a volume's source contains, inline or persistent alike. */
 export interface CsiSource {
   readonly driver: string;
   readonly handle: string;
@@ -73,7 +73,7 @@ function secretAt(reference: { name?: string; namespace?: string } | undefined):
   return reference === undefined ? undefined : { namespace: reference.namespace ?? '', name: reference.name ?? '' };
 }
 
-/** A driver that cannot tell one writer from several is told the weaker mode (upstream: csi_client.go). */
+/** A driver that cannot distinguish one writer from several gets the weaker mode (upstream: csi_client.go). */
 function toAccessMode(mode: PersistentVolumeAccessMode, singleNodeMultiWriter: boolean): CsiAccessMode {
   switch (mode) {
     case 'ReadWriteOnce':
@@ -90,7 +90,7 @@ function toAccessMode(mode: PersistentVolumeAccessMode, singleNodeMultiWriter: b
 export interface CapabilityFacts {
   readonly singleNodeMultiWriter: boolean;
   readonly mountOptions: readonly string[];
-  /** For a driver that gives the volume to the group by itself. */
+  /** For a driver that applies the group itself. */
   readonly mountGroup: number | undefined;
 }
 
@@ -110,7 +110,7 @@ export function blockCapability(source: CsiSource, singleNodeMultiWriter: boolea
   };
 }
 
-/** What a driver with podInfoOnMount gets beside the volume's attributes. */
+/** Attributes that a driver with podInfoOnMount gets in addition to the volume's. */
 export function podInfo(pod: Pod, lifecycle: VolumeLifecycleMode): Record<string, string> {
   return {
     'csi.storage.k8s.io/pod.name': pod.metadata.name,
@@ -125,11 +125,11 @@ export interface OwnershipFacts {
   readonly fsGroup: number | undefined;
   readonly policy: 'ReadWriteOnceWithFSType' | 'File' | 'None';
   readonly readOnly: boolean;
-  /** The driver does it by itself (VOLUME_MOUNT_GROUP). */
+  /** The driver applies it itself (VOLUME_MOUNT_GROUP). */
   readonly delegated: boolean;
 }
 
-/** Whether the agent gives the volume's files to the pod's fsGroup. */
+/** Whether the agent changes the group of the volume's files to the pod's fsGroup. */
 export function ownsByGroup(source: CsiSource, facts: OwnershipFacts): boolean {
   if (facts.fsGroup === undefined || facts.delegated || facts.readOnly || facts.policy === 'None') return false;
   if (facts.policy === 'File') return true;

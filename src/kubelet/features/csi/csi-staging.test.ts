@@ -11,7 +11,7 @@ async function staged(world: ReturnType<typeof csiWorld>): Promise<StagedVolume>
   return made;
 }
 
-test('a volume is known by driver and handle, whoever uses it', async () => {
+test('a volume is identified by driver and handle, whichever pod uses it', async () => {
   const { plugin } = csiWorld();
   const [one, other] = [
     await plugin.staging.plan(persistentSpec(), testPod('u1')),
@@ -27,7 +27,7 @@ test('a volume is known by driver and handle, whoever uses it', async () => {
   });
 });
 
-test('what is staged is unstaged, and nothing of it stays; a second time is success', async () => {
+test('a staged volume is unstaged without remains; a second time is success', async () => {
   const world = csiWorld();
   await world.register();
   const made = await staged(world);
@@ -44,7 +44,7 @@ test('what is staged is unstaged, and nothing of it stays; a second time is succ
   assert.equal(world.driver.calls.filter((call) => call.startsWith('unstage')).length, 1);
 });
 
-test('what a data file that was cut off left, does not keep the volume; data that is not mounted does', async () => {
+test('the rest of an interrupted data file does not keep the volume; data that is not mounted does', async () => {
   const world = csiWorld();
   await world.register();
   const made = await staged(world);
@@ -73,7 +73,7 @@ test('a driver that does not stage is published to without a staging path', asyn
   );
 });
 
-test('a stage that failed for good leaves nothing; one of which nothing is known is undone when the pod goes', async () => {
+test('a stage that failed permanently leaves nothing; one of unknown outcome is undone when the pod is removed', async () => {
   const world = csiWorld();
   await world.register();
   const planned = await world.plugin.staging.plan(persistentSpec(), testPod('u1'));
@@ -88,7 +88,7 @@ test('a stage that failed for good leaves nothing; one of which nothing is known
   assert.deepEqual(world.mounts.mounted, []);
 });
 
-test("a driver that fails to unstage is asked again; its failure is said in upstream's words", async () => {
+test("a driver that fails to unstage is called again; its failure is reported in upstream's words", async () => {
   const world = csiWorld();
   await world.register();
   const made = await staged(world);
@@ -126,7 +126,7 @@ test("a restarted agent finds what is staged, and which of it a pod's folder use
   );
 });
 
-test('what a driver needs attached is called without attaching on a node without an API server, which is said once', async () => {
+test('a driver that needs attaching is called without it on a node without an API server, which is logged once', async () => {
   const world = csiWorld();
   await world.register();
   await setUp(world, persistentSpec());

@@ -3,6 +3,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { AttachedBy, StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../../ports/volume-plugin.ts';
 import type { CsiBlock } from './csi-block.ts';
+import type { CsiContext } from './csi-context.ts';
 import {
   cleanUpAfter,
   FOLDER_MODE,
@@ -11,15 +12,19 @@ import {
   openSessionToUndo,
   publishContextOf,
   saidOnFailure,
-  type CsiContext,
 } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import { said } from './csi-names.ts';
-import { mountCapability, sourceOf, type CsiSource } from './csi-request.ts';
-import { isFinal, type DriverSession } from './driver-session.ts';
+import type { CsiSource } from './csi-request.ts';
+import { mountCapability, sourceOf } from './csi-request.ts';
+import type { DriverSession } from './driver-session.ts';
+import { isFinal } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
-/** The part of a persistent volume that all pods of the node share: NodeStageVolume and its undoing (upstream: csi_attacher.go). */
+/**
+ * The part of a persistent volume that all pods of the node share: NodeStageVolume and NodeUnstageVolume (upstream:
+ * csi_attacher.go).
+ */
 export class CsiStaging implements VolumeStaging {
   readonly #context: CsiContext;
   readonly #block: CsiBlock;
@@ -110,7 +115,7 @@ export class CsiStaging implements VolumeStaging {
       mountGroup: (await session.can('VOLUME_MOUNT_GROUP')) ? fsGroup : undefined,
     });
     await files.makeDirectory(stagingPath, FOLDER_MODE);
-    // Before the call: one that times out has to be undone, and this says how.
+    // Before the call: one that times out has to be undone, and this file has the data for it.
     await writeVolumeData(files, folderOf(stagingPath), { volumeHandle: source.handle, driverName: source.driver });
     try {
       await session.stage({
@@ -196,7 +201,7 @@ export class CsiStaging implements VolumeStaging {
     if (await isMounted(this.#context, stagingPath)) return;
     const { files } = this.#context;
     await files.remove(stagingPath);
-    // Nothing but the data file, and what a write of it that was cut off left.
+    // Only the data file, and the rest of an interrupted write of it.
     await files.removeTree(folderOf(stagingPath));
   }
 }

@@ -23,7 +23,10 @@ export function isLower(left: CsiVersion, right: CsiVersion): boolean {
   return false;
 }
 
-/** Versions from 2.0 on are passed over; of the others the highest, which must be 1.x (upstream: version.HighestSupportedVersion). Throws Invalid. */
+/**
+ * Versions from 2.0 on are skipped; of the others the highest, which must be 1.x (upstream:
+ * version.HighestSupportedVersion). Throws Invalid.
+ */
 export function selectHighestVersion(versions: readonly string[]): CsiVersion {
   const usable = versions.map(parseVersion).filter((version) => version !== undefined && (version.parts[0] ?? 0) <= 1);
   const highest = usable.reduce<CsiVersion | undefined>(

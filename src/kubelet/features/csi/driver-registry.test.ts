@@ -24,7 +24,7 @@ test('the highest version below 2 counts, and it must be 1.x', () => {
 
 const registering = { name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' };
 
-test('a driver says what this node is to it, for CSINode; who listens hears of each change', async () => {
+test('a driver provides the node info for CSINode; listeners are notified of each change', async () => {
   const { registry, driver } = csiWorld();
   const heard: string[] = [];
   registry.onChange((name, isRegistered) => heard.push(`${name} ${isRegistered ? 'came' : 'went'}`));
@@ -39,7 +39,7 @@ test('a driver says what this node is to it, for CSINode; who listens hears of e
   assert.deepEqual([registry.nodeDrivers(), heard], [[], [`${DRIVER} came`, `${DRIVER} went`]]);
 });
 
-test('a driver that cannot say what the node is, or has no version we speak, is not registered', async () => {
+test('a driver without node info, or without a supported version, is not registered', async () => {
   const { registry, driver } = csiWorld();
   driver.fail('getInfo', { code: 'Internal', message: 'no metadata service', times: 1 });
   await assert.rejects(registry.register(registering), {
@@ -75,12 +75,50 @@ test('a second instance takes over only with a higher version, and outlives the 
   assert.equal(registry.nodeDrivers().length, 0);
 });
 
-test('a registration that was called off meanwhile does not take place', async () => {
+test('a registration that was cancelled meanwhile has no effect', async () => {
   const { registry, driver } = csiWorld();
   const release = driver.hang('getInfo');
   const registration = registry.register(registering);
   registry.deregister(registering);
   release();
   await assert.rejects(registration, { kind: 'Aborted' });
+  assert.deepEqual(registry.nodeDrivers(), []);
+});
+
+test('a plugin with an invalid name, path or versions is refused before it is used', () => {
+  const { registry } = csiWorld();
+  const names = ['../../etc', 'a/b', '..', 'd\nexample', 'd\u001b[2J', '__proto__', '', 'x'.repeat(64), '-d'];
+  const endpoints = ['csi.sock', 'dns:///evil', '../x.sock', '\u0000abstract', '/a\nb', '', `/${'x'.repeat(200)}`];
+  for (const name of names)
+    assert.throws(() => registry.validate({ ...registering, name }), /no name of a CSI driver/, JSON.stringify(name));
+  for (const endpoint of endpoints)
+    assert.throws(
+      () => registry.validate({ ...registering, endpoint }),
+      /no path of a unix socket/,
+      JSON.stringify(endpoint),
+    );
+  for (const versions of [Array.from({ length: 100_000 }, () => '1.0.0'), [`1.${'0'.repeat(100_000)}`]]) {
+    assert.throws(
+      () => registry.validate({ ...registering, versions }),
+      (error: Error) => error.message.length < 300,
+      'and is not quoted at length',
+    );
+  }
+  registry.validate({ ...registering, name: 'Disk.CSI.Example.com' });
+});
+
+test('a driver whose node info the API would refuse is not registered: it would keep the others from being published', async () => {
+  const { registry, driver } = csiWorld();
+  const answers = [
+    { nodeId: 'x'.repeat(300), topology: {} },
+    { nodeId: 'n', topology: { 'no key': 'a' } },
+    { nodeId: 'n', topology: { 'example.com/zone': 'a\nb' } },
+    { nodeId: 'n', topology: { __proto__x: 'a', [`a/${'b'.repeat(70)}`]: 'x' } },
+    { nodeId: 'n', topology: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 'v'])) },
+  ];
+  for (const answer of answers) {
+    driver.info = { ...answer, maxVolumesPerNode: 0 };
+    await assert.rejects(registry.register(registering), /is not valid/);
+  }
   assert.deepEqual(registry.nodeDrivers(), []);
 });

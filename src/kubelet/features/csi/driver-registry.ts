@@ -2,28 +2,22 @@ import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { CsiDrivers, CsiNode } from '../../ports/csi-drivers.ts';
-import { isLower, selectHighestVersion, type CsiVersion } from './csi-version.ts';
+import type { NodeDriver } from './check-driver.ts';
+import { checkNodeDriver, checkRegistering } from './check-driver.ts';
+import type { CsiVersion } from './csi-version.ts';
+import { isLower, selectHighestVersion } from './csi-version.ts';
 
-/** A driver that registers, as the plugin watcher hands it over. */
+/** A driver that registers, as the plugin watcher reports it. */
 export interface RegisteringDriver {
   readonly name: string;
   /** Path of its CSI socket. */
   readonly endpoint: string;
   readonly versions: readonly string[];
-  /** What it registers by: tells two instances of one driver apart. */
+  /** The registration socket: distinguishes two instances of one driver. */
   readonly socketPath: string;
 }
 
-/** What the node says of a driver to the cluster (CSINode). */
-export interface NodeDriver {
-  readonly name: string;
-  readonly nodeId: string;
-  readonly topology: Readonly<Record<string, string>>;
-  /** undefined: no limit. */
-  readonly maxVolumes: number | undefined;
-}
-
-/** undefined: as many as there are. */
+/** undefined: no limit. */
 const limitOf = (maxVolumesPerNode: number): number | undefined =>
   maxVolumesPerNode > 0 ? Math.min(maxVolumesPerNode, 2 ** 31 - 1) : undefined;
 
@@ -43,7 +37,7 @@ export class DriverRegistry {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #registered = new Map<string, RegisteredDriver>();
-  /** Registrations under way by socket; one that is no longer in here was called off. */
+  /** Registrations under way by socket; one that is no longer in here was cancelled. */
   readonly #attempts = new Map<string, object>();
   readonly #listeners = new Set<(name: string, isRegistered: boolean) => void>();
 
@@ -53,7 +47,7 @@ export class DriverRegistry {
     this.#log = options.log;
   }
 
-  /** Called with the name of each driver that came or went. Returns the function that ends it. */
+  /** Called with the name of each driver that was registered or removed. Returns the function that unsubscribes. */
   onChange(listener: (name: string, isRegistered: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -61,14 +55,14 @@ export class DriverRegistry {
     };
   }
 
-  /** What CSINode will say, by name. */
+  /** The content of CSINode, by name. */
   nodeDrivers(): NodeDriver[] {
     return [...this.#registered.values()]
       .map(({ name, nodeId, topology, maxVolumes }) => ({ name, nodeId, topology, maxVolumes }))
       .sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
-  /** Throws Unavailable, in upstream's words, while no such driver is registered. */
+  /** Throws Unavailable, with upstream's message, while no such driver is registered. */
   node(name: string): CsiNode {
     const driver = this.#registered.get(name);
     if (driver === undefined)
@@ -76,7 +70,10 @@ export class DriverRegistry {
     return this.#drivers.node(driver.endpoint, name);
   }
 
-  /** Resolves as soon as it is registered, or when the limit has passed: after a restart of the agent drivers need a moment to be found. */
+  /**
+   * Resolves as soon as it is registered, or when the limit has passed: after a restart of the agent it takes a moment
+   * to find the drivers.
+   */
   async awaitRegistered(name: string, limitMs: number): Promise<void> {
     if (this.#registered.has(name)) return;
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -90,6 +87,7 @@ export class DriverRegistry {
   }
 
   validate(driver: RegisteringDriver): void {
+    checkRegistering(driver);
     try {
       this.#version(driver, 'ValidatePlugin');
     } catch (error) {
@@ -100,14 +98,14 @@ export class DriverRegistry {
     }
   }
 
-  /** Asks the driver what this node is to it; only then it is registered. */
+  /** Calls NodeGetInfo; the driver is registered only after its answer. */
   async register(driver: RegisteringDriver): Promise<void> {
     const version = this.#version(driver, 'RegisterPlugin');
     const attempt = {};
     this.#attempts.set(driver.socketPath, attempt);
     const info = await this.#drivers.node(driver.endpoint, driver.name).getInfo(NODE_INFO_LIMIT_MS);
     if (this.#attempts.get(driver.socketPath) !== attempt)
-      throw new KubeletError('Aborted', 'the registration was called off');
+      throw new KubeletError('Aborted', 'the registration was cancelled');
     this.#attempts.delete(driver.socketPath);
     if (!info.ok) throw new KubeletError('Unavailable', info.message);
     const { nodeId, topology, maxVolumesPerNode } = info.value;
@@ -115,6 +113,7 @@ export class DriverRegistry {
     if (nodeId === '')
       throw new KubeletError('Invalid', 'error adding CSI driver node info: driverNodeID must not be empty');
     const maxVolumes = limitOf(maxVolumesPerNode);
+    checkNodeDriver({ name: driver.name, nodeId, topology, maxVolumes });
     this.#registered.set(driver.name, {
       name: driver.name,
       nodeId,
@@ -128,7 +127,10 @@ export class DriverRegistry {
     this.#tell(driver.name);
   }
 
-  /** Asks a registered driver again what this node is to it; listeners hear of it when the number of volumes is another. Rejects when it does not answer. */
+  /**
+   * Calls NodeGetInfo of a registered driver again; listeners are notified when its volume limit changed. Rejects when
+   * it does not answer.
+   */
   async refresh(name: string): Promise<void> {
     const driver = this.#registered.get(name);
     if (driver === undefined) return;
@@ -137,7 +139,7 @@ export class DriverRegistry {
     const maxVolumes = limitOf(info.value.maxVolumesPerNode);
     if (this.#registered.get(name) !== driver || driver.maxVolumes === maxVolumes) return;
     this.#registered.set(name, { ...driver, maxVolumes });
-    this.#log.info('a CSI driver takes another number of volumes on this node now', {
+    this.#log.info('a CSI driver changed its volume limit on this node', {
       driver: name,
       before: driver.maxVolumes,
       now: maxVolumes,
@@ -145,7 +147,7 @@ export class DriverRegistry {
     this.#tell(name);
   }
 
-  /** Of the instance that has this socket: another instance of the driver that took its place meanwhile stays. */
+  /** Only for the instance with this socket: another instance of the driver that replaced it stays. */
   deregister(driver: RegisteringDriver): void {
     this.#attempts.delete(driver.socketPath);
     if (this.#registered.get(driver.name)?.socketPath !== driver.socketPath) return;

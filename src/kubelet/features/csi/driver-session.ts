@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type {
   CsiAnswer,
   CsiExpandRequest,
@@ -14,7 +15,7 @@ import type {
 /** Upstream: csi_plugin.go, csiTimeout. For all calls of one operation together. */
 const OPERATION_LIMIT_MS = 2 * 60_000;
 
-/** A driver said no, or nothing. The message is what a gRPC client prints. */
+/** A driver refused, or did not answer. The message is in the format of a gRPC client. */
 class CsiCallError extends KubeletError {
   readonly code: CsiFailureCode;
 
@@ -24,7 +25,10 @@ class CsiCallError extends KubeletError {
   }
 }
 
-/** The driver may still be at it, or may have done it: to be asked again in the same words, never to be cleaned up after (upstream: isFinalError). */
+/**
+ * The driver may still be working, or may have finished: to be called again with the same arguments, never to be
+ * cleaned up after (upstream: isFinalError).
+ */
 const UNCERTAIN: ReadonlySet<CsiFailureCode> = new Set([
   'Local',
   'Canceled',
@@ -39,7 +43,7 @@ export function isFinal(error: unknown): boolean {
   return error instanceof CsiCallError && !UNCERTAIN.has(error.code);
 }
 
-/** Why an expansion failed: `inUse` will not be tried again while the volume is in use, `infeasible` is not possible at all. */
+/** Why an expansion failed: `inUse` is not retried while the volume is in use, `infeasible` is not possible at all. */
 export function expansionFailure(error: unknown): 'inUse' | 'infeasible' | 'other' {
   if (!(error instanceof CsiCallError)) return 'other';
   if (error.code === 'FailedPrecondition') return 'inUse';
@@ -68,7 +72,7 @@ function kindOf(code: CsiFailureCode): ErrorKind {
   }
 }
 
-/** The calls of one operation on one volume: they share its time, and ask for the driver's capabilities once. */
+/** The calls of one operation on one volume: they share its deadline, and read the driver's capabilities once. */
 export class DriverSession {
   readonly #node: CsiNode;
   readonly #clock: Clock;

@@ -7,13 +7,15 @@ import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import type { DriverRegistry } from './driver-registry.ts';
-import { planCsiNode, planNodeInfo, type NodeInfoFacts } from './node-info.ts';
+import type { NodeInfoFacts } from './node-info.ts';
+import { planCsiNode, planNodeInfo } from './node-info.ts';
 
-/** This node in the API, as whoever follows it sees it. */
+/** This node in the API, as the node watch sees it. */
 export interface OwnNode {
   current(): Node | undefined;
   onChange(listener: (node: Node | undefined) => void): () => void;
@@ -28,19 +30,21 @@ export interface NodeInfoKeeperOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** `problem` answers otherwise than before. */
+  /** The result of `problem` changed. */
   readonly onChange: () => void;
 }
 
 const RETRY = { initialMs: 200, maxMs: 60_000, factor: 2 };
-/** Somebody else may have changed it. */
+/** Another client may have changed it. */
 const LOOK_AGAIN_MS = 3_600_000;
 const JITTER = 0.5;
 
+const isRefusal = (error: unknown): boolean => isApiError(error, 'Invalid') || isApiError(error, 'Forbidden');
+
 /**
- * Tells the cluster which CSI drivers the node has, where they say it is and how many volumes it takes: the CSINode, and the node's labels and
- * annotation (upstream: nodeinfomanager.go, csi_node_updater.go). Drivers work meanwhile: an API server that is away is no reason to keep volumes
- * from pods.
+ * Publishes the CSI drivers of the node, their topology and their volume limits: the CSINode, and the node's labels and
+ * annotation (upstream: nodeinfomanager.go, csi_node_updater.go). Drivers work meanwhile: an unavailable API server is
+ * no reason to keep volumes from pods.
  */
 export class NodeInfoKeeper {
   readonly #options: NodeInfoKeeperOptions;
@@ -50,7 +54,7 @@ export class NodeInfoKeeper {
   readonly #ends: (() => void)[] = [];
   #failures = 0;
   #isDone = false;
-  /** Of the node that was told of. */
+  /** The node that was published for. */
   #uid: string | undefined;
   #error: string | undefined;
   #saidCollisions = '';
@@ -80,7 +84,7 @@ export class NodeInfoKeeper {
         this.#loop.wake();
       }),
       node.onChange((now) => {
-        // One that is registered anew has nothing of what was said of the one before.
+        // A node that registered again has nothing of what was published before.
         if (now?.metadata.uid !== this.#uid) this.#isDone = false;
         if (now !== undefined && !this.#isDone) this.#loop.wake();
       }),
@@ -98,7 +102,7 @@ export class NodeInfoKeeper {
     await this.#loop.stop();
   }
 
-  /** Why the node may not be called ready; undefined once the CSINode is there, for good (upstream: initializeCSINode). */
+  /** Why the node may not be ready; permanently undefined once the CSINode exists (upstream: initializeCSINode). */
   problem(): string | undefined {
     if (this.#isDone) return undefined;
     return this.#error === undefined
@@ -109,7 +113,7 @@ export class NodeInfoKeeper {
   async #pass(): Promise<void> {
     const { nodeName, node, registry, log, onChange } = this.#options;
     const now = node.current();
-    // It is told of when it is registered.
+    // Notified when it is registered.
     if (now === undefined) return;
     const before = this.problem();
     const facts: NodeInfoFacts = {
@@ -119,20 +123,52 @@ export class NodeInfoKeeper {
       left: this.#left,
     };
     try {
-      await this.#keepNode(now, facts);
-      await this.#keepCsiNode(facts);
-      this.#failures = 0;
+      const refused = await this.#publish(now, facts);
+      this.#failures = refused.length === 0 ? 0 : this.#failures + 1;
       this.#isDone = true;
       this.#uid = facts.nodeUid;
       this.#error = undefined;
     } catch (error) {
       this.#failures += 1;
       if (!this.#isDone) this.#error = errorMessage(error);
-      log.debug(this.#failures === 1 ? 2 : 4, 'Failed to publish CSINode, trying again', {
+      log.debug(this.#failures === 1 ? 2 : 4, 'Failed to publish CSINode, retrying', {
         error: errorMessage(error),
       });
     }
     if (this.problem() !== before) onChange();
+  }
+
+  /**
+   * All drivers at once; when the API server refuses that, one after the other: a refused one keeps no other from the
+   * cluster. Returns the refused ones.
+   */
+  async #publish(now: Node, facts: NodeInfoFacts): Promise<readonly string[]> {
+    const keep = async (drivers: NodeInfoFacts['drivers']): Promise<void> => {
+      await this.#keepNode(now, { ...facts, drivers });
+      await this.#keepCsiNode({ ...facts, drivers });
+    };
+    try {
+      await keep(facts.drivers);
+      return [];
+    } catch (error) {
+      if (!isRefusal(error) || facts.drivers.length < 2) throw error;
+    }
+    const refused: string[] = [];
+    let taken: NodeInfoFacts['drivers'] = [];
+    for (const driver of facts.drivers) {
+      try {
+        await keep([...taken, driver]);
+        taken = [...taken, driver];
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        refused.push(driver.name);
+        this.#options.log.error('the API server refuses what a CSI driver reports about this node', {
+          driver: driver.name,
+          error: errorMessage(error),
+        });
+      }
+    }
+    return refused;
   }
 
   async #keepNode(now: Node, facts: NodeInfoFacts): Promise<void> {
@@ -140,9 +176,9 @@ export class NodeInfoKeeper {
     const { metadata, collisions } = planNodeInfo(now, facts);
     const said = collisions.join('; ');
     if (said !== '' && said !== this.#saidCollisions)
-      log.error('a CSI driver says that this node is elsewhere than its labels do; the labels stay', { error: said });
+      log.error('a CSI driver reports another topology than the labels of this node; the labels stay', { error: said });
     this.#saidCollisions = said;
-    // Labels and annotations go with a status (upstream: PatchNodeStatus).
+    // Labels and annotations are part of a status patch (upstream: PatchNodeStatus).
     if (metadata !== undefined)
       await client.patch(
         nodes,
@@ -155,7 +191,7 @@ export class NodeInfoKeeper {
   async #keepCsiNode(facts: NodeInfoFacts): Promise<void> {
     const { client, nodeName, log } = this.#options;
     const key = { namespace: '', name: nodeName };
-    // Twice: what belongs to an earlier node of this name goes first.
+    // Twice: the CSINode of an earlier node of this name is deleted first.
     for (let round = 0; round < 2; round++) {
       const plan = planCsiNode(await this.#read(), facts);
       switch (plan.kind) {
@@ -168,7 +204,7 @@ export class NodeInfoKeeper {
           await client.update(csiNodes, plan.object);
           return;
         case 'delete':
-          log.info('the CSINode belongs to an earlier node of this name; it is made anew', { node: nodeName });
+          log.info('the CSINode belongs to an earlier node of this name; it is created again', { node: nodeName });
           await client.delete(csiNodes, key).catch((error: unknown) => {
             if (!isApiError(error, 'NotFound')) throw error;
           });
@@ -186,7 +222,10 @@ export class NodeInfoKeeper {
     }
   }
 
-  /** How many volumes a node takes may change while it runs: drivers that say so are asked again (upstream: MutableCSINodeAllocatableCount). */
+  /**
+   * A driver's volume limit may change while it runs: drivers that declare so are queried again (upstream:
+   * MutableCSINodeAllocatableCount).
+   */
   async #planRefresh(name: string): Promise<void> {
     const { objects, registry, clock } = this.#options;
     const there = (): boolean => registry.nodeDrivers().some((driver) => driver.name === name);
@@ -209,7 +248,7 @@ export class NodeInfoKeeper {
     arm();
   }
 
-  /** Asks the driver again, as also when a volume could not be attached for want of room. */
+  /** Queries the driver again, also when a volume could not be attached for lack of room. */
   async refresh(name: string): Promise<void> {
     try {
       await this.#options.registry.refresh(name);

@@ -56,6 +56,8 @@ function setUp() {
     await registry.register({ name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' });
     await clock.settle();
   };
+  const registerAs = (name: string, socketPath: string): Promise<void> =>
+    registry.register({ name, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath });
   const deregister = async (): Promise<void> => {
     registry.deregister({ name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' });
     await clock.settle();
@@ -67,6 +69,7 @@ function setUp() {
     driver,
     registerNode,
     register,
+    registerAs,
     deregister,
     told,
     spec,
@@ -77,8 +80,20 @@ function setUp() {
   };
 }
 
-describe('what the cluster is told of the CSI drivers of a node', () => {
-  it('begins with an empty CSINode that belongs to the node; the node is not ready before', async () => {
+it('a topology key that every object inherits is a label like any other', () => {
+  const facts = {
+    nodeName: 'node1',
+    nodeUid: 'u',
+    drivers: [{ name: DRIVER, nodeId: 'n', topology: { constructor: 'a' }, maxVolumes: undefined }],
+    left: new Set<string>(),
+  };
+  assert.deepEqual(planNodeInfo({ metadata: { ...NAME, uid: 'u' } } as Node, facts).metadata?.labels, {
+    constructor: 'a',
+  });
+});
+
+describe('the published CSI drivers of a node', () => {
+  it('begin with an empty CSINode that belongs to the node; the node is not ready before', async () => {
     const { clock, keeper, registerNode, csiNode, told } = setUp();
     keeper.start();
     await clock.settle();
@@ -93,7 +108,7 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('names each driver, where it says the node is, and how many volumes it takes', async () => {
+  it('have their names, the topology of the node, and their volume limits', async () => {
     const { keeper, driver, registerNode, register, deregister, csiNode, node } = setUp();
     driver.info = { nodeId: 'n-7', maxVolumesPerNode: 5, topology: { 'topology.d.example/zone': 'a' } };
     registerNode('uid-1', {
@@ -117,7 +132,28 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('is tried again while the API server refuses, and says why; a conflict is one try more', async () => {
+  it('include all others when the API server refuses one driver, and the node is ready', async () => {
+    const { clock, api, keeper, registerNode, register, registerAs, csiNode, node, driver } = setUp();
+    api.script(({ body }) =>
+      JSON.stringify(body ?? {}).includes('forbidden.example')
+        ? new ApiStatusError('Forbidden', 'not this one')
+        : undefined,
+    );
+    registerNode();
+    driver.info = { nodeId: 'n', maxVolumesPerNode: 0, topology: { 'forbidden.example/role': 'master' } };
+    await registerAs('a.example', '/a.sock');
+    driver.info = { nodeId: 'n', maxVolumesPerNode: 0, topology: { zone: 'z' } };
+    await register();
+    keeper.start();
+    await clock.settle();
+    assert.deepEqual(
+      [csiNode()?.spec.drivers.map(({ name }) => name), node()?.metadata.labels, keeper.problem()],
+      [[DRIVER], { zone: 'z' }, undefined],
+    );
+    await keeper.stop();
+  });
+
+  it('are retried while the API server refuses, with the reason; a conflict is one more try', async () => {
     const { clock, api, keeper, registerNode, register, csiNode, told } = setUp();
     const end = api.script(({ plural }) => (plural === 'csinodes' ? new ApiStatusError('Forbidden', 'no') : undefined));
     registerNode();
@@ -134,7 +170,7 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('is made anew for a node that was deleted and registered again', async () => {
+  it('are created again for a node that was deleted and registered again', async () => {
     const { clock, api, keeper, registerNode, csiNode } = setUp();
     registerNode();
     keeper.start();
@@ -146,7 +182,7 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it("goes on from an empty CSINode as upstream's API server writes it", async () => {
+  it("continue from an empty CSINode as upstream's API server writes it", async () => {
     const { clock, api, keeper, registerNode, register, csiNode } = setUp();
     registerNode();
     api.seed(csiNodes, {
@@ -172,7 +208,7 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('leaves drivers alone that have not registered again since the agent started', async () => {
+  it('keep drivers that have not registered again since the agent started', async () => {
     const { clock, api, keeper, registerNode, csiNode } = setUp();
     registerNode();
     const owner = { apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' };
@@ -186,7 +222,7 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('follows how many volumes a driver takes, where its CSIDriver says how often to ask', async () => {
+  it('follow the volume limit of a driver, where its CSIDriver gives an interval', async () => {
     const { clock, keeper, driver, registerNode, register, csiNode, spec, driverChanged } = setUp();
     driver.info = { nodeId: 'n', maxVolumesPerNode: 5, topology: {} };
     registerNode();
@@ -202,7 +238,7 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('never overwrites a label that says something else', () => {
+  it('never overwrite a label with another value', () => {
     const node = { metadata: { ...NAME, uid: 'u', labels: { zone: 'b' } } } as unknown as Node;
     const plan = planNodeInfo(node, {
       nodeName: 'node1',

@@ -1,9 +1,10 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { CSINode, CSINodeDriver } from '../../../api/storage/csi-node.ts';
 import { goQuote } from '../../../api/go-quote.ts';
-import type { NodeDriver } from './driver-registry.ts';
+import type { NodeDriver } from './check-driver.ts';
 
-/** Which driver knows this node by which id (upstream: nodeinfomanager.go). */
+/** Which driver uses which id for this node (upstream: nodeinfomanager.go). */
 const NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
 
 export interface NodeInfoFacts {
@@ -14,7 +15,7 @@ export interface NodeInfoFacts {
   readonly left: ReadonlySet<string>;
 }
 
-/** What is to be done with the CSINode: nothing, or this. One of another node of the same name goes first. */
+/** The change that the CSINode needs: none, or this. One of another node of the same name is deleted first. */
 export type CsiNodePlan =
   | { readonly kind: 'none' }
   | { readonly kind: 'create' | 'update'; readonly object: CSINode }
@@ -48,7 +49,7 @@ export function planCsiNode(existing: CSINode | undefined, facts: NodeInfoFacts)
 const driversOf = ({ spec }: { spec: { drivers?: readonly CSINodeDriver[] | null } }): readonly CSINodeDriver[] =>
   spec.drivers ?? [];
 
-/** Those that are as they were keep their place and their words. */
+/** Unchanged drivers keep their position and content. */
 function mergeDrivers(before: readonly CSINodeDriver[], { drivers, left }: NodeInfoFacts): CSINodeDriver[] {
   const wanted = new Map(drivers.map((driver) => [driver.name, entryOf(driver)]));
   const kept = before.flatMap((entry) => {
@@ -76,16 +77,16 @@ function sameEntry(left: CSINodeDriver, right: CSINodeDriver): boolean {
   return text(left) === text(right);
 }
 
-/** What the node's own object lacks: ids as an annotation, and where each driver says the node is, as labels. */
+/** What the Node object lacks: ids as an annotation, and each driver's topology as labels. */
 export interface NodeInfoPatch {
-  /** For a merge: null takes away. undefined: all is as it should be. */
+  /** For a merge: null removes. undefined: nothing to change. */
   readonly metadata:
     | {
         readonly annotations?: Readonly<Record<string, string | null>>;
         readonly labels?: Readonly<Record<string, string>>;
       }
     | undefined;
-  /** Labels that others set to something else: they stay. */
+  /** Labels that others set to another value: they stay. */
   readonly collisions: readonly string[];
 }
 
@@ -102,7 +103,7 @@ export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): Node
   const collisions: string[] = [];
   for (const { topology } of drivers) {
     for (const [key, value] of Object.entries(topology)) {
-      const there = labels[key];
+      const there = ownValue(labels, key);
       if (there === undefined) wanted[key] = value;
       else if (there !== value)
         collisions.push(
@@ -115,7 +116,7 @@ export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): Node
   return { metadata: Object.keys(metadata).length === 0 ? undefined : metadata, collisions };
 }
 
-/** What cannot be read is written anew. */
+/** An unreadable one is written again. */
 function idsOf(text: string | undefined): Map<string, string> {
   try {
     const read: unknown = JSON.parse(text ?? '{}');

@@ -3,8 +3,8 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import { said, VOLUME_DATA_FILE } from './csi-names.ts';
 
 /**
- * What a volume's folder says about it after a restart: upstream's fields, all of them text, so that either agent can read the other's.
- * `capacityBytes` is this agent's own: the size the volume was last known to have.
+ * The data file in a volume's folder, read after a restart: upstream's fields, all of them text, so that either agent
+ * can read the other's. `capacityBytes` is this agent's own: the last known size of the volume.
  */
 export interface VolumeData {
   readonly specVolID?: string;
@@ -31,7 +31,7 @@ export async function writeVolumeData(files: HostFiles, folder: string, data: Vo
   }
 }
 
-/** undefined when there is none, or none that says which volume it is. */
+/** undefined when there is none, or none that names its volume. */
 export async function readVolumeData(files: HostFiles, folder: string): Promise<VolumeData | undefined> {
   try {
     const read: unknown = JSON.parse(await files.readText(`${folder}/${VOLUME_DATA_FILE}`, LIMIT_BYTES));

@@ -6,7 +6,8 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import type { PluginDial, PluginInfo } from '../../ports/plugin-dial.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
-import { PluginManager, type PluginHandler, type RegisteringPlugin } from './plugin-manager.ts';
+import type { PluginHandler, RegisteringPlugin } from './plugin-manager.ts';
+import { PluginManager } from './plugin-manager.ts';
 
 const FOLDER = '/root/plugins_registry';
 const INFO: PluginInfo = { type: 'CSIPlugin', name: 'd.example', endpoint: '/csi.sock', supportedVersions: ['1.0.0'] };
@@ -58,9 +59,9 @@ function world() {
     random: seededRandom(1),
     log,
   });
-  /** A socket appears, as through the kernel: seeded sockets are not told to watches, so a file is moved beside it. */
+  /** Adds a socket as the kernel does: watches are not notified of seeded sockets, so a file is moved next to it. */
   const appear = async (path: string): Promise<void> => {
-    // As the kernel does: each folder is told to the one it appears in.
+    // As in the kernel: a new folder is reported to its parent's watch.
     for (let at = path.indexOf('/', 1); at >= 0; at = path.indexOf('/', at + 1))
       await files.makeDirectory(path.slice(0, at), 0o755);
     files.seed({ [path]: 'socket' }, true);
@@ -80,7 +81,7 @@ function world() {
 const REGISTERED = ['dial /root/plugins_registry/d.sock', 'register d.example /csi.sock 1.0.0', 'notify true', 'close'];
 const SOCKET = `${FOLDER}/d.sock`;
 
-test('a socket that is there at the start, one that appears, and one in a folder that appears are registered at once', async () => {
+test('existing sockets, new ones, and those in new folders are registered at once', async () => {
   const { clock, files, manager, appear, take } = world();
   files.seed({ [SOCKET]: 'socket' }, true);
   manager.start();
@@ -95,7 +96,7 @@ test('a socket that is there at the start, one that appears, and one in a folder
   await manager.stop();
 });
 
-test('files, hidden sockets and hidden folders are no plugins; a link to a socket is one', async () => {
+test('files, hidden sockets and hidden folders are ignored; a link to a socket is a plugin', async () => {
   const { clock, files, manager, take } = world();
   files.seed(
     { [`${FOLDER}/.hidden.sock`]: 'socket', [`${FOLDER}/.dir/x.sock`]: 'socket', '/run/real.sock': 'socket' },
@@ -113,7 +114,7 @@ test('files, hidden sockets and hidden folders are no plugins; a link to a socke
   await manager.stop();
 });
 
-test('a socket that is removed is deregistered; one made anew is deregistered and registered again', async () => {
+test('a socket that is removed is deregistered; a recreated one is deregistered and registered again', async () => {
   const { clock, files, manager, appear, take } = world();
   manager.start();
   await clock.settle();
@@ -124,7 +125,7 @@ test('a socket that is removed is deregistered; one made anew is deregistered an
   assert.deepEqual(take(), ['deregister d.example']);
   await appear(SOCKET);
   assert.deepEqual(take(), REGISTERED);
-  // Removed and made again before anybody looks.
+  // Removed and recreated before any check.
   const removed = files.remove(SOCKET);
   files.seed({ [SOCKET]: 'socket' }, true);
   await removed;
@@ -144,7 +145,7 @@ test('a plugin without an endpoint of its own is served on the socket it registe
   await manager.stop();
 });
 
-test('device and DRA plugins hear that nobody takes them, and are asked again later and later', async () => {
+test('device and DRA plugins are notified that there is no handler, and retried with back-off', async () => {
   const { clock, files, manager, scripts, take, log } = world();
   files.seed({ [SOCKET]: 'socket' }, true);
   scripts.set(SOCKET, { info: () => Promise.resolve({ ...INFO, type: 'DRAPlugin' }) });
@@ -164,7 +165,7 @@ test('device and DRA plugins hear that nobody takes them, and are asked again la
   await manager.stop();
 });
 
-test('a plugin that is not valid, and one whose registration fails, hear why', async () => {
+test('an invalid plugin, and one whose registration fails, are notified of the reason', async () => {
   const { clock, files, manager, handling, take } = world();
   files.seed({ [SOCKET]: 'socket' }, true);
   handling.validate = () => {
@@ -190,7 +191,7 @@ test('a plugin that is not valid, and one whose registration fails, hear why', a
   await manager.stop();
 });
 
-test('a plugin that does not take the good news is given back and tried again', async () => {
+test('a plugin that cannot be notified of its registration is deregistered and retried', async () => {
   const { clock, files, manager, scripts, take } = world();
   files.seed({ [SOCKET]: 'socket' }, true);
   scripts.set(SOCKET, { notify: () => Promise.reject(new KubeletError('Timeout', 'no answer')) });
@@ -203,7 +204,7 @@ test('a plugin that does not take the good news is given back and tried again', 
   await manager.stop();
 });
 
-test('a plugin whose socket is replaced while it registers does not have the new one wait for it', async () => {
+test('a plugin whose socket is replaced while it registers does not delay the new socket', async () => {
   const { clock, files, manager, scripts, appear, handling, take } = world();
   manager.start();
   await clock.settle();
@@ -222,7 +223,7 @@ test('a plugin whose socket is replaced while it registers does not have the new
   await manager.stop();
 });
 
-test('one plugin that hangs keeps no other waiting', async () => {
+test('a hung plugin delays no other', async () => {
   const { clock, files, manager, scripts, take } = world();
   files.seed({ [`${FOLDER}/a.sock`]: 'socket', [SOCKET]: 'socket' }, true);
   scripts.set(`${FOLDER}/a.sock`, { info: () => new Promise(() => undefined) });
@@ -231,7 +232,7 @@ test('one plugin that hangs keeps no other waiting', async () => {
   assert.deepEqual(take(), [`dial ${FOLDER}/a.sock`, `dial ${SOCKET}`, ...REGISTERED.slice(1)]);
 });
 
-test('a folder that is no longer watched is looked at again a second later, and made again when it was removed', async () => {
+test('a folder whose watch was lost is checked again a second later, and recreated if it was removed', async () => {
   const { clock, files, manager, appear, take } = world();
   manager.start();
   await clock.settle();
@@ -243,7 +244,7 @@ test('a folder that is no longer watched is looked at again a second later, and 
   await manager.stop();
 });
 
-test('a socket that no watch told of is found by the safety net', async () => {
+test('a socket without a watch event is found by the periodic check', async () => {
   const { clock, files, manager, take } = world();
   manager.start();
   await clock.settle();
@@ -253,7 +254,7 @@ test('a socket that no watch told of is found by the safety net', async () => {
   await manager.stop();
 });
 
-test('leaving takes nothing back and starts nothing any more', async () => {
+test('stopping deregisters nothing and starts nothing', async () => {
   const { clock, files, manager, appear, take } = world();
   manager.start();
   await clock.settle();
@@ -263,4 +264,22 @@ test('leaving takes nothing back and starts nothing any more', async () => {
   await files.remove(SOCKET);
   await clock.advance(120_000);
   assert.deepEqual(take(), []);
+});
+
+test('too many sockets, names or folders are not all checked, are logged once, and displace no registered plugin', async () => {
+  const { clock, files, manager, log, take } = world();
+  files.seed({ [`${FOLDER}/z.sock`]: 'socket' }, true);
+  manager.start();
+  await clock.settle();
+  assert.equal(manager.counts().registered.length, 1);
+  for (let index = 0; index < 400; index += 1)
+    files.seed({ [`${FOLDER}/a${index}.sock`]: 'socket', [`${FOLDER}/f${index}/g${index}.sock`]: 'socket' }, true);
+  await clock.advance(60_000);
+  assert.ok(manager.counts().desired.length <= 251, `${manager.counts().desired.length} sockets`);
+  assert.ok(manager.counts().desired.includes(`${FOLDER}/z.sock`));
+  assert.ok(!take().includes('deregister d.example'));
+  for (let index = 0; index < 6000; index += 1) files.seed({ [`${FOLDER}/0${index}`]: 'text' });
+  await clock.advance(60_000);
+  assert.equal(log.lines.filter(({ message }) => message.includes('too much lies in the folder')).length, 1);
+  await manager.stop();
 });

@@ -1,30 +1,33 @@
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import { untilAborted } from '../../../base/until-aborted.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { PluginConnection, PluginDial, PluginInfo } from '../../ports/plugin-dial.ts';
-import { computePluginStep, newPlugin, nextPluginState, type PluginEvent, type PluginState } from './plugin-state.ts';
-import { PluginTree, type FoundSockets } from './plugin-tree.ts';
+import type { PluginEvent, PluginState } from './plugin-state.ts';
+import { computePluginStep, newPlugin, nextPluginState } from './plugin-state.ts';
+import type { FoundSockets } from './plugin-tree.ts';
+import { PluginTree } from './plugin-tree.ts';
 
-/** A plugin as its handler gets it. */
+/** A plugin as passed to its handler. */
 export interface RegisteringPlugin {
   readonly name: string;
-  /** Its own service; never ''. */
+  /** The socket of its own service; never ''. */
   readonly endpoint: string;
   readonly versions: readonly string[];
-  /** What it registers by: tells two plugins of one name apart. */
+  /** Its registration socket: distinguishes two plugins with the same name. */
   readonly socketPath: string;
 }
 
-/** Who takes plugins of one type. */
+/** Handles plugins of one type. */
 export interface PluginHandler {
-  /** Throws with what is wrong. */
+  /** Throws with the problem. */
   validate(plugin: RegisteringPlugin): void;
-  /** Rejects with what went wrong; then nothing is registered. */
+  /** Rejects with the failure; then nothing is registered. */
   register(plugin: RegisteringPlugin): Promise<void>;
-  /** Also calls off a `register` under way. Unknown is fine. */
+  /** Also cancels a running `register`. An unknown plugin is allowed. */
   deregister(plugin: RegisteringPlugin): void;
 }
 
@@ -33,7 +36,7 @@ export interface PluginManagerOptions {
   folder: string;
   files: HostFiles;
   dial: PluginDial;
-  /** By the type that plugins say: `CSIPlugin`. */
+  /** By the plugin type: `CSIPlugin`. */
   handlers: ReadonlyMap<string, PluginHandler>;
   clock: Clock;
   random: Random;
@@ -44,7 +47,7 @@ export interface PluginManagerOptions {
 const DIAL_LIMIT_MS = 10_000;
 const GET_INFO_LIMIT_MS = 1_000;
 const NOTIFY_LIMIT_MS = 5_000;
-/** Behind the handler's own limit. */
+/** Longer than the handler's own limit. */
 const REGISTER_LIMIT_MS = 130_000;
 
 interface PluginEntry {
@@ -57,11 +60,12 @@ interface PluginEntry {
 }
 
 /**
- * Plugins of the node: sockets that appear below the folder are asked what they are and handed to the handler of their type, those that vanish or
- * are made anew are taken back first.
+ * Plugins of the node: sockets that appear below the folder are asked for their info and passed to the handler of their
+ * type; those that vanish or are recreated are deregistered first.
  * 1. At most one operation per socket; plugins never wait for each other.
- * 2. Wish (the sockets on disk) and fact (the state of each) are compared at each change of either; nothing polls.
- * 3. What a handler took it is told to give back exactly once.
+ * 2. Desired state (the sockets on disk) and actual state (the state of each) are compared at each change of either;
+ *    nothing polls.
+ * 3. A handler deregisters each registered plugin exactly once.
  */
 export class PluginManager {
   readonly #options: PluginManagerOptions;
@@ -80,7 +84,7 @@ export class PluginManager {
     this.#tree.start();
   }
 
-  /** Leaves the plugins as they are: they do not learn that the agent went. */
+  /** Leaves the plugins registered: they are not notified that the agent stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#tree.stop();
@@ -91,7 +95,7 @@ export class PluginManager {
     await Promise.all(this.#running);
   }
 
-  /** Sockets of plugins that want to be registered, and of those that are. */
+  /** Sockets of plugins that want to be registered, and of registered ones. */
   counts(): { desired: readonly string[]; registered: readonly string[] } {
     return {
       desired: [...this.#sockets.keys()],
@@ -242,7 +246,7 @@ export class PluginManager {
         `RegisterPlugin error -- plugin validation failed with err: ${errorMessage(error)}`,
       );
     }
-    // From here on it is given back, however this ends.
+    // From here on it must be deregistered, however this ends.
     entry.taken = { handler, plugin };
     try {
       await withDeadline({ clock, limitMs: REGISTER_LIMIT_MS, op: 'register plugin' }, () =>
@@ -257,12 +261,12 @@ export class PluginManager {
     }
   }
 
-  /** The plugin hears why, if it still listens; the error is the same either way. */
+  /** The plugin is notified of the reason if it still listens; the error is the same either way. */
   async #refuse(connection: PluginConnection, why: string): Promise<never> {
     await connection
       .notifyRegistrationStatus({ registered: false, error: why }, NOTIFY_LIMIT_MS)
       .catch((error: unknown) =>
-        this.#options.log.debug(2, 'a plugin does not hear why it is refused', { error: errorMessage(error) }),
+        this.#options.log.debug(2, 'a plugin could not be notified of its rejection', { error: errorMessage(error) }),
       );
     throw new KubeletError('Invalid', why, { op: 'register plugin' });
   }

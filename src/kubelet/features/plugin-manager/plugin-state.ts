@@ -5,13 +5,13 @@ import { backoffDelayMs } from '../../../base/backoff.ts';
 const REGISTRATION_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 /**
- *              begin                  succeeded
- *   waiting ───────────► registering ───────────► registered
- *      ▲                     │ failed                  │ begin
- *      └──── back-off ───────┘                         ▼
- *      ◄───────────────── ended ──────────────── deregistering
+ *     waiting         begin      registering
+ *     registering     succeeded  registered
+ *     registering     failed     waiting (back-off)
+ *     registered      begin      deregistering
+ *     deregistering   ended      waiting
  *
- * `socket` is the one that the phase is about, which may by now have been replaced: what is on disk is the wish, this the fact.
+ * `socket` is the socket of the phase (actual state); the one on disk (desired state) may have replaced it meanwhile.
  */
 export type PluginState =
   | { phase: 'waiting'; socket: string | undefined; failures: number; retryAtMs: number; lastError: string | undefined }
@@ -43,7 +43,7 @@ export const newPlugin: PluginState = {
   lastError: undefined,
 };
 
-/** Total: an event that makes no sense in a phase changes nothing. `nowMs` is monotonic. */
+/** Total: an event that does not apply to a phase changes nothing. `nowMs` is monotonic. */
 export function nextPluginState(state: PluginState, event: PluginEvent, nowMs: number): PluginState {
   switch (event.kind) {
     case 'registering':
@@ -84,7 +84,7 @@ export function computePluginStep(state: PluginState, socket: string | undefined
       return state.socket === socket ? { kind: 'nothing' } : { kind: 'deregister' };
     case 'waiting':
       if (socket === undefined) return { kind: 'forget' };
-      // Another socket than the one that failed is another try from the beginning.
+      // A different socket from the one that failed starts again without back-off.
       if (state.socket === socket && nowMs < state.retryAtMs) return { kind: 'wait', untilMs: state.retryAtMs };
       return { kind: 'register', socket };
   }

@@ -1,14 +1,15 @@
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
+import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
 
-/** Sockets by path. The value tells one socket from another that was later made at the same path. */
+/** Sockets by path. The value distinguishes a socket from a later one at the same path. */
 export type FoundSockets = ReadonlyMap<string, string>;
 
 export interface PluginTreeOptions {
-  /** `<root>/plugins_registry`; made when missing. */
+  /** `<root>/plugins_registry`; created when missing. */
   folder: string;
   files: HostFiles;
   clock: Clock;
@@ -17,22 +18,41 @@ export interface PluginTreeOptions {
   onSockets: (sockets: FoundSockets) => void;
 }
 
-/** Behind the watches; and while a folder cannot be watched. */
+interface Found {
+  readonly folders: Set<string>;
+  readonly sockets: Map<string, string>;
+  /** The number of names checked. */
+  entries: number;
+}
+
+const isCrowded = ({ folders, sockets, entries }: Found): boolean =>
+  folders.size >= MAX_FOLDERS || sockets.size >= MAX_SOCKETS || entries > MAX_ENTRIES;
+
+/** The fallback for missed watch events, and while a folder cannot be watched. */
 const SAFETY_PERIOD_MS = 60_000;
 const UNWATCHED_PERIOD_MS = 1_000;
 const FOLDER_MODE = 0o755;
-/** Nobody nests this deep; it only bounds what a mistake can cost. */
+/** Deeper than any real nesting; limits the cost of a mistake. */
 const DEEPEST = 16;
+/**
+ * A plugin may write into the folder: it must not be able to keep the agent busy with names, watches and connections.
+ */
+const MAX_ENTRIES = 5_000;
+const MAX_FOLDERS = 250;
+const MAX_SOCKETS = 250;
 
 /**
- * The sockets below a folder, sub-folders included. Events only wake: each pass watches every folder it comes by before it lists it, so that
- * nothing appears unseen in between. Names with a dot in front are left out (upstream: plugin_watcher.go).
+ * The sockets below a folder, sub-folders included. Events only trigger a check: each check watches every folder before
+ * it lists it, so that nothing is missed in between. Names that begin with a dot are ignored (upstream:
+ * plugin_watcher.go).
  */
 export class PluginTree {
   readonly #options: PluginTreeOptions;
   readonly #loop: Loop;
   readonly #watches = new Map<string, { stop: () => void; sinceMs: number }>();
   #watchedAll = false;
+  #wasCrowded = false;
+  #known: FoundSockets = new Map();
   #retry: Timer | undefined;
 
   constructor(options: PluginTreeOptions) {
@@ -62,9 +82,12 @@ export class PluginTree {
   async #pass(): Promise<void> {
     const { folder, files } = this.#options;
     await files.makeDirectory(folder, FOLDER_MODE);
-    const folders = new Set<string>();
-    const sockets = new Map<string, string>();
-    await this.#visit(folder, 0, { folders, sockets });
+    const found: Found = { folders: new Set(), sockets: new Map(), entries: 0 };
+    await this.#visit(folder, 0, found);
+    if (isCrowded(found)) await this.#keepKnown(found);
+    const { folders, sockets } = found;
+    this.#known = sockets;
+    this.#warnOfCrowd(found);
     for (const [watched, { stop }] of [...this.#watches]) {
       if (folders.has(watched)) continue;
       stop();
@@ -74,24 +97,45 @@ export class PluginTree {
     this.#options.onSockets(sockets);
   }
 
-  async #visit(
-    folder: string,
-    depth: number,
-    found: { folders: Set<string>; sockets: Map<string, string> },
-  ): Promise<void> {
+  async #visit(folder: string, depth: number, found: Found): Promise<void> {
+    if (found.folders.size >= MAX_FOLDERS) return;
     const { files } = this.#options;
     this.#watch(folder);
     found.folders.add(folder);
     for (const name of await files.list(folder)) {
       if (name.startsWith('.')) continue;
+      found.entries += 1;
+      if (found.entries > MAX_ENTRIES || found.sockets.size >= MAX_SOCKETS) return;
       const path = `${folder}/${name}`;
       const own = await files.lstat(path);
       if (own?.type === 'directory' && depth < DEEPEST) await this.#visit(path, depth + 1, found);
-      // A link to a socket is a socket (upstream: IsUnixDomainSocket).
-      const info = own?.type === 'symlink' ? await files.stat(path).catch(() => undefined) : own;
-      if (info?.type === 'socket')
-        found.sockets.set(path, `${own?.device}:${own?.inode}:${own?.modifiedMs}:${info.inode}:${info.modifiedMs}`);
+      else await this.#note(path, own, found);
     }
+  }
+
+  async #note(path: string, own: FileInfo | undefined, found: Found): Promise<void> {
+    // A link to a socket is a socket (upstream: IsUnixDomainSocket).
+    const info = own?.type === 'symlink' ? await this.#options.files.stat(path).catch(() => undefined) : own;
+    if (info?.type === 'socket')
+      found.sockets.set(path, `${own?.device}:${own?.inode}:${own?.modifiedMs}:${info.inode}:${info.modifiedMs}`);
+  }
+
+  /** Registered plugins are not displaced when others are added before them. */
+  async #keepKnown(found: Found): Promise<void> {
+    for (const path of this.#known.keys())
+      if (!found.sockets.has(path)) await this.#note(path, await this.#options.files.lstat(path), found);
+  }
+
+  #warnOfCrowd(found: Found): void {
+    const crowded = isCrowded(found);
+    if (crowded && !this.#wasCrowded)
+      this.#options.log.error('too much lies in the folder of plugin sockets: not all of it is checked', {
+        folder: this.#options.folder,
+        folders: MAX_FOLDERS,
+        sockets: MAX_SOCKETS,
+        entries: MAX_ENTRIES,
+      });
+    this.#wasCrowded = crowded;
   }
 
   #watch(folder: string): void {
@@ -106,7 +150,7 @@ export class PluginTree {
         this.#watches.delete(folder);
         this.#watchedAll = false;
         log.debug(2, 'a folder of plugin sockets is no longer watched', { folder, reason });
-        // One that was lost at once would be lost again at once.
+        // A watch that was lost at once would be lost again at once.
         this.#retry?.cancel();
         this.#retry = clock.setTimer(Math.max(0, watch.sinceMs + UNWATCHED_PERIOD_MS - clock.monotonicMs()), () =>
           this.#loop.wake(),

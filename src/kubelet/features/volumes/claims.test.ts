@@ -4,7 +4,8 @@ import type { PersistentVolume, PersistentVolumeSpec } from '../../../api/core/p
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import { podUid } from '../../model/ids.ts';
-import { testPod, volumeWorld, type VolumeWorldOptions } from './testing/volume-world.ts';
+import type { VolumeWorldOptions } from './testing/volume-world.ts';
+import { testPod, volumeWorld } from './testing/volume-world.ts';
 
 const claim = (name: string, more: Partial<PersistentVolumeClaim> = {}): PersistentVolumeClaim => ({
   metadata: { name, namespace: 'default', uid: 'claim-uid' },
@@ -20,7 +21,7 @@ const byClaim: Volume = { name: 'v', persistentVolumeClaim: { claimName: 'c' } }
 const UNREADY =
   'Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: ';
 
-/** The first event of a pod with this volume, in a cluster with an API server unless told otherwise. */
+/** The first event of a pod with this volume, in a cluster with an API server unless specified otherwise. */
 async function firstEvent(
   objects: { claim?: PersistentVolumeClaim; volume?: PersistentVolume },
   how: { pod?: Volume; device?: boolean } & VolumeWorldOptions = {},
@@ -40,7 +41,7 @@ async function firstEvent(
   return world.events[0]?.replace('pod-u1 Warning ', '');
 }
 
-test("a claim that cannot be used is told in upstream's words", async () => {
+test("an unusable claim is reported in upstream's words", async () => {
   const at = 'error processing PVC default/c: ';
   const cases: [Parameters<typeof firstEvent>[0], string | undefined][] = [
     [{}, `${at}failed to fetch PVC from API server: persistentvolumeclaims "c" not found`],
@@ -86,7 +87,7 @@ test("a claim that cannot be used is told in upstream's words", async () => {
   );
 });
 
-test('a PersistentVolume of another node, with options its kind has not, or of a kind that is gone is refused', async () => {
+test('a PersistentVolume of another node, with options its kind does not support, or of a removed kind is rejected', async () => {
   const affinity = {
     required: {
       nodeSelectorTerms: [
@@ -112,7 +113,7 @@ test('a PersistentVolume of another node, with options its kind has not, or of a
   );
 });
 
-test('a generic ephemeral volume takes the claim that was made for its pod, and no other', async () => {
+test('a generic ephemeral volume uses the claim created for its pod, and no other', async () => {
   const pod: Volume = { name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } };
   const made = (owner: Record<string, unknown>): PersistentVolumeClaim =>
     claim('pod-u1-v', {
@@ -134,7 +135,7 @@ test('a generic ephemeral volume takes the claim that was made for its pod, and 
   assert.equal(await firstEvent({ claim: made({ uid: 'u1' }), volume: volume('pv1') }, { pod }), undefined);
   assert.match(
     (await firstEvent({}, { pod, standalone: true })) ?? '',
-    /persistentvolumeclaims "pod-u1-v" not found: without an API server nobody makes it from the template/,
+    /persistentvolumeclaims "pod-u1-v" not found: without an API server it is not created from the template/,
   );
   assert.equal(
     await firstEvent(
@@ -148,7 +149,7 @@ test('a generic ephemeral volume takes the claim that was made for its pod, and 
   );
 });
 
-test('without an API server claims are bound by what is written, and a pod goes on the moment the objects are there', async () => {
+test('without an API server claims are bound by their manifests, and a pod starts as soon as the objects exist', async () => {
   const world = volumeWorld();
   let ready: string | undefined;
   void world.manager.ensure(testPod('u1', [byClaim])).then((volumes) => (ready = volumes.get('v')?.hostPath));
@@ -178,7 +179,7 @@ test('a claim removed under a running pod changes nothing for it', async () => {
   assert.deepEqual([world.events, world.manager.volumesOf(podUid('u1')).size], [[], 1]);
 });
 
-test('a claim bound to another volume under a running pod leaves it the one it has', async () => {
+test('a claim bound to another volume under a running pod does not change its volume', async () => {
   const world = volumeWorld();
   world.objects.set('PersistentVolumeClaim', claim('c'));
   world.objects.set('PersistentVolume', volume('pv1'));
@@ -193,7 +194,7 @@ test('a claim bound to another volume under a running pod leaves it the one it h
   );
 });
 
-test('of two pods with a claim for one pod alone the second waits, and goes on when the first is gone', async () => {
+test('of two pods with one ReadWriteOncePod claim the second waits, and starts when the first is gone', async () => {
   const world = volumeWorld();
   world.objects.set('PersistentVolumeClaim', claim('c'));
   world.objects.set('PersistentVolume', volume('pv1', { accessModes: ['ReadWriteOncePod'] }));
@@ -215,7 +216,7 @@ test('of two pods with a claim for one pod alone the second waits, and goes on w
   assert.equal(ready, true);
 });
 
-test('a raw device for one pod alone is refused to the second in the words for devices', async () => {
+test('a ReadWriteOncePod raw device is denied to a second pod with the message for devices', async () => {
   const world = volumeWorld();
   world.files.seed({ '/dev/sdx': 'block' }, true);
   world.objects.set('PersistentVolumeClaim', claim('c', { spec: { volumeName: 'pv1', volumeMode: 'Block' } }));
@@ -259,7 +260,7 @@ test('readOnly of the pod, and the group of the volume, reach the container', as
   });
 });
 
-test('a volume that no container uses is not made, and holds up nothing', async () => {
+test('a volume that no container uses is not set up, and delays nothing', async () => {
   const world = volumeWorld();
   const pod = testPod('u1', [{ name: 's', secret: { secretName: 'none' } }], {
     containers: [{ name: 'main', image: 'x' }],

@@ -10,7 +10,7 @@ import type { Processes } from '../../ports/processes.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
 import type { PodTokens } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
-import type { AttachGate } from './attach-gate.ts';
+import type { VolumeAttachWaiter } from './volume-attach-waiter.ts';
 import { AtomicWriter } from './objects/atomic-writer.ts';
 import { DiskMounter } from './disks/disk-mounter.ts';
 import { EmptyDirPlugin } from './kinds/empty-dir.ts';
@@ -38,7 +38,7 @@ export interface VolumeManagerPorts {
   rootDir: string;
   /** For the agent's own folders. */
   files: HostFiles;
-  /** For paths that others chose: its stat must not be able to hang the agent. */
+  /** For paths of other users: a stat of them must not hang the agent. */
   guardedFiles: HostFiles;
   mounts: Mounts;
   processes: Processes;
@@ -50,29 +50,29 @@ export interface VolumeManagerPorts {
   recorder: EventRecorder & NodeEventRecorder;
   /** `volumePluginDir`, for flexVolume. */
   driverDir: string;
-  /** Of volumes that others attach; undefined on a node of its own. */
-  attachGate?: AttachGate | undefined;
-  /** `volumesInUse` of the manager answers otherwise. */
+  /** Volumes that the control plane attaches; undefined on a standalone node. */
+  attachWaiter?: VolumeAttachWaiter | undefined;
+  /** The result of the manager's `volumesInUse` changed. */
   onInUseChanged?: (() => void) | undefined;
   onOperation?: (operation: VolumeOperation) => void;
-  /** No API server: claims are bound by what manifests say. */
+  /** No API server: manifests define which claims are bound. */
   standalone: boolean;
   node: () => NodeIdentity;
-  /** What a file tells as the limit of a container that has none; its memory is the most that a tmpfs may hold. */
+  /** The limits shown in a file for a container without limits; the memory is also the maximum for a tmpfs. */
   nodeAllocatable: () => ResourceList;
   /** Kinds served by other features: CSI. */
   morePlugins?: readonly VolumePlugin[];
 }
 
-/** The volume manager with every kind this agent honours. Starts nothing. */
+/** The volume manager with every kind this agent supports. Starts nothing. */
 export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   const { files, clock, log, recorder, objects, standalone, node } = ports;
-  return new VolumeManager({
+  const manager = new VolumeManager({
     folders: new PodFolders(ports),
     makeDirectory: (path, mode) => files.makeDirectory(path, mode),
     plugins: [...(ports.morePlugins ?? []), ...ownPlugins(ports)],
     staging: new StagingArea(ports),
-    attachGate: ports.attachGate,
+    attachWaiter: ports.attachWaiter,
     applyFsGroup: (pod, path) => applyFsGroup({ files: ports.guardedFiles, clock, log, recorder }, pod, path),
     objects,
     standalone,
@@ -82,6 +82,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     recorder,
     onOperation: ports.onOperation,
   });
+  ports.attachWaiter?.onChange(() => manager.attachmentsChanged());
+  return manager;
 }
 
 function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { podUid } from '../../model/ids.ts';
 import { configMap, secret, testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
 
-test('of a thousand volumes a changed object is written to those that show it, and to no other', async () => {
+test('among a thousand volumes a changed object is written only to those that show it', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', configMap('common', { k: 'v' }));
   world.objects.set('Secret', secret('own', { p: 'old' }));
@@ -31,7 +31,7 @@ test('of a thousand volumes a changed object is written to those that show it, a
   assert.deepEqual([world.mounts.mounted, world.clock.armedTimers], [[], 0]);
 });
 
-test('an immutable object is written once, and another source beside it still followed', async () => {
+test('an immutable object is written once, and another source in the same volume is still followed', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', { ...configMap('fixed', { k: 'one' }), immutable: true });
   world.objects.set('Secret', secret('free', { p: 'one' }));

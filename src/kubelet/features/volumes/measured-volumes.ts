@@ -1,3 +1,4 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { VolumeUsage } from '../../ports/volume-plugin.ts';
 import type { PodEntry } from './pod-entry.ts';
@@ -5,18 +6,21 @@ import { claimNameOf } from './resolve-volume.ts';
 import { qualifiedPlugin } from './volume-operations.ts';
 import { usableVolume } from './volume-state.ts';
 
-/** A volume that takes room of its own, and how that is found out. */
+/** A volume that uses space of its own, and how that is measured. */
 export interface MeasurableVolume {
   name: string;
   path: string;
-  /** `tree`: what lies in it, on the node's own disk or in memory; `fileSystem`: it is one, `remote` one that may be dead. */
+  /**
+   * `tree`: its files, on the node's own disk or in memory; `fileSystem`: it is a file system, with `remote` one that
+   * may be dead.
+   */
   how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
   ephemeral: boolean;
   claim?: { name: string; namespace: string };
 }
 
-/** Upstream's MetricsProvider of each plugin; those that are missing here (hostPath, images) measure nothing. */
-const HOW: Readonly<Record<string, 'tree' | 'fileSystem' | 'remote'>> = {
+/** Upstream's MetricsProvider of each plugin; the missing ones (hostPath, images) measure nothing. */
+const HOW: Readonly<Record<string, 'tree' | 'fileSystem' | 'remote'>> = lookupTable({
   'kubernetes.io/empty-dir': 'tree',
   'kubernetes.io/configmap': 'tree',
   'kubernetes.io/secret': 'tree',
@@ -27,9 +31,9 @@ const HOW: Readonly<Record<string, 'tree' | 'fileSystem' | 'remote'>> = {
   'kubernetes.io/iscsi': 'remote',
   'kubernetes.io/fc': 'remote',
   'kubernetes.io/flexvolume': 'remote',
-};
+});
 
-/** What of a pod's volumes is ready and can be measured. */
+/** The volumes of a pod that are ready and can be measured. */
 export function measurableVolumes(uid: PodUid, { pod, volumes }: PodEntry): MeasurableVolume[] {
   return [...volumes].flatMap(([name, { volume, resolved, state }]) => {
     const usable = usableVolume(state);

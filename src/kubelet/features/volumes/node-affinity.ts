@@ -1,13 +1,17 @@
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { NodeSelectorTerm } from '../../../api/core/scheduling.ts';
-import { matchesRequirement, type Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
+import { matchesRequirement } from '../../../api/label-requirement.ts';
 
 export interface NodeIdentity {
   name: string;
   labels: Labels;
 }
 
-/** Whether this node may use the volume (upstream: storage/volume CheckNodeAffinity). Terms are alternatives; one without any requirement holds nowhere. */
+/**
+ * Whether this node may use the volume (upstream: storage/volume CheckNodeAffinity). Terms are alternatives; a term
+ * without requirements never matches.
+ */
 export function mayBeUsedHere({ spec }: PersistentVolume, node: NodeIdentity): boolean {
   const terms = spec.nodeAffinity?.required?.nodeSelectorTerms;
   return terms === undefined || terms.some((term) => matchesTerm(term, node));

@@ -5,10 +5,13 @@ import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { OPERATION_BACKOFF } from './volume-state.ts';
 
-/** Folders of pods that nobody knows. One that does not go is not tried with every pass of housekeeping, and is said once. */
+/**
+ * Folders of unknown pods. A folder that cannot be removed is not retried in every housekeeping run, and is logged
+ * once.
+ */
 export class OrphanFolders {
   readonly #options: { clock: Clock; log: Logger; tearDown: (uid: PodUid) => Promise<void> };
-  /** Not before this monotonic time again. */
+  /** Not retried before this monotonic time. */
   readonly #retry = new Map<PodUid, { failures: number; notBeforeMs: number; error: string }>();
   #left = 0;
 
@@ -16,7 +19,7 @@ export class OrphanFolders {
     this.#options = options;
   }
 
-  /** Resolves to how many are left. */
+  /** Resolves to the number of folders left. */
   async remove(orphans: readonly PodUid[]): Promise<number> {
     const { log } = this.#options;
     await Promise.all(orphans.map((uid) => this.#removeOne(uid)));
@@ -32,7 +35,7 @@ export class OrphanFolders {
     return left;
   }
 
-  /** The next pass tries all of them. */
+  /** The next run retries all of them. */
   hurry(): void {
     for (const retry of this.#retry.values()) retry.notBeforeMs = 0;
   }

@@ -1,26 +1,28 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
 import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
 import { claimNameOf, volumeUses } from './resolve-volume.ts';
 import type { Resolved } from './set-up-volume.ts';
-import { usableVolume, type VolumeState } from './volume-state.ts';
+import type { VolumeState } from './volume-state.ts';
+import { usableVolume } from './volume-state.ts';
 
 /** Upstream: volume_manager.go, podAttachAndMountTimeout. */
 const WAIT_LIMIT_MS = 123_000;
 
 export interface VolumeEntry {
   volume: Volume;
-  /** What it stands for; undefined until its claim is bound and a plugin serves it. */
+  /** The resolved volume; undefined until its claim is bound and a plugin supports it. */
   resolved: Resolved | undefined;
   state: VolumeState;
   timer: Timer | undefined;
-  /** The attempt under way. It may hang; nobody but tearDown waits for it. */
+  /** The running attempt. It may hang; only tearDown waits for it. */
   attempt: Promise<void>;
-  /** What it shows changes no more. */
+  /** Its content does not change any more. */
   settled: boolean;
   /** It waits to be attached to the node. */
   unattached: boolean;
@@ -30,11 +32,11 @@ export interface PodEntry {
   uid: PodUid;
   pod: Pod;
   volumes: Map<string, VolumeEntry>;
-  /** Two volumes of a pod may be one (the same claim): their operations follow each other. */
-  lanes: Map<string, Promise<unknown>>;
-  /** Called whenever a volume became usable. */
+  /** Two volumes of a pod may be the same one (the same claim): their operations run one after another. */
+  queues: Map<string, Promise<unknown>>;
+  /** Called whenever a volume has become usable. */
   waiters: Set<() => void>;
-  /** The pod is being stopped: what is mounted stays as it is. */
+  /** The pod is being stopped: mounted volumes do not change any more. */
   ending: boolean;
   gone: AbortController;
 }
@@ -84,7 +86,7 @@ function tooLate(entry: PodEntry, cause: unknown): KubeletError {
   );
 }
 
-/** What containers use: nothing else is made. */
+/** The volumes that containers use: no others are set up. */
 export function usedVolumes(pod: Pod): Volume[] {
   const { mounts, devices } = volumeUses(pod);
   return (pod.spec.volumes ?? []).filter(({ name }) => mounts.has(name) || devices.has(name));

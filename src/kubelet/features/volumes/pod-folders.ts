@@ -1,6 +1,7 @@
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { MountPoint, Mounts } from '../../ports/mounts.ts';
 import type { VolumeOnDisk } from '../../ports/volume-plugin.ts';
@@ -12,10 +13,10 @@ export interface FoundVolume extends VolumeOnDisk {
   mounted: boolean;
 }
 
-/** Where volumes lie below a pod's folder, by their mode. */
+/** The folders of volumes below a pod's folder, by mode. */
 const PLACES: Readonly<Record<VolumeOnDisk['mode'], string>> = { Filesystem: 'volumes', Block: 'volumeDevices' };
 
-/** Throws Invalid for a name that would lead out of its folder. */
+/** Throws Invalid for a name that would leave its folder. */
 function safeName(value: string, what: string): string {
   if (value === '' || value === '.' || value === '..' || value.includes('/') || value.includes('\0')) {
     throw new KubeletError('Invalid', `${what} ${JSON.stringify(value)} cannot be used as a file name`, {
@@ -25,7 +26,7 @@ function safeName(value: string, what: string): string {
   return value;
 }
 
-/** The folders `<root>/pods/<uid>` with all that is in them. */
+/** The folders `<root>/pods/<uid>` and their content. */
 export class PodFolders {
   readonly #base: string;
   readonly #files: HostFiles;
@@ -33,7 +34,7 @@ export class PodFolders {
   readonly #log: Logger;
 
   constructor(options: { rootDir: string; files: HostFiles; mounts: Mounts; log: Logger }) {
-    this.#base = `${options.rootDir.replace(/\/+$/, '')}/pods`;
+    this.#base = `${options.rootDir.replace(/(?<!\/)\/+$/, '')}/pods`;
     this.#files = options.files;
     this.#mounts = options.mounts;
     this.#log = options.log;
@@ -50,12 +51,12 @@ export class PodFolders {
     return `${this.podPath(uid)}/${PLACES[mode]}/${folder}/${safeName(name, 'volume name')}`;
   }
 
-  /** Mounts of parts of volumes, which hold the volumes. */
+  /** Mounts of parts of volumes, which keep the volumes busy. */
   subPathsPath(uid: PodUid): string {
     return `${this.podPath(uid)}/volume-subpaths`;
   }
 
-  /** An empty folder goes with the pod's. */
+  /** An empty folder is removed with the pod's. */
   async removeSubPaths(uid: PodUid): Promise<void> {
     const path = this.subPathsPath(uid);
     if ((await this.#files.list(path)).length > 0) await this.remove(path);
@@ -71,7 +72,10 @@ export class PodFolders {
     return kept.filter((uid) => uid !== undefined);
   }
 
-  /** Everything below volumes/ and volumeDevices/ of all pods, with one look at the mounts. Unreadable folders are left out and said. */
+  /**
+   * All entries below volumes/ and volumeDevices/ of all pods, with one read of the mount table. Unreadable folders are
+   * skipped and logged.
+   */
   async findVolumes(): Promise<Map<PodUid, FoundVolume[]>> {
     const mounted = new Set((await this.#mounts.listBelow(this.#base)).map((mount) => mount.path));
     const found = new Map<PodUid, FoundVolume[]>();
@@ -92,7 +96,7 @@ export class PodFolders {
     return this.#volumesOf(uid, new Set((await this.#mounts.listBelow(this.podPath(uid))).map((mount) => mount.path)));
   }
 
-  /** Lists folders only, never looks at what is mounted there, which may be dead. */
+  /** Lists folders only, and never accesses what is mounted there, which may be dead. */
   async #volumesOf(uid: PodUid, mounted: ReadonlySet<string>): Promise<FoundVolume[]> {
     const volumes: FoundVolume[] = [];
     for (const mode of ['Filesystem', 'Block'] as const) {
@@ -108,9 +112,9 @@ export class PodFolders {
   }
 
   /**
-   * Unmounts what is mounted at or below a path, innermost first, then removes it. What cannot be unmounted keeps the folder: removeTree refuses
-   * to touch a tree with a mount in it, so mounted data is never deleted. Gone is success. `mounted: false`: most likely nothing is, which
-   * saves a look at the table of mounts.
+   * Unmounts everything at or below a path, innermost first, then removes it. A failed unmount keeps the folder:
+   * removeTree does not touch a tree with a mount in it, so mounted data is never deleted. A missing path is success.
+   * `mounted: false`: probably nothing is mounted, which saves reading the mount table.
    */
   async remove(path: string, { mounted = true }: { mounted?: boolean } = {}): Promise<void> {
     if (!mounted && (await this.#removedAtOnce(path))) return;
@@ -130,7 +134,7 @@ export class PodFolders {
   }
 }
 
-/** Later mounts lie over earlier ones, so among mounts of one path the last comes first. */
+/** Later mounts cover earlier ones, so among mounts of one path the last comes first. */
 function innermostFirst(mounts: readonly MountPoint[]): MountPoint[] {
   return mounts
     .map((mount, order) => ({ mount, order, depth: mount.path.split('/').length }))

@@ -14,11 +14,11 @@ const refusalOf = (source: Omit<Volume, 'name'>): string | undefined =>
     volume: { name: 'v', ...source },
   });
 
-test('gitRepo is refused, as it ran hooks of the repository (CVE-2024-10220) and read local ones (CVE-2025-1767)', () => {
+test('gitRepo is rejected because it ran hooks of the repository (CVE-2024-10220) and read local ones (CVE-2025-1767)', () => {
   assert.match(refusalOf({ gitRepo: { repository: '/etc' } }) ?? '', /^git-repo volume plugin has been disabled/);
 });
 
-test('kinds that moved to CSI drivers or were removed say so; others are not refused', () => {
+test('kinds that were migrated to CSI drivers or removed are rejected with that reason, others are not', () => {
   assert.match(
     refusalOf({ cinder: { volumeID: 'x' } }) ?? '',
     /cinder has moved to the CSI driver cinder\.csi\.openstack\.org/,
@@ -27,7 +27,7 @@ test('kinds that moved to CSI drivers or were removed say so; others are not ref
   assert.deepEqual([refusalOf({ emptyDir: {} }), refusalOf({})], [undefined, undefined]);
 });
 
-test('each kind that nobody serves any more is refused by its name', () => {
+test('each removed kind is rejected by its name', () => {
   const moved: Omit<Volume, 'name'>[] = [
     { gcePersistentDisk: { pdName: 'x' } },
     { awsElasticBlockStore: { volumeID: 'x' } },

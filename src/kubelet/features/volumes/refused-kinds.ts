@@ -1,7 +1,8 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { VolumeSpec } from '../../ports/volume-plugin.ts';
 
-/** Kinds that upstream serves by a CSI driver only (pkg/volume/csimigration). */
-const MOVED_TO_CSI: Readonly<Record<string, string>> = {
+/** Kinds that upstream supports through a CSI driver only (pkg/volume/csimigration). */
+const MOVED_TO_CSI: Readonly<Record<string, string>> = lookupTable({
   gcePersistentDisk: 'pd.csi.storage.gke.io',
   awsElasticBlockStore: 'ebs.csi.aws.com',
   cinder: 'cinder.csi.openstack.org',
@@ -9,7 +10,7 @@ const MOVED_TO_CSI: Readonly<Record<string, string>> = {
   azureFile: 'file.csi.azure.com',
   vsphereVolume: 'csi.vsphere.vmware.com',
   portworxVolume: 'pxd.portworx.com',
-};
+});
 const REMOVED = new Set([
   'glusterfs',
   'rbd',
@@ -21,7 +22,7 @@ const REMOVED = new Set([
   'storageos',
 ]);
 
-/** Why no plugin serves a kind that the API still knows; undefined for one it does not know. */
+/** Why no plugin supports a kind that the API still has; undefined for an unknown kind. */
 export function refusedKind(spec: VolumeSpec): string | undefined {
   const source = spec.kind === 'inline' ? spec.volume : spec.persistentVolume.spec;
   return Object.entries(source)

@@ -10,7 +10,9 @@ import type { VolumeSpec } from '../../ports/volume-plugin.ts';
 
 const PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 
-/** Which volumes containers of the pod use, and how. One that none uses is not made (upstream: the populator skips it). */
+/**
+ * Which volumes containers of the pod use, and how. An unused volume is not set up (upstream: the populator skips it).
+ */
 export function volumeUses(pod: Pod): { mounts: ReadonlySet<string>; devices: ReadonlySet<string> } {
   const mounts = new Set<string>();
   const devices = new Set<string>();
@@ -21,7 +23,7 @@ export function volumeUses(pod: Pod): { mounts: ReadonlySet<string>; devices: Re
   return { mounts, devices };
 }
 
-/** What an inline volume stands for; undefined for one that names a claim. */
+/** The spec of an inline volume; undefined for one that names a claim. */
 export function inlineSpec(volume: Volume): VolumeSpec | undefined {
   if (claimNameOf({ metadata: { name: '' } }, volume) !== undefined) return undefined;
   const source = Object.entries(volume).find(([key, value]) => key !== 'name' && value !== undefined)?.[1];
@@ -37,7 +39,7 @@ export function inlineSpec(volume: Volume): VolumeSpec | undefined {
   };
 }
 
-/** The claim a volume names; a generic ephemeral one's is called after pod and volume. */
+/** The name of a volume's claim; that of a generic ephemeral volume consists of pod and volume. */
 export function claimNameOf(pod: { metadata: Pick<Pod['metadata'], 'name'> }, volume: Volume): string | undefined {
   if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
   return volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`;
@@ -45,13 +47,16 @@ export function claimNameOf(pod: { metadata: Pick<Pod['metadata'], 'name'> }, vo
 
 export interface ClaimContext {
   objects: ClusterObjects;
-  /** A node without an API server: nobody binds claims, and nobody makes them from templates. They are written by hand then, and cannot know the pod's uid. */
+  /**
+   * A standalone node: claims are neither bound nor created from templates. They are written by hand, and cannot know
+   * the pod's uid.
+   */
   standalone: boolean;
 }
 
 /**
- * From a volume's claim to its PersistentVolume (upstream: desired_state_of_world_populator.go createVolumeSpec). Throws what users see after
- * `Unable to attach or mount volumes: ... failed to process volumes=[x]: `.
+ * Resolves a volume's claim to its PersistentVolume (upstream: desired_state_of_world_populator.go createVolumeSpec).
+ * Throws what users see after `Unable to attach or mount volumes: ... failed to process volumes=[x]: `.
  */
 export async function claimedSpec(pod: Pod, volume: Volume, context: ClaimContext): Promise<VolumeSpec> {
   const claimName = claimNameOf(pod, volume) ?? '';
@@ -92,7 +97,7 @@ async function volumeOf(
 }
 
 const TEMPLATE_HINT =
-  ': without an API server nobody makes it from the template; put a PersistentVolumeClaim of this name, owned by the pod, beside it';
+  ': without an API server it is not created from the template; add a manifest of a PersistentVolumeClaim of this name, owned by the pod';
 
 function problemOfClaim(claim: PersistentVolumeClaim, standalone: boolean): string | undefined {
   if (claim.metadata.deletionTimestamp !== undefined && claim.metadata.finalizers?.includes(PVC_PROTECTION) !== true)
@@ -111,7 +116,7 @@ function problemOfBinding({ metadata, spec }: PersistentVolume, claim: Persisten
     : `found PV object ${metadata.name} but its pv.Spec.ClaimRef.UID ${bound} does not point to claim.UID ${own}`;
 }
 
-/** Upstream: storage/ephemeral VolumeIsForPod. By hand the pod's name must do. */
+/** Upstream: storage/ephemeral VolumeIsForPod. For claims written by hand, the pod's name has to match. */
 function isMadeFor(claim: PersistentVolumeClaim, pod: Pod, standalone: boolean): boolean {
   const owner = claim.metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner === undefined) return false;

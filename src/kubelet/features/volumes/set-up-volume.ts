@@ -5,23 +5,20 @@ import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import type { MountedVolume } from '../../model/pod-volumes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import {
-  pluginFolder,
-  type StagedVolume,
-  type VolumePlugin,
-  type VolumeSpec,
-  type VolumeStaging,
-} from '../../ports/volume-plugin.ts';
-import type { AttachGate } from './attach-gate.ts';
-import { mayBeUsedHere, type NodeIdentity } from './node-affinity.ts';
+import type { StagedVolume, VolumePlugin, VolumeSpec, VolumeStaging } from '../../ports/volume-plugin.ts';
+import { pluginFolder } from '../../ports/volume-plugin.ts';
+import type { VolumeAttachWaiter } from './volume-attach-waiter.ts';
+import type { NodeIdentity } from './node-affinity.ts';
+import { mayBeUsedHere } from './node-affinity.ts';
 import type { PodFolders } from './pod-folders.ts';
-import { claimedSpec, extraGroupsOf, inlineSpec, type ClaimContext } from './resolve-volume.ts';
+import type { ClaimContext } from './resolve-volume.ts';
+import { claimedSpec, extraGroupsOf, inlineSpec } from './resolve-volume.ts';
 import type { StagingArea } from './staging-area.ts';
 import { refusedKind } from './refused-kinds.ts';
 
 const POD_FOLDER_MODE = 0o750;
 
-/** A step of making a volume failed: the event's reason and text, as upstream's operation_generator.go has them. */
+/** A step of setting up a volume failed: the event's reason and text, as in upstream's operation_generator.go. */
 export class SetUpFailed extends Error {
   readonly reason: string;
 
@@ -31,7 +28,7 @@ export class SetUpFailed extends Error {
   }
 }
 
-/** It waits for others, who will say when they are done: nothing to tell anybody yet. */
+/** It waits for another component, which will notify when it is done: no event yet. */
 export class NotAttached extends SetUpFailed {
   constructor(message: string) {
     super('', message);
@@ -43,15 +40,15 @@ export interface SetUpParts extends ClaimContext {
   folders: PodFolders;
   makeDirectory: (path: string, mode: number) => Promise<void>;
   staging: StagingArea;
-  /** Volumes that others attach to the node; undefined on a node of its own. */
-  attachGate?: AttachGate | undefined;
+  /** Volumes that the control plane attaches to the node; undefined on a standalone node. */
+  attachWaiter?: VolumeAttachWaiter | undefined;
   node: () => NodeIdentity;
   recorder: EventRecorder;
-  /** Gives a volume to the pod's fsGroup, as its fsGroupChangePolicy says. */
+  /** Gives a volume to the pod's fsGroup, following its fsGroupChangePolicy. */
   applyFsGroup: (pod: Pod, path: string) => Promise<void>;
 }
 
-/** What a volume of a pod turned out to be. */
+/** A resolved volume of a pod. */
 export interface Resolved {
   spec: VolumeSpec;
   plugin: VolumePlugin;
@@ -64,7 +61,9 @@ export interface Made {
   settled: boolean;
 }
 
-/** Throws `Invalid` for a name that leads out of its folder; undefined for a claim, and for a kind that no plugin serves. */
+/**
+ * Throws `Invalid` for a name that leaves its folder; undefined for a claim, and for a kind that no plugin supports.
+ */
 export function resolveInline(parts: SetUpParts, pod: Pod, volume: Volume): Resolved | undefined {
   const spec = inlineSpec(volume);
   if (spec === undefined) return undefined;
@@ -78,7 +77,7 @@ function resolvedBy(
   spec: VolumeSpec,
   plugin: VolumePlugin | undefined,
 ): Resolved | undefined {
-  // The name is proven to be safe even where nothing is named after it.
+  // The name is checked even where no path contains it.
   const path = parts.folders.volumePath(podUid(pod.metadata.uid), {
     folder: pluginFolder(plugin?.name ?? 'none'),
     name: spec.name,
@@ -87,7 +86,7 @@ function resolvedBy(
   return plugin === undefined ? undefined : { spec, plugin, path };
 }
 
-/** Claim, PersistentVolume, plugin, and whether it may be used as the pod wants. Throws SetUpFailed. */
+/** Resolves claim, PersistentVolume and plugin, and checks whether the pod may use it. Throws SetUpFailed. */
 export async function resolveAny(parts: SetUpParts, pod: Pod, volume: Volume): Promise<Resolved> {
   const spec = inlineSpec(volume) ?? (await claimed(parts, pod, volume));
   const plugin = parts.plugins.find((one) => one.supports(spec));
@@ -116,7 +115,7 @@ async function claimed(parts: SetUpParts, pod: Pod, volume: Volume): Promise<Vol
   }
 }
 
-/** From the staged volume to what containers use. Throws SetUpFailed. */
+/** From the staged volume to the path that containers use. Throws SetUpFailed. */
 export async function makeVolume(
   parts: SetUpParts,
   pod: Pod,
@@ -138,7 +137,7 @@ export async function makeVolume(
       settled = false,
       ...ready
     } = await plugin.setUp({ pod, spec, path, ...state, staged, fsGroup });
-    // What ages is made anew, and so are its files.
+    // Content that expires is created again, and so are its files.
     if (ownership === 'apply' && fsGroup !== undefined && (!state.again || againInMs !== undefined))
       await parts.applyFsGroup(pod, ready.hostPath);
     if (block && !state.again)
@@ -171,7 +170,7 @@ async function stage(
     staging,
     { planned, uid: podUid(pod.metadata.uid), isAttachable: attachedBy !== 'byNobody' },
     async (wasFound) => {
-      // What an earlier agent staged was attached then; the API server may be away now.
+      // What an earlier agent staged was attached then; the API server may be unavailable now.
       if (attachedBy !== 'byNobody' && !wasFound)
         await awaitAttached(parts, pod, { spec, staging, key: planned.key, byNode: attachedBy === 'byAnyone' });
       return staging.stage({ pod, spec, planned, fsGroup });
@@ -180,12 +179,12 @@ async function stage(
 }
 
 async function awaitAttached(
-  { attachGate }: SetUpParts,
+  { attachWaiter }: SetUpParts,
   pod: Pod,
   { spec, staging, key, byNode }: { spec: VolumeSpec; staging: VolumeStaging; key: string; byNode: boolean },
 ): Promise<void> {
-  if (attachGate === undefined) return;
-  const problem = attachGate.problem(key, spec.name, { byNode });
+  if (attachWaiter === undefined) return;
+  const problem = attachWaiter.problem(key, spec.name, { byNode });
   if (problem?.kind === 'wait') throw new NotAttached(problem.message);
   if (problem !== undefined) throw new SetUpFailed(volumeEvents.failedAttachVolume, problem.message);
   await inStep('MountVolume.WaitForAttach failed', spec, async () => staging.checkAttached?.(spec, pod));
@@ -195,7 +194,7 @@ async function inStep<T>(what: string, spec: VolumeSpec, work: () => Promise<T>)
   try {
     return await work();
   } catch (error) {
-    // A plugin that knows the step better.
+    // The plugin reported a more specific step.
     if (error instanceof SetUpFailed) throw error;
     const reason = spec.mode === 'Block' ? volumeEvents.failedMapVolume : volumeEvents.failedMount;
     throw new SetUpFailed(reason, failureText(what, spec.name, errorMessage(error)), { cause: error });
@@ -205,7 +204,9 @@ async function inStep<T>(what: string, spec: VolumeSpec, work: () => Promise<T>)
 export const failureText = (what: string, name: string, error: string): string =>
   `${what} for volume "${name}" : ${error}`;
 
-/** A volume in use by another pod that must have it alone (upstream: operation_generator.go, mode ReadWriteOncePod). */
+/**
+ * A volume in use by another pod that has exclusive access (upstream: operation_generator.go, mode ReadWriteOncePod).
+ */
 export function aloneInUse({ name, mode }: VolumeSpec): SetUpFailed {
   const cause = new KubeletError(
     'Conflict',

@@ -9,25 +9,25 @@ import { OPERATION_BACKOFF } from './volume-state.ts';
 interface Stage {
   staging: VolumeStaging;
   users: Set<PodUid>;
-  /** Whether somebody attaches it to the node; unknown for what was only found. */
+  /** Whether it needs an attachment to the node; unknown for a volume found on disk. */
   isAttachable: boolean | undefined;
-  /** Seen on disk, and not staged in this agent's life. */
+  /** Found on disk, and not staged in this agent's life. */
   wasFound: boolean;
-  /** What is known to be there, from this agent or from the disk. */
+  /** What is known to be staged, from this agent or from disk. */
   staged: StagedVolume | undefined;
-  /** Staged in this agent's life: need not be done again. */
+  /** Staged in this agent's life: need not be staged again. */
   fresh: boolean;
-  /** The end of what was asked for so far. Never rejects. */
-  lane: Promise<void>;
+  /** The end of the operations requested so far. Never rejects. */
+  queue: Promise<void>;
   failures: number;
   timer: Timer | undefined;
 }
 
 /**
- * Volumes that are made ready once per node, with the pods that use them.
+ * Volumes that are prepared once per node, with the pods that use them.
  * 1. Per key one call at a time; different keys never wait for each other.
  * 2. A key with a user is never unstaged; one whose last user is gone is, with back-off until it succeeds.
- * 3. What was found on disk at start counts as used by the pods found with it, and is unstaged only after `collect`.
+ * 3. Volumes found on disk at start count as used by the pods found with them, and are unstaged only after `collect`.
  */
 export class StagingArea {
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class StagingArea {
     this.#onInUseChanged = options.onInUseChanged ?? ((): void => undefined);
   }
 
-  /** Upstream's volumesInUse: unique names of what is attached and used, or not released yet. */
+  /** Upstream's volumesInUse: unique names of volumes that are attached and used, or not released yet. */
   keysInUse(): string[] {
     return [...this.#stages]
       .filter(([, stage]) => isInUse(stage))
@@ -51,7 +51,7 @@ export class StagingArea {
       .sort();
   }
 
-  /** Seen on disk, with or without a pod that uses it. */
+  /** Found on disk, with or without a pod that uses it. */
   found(staging: VolumeStaging, staged: StagedVolume, uid?: PodUid): void {
     const stage = this.#stage(staging, staged.key);
     stage.staged ??= staged;
@@ -59,7 +59,7 @@ export class StagingArea {
     if (uid !== undefined) stage.users.add(uid);
   }
 
-  /** Makes it ready unless it is, for a pod that keeps it until `release`. */
+  /** Stages it unless it is staged, for a pod that keeps it until `release`. */
   async acquire(
     staging: VolumeStaging,
     user: { planned: StagedVolume; uid: PodUid; isAttachable: boolean },
@@ -73,7 +73,7 @@ export class StagingArea {
     stage.timer = undefined;
     return this.#inLane(stage, async () => {
       if (stage.fresh && stage.staged !== undefined) return stage.staged;
-      // Should it fail half-way, or never answer, this is what has to be undone.
+      // What has to be undone if staging fails half-way or never returns.
       stage.staged ??= user.planned;
       stage.staged = await make(stage.wasFound);
       stage.fresh = true;
@@ -82,19 +82,19 @@ export class StagingArea {
     });
   }
 
-  /** The pod uses none any more. */
+  /** The pod uses no volume any more. */
   release(uid: PodUid): void {
     for (const [key, stage] of this.#stages)
       if (stage.users.delete(uid) && stage.users.size === 0) this.#unstage(key, stage);
   }
 
-  /** All pods are known: what no pod uses goes. */
+  /** All pods are known: volumes that no pod uses are unstaged. */
   collect(): void {
     for (const [key, stage] of this.#stages)
       if (stage.users.size === 0 && stage.timer === undefined && stage.failures === 0) this.#unstage(key, stage);
   }
 
-  /** Nothing that is to be unstaged waits for its back-off any more. */
+  /** Pending unstage operations skip their back-off. */
   hurry(): void {
     for (const [key, stage] of this.#stages) if (stage.timer !== undefined) this.#unstage(key, stage);
   }
@@ -121,7 +121,7 @@ export class StagingArea {
       wasFound: false,
       staged: undefined,
       fresh: false,
-      lane: Promise.resolve(),
+      queue: Promise.resolve(),
       failures: 0,
       timer: undefined,
     };
@@ -130,8 +130,8 @@ export class StagingArea {
   }
 
   #inLane<T>(stage: Stage, work: () => Promise<T>): Promise<T> {
-    const result = stage.lane.then(work);
-    stage.lane = result.then(
+    const result = stage.queue.then(work);
+    stage.queue = result.then(
       () => undefined,
       () => undefined,
     );
@@ -166,7 +166,7 @@ export class StagingArea {
   }
 }
 
-/** A volume must not be taken away from the node before the node has let go of it. */
+/** A volume must not be detached from the node before the node has released it. */
 function isInUse({ isAttachable, staging, users, staged }: Stage): boolean {
   return (isAttachable ?? staging.attaches !== undefined) && (users.size > 0 || staged !== undefined);
 }

@@ -7,7 +7,7 @@ import { ROOT, testPod, volumeWorld } from './testing/volume-world.ts';
 
 const shared: Volume = { name: 'v', flexVolume: { driver: 'test/staged' } };
 
-/** A plugin with one storage for all of its volumes, which writes down what it is asked. What is staged lies in `disk`. */
+/** A plugin with one storage for all of its volumes, which records its calls. Staged volumes are in `disk`. */
 function stagedPlugin() {
   const calls: string[] = [];
   const disk = new Set<string>();
@@ -47,7 +47,7 @@ function stagedPlugin() {
 
 type World = ReturnType<typeof volumeWorld>;
 
-/** The plugin's folder of a pod, which a real plugin makes in `setUp`. */
+/** The plugin's folder of a pod, which a real plugin creates in `setUp`. */
 async function makeFolders(world: World, ...uids: string[]): Promise<void> {
   for (const uid of uids) await world.files.makeDirectory(`${ROOT}/pods/${uid}/volumes/test~staged/v`, 0o750);
 }
@@ -69,14 +69,14 @@ test('a storage is staged once for all pods of the node, and unstaged after the 
   );
 });
 
-test("staging that failed half-way is undone when the pod goes, and its error is told as the node's", async () => {
+test("staging that failed half-way is undone when the pod goes, and its error is reported as the node's", async () => {
   const { plugin, calls, disk, faults } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
-  faults.stage = () => Promise.reject(new Error('driver says no'));
+  faults.stage = () => Promise.reject(new Error('driver error'));
   const waiting = world.manager.ensure(testPod('u1', [shared])).catch(() => undefined);
   await world.clock.settle();
   assert.deepEqual(world.events, [
-    'pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "v" : driver says no',
+    'pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "v" : driver error',
   ]);
   await world.manager.tearDown(podUid('u1'));
   await waiting;
@@ -84,7 +84,7 @@ test("staging that failed half-way is undone when the pod goes, and its error is
   assert.deepEqual([calls, disk.size], [['stage', 'unstage'], 0]);
 });
 
-test('unstaging is tried again until it succeeds, and a pod that comes meanwhile stages anew', async () => {
+test('unstaging is retried until it succeeds, and a pod added meanwhile stages again', async () => {
   const { plugin, calls, faults } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   await world.manager.ensure(testPod('u1', [shared]));
@@ -98,7 +98,7 @@ test('unstaging is tried again until it succeeds, and a pod that comes meanwhile
   assert.deepEqual(calls.slice(-2), ['stage', 'setUp u2']);
 });
 
-test('after a restart a pod that lives on keeps its storage, and what no pod uses goes once all pods are known', async () => {
+test('after a restart a running pod keeps its storage, and unused storage is unstaged once all pods are known', async () => {
   const { plugin, calls, disk } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   await world.manager.ensure(testPod('u1', [shared]));
@@ -115,7 +115,7 @@ test('after a restart a pod that lives on keeps its storage, and what no pod use
   assert.deepEqual([calls, disk.size], [['stage', 'setUp u1', 'tearDown u1', 'unstage'], 0]);
 });
 
-test('a pod that vanished while no agent ran is taken down from its folder, and its storage with it', async () => {
+test('a pod that vanished while the agent was down is torn down from its folder, and its storage unstaged', async () => {
   const { plugin, calls, disk } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   await world.manager.ensure(testPod('u1', [shared]));
@@ -145,7 +145,7 @@ test('an object in another namespace, such as the secret of a PersistentVolume, 
   await waiting;
 });
 
-test("what is set up again because it ages gets the pod's group again, another volume does not", async () => {
+test("a volume that is set up again because it expires gets the pod's group again, another volume does not", async () => {
   for (const againInMs of [60_000, undefined]) {
     const { plugin } = stagedPlugin();
     const setUp: VolumePlugin['setUp'] = async ({ path }) => ({
@@ -167,12 +167,12 @@ test("what is set up again because it ages gets the pod's group again, another v
   }
 });
 
-test('who comes back may let go at once: neither storage nor folders of vanished pods wait for their back-off', async () => {
+test('when a driver is back, neither storage nor folders of vanished pods wait for their back-off', async () => {
   const { plugin, calls, disk, faults } = stagedPlugin();
   const before = volumeWorld({ plugins: [plugin] });
   await before.manager.ensure(testPod('u1', [shared]));
   await makeFolders(before, 'u1');
-  const away = (): Promise<void> => Promise.reject(new Error('the driver is away'));
+  const away = (): Promise<void> => Promise.reject(new Error('the driver is down'));
   Object.assign(faults, { tearDown: away, unstage: away });
   const manager = before.restart();
   await manager.reconstruct();
@@ -192,7 +192,7 @@ test('who comes back may let go at once: neither storage nor folders of vanished
   assert.equal(disk.size, 0);
 });
 
-test('staged storage without any folder of a pod is found and undone', async () => {
+test('staged storage without any folder of a pod is found and unstaged', async () => {
   const { plugin, calls, disk } = stagedPlugin();
   disk.add('test/staged^1');
   const world = volumeWorld({ plugins: [plugin] });
@@ -204,7 +204,7 @@ test('staged storage without any folder of a pod is found and undone', async () 
   assert.deepEqual([calls, disk.size], [['unstage'], 0]);
 });
 
-test("a plugin that does not let go of one volume keeps neither the pod's other volumes nor other pods", async () => {
+test("a plugin that fails to release one volume delays neither the pod's other volumes nor other pods", async () => {
   const { plugin, faults } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   await world.manager.ensure(testPod('u1', [shared, { name: 'e', emptyDir: {} }]));
@@ -223,7 +223,7 @@ test("a plugin that does not let go of one volume keeps neither the pod's other 
   assert.deepEqual(await world.files.list(`${ROOT}/pods`), []);
 });
 
-test('a storage that hangs holds up only those who use it', async () => {
+test('a hung storage delays only the pods that use it', async () => {
   const { plugin, faults } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   faults.stage = () => new Promise(() => undefined);
@@ -237,7 +237,7 @@ test('a storage that hangs holds up only those who use it', async () => {
   ]);
 });
 
-test('mounts of parts of volumes go before the volumes', async () => {
+test('mounts of parts of volumes are removed before the volumes', async () => {
   const { plugin, calls } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   await world.manager.ensure(testPod('u1', [shared]));

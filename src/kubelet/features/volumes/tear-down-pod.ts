@@ -1,11 +1,14 @@
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
-import { pluginFolder, type VolumePlugin, type VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { VolumePlugin, VolumeSpec } from '../../ports/volume-plugin.ts';
+import { pluginFolder } from '../../ports/volume-plugin.ts';
 import type { FoundVolume, PodFolders } from './pod-folders.ts';
 import type { StagingArea } from './staging-area.ts';
-import { qualifiedPlugin, toldOperation, type VolumeOperation } from './volume-operations.ts';
+import type { VolumeOperation } from './volume-operations.ts';
+import { qualifiedPlugin, toldOperation } from './volume-operations.ts';
 
 export interface TearDownParts {
   folders: PodFolders;
@@ -14,16 +17,17 @@ export interface TearDownParts {
   clock: Clock;
   log: Logger;
   onOperation?: ((operation: VolumeOperation) => void) | undefined;
-  /** Of a volume of this agent's life, by its folder. */
+  /** The volume of this agent's life, by its folder. */
   specAt?: (path: string) => VolumeSpec | undefined;
 }
 
-/** How long a look at what a folder on disk tells may take. */
+/** Time limit for reading a folder on disk. */
 const LOOK_LIMIT_MS = 10_000;
 
 /**
- * Takes down all volumes of a pod from what lies on disk, so that it is the same for a pod of this agent, of an earlier one, and half-made ones:
- * mounts of parts first, then each volume by its plugin, then whatever is left. One volume that does not go keeps no other one.
+ * Tears down all volumes of a pod from what is on disk, so that it works the same for a pod of this agent, of an
+ * earlier one, and half-made ones: mounts of parts first, then each volume by its plugin, then the remaining folders. A
+ * volume that cannot be removed does not block the others.
  */
 export async function tearDownPod(parts: TearDownParts, uid: PodUid): Promise<void> {
   const { folders, staging } = parts;
@@ -49,7 +53,7 @@ async function tearDownVolume(parts: TearDownParts, volume: FoundVolume): Promis
   });
 }
 
-/** Notes which staged volume it uses, which can be known only before it is taken down. */
+/** Records which staged volume it uses, which is only known before it is torn down. */
 export async function identifyStaged(
   { plugins, staging, clock, log }: TearDownParts,
   uid: PodUid,
@@ -63,7 +67,7 @@ export async function identifyStaged(
     );
     if (staged !== undefined) staging.found(own, staged, uid);
   } catch (error) {
-    log.warn('which storage a volume uses cannot be told from its folder', {
+    log.warn('cannot determine from its folder which storage a volume uses', {
       podUID: uid,
       path: volume.path,
       error: errorMessage(error),
@@ -71,7 +75,7 @@ export async function identifyStaged(
   }
 }
 
-/** Everything that plugins say is staged on this node. */
+/** Everything that plugins report as staged on this node. */
 export async function findStaged({ plugins, staging, clock, log }: TearDownParts): Promise<void> {
   await Promise.all(
     plugins.map(async (plugin) => {
@@ -84,7 +88,7 @@ export async function findStaged({ plugins, staging, clock, log }: TearDownParts
         ))
           staging.found(own, staged);
       } catch (error) {
-        log.warn('which storage an earlier run prepared cannot be told', {
+        log.warn('cannot determine which storage an earlier run prepared', {
           plugin: plugin.name,
           error: errorMessage(error),
         });

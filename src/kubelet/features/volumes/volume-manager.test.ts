@@ -44,7 +44,7 @@ test('each kind is ready at its upstream path with its attributes', async () => 
   );
 });
 
-test('asking again for mounted volumes does nothing to the host', async () => {
+test('requesting mounted volumes again changes nothing on the host', async () => {
   const world = volumeWorld();
   const pod = testPod('u1', [
     { name: 'e', emptyDir: {} },
@@ -81,7 +81,7 @@ test('a missing object is an event and a blocker, and the volume is ready the mo
   assert.deepEqual([world.manager.blockers(uid), world.clock.monotonicMs(), world.clock.armedTimers], [[], 0, 0]);
 });
 
-test('a pod that is being stopped keeps its volumes as they are: an object removed with it is no failure', async () => {
+test('a stopping pod keeps its volumes unchanged: an object removed with it is not a failure', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', configMap('c', { k: 'v' }));
   await world.manager.ensure(testPod('u1', [{ name: 'c', configMap: { name: 'c' } }]));
@@ -109,7 +109,7 @@ test('failures are retried after 500 ms, doubling up to 2 min 2 s', async () => 
   assert.equal((await waiting).size, 1);
 });
 
-test("after 2 min 3 s the wait ends with upstream's words, and the work goes on", async () => {
+test("after 2 min 3 s the wait ends with upstream's words, and the work continues", async () => {
   const world = volumeWorld();
   const pod = testPod('u1', [
     { name: 'e', emptyDir: {} },
@@ -130,7 +130,7 @@ test("after 2 min 3 s the wait ends with upstream's words, and the work goes on"
   assert.equal((await world.manager.ensure(pod)).size, 2);
 });
 
-test('a hung mount of one pod delays no other pod, is reported, and the pod is ready when it comes back', async () => {
+test('a hung mount of one pod delays no other pod, is reported, and the pod is ready when it recovers', async () => {
   const world = volumeWorld();
   const release = world.mounts.hang('mountTmpfs', `${ROOT}/pods/u1`);
   let first = false;
@@ -143,7 +143,7 @@ test('a hung mount of one pod delays no other pod, is reported, and the pod is r
   assert.deepEqual(world.events, [
     'pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "m" : no answer within 30 s',
   ]);
-  assert.equal(world.manager.blockers(uid)[0]?.cause, 'the host does not answer');
+  assert.equal(world.manager.blockers(uid)[0]?.cause, 'the host does not respond');
   release();
   await hanging;
 });
@@ -160,7 +160,7 @@ test('a waiting pod that is aborted stops waiting', async () => {
   await waiting;
 });
 
-test('a changed object is visible at once, one that vanished leaves the last content in place', async () => {
+test('a changed object is visible at once, a removed one leaves the last content in place', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', configMap('c', { k: 'old', gone: 'x' }));
   const path = volumePath('u1', 'configmap', 'c');
@@ -190,7 +190,7 @@ test('a change during set-up leads to one more pass', async () => {
   assert.equal(world.files.peek(`${volumePath('u1', 'secret', 's')}/k`), 'new');
 });
 
-test("tearing down unmounts, removes all of the pod's folder, and twice is fine", async () => {
+test("tearing down unmounts, removes all of the pod's folder, and may be repeated", async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }]));
   world.files.seed({
@@ -206,7 +206,7 @@ test("tearing down unmounts, removes all of the pod's folder, and twice is fine"
   );
 });
 
-test('what somebody mounted where nothing is expected, and parts of volumes, are unmounted with the rest; without mounts nothing is looked for twice', async () => {
+test('unexpected mounts and parts of volumes are unmounted with the rest; without mounts the table is read once', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'e', emptyDir: {} }]));
   for (const name of ['elsewhere', 'volume-subpaths/e/main/0']) {
@@ -227,7 +227,7 @@ test('what somebody mounted where nothing is expected, and parts of volumes, are
   assert.deepEqual([looks, await world.files.list(`${ROOT}/pods`)], [1, []]);
 });
 
-test('what cannot be unmounted keeps its data, and goes with the next try', async () => {
+test('a failed unmount keeps the data, and is retried', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'e', emptyDir: {} }]));
   const inside = `${volumePath('u1', 'empty-dir', 'e')}/nfs`;
@@ -241,7 +241,7 @@ test('what cannot be unmounted keeps its data, and goes with the next try', asyn
   assert.deepEqual(await world.files.list(`${ROOT}/pods`), []);
 });
 
-test("a hung set-up holds its own tear-down until the limit, and nobody else's", async () => {
+test('a hung set-up delays only its own tear-down, until the limit', async () => {
   const world = volumeWorld();
   const release = world.mounts.hang('mountTmpfs', `${ROOT}/pods/u1`);
   const waiting = assert.rejects(
@@ -290,7 +290,7 @@ test('a restarted agent mounts and writes nothing again', async () => {
   );
 });
 
-test('an agent that starts while the disk gives errors goes on, and still mounts nothing twice', async () => {
+test('an agent that starts while the disk gives errors continues, and still mounts nothing twice', async () => {
   const world = volumeWorld();
   const pod = testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }]);
   const before = [...(await world.manager.ensure(pod))];
@@ -304,7 +304,7 @@ test('an agent that starts while the disk gives errors goes on, and still mounts
   assert.equal(world.mounts.mounted.length, 1);
 });
 
-test('folders of vanished pods are removed, those with a stuck mount are counted and said once', async () => {
+test('folders of vanished pods are removed, those with a stuck mount are counted and logged once', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'e', emptyDir: {} }]));
   world.files.seed({
@@ -334,7 +334,7 @@ test('folders of vanished pods are removed, those with a stuck mount are counted
   assert.deepEqual(left, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-test('an orphan that does not go is not tried with every pass of housekeeping', async () => {
+test('an orphan that cannot be removed is not retried in every housekeeping run', async () => {
   const world = volumeWorld();
   world.files.seed({ [`${ROOT}/pods/old/volumes/x/y/f`]: '' });
   world.mounts.seedMount(`${ROOT}/pods/old/volumes/x/y`, 'nfs', 'dead:/x');
@@ -349,7 +349,7 @@ test('an orphan that does not go is not tried with every pass of housekeeping', 
   assert.ok(tries > 5 && tries < 15, `${tries} tries in ten minutes`);
 });
 
-test('a kind that nobody serves says so, and a uid or name that leads elsewhere is refused', async () => {
+test('an unsupported kind is reported, and a uid or name that is a path is rejected', async () => {
   const world = volumeWorld();
   void world.manager.ensure(testPod('u1', [{ name: 'n', gcePersistentDisk: { pdName: 'x' } }])).catch(() => undefined);
   await world.clock.settle();

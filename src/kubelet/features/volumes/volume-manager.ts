@@ -1,46 +1,30 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import { volumeEvents } from '../../../api/reasons.ts';
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { Blocker } from '../../model/explanation.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { Blocker } from '../../../api/explanation/explanation.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
 import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
-import { LoneUsers } from './lone-users.ts';
-import { measurableVolumes, type MeasurableVolume } from './measured-volumes.ts';
-import {
-  concerns,
-  readyVolumes,
-  sameMetadata,
-  usedVolumes,
-  waitForVolumes,
-  type PodEntry,
-  type VolumeEntry,
-} from './pod-entry.ts';
+import { ReadWriteOncePodTracker } from './read-write-once-pod-tracker.ts';
+import type { MeasurableVolume } from './measured-volumes.ts';
+import { measurableVolumes } from './measured-volumes.ts';
+import type { PodEntry, VolumeEntry } from './pod-entry.ts';
+import { concerns, readyVolumes, sameMetadata, usedVolumes, waitForVolumes } from './pod-entry.ts';
 import { OrphanFolders } from './orphan-folders.ts';
 import type { FoundVolume } from './pod-folders.ts';
-import {
-  failureText,
-  makeVolume,
-  resolveAny,
-  resolveInline,
-  NotAttached,
-  SetUpFailed,
-  type Made,
-  type Resolved,
-  type SetUpParts,
-} from './set-up-volume.ts';
-import { findStaged, identifyStaged, tearDownPod, type TearDownParts } from './tear-down-pod.ts';
-import {
-  counted,
-  qualifiedPlugin,
-  toldOperation,
-  type VolumeCounts,
-  type VolumeOperation,
-} from './volume-operations.ts';
-import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent } from './volume-state.ts';
+import type { Made, Resolved, SetUpParts } from './set-up-volume.ts';
+import { failureText, makeVolume, resolveAny, resolveInline, NotAttached, SetUpFailed } from './set-up-volume.ts';
+import type { TearDownParts } from './tear-down-pod.ts';
+import { findStaged, identifyStaged, tearDownPod } from './tear-down-pod.ts';
+import type { VolumeCounts, VolumeOperation } from './volume-operations.ts';
+import { counted, qualifiedPlugin, toldOperation } from './volume-operations.ts';
+import type { VolumeEvent } from './volume-state.ts';
+import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker } from './volume-state.ts';
 
 export interface VolumeManagerOptions extends SetUpParts {
   clock: Clock;
@@ -48,26 +32,27 @@ export interface VolumeManagerOptions extends SetUpParts {
   onOperation?: ((operation: VolumeOperation) => void) | undefined;
 }
 
-/** An attempt that takes longer is reported as not answering. */
+/** An attempt that takes longer is reported as not responding. */
 const SLOW_MS = 30_000;
-/** How long tearDown waits for an attempt that hangs, and for the unmounts. */
+/** How long tearDown waits for a hung attempt, and for the unmounts. */
 const TEAR_DOWN_LIMIT_MS = 120_000;
 
 /**
- * The volumes of all pods: desired (what `ensure` was told) and actual (the state of each).
- * 1. At most one operation per volume at any time, a hanging one included; different volumes and pods never wait for each other, unless they share
- *    one storage that is made ready once per node (`StagingArea`).
- * 2. A volume that cannot be made is tried again by its own back-off, and at once when an object it needs appears or changes.
+ * The volumes of all pods: desired state (the calls of `ensure`) and actual state (the state of each).
+ * 1. At most one operation per volume at any time, a hung one included; different volumes and pods never wait for each
+ *    other, unless they share one storage that is prepared once per node (`StagingArea`).
+ * 2. A volume that cannot be set up is retried with its own back-off, and at once when an object it needs appears or
+ *    changes.
  * 3. A mounted volume stays usable while its refresh fails.
- * 4. After `tearDown` began nothing new is made for that pod until it is done.
+ * 4. After `tearDown` began nothing new is set up for that pod until it is done.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
   readonly #pods = new Map<PodUid, PodEntry>();
   readonly #tearingDown = new Map<PodUid, Promise<void>>();
   readonly #orphans: OrphanFolders;
-  readonly #alone = new LoneUsers();
-  /** Volumes seen at start and not yet asked for. */
+  readonly #readWriteOncePod = new ReadWriteOncePodTracker();
+  /** Volumes found at start and not requested yet. */
   #found = new Map<PodUid, FoundVolume[]>();
   #reconstructed = 0;
   #orphanCounts = { found: 0, left: 0 };
@@ -82,15 +67,16 @@ export class VolumeManager {
   }
 
   /**
-   * Looks at what an earlier run left on disk, which spares `ensure` a look at the mounts. Resolves to the pods that have a folder. Never
-   * rejects: with a folder that cannot be read nothing is known beforehand, and each volume asks the mount table before it mounts.
+   * Scans what an earlier run left on disk, which saves `ensure` reading the mount table. Resolves to the pods that
+   * have a folder. Never rejects: when a folder cannot be read nothing is known in advance, and each volume reads the
+   * mount table before it mounts.
    */
   async reconstruct(): Promise<ReadonlySet<PodUid>> {
     const { folders, log } = this.#options;
     try {
       this.#found = await folders.findVolumes();
     } catch (error) {
-      log.error('the folder of all pods cannot be read; the agent goes on, and running pods are left as they are', {
+      log.error('the folder of all pods cannot be read; the agent continues, and running pods are not changed', {
         error: errorMessage(error),
       });
       this.#found = new Map();
@@ -100,13 +86,14 @@ export class VolumeManager {
     );
     this.#reconstructed = [...this.#found.values()].reduce((sum, volumes) => sum + volumes.length, 0);
     await findStaged(this.#parts());
-    for (const [uid, volumes] of this.#found) for (const volume of volumes) this.#alone.found(volume, uid);
+    for (const [uid, volumes] of this.#found) for (const volume of volumes) this.#readWriteOncePod.found(volume, uid);
     return new Set(this.#found.keys());
   }
 
   /**
-   * Resolves as soon as all volumes that containers of the pod use are ready; at once when they are already. Failures are retried inside: it rejects
-   * only with Aborted (signal, or the pod is torn down), or Timeout after 2 min 3 s with upstream's message, after which it may be called again.
+   * Resolves as soon as all volumes that containers of the pod use are ready; at once when they are already. Failures
+   * are retried inside: it rejects only with Aborted (signal, or the pod is torn down), or Timeout after 2 min 3 s with
+   * upstream's message, after which it may be called again.
    */
   async ensure(pod: Pod, signal?: AbortSignal): Promise<PodVolumes> {
     const uid = podUid(pod.metadata.uid);
@@ -129,18 +116,20 @@ export class VolumeManager {
     return found;
   }
 
-  /** Unique names of the volumes that are made ready on this node and used by a pod (upstream: node.status.volumesInUse). */
+  /**
+   * Unique names of the volumes that are prepared on this node and used by a pod (upstream: node.status.volumesInUse).
+   */
   volumesInUse(): string[] {
     return this.#options.staging.keysInUse();
   }
 
-  /** What is ready and takes room of its own, for whoever measures it. */
+  /** The ready volumes that use space of their own, to be measured. */
   measurable(uid: PodUid): MeasurableVolume[] {
     const entry = this.#pods.get(uid);
     return entry === undefined ? [] : measurableVolumes(uid, entry);
   }
 
-  /** Something may have been attached to the node: who waits for that tries again. */
+  /** A volume may have been attached to the node: volumes that wait for that retry. */
   attachmentsChanged(): void {
     for (const entry of this.#pods.values())
       for (const volume of entry.volumes.values()) if (volume.unattached) this.#refresh(entry, volume);
@@ -164,7 +153,10 @@ export class VolumeManager {
       .filter((blocker) => blocker !== undefined);
   }
 
-  /** An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at once. */
+  /**
+   * An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at
+   * once.
+   */
   objectChanged(change: ClusterObjectChange): void {
     for (const entry of this.#pods.values()) {
       for (const volume of entry.volumes.values())
@@ -172,7 +164,10 @@ export class VolumeManager {
     }
   }
 
-  /** The pod is being stopped: its mounted volumes follow their objects no more, so that objects removed with the pod are no failure. */
+  /**
+   * The pod is being stopped: its mounted volumes no longer follow their objects, so that objects removed with the pod
+   * are not a failure.
+   */
   podEnds(uid: PodUid): void {
     const entry = this.#pods.get(uid);
     if (entry === undefined) return;
@@ -184,12 +179,15 @@ export class VolumeManager {
     }
   }
 
-  /** Takes down and removes all of the pod's folder. Idempotent; calls for one pod are one. Rejects when something does not let go: call again. */
+  /**
+   * Tears down and removes the pod's whole folder. Idempotent; concurrent calls for one pod are merged. Rejects when
+   * something cannot be released: call again.
+   */
   tearDown(uid: PodUid): Promise<void> {
     const before = this.#tearingDown.get(uid);
     if (before !== undefined) return before;
     const work = this.#tearDown(uid).finally(() => this.#tearingDown.delete(uid));
-    // Those who wait for it in `ensure` get its error too; nobody waiting is no reason to end the process.
+    // Callers of `ensure` get its error too; without callers the rejection must not end the process.
     work.catch((error: unknown) =>
       this.#options.log.debug(2, 'volumes are not torn down yet', { podUID: uid, error: errorMessage(error) }),
     );
@@ -197,7 +195,10 @@ export class VolumeManager {
     return work;
   }
 
-  /** Removes folders of pods that nobody knows, and what they left on the node; `known` must hold the running ones too. Resolves to how many folders are left, said only when that changes. */
+  /**
+   * Removes folders of unknown pods, and what they left on the node; `known` must include the running ones. Resolves to
+   * the number of folders left, logged only when that changes.
+   */
   async cleanupOrphans(known: Pick<ReadonlySet<PodUid>, 'has'>): Promise<number> {
     const found = (await this.#options.folders.list()).filter((uid) => !known.has(uid) && !this.#pods.has(uid));
     const left = await this.#orphans.remove(found);
@@ -206,13 +207,18 @@ export class VolumeManager {
     return left;
   }
 
-  /** Who kept volumes from being undone may be back (a driver registered): the next tries do not wait for their time. */
+  /**
+   * What prevented volumes from being removed may be resolved (a driver registered): the next attempts skip their
+   * back-off.
+   */
   undoAgain(): void {
     this.#orphans.hurry();
     this.#options.staging.hurry();
   }
 
-  /** Leaves the node as it is: pods live on. Cancels what waits; attempts under way end by themselves. */
+  /**
+   * Stops without changes to the node: pods keep running. Cancels waiting callers; running attempts end on their own.
+   */
   stop(): void {
     for (const entry of this.#pods.values()) this.#release(entry);
     this.#pods.clear();
@@ -228,7 +234,7 @@ export class VolumeManager {
       uid,
       pod,
       volumes: new Map<string, VolumeEntry>(),
-      lanes: new Map<string, Promise<unknown>>(),
+      queues: new Map<string, Promise<unknown>>(),
       waiters: new Set<() => void>(),
       ending: false,
       gone: new AbortController(),
@@ -237,7 +243,7 @@ export class VolumeManager {
     const fresh = usedVolumes(pod)
       .filter((volume) => !entry.volumes.has(volume.name))
       .map((volume) => this.#newVolume(pod, volume));
-    // Only now, when every name has proven to be safe.
+    // Only now, after every name was checked.
     entry.pod = pod;
     this.#pods.set(uid, entry);
     const known = [...entry.volumes.values()];
@@ -314,16 +320,16 @@ export class VolumeManager {
   async #make(entry: PodEntry, volume: VolumeEntry): Promise<Made> {
     const { pod, uid } = entry;
     const again = usableVolume(volume.state) !== undefined;
-    // What is in use stays what it is, whatever became of its claim; inline specs never change.
+    // A volume in use does not change, whatever happened to its claim; inline specs never change.
     const resolved = await this.#resolve(pod, volume, again);
     volume.resolved = resolved;
     const { path } = resolved;
-    this.#alone.use(resolved, uid);
+    this.#readWriteOncePod.use(resolved, uid);
     const firstAttempt = !again && volume.state.phase === 'working' && volume.state.failures === 0;
-    // What was seen at start is believed once; after a failure the mount table is asked.
+    // The scan at start is used once; after a failure the mount table is read.
     const mounted =
       firstAttempt && this.#found.get(uid)?.some((one) => one.path === path && one.mounted) === true ? true : undefined;
-    const before = entry.lanes.get(path);
+    const before = entry.queues.get(path);
     const what = {
       plugin: qualifiedPlugin(resolved.plugin.name, resolved.spec),
       name: resolved.spec.mode === 'Block' ? 'map_volume' : 'volume_mount',
@@ -333,7 +339,7 @@ export class VolumeManager {
     const work = (before ?? Promise.resolve()).then(() =>
       toldOperation(this.#options, what, make, (error) => error instanceof NotAttached),
     );
-    entry.lanes.set(
+    entry.queues.set(
       path,
       work.catch(() => undefined),
     );
@@ -357,7 +363,7 @@ export class VolumeManager {
       );
       return volume.resolved;
     } catch (error) {
-      this.#options.log.debug(2, 'the claim of a volume in use says something else now', {
+      this.#options.log.debug(2, 'the claim of a volume in use has changed', {
         volume: volume.volume.name,
         error: errorMessage(error),
       });
@@ -396,10 +402,10 @@ export class VolumeManager {
       );
       await tearDownPod({ ...this.#parts(), specAt: (path) => specs.get(path) }, uid);
       this.#pods.delete(uid);
-      this.#alone.release(uid);
+      this.#readWriteOncePod.release(uid);
       for (const other of this.#pods.values())
         for (const volume of other.volumes.values())
-          if (this.#alone.waits(volume.resolved)) this.#refresh(other, volume);
+          if (this.#readWriteOncePod.waits(volume.resolved)) this.#refresh(other, volume);
     };
     await withDeadline(
       { clock: this.#options.clock, limitMs: TEAR_DOWN_LIMIT_MS, op: `tear down the volumes of pod ${uid}` },

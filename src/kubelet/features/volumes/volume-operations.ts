@@ -1,22 +1,22 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { VolumeSpec } from '../../ports/volume-plugin.ts';
 
-/** An operation on a volume that ended, as upstream names it (volume/util/operationexecutor). */
+/** A finished operation on a volume, as upstream names it (volume/util/operationexecutor). */
 export interface VolumeOperation {
-  /** With the driver's name behind that of CSI: `kubernetes.io/csi:driver`. */
+  /** For CSI followed by the driver's name: `kubernetes.io/csi:driver`. */
   plugin: string;
   name: 'volume_mount' | 'map_volume' | 'volume_unmount' | 'unmap_volume';
   durationMs: number;
   failed: boolean;
 }
 
-/** What is in the manager: what pods want, and what is made. */
+/** The content of the manager: desired and actual volumes. */
 export interface VolumeCounts {
   desired: ReadonlyMap<string, number>;
   actual: ReadonlyMap<string, number>;
   /** Volumes found on disk at start. */
   reconstructed: number;
-  /** Folders that no pod is known for, at the last clean-up, and how many of them stayed. */
+  /** Folders of unknown pods at the last clean-up, and how many of them remained. */
   orphans: { found: number; left: number };
 }
 
@@ -27,7 +27,7 @@ export function qualifiedPlugin(plugin: string, spec: VolumeSpec | undefined): s
   return driver === undefined ? plugin : `${plugin}:${driver}`;
 }
 
-/** Tells how it went. What `isNone` names is no operation: it has not begun. */
+/** Reports the result. An error for which `isNone` is true is not an operation: it has not begun. */
 export async function toldOperation<T>(
   parts: { clock: Clock; onOperation?: ((operation: VolumeOperation) => void) | undefined },
   what: Pick<VolumeOperation, 'plugin' | 'name'>,

@@ -50,7 +50,7 @@ test('without a group nothing is touched', async () => {
   );
 });
 
-test('OnRootMismatch leaves a volume alone whose root is right, whatever is below; Always does not', async () => {
+test('OnRootMismatch does not change a volume whose root is right, whatever is below; Always does', async () => {
   const cases: [PodSecurityContext['fsGroupChangePolicy'], string][] = [
     ['OnRootMismatch', '0 600'],
     ['Always', '2000 660'],
@@ -109,7 +109,7 @@ test('very many files are reported after 30 s, then each minute with their numbe
   assert.equal(events.length, 2);
 });
 
-test('files that refuse are said, and stop nothing', async () => {
+test('files that cannot be changed are logged, and stop nothing', async () => {
   const { apply, log } = world({ fsGroup: 2000 });
   await apply({
     lstat: async () => undefined,

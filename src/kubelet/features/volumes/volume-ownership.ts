@@ -19,7 +19,10 @@ const REPORT_EVERY_MS = 60_000;
 const ADVICE =
   'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
 
-/** Whether the root of a volume already belongs to the group as wanted; then what is below does too: the root is the last to be changed. */
+/**
+ * Whether the root of a volume already belongs to the group as required; then its content does too: the root is changed
+ * last.
+ */
 export async function belongsToGroup(
   files: Pick<HostFiles, 'lstat'>,
   path: string,
@@ -43,8 +46,9 @@ export async function giveToGroup(
 }
 
 /**
- * Gives a volume to the pod's fsGroup as its fsGroupChangePolicy says: always, or only if the root is not as it should be. A volume of very many
- * files says so in events, as upstream does; what cannot be changed is in the log and stops neither the rest nor the pod.
+ * Gives a volume to the pod's fsGroup following its fsGroupChangePolicy: always, or only if the root differs. A volume
+ * with very many files causes events, as in upstream; files that cannot be changed are logged and stop neither the rest
+ * nor the pod.
  */
 export async function applyFsGroup(parts: OwnershipParts, pod: Pod, path: string): Promise<void> {
   const { fsGroup: gid, fsGroupChangePolicy } = pod.spec.securityContext ?? {};

@@ -1,6 +1,6 @@
 import type { BackoffCurve } from '../../../base/backoff.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
-import type { Blocker } from '../../model/explanation.ts';
+import type { Blocker } from '../../../api/explanation/explanation.ts';
 import type { MountedVolume } from '../../model/pod-volumes.ts';
 
 /**
@@ -44,7 +44,7 @@ export function initialVolumeState(nowMs: number): VolumeState {
   return { phase: 'waiting', failures: 0, sinceMs: nowMs };
 }
 
-/** Total: an event that makes no sense in a phase changes nothing. `nowMs` is wall time, for people to read. */
+/** Total: an event that does not apply to a phase changes nothing. `nowMs` is wall time, for display. */
 export function nextVolumeState(state: VolumeState, event: VolumeEvent, nowMs: number): VolumeState {
   switch (event.kind) {
     case 'begin':
@@ -96,7 +96,7 @@ export function volumeBlocker(name: string, state: VolumeState): Blocker | undef
   const slow = state.phase === 'working' && state.slow;
   return {
     step: `volume ${name}`,
-    cause: state.lastError ?? (slow ? 'the host does not answer' : 'is being set up'),
+    cause: state.lastError ?? (slow ? 'the host does not respond' : 'is being set up'),
     sinceMs: state.sinceMs,
     lastError: state.lastError,
     nextTryAtMs: state.phase === 'waiting' ? state.retryAtMs : undefined,

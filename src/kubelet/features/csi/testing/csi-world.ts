@@ -81,7 +81,10 @@ export function persistentSpec(options: PersistentOptions = {}): VolumeSpec {
   };
 }
 
-/** A CSI plugin on a fake host with one registered driver. `restart` gives a new agent on the same host, whose driver is to register again. */
+/**
+ * A CSI plugin on a fake host with one registered driver. `restart` creates a new agent on the same host, whose driver
+ * has to register again.
+ */
 export function csiWorld({ claims }: { claims?: ClaimTeller } = {}) {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
@@ -171,7 +174,7 @@ export function onDisk(spec: VolumeSpec, uid = 'u1'): VolumeOnDisk {
   };
 }
 
-/** As the manager does it: staged once, then set up for the pod. */
+/** As the volume manager does it: staged once, then set up for the pod. */
 export async function setUp(
   world: Pick<CsiWorld, 'plugin' | 'files'>,
   spec: VolumeSpec,

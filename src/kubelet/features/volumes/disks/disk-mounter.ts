@@ -13,7 +13,7 @@ const CORRECTED = 1;
 const UNCORRECTED = 4;
 /** blkid(8): nothing found. */
 const NOTHING_FOUND = 2;
-/** Which Debian, Fedora, SUSE and Alpine name alike. */
+/** Packages with the same name in Debian, Fedora, SUSE and Alpine. */
 const packagesOfFsTypes: ReadonlyMap<string, string> = new Map([
   ['ext2', 'e2fsprogs'],
   ['ext3', 'e2fsprogs'],
@@ -30,8 +30,9 @@ export interface DiskMount {
 }
 
 /**
- * Mounts disks that pods get as file systems: an empty one is formatted, any other is checked and repaired first (upstream: mount-utils
- * SafeFormatAndMount). A disk with anything on it is never formatted. Each program runs in a child with a deadline.
+ * Mounts disks that pods get as file systems: an empty one is formatted, any other is checked and repaired first
+ * (upstream: mount-utils SafeFormatAndMount). A disk with anything on it is never formatted. Each program runs in a
+ * child with a deadline.
  */
 export class DiskMounter {
   readonly #processes: Processes;
@@ -46,9 +47,9 @@ export class DiskMounter {
 
   /** At an existing directory. */
   async mount(device: string, target: string, { fsType, options }: DiskMount): Promise<void> {
-    // It becomes a part of a program's name.
+    // It becomes part of a program's name.
     if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(fsType))
-      throw new KubeletError('Invalid', `fsType ${JSON.stringify(fsType)} is no name of a file system`);
+      throw new KubeletError('Invalid', `fsType ${JSON.stringify(fsType)} is not a file system name`);
     const readOnly = options.includes('ro');
     const found = await this.#formatOf(device);
     if (found === '') {
@@ -101,7 +102,7 @@ export class DiskMounter {
         );
       if (exitCode === CORRECTED) this.#log.info('a disk had errors, which fsck corrected', { device });
       else if (exitCode !== 0)
-        this.#log.warn('fsck could not check a disk; it is mounted as it is', {
+        this.#log.warn('fsck could not check a disk; it is mounted without a check', {
           device,
           exitCode,
           output: stderr.trim(),

@@ -35,7 +35,7 @@ async function firstEvent(made: ReturnType<typeof world>, readOnly = false): Pro
   return made.events[0]?.replace('pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "pv" : ', '');
 }
 
-test('a local folder is bound for each pod, with its options, and stays what it is when the pod goes', async () => {
+test('a local folder is bound for each pod, with its options, and is unchanged when the pod goes', async () => {
   const made = world({ local: { path: '/data' }, mountOptions: ['noatime'] });
   const volumes = await made.manager.ensure(claimant('u1', {}, true));
   const path = `${ROOT}/pods/u1/volumes/kubernetes.io~local-volume/pv`;
@@ -72,7 +72,7 @@ test('an empty disk is formatted, any other is checked, and each is mounted once
   );
 });
 
-test('a disk with data is never formatted, and what is wrong with it is said', async () => {
+test('a disk with data is never formatted, and its problem is reported', async () => {
   const local = { path: '/dev/sdx' };
   const parts = world({ local }, { blkid: holds('PTTYPE=dos') });
   await parts.manager.ensure(claimant('u1'));
@@ -100,7 +100,7 @@ test('a disk with data is never formatted, and what is wrong with it is said', a
   );
 });
 
-test('a node that cannot make the file system says which package can', async () => {
+test('a node without the mkfs program names the package that has it', async () => {
   const without = (fsType: string): Promise<string | undefined> =>
     firstEvent(world({ local: { path: '/dev/sdx', fsType } }, { blkid: empty }));
   assert.match(
@@ -110,7 +110,7 @@ test('a node that cannot make the file system says which package can', async () 
   assert.match((await without('odd')) ?? '', /mkfs.odd is not installed on this node$/);
 });
 
-test('a path that is missing, or neither folder nor disk, is refused', async () => {
+test('a path that is missing, or neither folder nor disk, is rejected', async () => {
   const at = 'pod-u1 Warning FailedMount MountVolume.NewMounter initialization failed for volume "pv" : ';
   assert.equal(await firstEvent(world({ local: { path: '/none' } })), `${at}path "/none" does not exist`);
   assert.equal(
@@ -119,7 +119,7 @@ test('a path that is missing, or neither folder nor disk, is refused', async () 
   );
 });
 
-test('a raw device is linked for the pod, told as an event, and the link goes with the pod', async () => {
+test('a raw device is linked for the pod, reported as an event, and the link is removed with the pod', async () => {
   const made = world({ local: { path: '/dev/sdx' }, volumeMode: 'Block' });
   const device = {
     containers: [{ name: 'main', image: 'x', volumeDevices: [{ name: 'v', devicePath: '/dev/data' }] }],
@@ -152,7 +152,7 @@ test('a raw device is linked for the pod, told as an event, and the link goes wi
   ]);
 });
 
-test("the first pod's fsGroup stays, and a second with another one is warned", async () => {
+test("the first pod's fsGroup stays, and a second pod with another one gets a warning", async () => {
   const made = world({ local: { path: '/data' } });
   await made.manager.ensure(claimant('u1', { securityContext: { fsGroup: 1000 } }));
   await made.manager.ensure(claimant('u2', { securityContext: { fsGroup: 2000 } }));

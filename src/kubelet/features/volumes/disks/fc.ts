@@ -15,7 +15,10 @@ function sourceOf(spec: VolumeSpec): FCVolumeSource | undefined {
   return spec.kind === 'inline' ? spec.volume.fc : spec.persistentVolume.spec.fc;
 }
 
-/** Disks of a Fibre Channel network, by WWN and LUN or by WWID (upstream: fc_util.go): what multipath made of them, if it did. */
+/**
+ * Disks of a Fibre Channel network, by WWN and LUN or by WWID (upstream: fc_util.go): the multipath device if there is
+ * one.
+ */
 export class FibreChannelDisks implements DiskSource {
   readonly name = 'kubernetes.io/fc';
   readonly sourceOf = sourceOf;
@@ -41,7 +44,7 @@ export class FibreChannelDisks implements DiskSource {
     };
   }
 
-  /** A disk that is there already is not looked for; multipath, where it has one path, is given the chance of more. */
+  /** No scan for a disk that exists already; if multipath has only one path, it is given time to find more. */
   async attach(spec: VolumeSpec): Promise<string> {
     const found = await this.#find(spec);
     if (found?.multipath === true) return found.device;

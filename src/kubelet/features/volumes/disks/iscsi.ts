@@ -2,7 +2,8 @@ import { Buffer } from 'node:buffer';
 import type { ISCSIPersistentVolumeSource } from '../../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
 import type { ISCSIVolumeSource } from '../../../../api/core/volume-source-remote.ts';
-import { sleep, type Clock } from '../../../../base/clock.ts';
+import type { Clock } from '../../../../base/clock.ts';
+import { sleep } from '../../../../base/clock.ts';
 import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
 import type { ClusterObjects } from '../../../ports/cluster-objects.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
@@ -16,7 +17,7 @@ const OUTPUT_LIMIT_BYTES = 256 * 1024;
 const DEVICE_LOOK_MS = 500;
 const DEVICE_LIMIT_MS = 30_000;
 const SECRET_TYPE = 'kubernetes.io/iscsi-chap';
-/** iscsiadm(8): a session that is there already; nothing there to work on. */
+/** Exit codes of iscsiadm(8): the session exists already; no object found. */
 const ALREADY = 15;
 const NOTHING_THERE = [2, 21];
 const DISCOVERY_KEYS = ['username', 'password', 'username_in', 'password_in'].map(
@@ -31,7 +32,7 @@ interface Target {
   iqn: string;
   lun: number;
   iface: string;
-  /** The interface a new one is made of, where the volume names an initiator. */
+  /** The interface from which a new one is created, where the volume names an initiator. */
   copyOf: string | undefined;
   initiator: string;
 }
@@ -46,6 +47,11 @@ export interface IscsiParts {
 function sourceOf(spec: VolumeSpec): Source | undefined {
   return spec.kind === 'inline' ? spec.volume.iscsi : spec.persistentVolume.spec.iscsi;
 }
+
+/**
+ * iscsiadm uses these values as file names and writes them as lines into files: no paths, no options, no line breaks.
+ */
+const isRecordName = (name: string): boolean => !name.startsWith('-') && name !== '..' && !/[/\s\p{Cc}]/u.test(name);
 
 const withPort = (portal: string): string =>
   /:\d+$/.test(portal.replace(/^\[[^\]]*\]/, '')) ? portal : `${portal}:3260`;
@@ -72,15 +78,16 @@ function targetOf(spec: VolumeSpec): Target {
 }
 
 /**
- * Disks of iSCSI targets by iscsiadm (upstream: iscsi_util.go): discovery, login, one LUN, the device by its path; logout when no other disk of the
- * target is in use. iscsiadm takes CHAP secrets as arguments only, so for the time of a call they can be seen in the list of processes, as in upstream.
+ * Disks of iSCSI targets through iscsiadm (upstream: iscsi_util.go): discovery, login, one LUN, the device by its path;
+ * logout when no other disk of the target is in use. iscsiadm accepts CHAP secrets as arguments only, so during a call
+ * they are visible in the process list, as in upstream.
  */
 export class IscsiDisks implements DiskSource {
   readonly name = 'kubernetes.io/iscsi';
   readonly sourceOf = sourceOf;
   readonly #parts: IscsiParts;
   readonly #bus: ScsiBus;
-  /** Login and logout of one target follow each other. */
+  /** Logins and logouts of one target run one after another. */
   readonly #targets = new Map<string, Promise<unknown>>();
 
   constructor(parts: IscsiParts) {
@@ -89,9 +96,10 @@ export class IscsiDisks implements DiskSource {
   }
 
   describe(spec: VolumeSpec): { id: string; folder: string; context: Record<string, string> } {
-    const { portals, iqn, lun, iface, copyOf } = targetOf(spec);
-    if ([...portals, iqn, iface].some((name) => name.includes('/') || name.startsWith('-')))
-      throw new KubeletError('Invalid', `iscsi: ${JSON.stringify([...portals, iqn, iface].join(' '))} names no target`);
+    const { portals, iqn, lun, iface, copyOf, initiator } = targetOf(spec);
+    const names = [...portals, iqn, iface, ...(copyOf === undefined ? [] : [copyOf, initiator])];
+    if (names.some((name) => !isRecordName(name)) || portals.some((portal) => portal.includes(',')))
+      throw new KubeletError('Invalid', `iscsi: ${JSON.stringify(names.join(' '))} names no target`);
     return {
       id: `${portals[0]}:${iqn}:${lun}`,
       folder: `iface-${iface}/${portals[0]}-${iqn}-lun-${lun}`,
@@ -184,7 +192,8 @@ export class IscsiDisks implements DiskSource {
         { cause: error },
       );
     }
-    // Other LUNs of the target stay unseen (upstream: kubernetes/kubernetes#90982); older versions do not know the setting.
+    // Other LUNs of the target stay hidden (upstream: kubernetes/kubernetes#90982); older versions do not know the
+    // setting.
     await this.#call([...node, '-o', 'update', '-n', 'node.session.scan', '-v', 'manual']).catch(() => undefined);
     if (source?.chapAuthSession === true)
       await this.#setSecrets(node, { method: 'node.session.auth.authmethod', keys: SESSION_KEYS, secret });
@@ -196,7 +205,7 @@ export class IscsiDisks implements DiskSource {
         cause: error,
       });
     }
-    // So that a reboot does not wait for a target that is gone.
+    // So that a reboot does not wait for an unreachable target.
     await this.#call([
       '-m',
       'node',
@@ -222,6 +231,10 @@ export class IscsiDisks implements DiskSource {
       [method, 'CHAP'],
       ...keys.flatMap((key): [string, string][] => (secret[key] === undefined ? [] : [[key, secret[key]]])),
     ];
+    // A line break would start another setting of the record.
+    const broken = wanted.find(([, value]) => /\p{Cc}/u.test(value));
+    if (broken !== undefined)
+      throw new KubeletError('Invalid', `iscsi: the value of "${broken[0]}" has control characters`);
     for (const [key, value] of wanted) {
       const { exitCode } = await this.#run([...record, '-o', 'update', '-n', key, '-v', value]);
       if (exitCode !== 0)

@@ -5,18 +5,19 @@ import { KubeletError } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
 import type { EventRecorder } from '../../../ports/recorder.ts';
-import {
-  pluginFolder,
-  type StagedVolume,
-  type VolumeOnDisk,
-  type VolumePlugin,
-  type VolumeReady,
-  type VolumeRequest,
-  type VolumeSpec,
-  type VolumeStaging,
+import type {
+  StagedVolume,
+  VolumeOnDisk,
+  VolumePlugin,
+  VolumeReady,
+  VolumeRequest,
+  VolumeSpec,
+  VolumeStaging,
 } from '../../../ports/volume-plugin.ts';
+import { pluginFolder } from '../../../ports/volume-plugin.ts';
 import { failureText, SetUpFailed } from '../set-up-volume.ts';
-import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
+import type { DiskMounter } from './disk-mounter.ts';
+import { DEFAULT_FS_TYPE } from './disk-mounter.ts';
 import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
 
 const NAME = 'kubernetes.io/local-volume';
@@ -25,7 +26,7 @@ const MOUNT_FOLDER_MODE = 0o750;
 export interface LocalVolumeParts {
   rootDir: string;
   files: HostFiles;
-  /** For the volume's own path, which may hang. */
+  /** For the volume's own path, access to which may hang. */
   guardedFiles: HostFiles;
   mounts: Mounts;
   disks: DiskMounter;
@@ -36,7 +37,7 @@ function sourceOf(spec: VolumeSpec): LocalVolumeSource | undefined {
   return spec.kind === 'persistent' ? spec.persistentVolume.spec.local : undefined;
 }
 
-/** Upstream gives up before it begins, and says so. */
+/** Upstream fails before it begins, with this message. */
 function noMounter({ name }: VolumeSpec, why: string): SetUpFailed {
   return new SetUpFailed(
     volumeEvents.failedMount,
@@ -44,7 +45,10 @@ function noMounter({ name }: VolumeSpec, why: string): SetUpFailed {
   );
 }
 
-/** A folder or a disk of this node as a PersistentVolume. A disk that is wanted as a file system is mounted once, and formatted if it is empty. */
+/**
+ * A folder or a disk of this node as a PersistentVolume. A disk used as a file system is mounted once, and formatted if
+ * it is empty.
+ */
 export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
   readonly name = NAME;
   readonly block = true;
@@ -54,7 +58,7 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
 
   constructor(parts: LocalVolumeParts) {
     this.#parts = parts;
-    this.#mountsFolder = `${parts.rootDir.replace(/\/+$/, '')}/plugins/${NAME}/mounts`;
+    this.#mountsFolder = `${parts.rootDir.replace(/(?<!\/)\/+$/, '')}/plugins/${NAME}/mounts`;
   }
 
   supports(spec: VolumeSpec): boolean {
@@ -132,7 +136,7 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
 
   async #isUsedByOthers(podUid: string, specName: string): Promise<boolean> {
     const { files, rootDir } = this.#parts;
-    const pods = `${rootDir.replace(/\/+$/, '')}/pods`;
+    const pods = `${rootDir.replace(/(?<!\/)\/+$/, '')}/pods`;
     for (const uid of await files.list(pods))
       if (uid !== podUid && (await files.list(`${pods}/${uid}/volumes/${pluginFolder(NAME)}`)).includes(specName))
         return true;

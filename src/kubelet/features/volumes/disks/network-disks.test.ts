@@ -15,7 +15,7 @@ const SESSION = '/sys/class/iscsi_host/host3/device/session1';
 
 type World = ReturnType<typeof volumeWorld>;
 
-/** A node with open-iscsi: logging in makes a session, which shows LUN 2 as /dev/sdx; logging out takes both away. */
+/** A node with open-iscsi: a login creates a session, which shows LUN 2 as /dev/sdx; a logout removes both. */
 function iscsiNode(
   fails: (args: string) => Partial<{ exitCode: number; stderr: string }> | undefined = () => undefined,
 ): World {
@@ -48,7 +48,7 @@ function iscsiNode(
 const calls = (world: World): string[] =>
   world.processes.runs.filter(({ program }) => program === 'iscsiadm').map(({ args }) => args.join(' '));
 
-test('an iSCSI disk is discovered, logged in to, scanned for its LUN alone, mounted once, and left when its last pod goes', async () => {
+test('an iSCSI disk is discovered, logged in to, scanned for its LUN alone, mounted once, and logged out of when its last pod goes', async () => {
   const world = iscsiNode();
   await Promise.all([world.manager.ensure(testPod('u1', [disk()])), world.manager.ensure(testPod('u2', [disk()]))]);
   assert.deepEqual(calls(world), [
@@ -89,7 +89,7 @@ test('an iSCSI disk is discovered, logged in to, scanned for its LUN alone, moun
   );
 });
 
-test('an iSCSI disk of a pod that went while no agent ran is unmounted and logged out of', async () => {
+test('an iSCSI disk of a pod that was removed while the agent was down is unmounted and logged out of', async () => {
   const world = iscsiNode();
   await world.manager.ensure(testPod('u1', [disk()]));
   world.manager.stop();
@@ -131,7 +131,7 @@ test('CHAP secrets are set for the target and in no event, log or note', async (
   assert.equal(told.includes('hunter2'), false);
 });
 
-test('what fails on the way to an iSCSI disk is told: no program, no target, no device', async () => {
+test('failures of an iSCSI disk are reported: no program, no target, no device', async () => {
   const without = volumeWorld();
   void without.manager.ensure(testPod('u1', [disk()])).catch(() => undefined);
   await without.clock.settle();
@@ -157,7 +157,7 @@ test('what fails on the way to an iSCSI disk is told: no program, no target, no 
   );
 });
 
-test('an initiator of its own gets an interface of its own, which goes with the disk', async () => {
+test('a volume with its own initiator gets its own interface, which is removed with the disk', async () => {
   const world = iscsiNode();
   await world.manager.ensure(testPod('u1', [disk({ initiatorName: 'iqn.2026-01.org.example:me' })]));
   const own = '-m iface -I 10.0.0.1:3260:d';
@@ -175,7 +175,7 @@ test('an initiator of its own gets an interface of its own, which goes with the 
   assert.equal(calls(world).at(-1), `${own} -o delete`);
 });
 
-test('names that lead elsewhere, or look like options, reach no program and no folder', async () => {
+test('names that are paths or look like options reach no program and no folder', async () => {
   const hostile: Volume[] = [
     disk({ iqn: 'iqn.2026-01.org.example:../../../../etc' }),
     disk({ targetPortal: '--logoutall=all' }),
@@ -193,10 +193,10 @@ test('names that lead elsewhere, or look like options, reach no program and no f
   const program = iscsiNode();
   void program.manager.ensure(testPod('u1', [disk({ fsType: '../../tmp/evil' })])).catch(() => undefined);
   await program.clock.settle();
-  assert.match(program.events[0] ?? '', /fsType "..\/..\/tmp\/evil" is no name of a file system$/);
+  assert.match(program.events[0] ?? '', /fsType "..\/..\/tmp\/evil" is not a file system name$/);
 });
 
-/** A node with two paths to one Fibre Channel disk, which multipath has made one or not. */
+/** A node with two paths to one Fibre Channel disk, with or without a multipath device for it. */
 async function fibreNode(multipath: boolean): Promise<World> {
   const world = volumeWorld();
   world.files.seed({
@@ -219,7 +219,7 @@ const fibre = (more: object = {}): Volume => ({
   fc: { targetWWNs: ['500a0981891b8dc5', '500a0981991b8dc5'], lun: 0, ...more },
 });
 
-test('a Fibre Channel disk is used through multipath where there is one, and its paths are removed afterwards', async () => {
+test('a Fibre Channel disk is used through multipath if available, and its paths are removed afterwards', async () => {
   const world = await fibreNode(true);
   await world.manager.ensure(testPod('u1', [fibre()]));
   const staged = `${ROOT}/plugins/kubernetes.io/fc/500a0981891b8dc5-500a0981991b8dc5-lun-0`;
@@ -248,7 +248,7 @@ test('a Fibre Channel disk is used through multipath where there is one, and its
   );
 });
 
-test('without multipath the hosts are scanned and a plain path is used; what is not there is said', async () => {
+test('without multipath the hosts are scanned and a plain path is used; a missing disk is reported', async () => {
   const plain = await fibreNode(false);
   await plain.manager.ensure(testPod('u1', [fibre()]));
   assert.deepEqual(
@@ -261,5 +261,52 @@ test('without multipath the hosts are scanned and a plain path is used; what is 
   assert.equal(
     none.events[0],
     'pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "f" : no fc disk found',
+  );
+});
+
+test('names of an iSCSI volume that are paths, options or more than one line never reach iscsiadm', async () => {
+  const initiatorName = 'iqn.2026-01.org.example:me';
+  const attacks: object[] = [
+    { iscsiInterface: '../../../etc/x' },
+    { iscsiInterface: '-o' },
+    { iscsiInterface: '..' },
+    { iscsiInterface: 'a\nb' },
+    { targetPortal: '10.0.0.1/..' },
+    { targetPortal: '--help' },
+    { targetPortal: '10.0.0.1,10.0.0.2' },
+    { portals: ['a\0b'] },
+    { iqn: `${IQN}/../x` },
+    { iqn: `${IQN}\nx = y` },
+    { iscsiInterface: '../../../etc/x', initiatorName },
+    { iscsiInterface: '--version', initiatorName },
+    { initiatorName: `${initiatorName}\niface.transport_name = x` },
+    { initiatorName: '-x' },
+  ];
+  for (const more of attacks) {
+    const world = iscsiNode();
+    void world.manager.ensure(testPod('u1', [disk(more)])).catch(() => undefined);
+    await world.clock.settle();
+    assert.deepEqual(calls(world), [], JSON.stringify(more));
+    assert.match(world.events[0] ?? '', /names no target/, JSON.stringify(more));
+  }
+});
+
+test('a CHAP secret with a line break adds no setting to the record of a target', async () => {
+  const world = iscsiNode();
+  world.objects.set('Secret', {
+    ...secret('chap', {
+      'node.session.auth.username': 'me',
+      'node.session.auth.password': 'x\nnode.startup = automatic',
+    }),
+    type: 'kubernetes.io/iscsi-chap',
+  });
+  void world.manager
+    .ensure(testPod('u1', [disk({ chapAuthSession: true, secretRef: { name: 'chap' } })]))
+    .catch(() => undefined);
+  await world.clock.settle();
+  assert.match(world.events[0] ?? '', /the value of "node\.session\.auth\.password" has control characters$/);
+  assert.deepEqual(
+    calls(world).filter((line) => line.includes('automatic') || line.includes('auth.password')),
+    [],
   );
 });

@@ -3,7 +3,7 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 const HOSTS = '/sys/class/scsi_host';
 const ISCSI_HOSTS = '/sys/class/iscsi_host';
 
-/** The part of sysfs that tells of SCSI disks. */
+/** The part of sysfs with SCSI disks. */
 export class ScsiBus {
   readonly #files: HostFiles;
 
@@ -11,12 +11,12 @@ export class ScsiBus {
     this.#files = files;
   }
 
-  /** Looks for new disks on every host. */
+  /** Scans every host for new disks. */
   async rescanAll(): Promise<void> {
     for (const host of await this.#files.list(HOSTS)) await this.#files.appendFile(`${HOSTS}/${host}/scan`, '- - -');
   }
 
-  /** For one LUN only: others of the target are none of this node's business. */
+  /** For one LUN only: other LUNs of the target do not concern this node. */
   async scanLun(host: string, lun: number): Promise<void> {
     await this.#files.appendFile(`${HOSTS}/${host}/scan`, `0 0 ${lun}`);
   }
@@ -27,7 +27,7 @@ export class ScsiBus {
     if ((await this.#files.lstat(path)) !== undefined) await this.#files.appendFile(path, '1');
   }
 
-  /** `/dev/dm-0` when multipath has taken the disk. */
+  /** `/dev/dm-0` when multipath uses the disk. */
   async multipathOf(device: string): Promise<string | undefined> {
     const disk = device.slice(device.lastIndexOf('/') + 1);
     if (disk.startsWith('dm-')) return device;

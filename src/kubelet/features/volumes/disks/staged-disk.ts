@@ -2,34 +2,41 @@ import type { Pod } from '../../../../api/core/pod.ts';
 import { isKind, KubeletError } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
-import {
-  pluginFolder,
-  type StagedVolume,
-  type VolumeOnDisk,
-  type VolumePlugin,
-  type VolumeReady,
-  type VolumeRequest,
-  type VolumeSpec,
-  type VolumeStaging,
+import type {
+  StagedVolume,
+  VolumeOnDisk,
+  VolumePlugin,
+  VolumeReady,
+  VolumeRequest,
+  VolumeSpec,
+  VolumeStaging,
 } from '../../../ports/volume-plugin.ts';
-import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
+import { pluginFolder } from '../../../ports/volume-plugin.ts';
+import type { DiskMounter } from './disk-mounter.ts';
+import { DEFAULT_FS_TYPE } from './disk-mounter.ts';
 import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
 
 const FOLDER_MODE = 0o750;
 const NOTE_MODE = 0o600;
 const NOTE_LIMIT_BYTES = 64 * 1024;
 
-/** Where a disk comes from: what differs between kinds of disks on a network. */
+/** The source of a disk: the part that differs between kinds of network disks. */
 export interface DiskSource {
   /** `kubernetes.io/iscsi`. */
   readonly name: string;
-  /** What the volume, inline or claimed, says of a disk of this kind; undefined when it is of another. No fsType, or '', is the usual one. */
+  /**
+   * The disk of this kind in the volume, inline or claimed; undefined when it is of another kind. No fsType, or '',
+   * means the default.
+   */
   sourceOf(spec: VolumeSpec): { fsType?: string } | undefined;
-  /** `id` tells the disk from all others, `folder` is its place below the plugin's (as upstream names it), `context` is all that `detach` needs. Never a secret. */
+  /**
+   * `id` identifies the disk, `folder` is its place below the plugin's (as upstream names it), `context` is all that
+   * `detach` needs. Never a secret.
+   */
   describe(spec: VolumeSpec): { id: string; folder: string; context: Readonly<Record<string, string>> };
   /** Makes the disk appear and resolves to its device. Repeatable. */
   attach(spec: VolumeSpec, pod: Pod): Promise<string>;
-  /** Gone is success. `others` are disks of this kind that are still in use. */
+  /** A missing disk is success. `others`: disks of this kind that are still in use. */
   detach(context: Readonly<Record<string, string>>, others: readonly StagedVolume[]): Promise<void>;
 }
 
@@ -41,8 +48,9 @@ export interface StagedDiskParts {
 }
 
 /**
- * Disks on a network, attached and mounted once per node and bound for each pod. Two notes tell a later agent of them: one beside the shared mount,
- * written before the disk is attached, and one in the pod's folder, which names the disk that the pod uses.
+ * Network disks, attached and mounted once per node and bound for each pod. Two notes record them for a later agent:
+ * one next to the shared mount, written before the disk is attached, and one in the pod's folder, which names the disk
+ * that the pod uses.
  */
 export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
   readonly name: string;
@@ -56,21 +64,22 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     this.#parts = parts;
     this.#source = source;
     this.name = source.name;
-    this.#root = parts.rootDir.replace(/\/+$/, '');
+    this.#root = parts.rootDir.replace(/(?<!\/)\/+$/, '');
   }
 
   supports(spec: VolumeSpec): boolean {
     return this.#source.sourceOf(spec) !== undefined;
   }
 
-  /** Logging in is the node's own doing; the control plane only notes who has it. */
+  /** The node itself logs in; the control plane only records which node has it. */
   attaches(): 'byAnyone' {
     return 'byAnyone';
   }
 
   plan(spec: VolumeSpec): StagedVolume {
     const { id, folder, context } = this.#source.describe(spec);
-    // Portals, names of targets and ids of disks come from whoever wrote the pod: none may lead elsewhere, or be taken for an option.
+    // Portals, target names and disk ids come from the pod's author: none may lead to another path, or be parsed as an
+    // option.
     for (const part of folder.split('/'))
       if (part === '' || part === '.' || part === '..' || part.startsWith('-') || /\s/.test(part))
         throw new KubeletError('Invalid', `${this.name}: ${JSON.stringify(id)} is no name of a disk`);

@@ -13,7 +13,10 @@ function sourceOf(spec: VolumeSpec): EmptyDirVolumeSource | undefined {
   return spec.kind === 'inline' ? spec.volume.emptyDir : undefined;
 }
 
-/** A directory that lives as long as the pod: on disk, in memory, or in huge pages. sizeLimit bounds a tmpfs here; on disk eviction enforces it. */
+/**
+ * A directory that lives as long as the pod: on disk, in memory, or in huge pages. sizeLimit bounds a tmpfs here; on
+ * disk eviction enforces it.
+ */
 export class EmptyDirPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/empty-dir';
   readonly mountOptions = false;

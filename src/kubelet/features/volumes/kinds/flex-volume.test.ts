@@ -17,7 +17,7 @@ const flex: Volume = {
 };
 const PATH = volumePath('u1', 'flexvolume', 'f');
 
-/** A node with a driver that mounts; `answers` replace its answers by command. */
+/** A node with a driver that mounts; `answers` replaces its responses by command. */
 function world(answers: Record<string, object> = {}) {
   const made = volumeWorld();
   made.objects.set('Secret', { ...secret('s', { key: 'word' }), type: 'example.org/disk' });
@@ -37,7 +37,7 @@ async function firstEvent(made: ReturnType<typeof world>): Promise<string | unde
   return made.events[0]?.replace('pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "f" : ', '');
 }
 
-test('a driver is asked what it can, mounts with all it needs to know, and unmounts', async () => {
+test('a driver reports its capabilities, mounts with all options it needs, and unmounts', async () => {
   const made = world();
   await made.manager.ensure(testPod('u1', [flex], { securityContext: { fsGroup: 7 }, serviceAccountName: 'sa' }));
   const [init, mount] = made.processes.runs;
@@ -59,14 +59,14 @@ test('a driver is asked what it can, mounts with all it needs to know, and unmou
   assert.deepEqual([made.processes.runs.at(-1)?.args, made.mounts.mounted], [['unmount', PATH], []]);
 });
 
-test('a driver that cannot unmount has it done for it', async () => {
+test('the agent unmounts for a driver that does not', async () => {
   const made = world({ unmount: { status: 'Not supported' } });
   await made.manager.ensure(testPod('u1', [flex]));
   await made.manager.tearDown(podUid('u1'));
   assert.deepEqual(made.mounts.mounted, []);
 });
 
-test('what a driver says is told, and a driver that is not there, attaches or talks nonsense too', async () => {
+test("a driver's message is reported, and so is a driver that is missing, attaches, or returns invalid output", async () => {
   assert.equal(
     await firstEvent(world({ mount: { status: 'Failure', message: 'no such disk' } })),
     'mount command failed, status: Failure, reason: no such disk',

@@ -44,8 +44,9 @@ function sourceOf(spec: VolumeSpec): Source | undefined {
 }
 
 /**
- * Volumes of drivers that are programs (upstream: pkg/volume/flexvolume): `<dir>/<vendor>~<driver>/<driver> init | mount DIR JSON | unmount DIR`, which
- * answer in JSON. Drivers that have to attach a disk first are refused: that is what CSI is for.
+ * Volumes of drivers that are programs (upstream: pkg/volume/flexvolume): `<dir>/<vendor>~<driver>/<driver> init |
+ * mount DIR JSON | unmount DIR`, which print JSON. Drivers that have to attach a disk first are rejected: CSI is the
+ * interface for those.
  */
 export class FlexVolumePlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/flexvolume';
@@ -93,7 +94,7 @@ export class FlexVolumePlugin implements VolumePlugin {
     try {
       await this.#call((await files.readText(note, OUTPUT_LIMIT_BYTES)).trim(), ['unmount', path]);
     } catch (error) {
-      // Then it is unmounted as any other.
+      // Then it is unmounted like any other.
       if (!isKind(error, 'Unimplemented')) throw error;
     }
   }
@@ -106,7 +107,7 @@ export class FlexVolumePlugin implements VolumePlugin {
         typeof answer['capabilities'] === 'object' && answer['capabilities'] !== null
           ? (answer['capabilities'] as Partial<Record<keyof Capabilities, unknown>>)
           : {};
-      // What a driver does not deny it can.
+      // Capabilities that a driver does not deny are assumed.
       return {
         attach: given.attach !== false,
         fsGroup: given.fsGroup !== false,
@@ -185,10 +186,10 @@ export class FlexVolumePlugin implements VolumePlugin {
   }
 
   #notePath(podUid: string, specName: string): string {
-    return `${this.#parts.rootDir.replace(/\/+$/, '')}/pods/${podUid}/plugins/kubernetes.io~flexvolume/${specName}/driver`;
+    return `${this.#parts.rootDir.replace(/(?<!\/)\/+$/, '')}/pods/${podUid}/plugins/kubernetes.io~flexvolume/${specName}/driver`;
   }
 
-  /** Taking down has only the folder to go by. */
+  /** For an unmount only the folder is known. */
   async #noteDriver(podUid: string, specName: string, driver: string): Promise<void> {
     const path = this.#notePath(podUid, specName);
     await this.#parts.files.makeDirectory(path.slice(0, path.lastIndexOf('/')), FOLDER_MODE);

@@ -1,9 +1,10 @@
+import { lookupTable } from '../../../../base/lookup.ts';
 import type { HostPathVolumeSource } from '../../../../api/core/volume-source.ts';
 import { isKind, KubeletError } from '../../../../base/errors.ts';
 import type { FileInfo, HostFiles } from '../../../ports/host-files.ts';
 import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 
-const WORDS: Readonly<Record<string, readonly [FileInfo['type'], string]>> = {
+const WORDS: Readonly<Record<string, readonly [FileInfo['type'], string]>> = lookupTable({
   Directory: ['directory', 'a directory'],
   DirectoryOrCreate: ['directory', 'a directory'],
   File: ['file', 'a file'],
@@ -11,13 +12,16 @@ const WORDS: Readonly<Record<string, readonly [FileInfo['type'], string]>> = {
   Socket: ['socket', 'a socket file'],
   CharDevice: ['char', 'a character device'],
   BlockDevice: ['block', 'a block device'],
-};
+});
 
 function sourceOf(spec: VolumeSpec): HostPathVolumeSource | undefined {
   return spec.kind === 'inline' ? spec.volume.hostPath : spec.persistentVolume.spec.hostPath;
 }
 
-/** A path of the host as it is. Nothing is cleaned up afterwards. `files` must be able to look at dead mounts without hanging. */
+/**
+ * A path of the host, unchanged. Nothing is cleaned up afterwards. `files` must be able to access dead mounts without
+ * hanging.
+ */
 export class HostPathPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/host-path';
   readonly ownFolder = false;
@@ -54,13 +58,13 @@ export class HostPathPlugin implements VolumePlugin {
     try {
       return await this.#files.stat(path);
     } catch (error) {
-      // A dead mount or a broken disk must say so; anything else just is not what was asked for.
+      // A dead mount or a broken disk must be reported; any other failure means that the path has the wrong type.
       if (isKind(error, 'Timeout') || isKind(error, 'Unavailable')) throw error;
       return undefined;
     }
   }
 
-  /** Appending nothing creates without ever truncating what another pod created meanwhile. */
+  /** Appending nothing creates the file without truncating what another pod created meanwhile. */
   async #makeFile(path: string): Promise<void> {
     await this.#files.appendFile(path, '');
     await this.#files.chmod(path, 0o644);

@@ -13,7 +13,7 @@ const wanting = (...sizes: string[]): Partial<PodSpec> => ({
   })),
 });
 
-test('the page size is that of the medium, or the only one the pod asks for', () => {
+test('the page size is that of the medium, or the only one the pod requests', () => {
   const size = (medium: string, spec: Partial<PodSpec>): string => {
     try {
       return hugePageSizeOf(testPod('u', [], spec), medium);

@@ -7,8 +7,9 @@ const PREFIX = 'hugepages-';
 const MEDIUM_PREFIX = 'HugePages-';
 
 /**
- * The page size a volume of this medium has, as the quantity the pod wrote (upstream: empty_dir.go getPageSizeMountOption): that of the medium,
- * or the one size the pod's containers ask for. Throws Invalid with the message users see.
+ * The page size of a volume with this medium, as the quantity in the pod (upstream: empty_dir.go
+ * getPageSizeMountOption): that of the medium, or the one size the pod's containers request. Throws Invalid with the
+ * message users see.
  */
 export function hugePageSizeOf(pod: Pod, medium: string): string {
   const requested = requestedSizes(pod);

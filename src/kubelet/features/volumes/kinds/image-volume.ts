@@ -1,6 +1,9 @@
 import type { VolumePlugin, VolumeReady, VolumeSpec } from '../../../ports/volume-plugin.ts';
 
-/** An image shown as files. The runtime mounts it with the container; pulling it belongs to starting containers, not to volumes. */
+/**
+ * An image shown as files. The runtime mounts it with the container; pulling it belongs to starting containers, not to
+ * volumes.
+ */
 export class ImageVolumePlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/image';
   readonly ownFolder = false;

@@ -51,7 +51,7 @@ test('a node without mount.nfs says which package has it', async () => {
   );
 });
 
-test('a server that hangs keeps its own pod waiting, and the pod may go and come again meanwhile', async () => {
+test('a hung server delays only its own pod, which can be removed and added again meanwhile', async () => {
   const world = volumeWorld();
   world.mounts.fail('mount', {
     below: volumePath('u1', 'nfs', 'n'),
@@ -70,7 +70,7 @@ test('a server that hangs keeps its own pod waiting, and the pod may go and come
   );
 });
 
-test('a mount whose server is gone is left by force when the pod ends', async () => {
+test('a mount of an unreachable server is unmounted by force when the pod ends', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [share]));
   const { unmount } = world.mounts;
@@ -84,7 +84,7 @@ test('a mount whose server is gone is left by force when the pod ends', async ()
   assert.deepEqual([tries, world.mounts.mounted], [[false, true], []]);
 });
 
-test('a restarted agent leaves a dead mount alone: the pod lives on, others start, and nothing is looked at', async () => {
+test('a restarted agent does not access a dead mount: the pod keeps running and others start', async () => {
   const world = volumeWorld();
   const pod = testPod('u1', [share]);
   await world.manager.ensure(pod);

@@ -17,7 +17,10 @@ function sourceOf(spec: VolumeSpec): NFSVolumeSource | undefined {
   return spec.kind === 'inline' ? spec.volume.nfs : spec.persistentVolume.spec.nfs;
 }
 
-/** An export of an NFS server, mounted for each pod by mount.nfs. Its files belong to whom the server says: fsGroup does not apply. */
+/**
+ * An export of an NFS server, mounted for each pod by mount.nfs. The server decides who owns its files: fsGroup does
+ * not apply.
+ */
 export class NfsPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/nfs';
   readonly #files: HostFiles;
@@ -58,7 +61,7 @@ export class NfsPlugin implements VolumePlugin {
     return ready;
   }
 
-  /** A server that does not answer is left behind by force, after its unmount has had its time. */
+  /** If the server does not respond, the mount is forced off once the normal unmount has timed out. */
   async tearDown({ path }: VolumeOnDisk): Promise<void> {
     try {
       await this.#mounts.unmount(path);
@@ -68,7 +71,7 @@ export class NfsPlugin implements VolumePlugin {
     }
   }
 
-  /** A mount that was given up may have come to be after all. */
+  /** A mount that timed out may have succeeded after all. */
   async #cleanUp(path: string): Promise<void> {
     if (await isMounted(this.#mounts, path)) await this.#mounts.unmount(path);
     await this.#files.remove(path);

@@ -7,7 +7,7 @@ import { computeTmpfsSizeBytes } from './tmpfs.ts';
 import { nestedMountPoints } from '../objects/nested-mounts.ts';
 import { configMap, secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
-/** The error of the first attempt, undefined when the volume was made. */
+/** The error of the first attempt, undefined when the volume was set up. */
 async function firstError(
   world: ReturnType<typeof volumeWorld>,
   volume: Volume,
@@ -26,7 +26,7 @@ async function firstError(
 
 const MIB = 2 ** 20;
 
-test("hostPath type checks answer in upstream's words", async () => {
+test("hostPath type checks fail with upstream's messages", async () => {
   const cases: [string, string, string | undefined][] = [
     ['Directory', '/file', 'hostPath type check failed: /file is not a directory'],
     ['Directory', '/none', 'hostPath type check failed: /none is not a directory'],
@@ -58,7 +58,7 @@ test("hostPath type checks answer in upstream's words", async () => {
   }
 });
 
-test('hostPath makes folders 0755 and files 0644', async () => {
+test('hostPath creates folders with 0755 and files with 0644', async () => {
   const world = volumeWorld();
   world.files.seed({ '/dir/x': '' });
   await world.manager.ensure(
@@ -77,7 +77,7 @@ test('hostPath makes folders 0755 and files 0644', async () => {
   );
 });
 
-test('a host path on a dead mount says that it does not answer', async () => {
+test('a host path on a dead mount is reported as not responding', async () => {
   const world = volumeWorld();
   world.files.fail('stat', { below: '/nfs', kind: 'Timeout', message: 'no answer within 5000 ms' });
   assert.match(
@@ -86,7 +86,7 @@ test('a host path on a dead mount says that it does not answer', async () => {
   );
 });
 
-test('a tmpfs is as large as the least of node, pod and sizeLimit', () => {
+test('the size of a tmpfs is the smallest of node, pod and sizeLimit', () => {
   const limited: Partial<PodSpec> = {
     containers: [
       { name: 'a', image: 'x', resources: { limits: { memory: '64Mi' } } },
@@ -118,7 +118,7 @@ test('a tmpfs is as large as the least of node, pod and sizeLimit', () => {
   );
 });
 
-test('medium Memory is kept out of swap, and where that cannot be, said once', async () => {
+test('medium Memory is kept out of swap, and if that is not possible, it is reported once', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }]));
   assert.deepEqual(
@@ -141,7 +141,7 @@ test('medium Memory is kept out of swap, and where that cannot be, said once', a
   ]);
 });
 
-test('media that are not there are refused with a clear reason', async () => {
+test('unavailable media are rejected with a clear reason', async () => {
   assert.equal(
     await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'HugePages-2Mi' } }),
     'medium HugePages-2Mi: hugePages storage requested, but there is no resource request for huge pages',
@@ -152,7 +152,7 @@ test('media that are not there are refused with a clear reason', async () => {
   );
 });
 
-test('fsGroup owns an emptyDir, files made in it inherit the group, and content made later is left alone', async () => {
+test('fsGroup owns an emptyDir, files made in it inherit the group, and later content is not changed', async () => {
   const world = volumeWorld();
   const pod = testPod('u1', [{ name: 'e', emptyDir: {} }], { securityContext: { fsGroup: 1000 } });
   await world.manager.ensure(pod);
@@ -164,7 +164,7 @@ test('fsGroup owns an emptyDir, files made in it inherit the group, and content 
   assert.equal((await world.files.lstat(`${path}/private`))?.mode, 0o600);
 });
 
-test('items choose keys, paths and modes; defaultMode holds for the rest', async () => {
+test('items select keys, paths and modes; defaultMode applies to the rest', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', { ...configMap('c', { a: '1', b: '2' }), binaryData: { z: 'AAH/' } });
   await world.manager.ensure(
@@ -225,7 +225,7 @@ test("missing keys and objects fail unless optional, in upstream's words", async
   );
 });
 
-test('a hostile item path is refused', async () => {
+test('a malicious item path is rejected', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', configMap('c', { a: '1' }));
   assert.equal(
@@ -266,7 +266,7 @@ test("projected volumes merge their sources; downwardAPI files follow the pod's 
   assert.equal(world.files.peek(`${path}/app`), 'api');
 });
 
-test('a volume mounted inside a read-only one has its mount point made', () => {
+test('a volume mounted inside a read-only one gets its mount point created', () => {
   const pod = testPod('u', [], {
     containers: [
       {

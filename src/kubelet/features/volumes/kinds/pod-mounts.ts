@@ -8,7 +8,7 @@ export async function isMounted(mounts: Mounts, path: string): Promise<boolean> 
   return (await mounts.listBelow(path)).some((mount) => mount.path === path);
 }
 
-/** Shows what is ready on the node at a pod's volume folder. Nothing when it is there already. */
+/** Mounts what is ready on the node at a pod's volume folder. Does nothing when it is mounted already. */
 export async function bindIntoPod(
   parts: { files: HostFiles; mounts: Mounts },
   source: string,
@@ -33,7 +33,7 @@ export async function bindIntoPod(
   }
 }
 
-/** The link to a raw device that containers get it by. */
+/** The link through which containers get a raw device. */
 export async function linkDevice(
   files: HostFiles,
   device: string,

@@ -9,7 +9,7 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
 import type { NodeEventRecorder } from '../../../ports/recorder.ts';
 
-/** What a pod may use of memory as a whole; undefined when nothing bounds it. Same rule as for the limit of its cgroup. */
+/** The memory limit of a pod as a whole; undefined when there is none. Same rule as for the limit of its cgroup. */
 function podMemoryLimitBytes(pod: Pod): number | undefined {
   if (podQos(pod) === 'BestEffort') return undefined;
   const limited = (list: Readonly<Record<string, string>> | undefined): boolean =>
@@ -22,7 +22,10 @@ function podMemoryLimitBytes(pod: Pod): number | undefined {
   return bytes > 0 ? bytes : undefined;
 }
 
-/** The least of what applies (upstream: emptydir, calculateEmptyDirMemorySize); undefined when nothing does: the kernel's half of memory. */
+/**
+ * The smallest limit that applies (upstream: emptydir, calculateEmptyDirMemorySize); undefined without one: the
+ * kernel's half of memory.
+ */
 export function computeTmpfsSizeBytes(
   pod: Pod,
   sizeLimit: string | undefined,
@@ -45,7 +48,10 @@ export interface TmpfsOptions {
   nodeAllocatableMemoryBytes: () => number;
 }
 
-/** Memory-backed volumes, kept out of swap where the kernel can; where it cannot and swap is on, that is said once, of the node. */
+/**
+ * Memory-backed volumes, kept out of swap where the kernel supports it; where it does not and swap is on, a node event
+ * says so once.
+ */
 export class Tmpfs {
   readonly #options: TmpfsOptions;
   #warning: Promise<void> | undefined;
@@ -69,7 +75,7 @@ export class Tmpfs {
     await (this.#warning ??= this.#warnOfSwap());
   }
 
-  /** In upstream's words (container_manager_linux.go), when the first volume is made that this is true of. */
+  /** In upstream's words (container_manager_linux.go), when the first such volume is set up. */
   async #warnOfSwap(): Promise<void> {
     if (!(await this.#maySwap())) return;
     this.#options.recorder.nodeEvent(

@@ -48,7 +48,7 @@ async function visible(files: FakeHostFiles): Promise<Contents> {
   return found;
 }
 
-test('killed at any call, readers see whole old or whole new files, and the next write puts everything right', async () => {
+test('killed at any call, readers see complete old or complete new files, and the next write repairs everything', async () => {
   const clock = new FakeClock();
   await fc.assert(
     fc.asyncProperty(contents, contents, fc.nat(40), fc.integer(), async (before, after, killedAt, seed) => {

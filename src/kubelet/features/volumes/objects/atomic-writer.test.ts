@@ -23,7 +23,7 @@ const payload = (content: Record<string, string>, mode = 0o644): Payload =>
 const hiddenOf = async (files: FakeHostFiles): Promise<string[]> =>
   (await files.list(V)).filter((name) => name.startsWith('..2'));
 
-test('files are shown through links into a hidden folder that a rename swaps', async () => {
+test('files are links into a hidden folder that a rename swaps', async () => {
   const { files, writer } = world();
   assert.equal(await writer.write(V, payload({ a: '1', 'dir/b': '2' }, 0o400)), true);
   const [hidden = ''] = await hiddenOf(files);
@@ -52,7 +52,7 @@ test('unchanged content is not written again, a changed, added or removed file i
   assert.notDeepEqual(await hiddenOf(files), first);
 });
 
-test('a visible link somebody removed comes back without a rewrite', async () => {
+test('a removed visible link is restored without a rewrite', async () => {
   const { files, writer } = world();
   await writer.write(V, payload({ a: '1' }));
   await files.remove(`${V}/a`);
@@ -60,7 +60,7 @@ test('a visible link somebody removed comes back without a rewrite', async () =>
   assert.equal(files.peek(`${V}/a`), '1');
 });
 
-test('a failure leaves the old content visible and no half-written folder; what a crash left is removed', async () => {
+test('a failure leaves the old content visible and no half-written folder; leftovers of a crash are removed', async () => {
   const { files, writer } = world();
   await writer.write(V, payload({ a: 'old' }));
   const end = files.fail('makeTree', { below: V, kind: 'Unavailable' });
@@ -124,7 +124,7 @@ test('a data link that became a folder or a file is replaced', async () => {
   }
 });
 
-test('paths that leave the volume, or belong to the writer, are refused before anything is written', async () => {
+test('paths that leave the volume, or belong to the writer, are rejected before anything is written', async () => {
   const { files, writer } = world();
   for (const name of [
     '',
@@ -149,7 +149,7 @@ test('paths that leave the volume, or belong to the writer, are refused before a
   await writer.write(V, payload({ '.a': 'dotted names are fine' }));
 });
 
-test('the group of the pod can read all of it, and enter its folders', async () => {
+test('the group of the pod can read all files and enter all folders', async () => {
   const { files, writer } = world();
   await writer.write(V, payload({ 'd/a': '1' }, 0o400), 2000);
   const seen = await Promise.all([V, `${V}/..data`, `${V}/..data/d`, `${V}/d/a`].map(async (name) => files.stat(name)));

@@ -4,12 +4,15 @@ import type { Clock } from '../../../../base/clock.ts';
 import type { Logger } from '../../../../base/log.ts';
 import type { Random } from '../../../../base/random.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
-import { validatedPayload, type Payload } from './payload.ts';
+import type { Payload } from './payload.ts';
+import { validatedPayload } from './payload.ts';
 import { giveToGroup } from '../volume-ownership.ts';
 
 const DATA = '..data';
 const DATA_NEXT = '..data_tmp';
-/** What this writer, and upstream's, call their hidden folders. Nothing else is ever compared with, or removed. */
+/**
+ * The format of hidden folder names, shared with upstream's writer. Other folders are never compared with, or removed.
+ */
 const HIDDEN = /^\.\.\d{4}_\d{2}_\d{2}_\d{2}_\d{2}_\d{2}\.\d+$/;
 
 export interface AtomicWriterOptions {
@@ -20,14 +23,16 @@ export interface AtomicWriterOptions {
 }
 
 /**
- * Shows a set of files in a folder so that readers see either all of the old or all of the new content (layout of upstream's atomic_writer.go,
- * which programs in pods rely on):
- *   <folder>/..2026_01_02_03_04_05.123456789/a/b   the content
- *   <folder>/..data -> ..2026_01_02_03_04_05.123456789, replaced by rename
- *   <folder>/a -> ..data/a                           what users see
- * Against CVE-2017-1002102 (host files deleted through swapped links): the target of ..data is used only if it is a plain name of our own shape;
- * trees are made and removed by descriptor and only if they are directories of that shape in this folder; only symlinks are removed from the
- * visible part.
+ * Shows a set of files in a folder so that readers see either all of the old or all of the new content (layout of
+ * upstream's atomic_writer.go, which programs in pods rely on):
+ *
+ *     <folder>/..2026_01_02_03_04_05.123456789/a/b           the content
+ *     <folder>/..data -> ..2026_01_02_03_04_05.123456789     replaced by a rename
+ *     <folder>/a -> ..data/a                                 what users see
+ *
+ * Against CVE-2017-1002102 (host files deleted through swapped links): the target of ..data is used only if it is a
+ * plain name in this writer's format; trees are created and removed by descriptor and only if they are directories of
+ * that format in this folder; only symlinks are removed from the visible part.
  */
 export class AtomicWriter {
   readonly #options: AtomicWriterOptions;
@@ -36,7 +41,7 @@ export class AtomicWriter {
     this.#options = options;
   }
 
-  /** Resolves to whether anything was written. `fsGroup` gets to read it all. One call at a time per folder. */
+  /** Resolves to whether anything was written. `fsGroup` can read all of it. One call at a time per folder. */
   async write(folder: string, wanted: Payload, fsGroup?: number): Promise<boolean> {
     const payload = validatedPayload(wanted);
     const current = await this.#currentHidden(folder);
@@ -58,7 +63,7 @@ export class AtomicWriter {
       }
       return (await this.#options.files.lstat(`${folder}/${target}`))?.type === 'directory' ? target : undefined;
     } catch (error) {
-      // Invalid: it is no link.
+      // Invalid: it is not a link.
       if (isKind(error, 'NotFound') || isKind(error, 'Invalid')) return undefined;
       throw error;
     }
@@ -77,7 +82,7 @@ export class AtomicWriter {
     return true;
   }
 
-  /** undefined when there is anything that this writer does not make. */
+  /** undefined when it contains anything that this writer does not create. */
   async #filesBelow(folder: string, prefix: string): Promise<string[] | undefined> {
     const found: string[] = [];
     for (const name of await this.#options.files.list(`${folder}/${prefix}`)) {
@@ -116,15 +121,15 @@ export class AtomicWriter {
     }
   }
 
-  /** A rename replaces a link, and no directory that somebody put in its place. */
+  /** A rename replaces a link, but not a directory that another user created in its place. */
   async #clearTheWay(folder: string): Promise<void> {
     const { files, log } = this.#options;
     if ((await files.lstat(`${folder}/${DATA}`))?.type !== 'directory') return;
-    log.warn('a volume was tampered with: its data link is a folder and is taken away', { path: folder });
+    log.warn('a volume was tampered with: its data link is a folder and is removed', { path: folder });
     await files.removeTree(`${folder}/${DATA}`);
   }
 
-  /** Never one that is there: writing into it would mix old and new content. */
+  /** Never an existing one: writing into it would mix old and new content. */
   async #newHiddenName(folder: string): Promise<string> {
     const stamp = new Date(this.#options.clock.nowMs())
       .toISOString()

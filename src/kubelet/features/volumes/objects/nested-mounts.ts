@@ -3,8 +3,8 @@ import { allContainers } from '../../../../api/pod.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
 
 /**
- * Folders that must exist inside this (read-only) volume because a container mounts another volume below where it mounts this one.
- * The runtime could not make them in a read-only mount (upstream: volume/util/nested_volumes.go).
+ * Folders that must exist inside this (read-only) volume because a container mounts another volume below its mount
+ * point. The runtime could not create them in a read-only mount (upstream: volume/util/nested_volumes.go).
  */
 export function nestedMountPoints(pod: Pod, volumeName: string): string[] {
   const found = new Set<string>();
@@ -16,7 +16,7 @@ export function nestedMountPoints(pod: Pod, volumeName: string): string[] {
         const target = path.normalize(other.mountPath);
         const relative =
           target.startsWith(base) && other.name !== volumeName
-            ? path.normalize(`${own.subPath ?? ''}/${target.slice(base.length)}`).replace(/^\/+|\/+$/g, '')
+            ? path.normalize(`${own.subPath ?? ''}/${target.slice(base.length)}`).replace(/^\/+|(?<!\/)\/+$/g, '')
             : '';
         if (relative !== '' && !relative.startsWith('..')) found.add(relative);
       }

@@ -1,4 +1,4 @@
-// Modes, choices and what may be missing, in each kind of volume that shows objects or fields of the pod.
+// Modes, item selections and optional sources, for each kind of volume that shows objects or fields of the pod.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Volume } from '../../../../api/core/volume.ts';
@@ -11,7 +11,7 @@ const objects = (): ReturnType<typeof volumeWorld> => {
   return world;
 };
 
-/** The files of a volume that was made: content and mode by name; undefined where there is none. */
+/** The files of a volume: content and mode by name; undefined where there is none. */
 async function shown(
   volume: Volume,
   folder: string,
@@ -90,7 +90,7 @@ test('a file has the mode of its item, else the default of its volume, else 0644
   );
 });
 
-test('a file shows the resources of a container, divided', async () => {
+test('a file shows the resources of a container, divided by the divisor', async () => {
   const of = (path: string, resource: string, divisor?: string) => ({
     path,
     resourceFieldRef: { containerName: 'main', resource, ...(divisor === undefined ? {} : { divisor }) },
@@ -105,7 +105,7 @@ test('a file shows the resources of a container, divided', async () => {
   );
 });
 
-test('a container without limits is told what the node offers, in a projected volume too', async () => {
+test('a container without limits sees the allocatable of the node, in a projected volume too', async () => {
   const items = ['cpu', 'memory', 'ephemeral-storage'].map((name) => ({
     path: name,
     resourceFieldRef: {
@@ -126,7 +126,7 @@ test('a container without limits is told what the node offers, in a projected vo
   );
 });
 
-test('what is optional may be missing, as an object or as a key; the rest of the volume is there', async () => {
+test('optional objects and keys may be missing; the rest of the volume is set up', async () => {
   const sources = [
     { configMap: { name: 'none', optional: true } },
     { secret: { name: 'none', optional: true } },
@@ -168,7 +168,7 @@ test('what is optional may be missing, as an object or as a key; the rest of the
   );
 });
 
-test('what is not optional and missing keeps the pod waiting, and all of it is said', async () => {
+test('missing required sources keep the pod waiting, and all of them are reported', async () => {
   const world = objects();
   const sources = [
     { configMap: { name: 'none' } },

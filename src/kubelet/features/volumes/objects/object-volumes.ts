@@ -7,7 +7,8 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 import type { AtomicWriter } from './atomic-writer.ts';
 import { nestedMountPoints } from './nested-mounts.ts';
-import { configMapPayload, secretPayload, type Payload } from './payload.ts';
+import type { Payload } from './payload.ts';
+import { configMapPayload, secretPayload } from './payload.ts';
 import type { Tmpfs } from '../kinds/tmpfs.ts';
 
 const READABLE_BY_ALL = 0o644;
@@ -17,7 +18,7 @@ export interface ObjectVolumeOptions {
   writer: AtomicWriter;
   objects: ClusterObjects;
   tmpfs: Tmpfs;
-  /** What a container without a limit may use, for downwardAPI files. */
+  /** The resources available to a container without a limit, for downwardAPI files. */
   nodeAllocatable: () => ResourceList;
 }
 
@@ -83,7 +84,7 @@ export class ConfigMapPlugin implements VolumePlugin {
   }
 }
 
-/** Secrets never touch the disk: their folder is a tmpfs. */
+/** Secrets are never written to disk: their folder is a tmpfs. */
 export class SecretPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/secret';
   readonly mountOptions = false;

@@ -5,7 +5,7 @@ import type { Secret } from '../../../../api/core/secret.ts';
 import type { KeyToPath } from '../../../../api/core/volume-source.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 
-/** What a volume is to hold: relative path to content and mode. */
+/** The content of a volume: relative path to content and mode. */
 export type Payload = ReadonlyMap<string, PayloadFile>;
 
 export interface PayloadFile {
@@ -58,7 +58,9 @@ function select(
   return payload;
 }
 
-/** Paths normalized and proven to stay inside the volume. Names beginning with `..` belong to the writer. Throws Invalid. */
+/**
+ * Checks that normalized paths stay inside the volume. Names that begin with `..` belong to the writer. Throws Invalid.
+ */
 export function validatedPayload(payload: Payload): Payload {
   const clean = new Map<string, PayloadFile>();
   for (const [name, file] of payload) {

@@ -29,7 +29,7 @@ function world() {
   return { ...made, orders, state };
 }
 
-test('a pod finds its token, gets a new one in time, and asks for none meanwhile', async () => {
+test('a pod has its token, and gets a new one in time without further requests', async () => {
   const made = world();
   const pod = testPod('u1', [projected], { serviceAccountName: 'robot' });
   await made.manager.ensure(pod);
@@ -58,23 +58,23 @@ test('a pod finds its token, gets a new one in time, and asks for none meanwhile
   assert.equal(made.orders.length, 2);
 });
 
-test('an old token stays while no new one is to be had, and its end is told', async () => {
+test('an old token stays while renewal fails, and its expiry is reported', async () => {
   const made = world();
   await made.manager.ensure(testPod('u1', [projected], { serviceAccountName: 'robot' }));
-  made.state.fails = 'API server is away';
+  made.state.fails = 'API server is down';
   await made.clock.advance(59 * 60_000);
   assert.deepEqual([made.files.peek(file('u1')), made.events], ['token-1', []]);
   await made.clock.advance(2 * 60_000);
   assert.match(
     made.events[0] ?? '',
-    /MountVolume.SetUp failed for volume "token" : token .* expired and refresh failed: API server is away$/,
+    /MountVolume.SetUp failed for volume "token" : token .* expired and refresh failed: API server is down$/,
   );
   delete made.state.fails;
   await made.clock.advance(3 * 60_000);
   assert.equal(made.files.peek(file('u1')), 'token-2');
 });
 
-test('who may read a token follows fsGroup and the one user of all containers', async () => {
+test('the readers of a token follow fsGroup and the one user of all containers', async () => {
   const containers = [
     { name: 'main', image: 'x', volumeMounts: [{ name: 'token', mountPath: '/t' }], securityContext: { runAsUser: 7 } },
   ];
@@ -95,7 +95,7 @@ test('who may read a token follows fsGroup and the one user of all containers', 
   );
 });
 
-test('without an API server the pod is told that nobody gives out tokens', async () => {
+test('without an API server the pod gets an event that there are no tokens', async () => {
   const made = volumeWorld();
   void made.manager.ensure(testPod('u1', [projected])).catch(() => undefined);
   await made.clock.settle();
@@ -104,7 +104,7 @@ test('without an API server the pod is told that nobody gives out tokens', async
   ]);
 });
 
-test('sources whose gates are off are refused, and all that is wrong is said at once', async () => {
+test('sources whose feature gates are off are rejected, and all problems are reported at once', async () => {
   const made = volumeWorld();
   const sources = [{ clusterTrustBundle: { name: 'x', path: 'ca' } }, { configMap: { name: 'none' } }];
   void made.manager.ensure(testPod('u1', [{ name: 'p', projected: { sources } }])).catch(() => undefined);

@@ -19,8 +19,10 @@ import type {
   VolumeRequest,
   VolumeSpec,
 } from '../../../ports/volume-plugin.ts';
-import { loadConfigMap, loadSecret, showPayload, type ObjectVolumeOptions } from './object-volumes.ts';
-import { configMapPayload, secretPayload, type Payload, type PayloadFile } from './payload.ts';
+import type { ObjectVolumeOptions } from './object-volumes.ts';
+import { loadConfigMap, loadSecret, showPayload } from './object-volumes.ts';
+import type { Payload, PayloadFile } from './payload.ts';
+import { configMapPayload, secretPayload } from './payload.ts';
 
 const READABLE_BY_ALL = 0o644;
 const OWNER_ONLY = 0o600;
@@ -47,7 +49,7 @@ function downwardPayload(pod: Pod, { items, defaultMode, nodeAllocatable }: Down
   return payload;
 }
 
-/** Fields of the pod as files; follows labels and annotations. Lies in memory, as upstream's. */
+/** Fields of the pod as files; follows labels and annotations. In memory, as in upstream. */
 export class DownwardApiPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/downward-api';
   readonly mountOptions = false;
@@ -79,7 +81,10 @@ export class DownwardApiPlugin implements VolumePlugin {
 const sourceOf = (spec: VolumeSpec): ProjectedVolumeSource | undefined =>
   spec.kind === 'inline' ? spec.volume.projected : undefined;
 
-/** The one user that all containers of the pod run as; undefined when they differ or one says nothing (upstream: volume/util FsUserFrom). */
+/**
+ * The one user that all containers of the pod run as; undefined when they differ or one sets none (upstream:
+ * volume/util FsUserFrom).
+ */
 export function commonUserOf(pod: Pod): number | undefined {
   const users = new Set(
     allContainers(pod).map(
@@ -89,7 +94,7 @@ export function commonUserOf(pod: Pod): number | undefined {
   return users.size === 1 ? [...users][0] : undefined;
 }
 
-/** What one source gives. */
+/** The content of one source. */
 interface Projection {
   payload: Payload;
   againInMs?: number;
@@ -131,7 +136,7 @@ export class ProjectedPlugin implements VolumePlugin {
     if (errors.length > 0)
       throw new KubeletError('Unavailable', errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`);
     const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    // Where two sources name one file the later one wins.
+    // If two sources write the same file, the later one wins.
     const payload = new Map(found.flatMap((one) => [...one.payload]));
     const againInMs = Math.min(...found.map((one) => one.againInMs ?? Number.POSITIVE_INFINITY));
     const ready = await showPayload(this.#options, request, {
@@ -175,7 +180,7 @@ export class ProjectedPlugin implements VolumePlugin {
     throw refusedSource(source);
   }
 
-  /** Whom a token is for may read it and nobody else: the group by fsGroup, or the one user of all containers. */
+  /** A token is readable only by its users: the group by fsGroup, or the one user of all containers. */
   async #token(
     { pod, fsGroup }: VolumeRequest,
     { path, audience = '', expirationSeconds = TOKEN_LIFE_SECONDS }: ServiceAccountTokenProjection,
@@ -201,7 +206,7 @@ export class ProjectedPlugin implements VolumePlugin {
   }
 }
 
-/** Sources that upstream serves only with gates that are off by default; its words with the gates off. */
+/** Sources that upstream supports only with feature gates that are off by default; its messages with the gates off. */
 function refusedSource(source: VolumeProjection): KubeletError {
   if (source.clusterTrustBundle !== undefined)
     return new KubeletError(

@@ -14,12 +14,12 @@ import { FakeProcesses } from '../../../ports/testing/fake-processes.ts';
 import type { TokenSource } from '../../../ports/tokens.ts';
 import { podTokens } from '../../tokens/testing/pod-tokens.ts';
 import type { VolumePlugin } from '../../../ports/volume-plugin.ts';
-import type { AttachGate } from '../attach-gate.ts';
+import type { VolumeAttachWaiter } from '../volume-attach-waiter.ts';
 import { createVolumeManager } from '../create-volume-manager.ts';
 
 export const ROOT = '/var/lib/kubelet';
 
-/** A pod whose only container mounts each volume, unless `spec` says something else. */
+/** A pod whose only container mounts each volume, unless `spec` defines otherwise. */
 export function testPod(uid: string, volumes: readonly Volume[], spec: Partial<PodSpec> = {}): Pod {
   const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
   return {
@@ -71,11 +71,13 @@ export interface VolumeWorldOptions {
   tokens?: TokenSource;
   plugins?: readonly VolumePlugin[];
   labels?: Record<string, string>;
-  attachGate?: AttachGate;
+  attachWaiter?: VolumeAttachWaiter;
   onInUseChanged?: () => void;
 }
 
-/** A volume manager on a fake host, with objects and events in reach. `restart` gives a new manager on the same host. */
+/**
+ * A volume manager on a fake host, with access to objects and events. `restart` creates a new manager on the same host.
+ */
 export function volumeWorld(options: VolumeWorldOptions = {}) {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
@@ -106,7 +108,7 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       },
       standalone: options.standalone ?? true,
       driverDir: '/drivers',
-      attachGate: options.attachGate,
+      attachWaiter: options.attachWaiter,
       onInUseChanged: options.onInUseChanged,
       node: () => ({ name: 'node-1', labels: { 'kubernetes.io/hostname': 'node-1', ...options.labels } }),
       nodeAllocatable: () => ({ cpu: '3500m', memory: '8Gi', 'ephemeral-storage': '50Gi' }),

@@ -1,46 +1,55 @@
-/** Why a volume may not be made ready on the node yet. */
+/** Why a volume may not be set up on the node yet. */
 export type AttachProblem =
-  /** Something is under way elsewhere; word comes when it is done. Upstream tells nobody. */
+  /** Another component is working on it and will notify when done. Upstream records no event. */
   | { readonly kind: 'wait'; readonly message: string }
-  /** It will not be done. */
+  /** It will not happen. */
   | { readonly kind: 'refused'; readonly message: string };
 
-export interface AttachGateOptions {
+export interface VolumeAttachWaiterOptions {
   /** `enableControllerAttachDetach`: the control plane attaches. */
   readonly byController: boolean;
-  /** A volume that had to wait may go on. */
-  readonly onChange: () => void;
 }
 
 /**
- * Volumes that are attached to the node before it may use them (upstream: operation_generator.go GenerateVerifyControllerAttachedVolumeFunc).
- * With the controller attaching, a volume is used only once the API server knows that this node uses it, so that it is not detached below a pod,
- * and once the node's status names it as attached.
+ * Volumes that must be attached to the node before it may use them (upstream: operation_generator.go
+ * GenerateVerifyControllerAttachedVolumeFunc). When the controller attaches, a volume is used only once the API server
+ * knows that this node uses it, so that it is not detached while in use, and once the node's status lists it as
+ * attached.
  */
-export class AttachGate {
-  readonly #options: AttachGateOptions;
+export class VolumeAttachWaiter {
+  readonly #options: VolumeAttachWaiterOptions;
+  readonly #listeners = new Set<() => void>();
   #reported: ReadonlySet<string> = new Set();
   #attached: ReadonlySet<string> = new Set();
 
-  constructor(options: AttachGateOptions) {
+  constructor(options: VolumeAttachWaiterOptions) {
     this.#options = options;
+  }
+
+  /** Calls `listener` when a volume that had to wait may go on; returns the function that ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** What the API server has been told to be in use. */
   reported(volumes: readonly string[]): void {
     const before = this.#reported;
     this.#reported = new Set(volumes);
-    if (hasNew(before, volumes)) this.#options.onChange();
+    if (hasNew(before, volumes)) this.#notify();
   }
 
-  /** What the node's status names as attached. */
+  /** The volumes that the node's status lists as attached. */
   attached(volumes: readonly string[]): void {
     const before = this.#attached;
     this.#attached = new Set(volumes);
-    if (hasNew(before, volumes)) this.#options.onChange();
+    if (hasNew(before, volumes)) this.#notify();
   }
 
-  /** undefined: it may be used. `byNode`: the node itself could attach it (upstream's kubelet cannot attach CSI volumes). */
+  /**
+   * undefined: it may be used. `byNode`: the node itself could attach it (upstream's kubelet cannot attach CSI
+   * volumes).
+   */
   problem(key: string, volume: string, { byNode }: { byNode: boolean }): AttachProblem | undefined {
     if (!this.#options.byController)
       return byNode
@@ -57,6 +66,10 @@ export class AttachGate {
     if (!this.#attached.has(key))
       return { kind: 'wait', message: `Volume not attached according to node status for volume "${volume}"` };
     return undefined;
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -4,8 +4,11 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { fromApi, isAnswer } from './api-failure.ts';
 import { withoutManagedFields } from '../../../api/client/reflector.ts';
 
-/** What the API server says now; undefined when there is no such object. Rejects with a KubeletError, Unavailable when it said nothing. */
-export async function askApi<T extends ApiObject>(
+/**
+ * The current answer of the API server; undefined when there is no such object. Rejects with a KubeletError,
+ * Unavailable when there was no answer.
+ */
+export async function readObject<T extends ApiObject>(
   client: ApiClient,
   type: ResourceType<T>,
   key: ObjectKey,
@@ -18,13 +21,13 @@ export async function askApi<T extends ApiObject>(
   }
 }
 
-/** The same, with what was kept in place of silence. */
-export async function askOrKept<T extends ApiObject>(
+/** The same, with the cached object when there is no answer. */
+export async function readOrKept<T extends ApiObject>(
   asked: { client: ApiClient; type: ResourceType<T>; key: ObjectKey },
   kept: () => T | undefined,
 ): Promise<T | undefined> {
   try {
-    return await askApi(asked.client, asked.type, asked.key);
+    return await readObject(asked.client, asked.type, asked.key);
   } catch (error) {
     const left = isAnswer((error as Error).cause) ? undefined : kept();
     if (left !== undefined) return left;

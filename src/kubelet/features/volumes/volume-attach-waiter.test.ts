@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { podUid } from '../../model/ids.ts';
 import type { AttachedBy, StagedVolume, VolumePlugin } from '../../ports/volume-plugin.ts';
-import { AttachGate } from './attach-gate.ts';
+import { VolumeAttachWaiter } from './volume-attach-waiter.ts';
 import { testPod, volumeWorld } from './testing/volume-world.ts';
-import type { VolumeManager } from './volume-manager.ts';
 
 const KEY = 'kubernetes.io/csi/d^h';
 
-/** A pod with one attachable volume; `seen` is what the node tells of its volumes in use. */
+/** A pod with one attachable volume; `seen` is the node's report of its volumes in use. */
 function setUp({ byController = true, attachedBy = 'byController' as AttachedBy } = {}) {
   const staged: StagedVolume = { key: KEY, path: '/global' };
   const calls: string[] = [];
@@ -37,20 +36,18 @@ function setUp({ byController = true, attachedBy = 'byController' as AttachedBy 
     },
   };
   const told: string[][] = [];
-  const managers: VolumeManager[] = [];
-  const gate = new AttachGate({ byController, onChange: () => managers.forEach((each) => each.attachmentsChanged()) });
+  const gate = new VolumeAttachWaiter({ byController });
   const world = volumeWorld({
     plugins: [plugin],
-    attachGate: gate,
+    attachWaiter: gate,
     onInUseChanged: () => told.push(world.manager.volumesInUse()),
   });
-  managers.push(world.manager);
   const pod = testPod('u1', [{ name: 'v', csi: { driver: 'd' } }]);
   return { ...world, pod, gate, calls, told, state };
 }
 
-describe('a volume that the control plane attaches', () => {
-  it("is told to be in use, waited for without a word, and used the moment the node's status names it", async () => {
+describe('a volume attached by the control plane', () => {
+  it("is reported as in use, awaited without an event, and used as soon as the node's status lists it", async () => {
     const { manager, clock, pod, gate, calls, told, events } = setUp();
     const ready = manager.ensure(pod);
     await clock.settle();
@@ -66,7 +63,7 @@ describe('a volume that the control plane attaches', () => {
     assert.deepEqual([calls, events], [['check', 'stage', 'setUp'], []]);
   });
 
-  it("is missing for too long: the pod is told in upstream's words which one", async () => {
+  it("causes an event in upstream's words when it is missing for too long", async () => {
     const { manager, clock, pod, gate } = setUp();
     gate.reported([KEY]);
     const waiting = assert.rejects(manager.ensure(pod), {
@@ -77,7 +74,7 @@ describe('a volume that the control plane attaches', () => {
     manager.stop();
   });
 
-  it('that could not be attached is an event with what the driver said', async () => {
+  it("causes an event with the driver's message when it could not be attached", async () => {
     const { manager, clock, pod, gate, events, state } = setUp();
     state.checked = 'no room';
     gate.reported([KEY]);
@@ -88,7 +85,7 @@ describe('a volume that the control plane attaches', () => {
     manager.stop();
   });
 
-  it('stays in use until the node has let go of it', async () => {
+  it('stays in use until the node has released it', async () => {
     const { manager, pod, gate, told, clock } = setUp();
     gate.reported([KEY]);
     gate.attached([KEY]);
@@ -98,7 +95,7 @@ describe('a volume that the control plane attaches', () => {
     assert.deepEqual([told, manager.volumesInUse()], [[[KEY], []], []]);
   });
 
-  it('that an earlier agent used is used without asking', async () => {
+  it('is used at once if an earlier agent used it', async () => {
     const { manager, pod, calls, state } = setUp();
     state.found = [{ key: KEY, path: '/global' }];
     await manager.reconstruct();
@@ -107,8 +104,8 @@ describe('a volume that the control plane attaches', () => {
   });
 });
 
-describe('a node that attaches volumes itself', () => {
-  it('cannot attach those of CSI drivers, as upstream', async () => {
+describe('a node that attaches its own volumes', () => {
+  it('cannot attach CSI volumes, as in upstream', async () => {
     const { manager, pod, clock, events } = setUp({ byController: false });
     void manager.ensure(pod).catch(() => undefined);
     await clock.settle();
@@ -118,7 +115,7 @@ describe('a node that attaches volumes itself', () => {
     manager.stop();
   });
 
-  it('needs nobody for disks it logs in to', async () => {
+  it('needs no attachment for disks it logs in to', async () => {
     const { manager, pod, calls } = setUp({ byController: false, attachedBy: 'byAnyone' });
     await manager.ensure(pod);
     assert.deepEqual(calls, ['check', 'stage', 'setUp']);

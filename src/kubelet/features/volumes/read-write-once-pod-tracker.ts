@@ -1,19 +1,21 @@
 import type { PodUid } from '../../model/ids.ts';
-import { pluginFolder, type VolumeSpec } from '../../ports/volume-plugin.ts';
-import { aloneInUse, type Resolved } from './set-up-volume.ts';
+import type { VolumeSpec } from '../../ports/volume-plugin.ts';
+import { pluginFolder } from '../../ports/volume-plugin.ts';
+import type { Resolved } from './set-up-volume.ts';
+import { aloneInUse } from './set-up-volume.ts';
 
-/** Who uses which PersistentVolume, so that one of access mode ReadWriteOncePod has one user. */
-export class LoneUsers {
+/** Tracks which pod uses which PersistentVolume, so that a ReadWriteOncePod volume has one user. */
+export class ReadWriteOncePodTracker {
   readonly #users = new Map<string, Set<PodUid>>();
 
-  /** Such a folder was found below the pod's: it used, or uses, the volume. */
+  /** Such a folder was found below the pod's: the pod used, or uses, the volume. */
   found(volume: { folder: string; specName: string }, uid: PodUid): void {
     const key = `${volume.folder}/${volume.specName}`;
     const users = this.#users.get(key) ?? new Set();
     this.#users.set(key, users.add(uid));
   }
 
-  /** Throws what the pod gets to hear when another one uses the volume. */
+  /** Throws the message for the pod when another one uses the volume. */
   use(resolved: Resolved, uid: PodUid): void {
     const { spec } = resolved;
     if (spec.kind === 'inline') return;
@@ -26,7 +28,7 @@ export class LoneUsers {
     for (const [key, users] of this.#users) if (users.delete(uid) && users.size === 0) this.#users.delete(key);
   }
 
-  /** Whether the volume may have been waiting for another pod to leave it. */
+  /** Whether the volume may be waiting for another pod to release it. */
   waits(resolved: Resolved | undefined): boolean {
     return resolved !== undefined && wantsToBeAlone(resolved.spec) && !this.#users.has(keyOf(resolved));
   }

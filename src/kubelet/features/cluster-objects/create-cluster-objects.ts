@@ -1,0 +1,36 @@
+import type { PodObjects } from '../../ports/cluster-objects.ts';
+import type { ApiClusterObjectsOptions } from './api-cluster-objects.ts';
+import { ApiClusterObjects } from './api-cluster-objects.ts';
+import { KeptObjects } from './kept-objects.ts';
+
+export interface CreateClusterObjectsParts extends Omit<ApiClusterObjectsOptions, 'client' | 'kept'> {
+  /** Undefined on a standalone node. */
+  client: ApiClusterObjectsOptions['client'] | undefined;
+  /** Where objects survive a restart of the agent; undefined keeps them in memory only. */
+  kept: KeptObjects | undefined;
+  /** Nothing of this pod is left on the node. */
+  onUnregistered: (podUid: string) => void;
+}
+
+/** A standalone node reads objects from manifests, which are always there. */
+const noPodObjects: PodObjects = { registerPod: () => undefined, unregisterPod: () => undefined };
+
+/** The API server's objects beside pods, and the list of pods that need them. */
+export function createClusterObjects({ client, kept, onUnregistered, ...options }: CreateClusterObjectsParts): {
+  clusterObjects: ApiClusterObjects | undefined;
+  podObjects: PodObjects;
+} {
+  if (client === undefined) return { clusterObjects: undefined, podObjects: noPodObjects };
+  const memory = { put: () => undefined, drop: () => undefined };
+  const clusterObjects = new ApiClusterObjects({ ...options, client, kept: kept ?? new KeptObjects(memory) });
+  return {
+    clusterObjects,
+    podObjects: {
+      registerPod: (pod) => clusterObjects.registerPod(pod),
+      unregisterPod: (pod) => {
+        clusterObjects.unregisterPod(pod);
+        onUnregistered(pod.metadata.uid);
+      },
+    },
+  };
+}

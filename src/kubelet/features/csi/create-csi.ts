@@ -1,0 +1,85 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
+import type { ClusterObjects } from '../../ports/cluster-objects.ts';
+import type { CsiDrivers } from '../../ports/csi-drivers.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Mounts } from '../../ports/mounts.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import type { PodTokens } from '../../ports/tokens.ts';
+import { ApiAttachments } from './api-attachments.ts';
+import { ApiClaimTeller } from './claim-resize.ts';
+import { CsiLookup, standaloneAttachments } from './csi-lookup.ts';
+import { CsiPaths } from './csi-names.ts';
+import { CsiPlugin } from './csi-plugin.ts';
+import { DriverRegistry } from './driver-registry.ts';
+import type { NodeInfoKeeperOptions } from './node-info-keeper.ts';
+import { NodeInfoKeeper } from './node-info-keeper.ts';
+
+export interface CreateCsiParts {
+  /** Without a slash at its end. */
+  rootDir: string;
+  nodeName: string;
+  /** Absent on a standalone node. */
+  cluster: Pick<ClusterApi, 'objects'> | undefined;
+  nodeWatch: NodeInfoKeeperOptions['node'];
+  /** Called when the published data of the drivers becomes complete or incomplete. */
+  onNodeInfoChange: () => void;
+  csiDrivers: CsiDrivers;
+  objects: ClusterObjects;
+  tokens: PodTokens;
+  files: HostFiles;
+  mounts: Mounts;
+  recorder: EventRecorder;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** CSI on this node: registered drivers, their volumes, and what is published about them in the cluster. */
+export function createCsi(parts: CreateCsiParts): {
+  drivers: DriverRegistry;
+  volumes: CsiPlugin;
+  nodeInfo: NodeInfoKeeper | undefined;
+} {
+  const { rootDir, nodeName, cluster, objects, tokens, files, mounts, recorder, clock, random, log } = parts;
+  const drivers = new DriverRegistry({ drivers: parts.csiDrivers, clock, log });
+  const nodeInfo =
+    cluster === undefined
+      ? undefined
+      : new NodeInfoKeeper({
+          client: cluster.objects,
+          nodeName,
+          node: parts.nodeWatch,
+          registry: drivers,
+          objects,
+          clock,
+          random,
+          log,
+          onChange: parts.onNodeInfoChange,
+        });
+  const attachments =
+    cluster === undefined
+      ? standaloneAttachments(log)
+      : new ApiAttachments({
+          client: cluster.objects,
+          nodeName,
+          // A driver without room for a volume reports its current limit.
+          onExhausted: (driver) => void nodeInfo?.refresh(driver),
+        });
+  const volumes = new CsiPlugin({
+    registry: drivers,
+    lookup: new CsiLookup({ objects, tokens }),
+    attachments,
+    paths: new CsiPaths(rootDir),
+    files,
+    mounts,
+    clock,
+    log,
+    recorder,
+    nodeName,
+    claims: cluster === undefined ? undefined : new ApiClaimTeller({ client: cluster.objects, clock, log }),
+  });
+  return { drivers, volumes, nodeInfo };
+}
