@@ -12,13 +12,13 @@ export interface LogChainParts {
   log: Logger;
 }
 
-/** A reader so far behind is not waited for: each file held open is disk space that rotation cannot give back. */
+/** A reader that is this far behind loses files: each open file is disk space that rotation cannot free. */
 const MOST_FILES_AHEAD = 8;
 
 /**
- * The files that a log consists of as time goes on, each opened as soon as it appears, so that a slow reader still gets every line of those that
- * were rotated, compressed or removed while it was busy.
- * 1. Files come in the order in which they were the log; none twice.
+ * The files that a log consists of over time, each opened as soon as it appears, so that a slow reader still gets every
+ * line of files that were rotated, compressed or removed in between.
+ * 1. Files come in the order in which they were the log, each once.
  * 2. `changed` resolves early when anything happened in the directory, and after its time in any case.
  */
 export class LogChain {
@@ -40,7 +40,7 @@ export class LogChain {
     this.#beneath = beneath;
   }
 
-  /** Opens the log as it is now. Rejects with NotFound or Invalid. */
+  /** Opens the current log. Rejects with NotFound or Invalid. */
   async open(): Promise<LogFile> {
     const file = await this.#parts.logFiles.open(this.#path, this.#beneath);
     this.#chain.push(file);
@@ -48,7 +48,7 @@ export class LogChain {
     return file;
   }
 
-  /** From now on, new files are taken in. */
+  /** From now on, new files are added. */
   follow(): void {
     const base = path.basename(this.#path);
     this.#stopWatch = this.#parts.files.watch(path.dirname(this.#path), {
@@ -58,7 +58,7 @@ export class LogChain {
         if (this.#mayHaveNew) void this.look();
         this.#notify();
       },
-      // The directory went with its pod, or cannot be watched: the clock is enough to end or to go on.
+      // The directory was removed with its pod, or cannot be watched: the clock is enough to end or to continue.
       onLost: () => this.#notify(),
     });
   }
@@ -75,7 +75,7 @@ export class LogChain {
     await this.#chain.shift()?.close();
   }
 
-  /** Takes in a new file, if there is one. Never rejects. */
+  /** Adds a new file, if there is one. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -128,7 +128,7 @@ export class LogChain {
       if (this.#chain.length > MOST_FILES_AHEAD + 1) {
         const [skipped] = this.#chain.splice(1, 1);
         await skipped?.close();
-        log.warn('a reader of a log is too far behind; a rotated file is left out', { path: this.#path });
+        log.warn('a reader of a log is too far behind; a rotated file is skipped', { path: this.#path });
       }
       this.#notify();
     } catch (error) {

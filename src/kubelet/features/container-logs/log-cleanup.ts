@@ -2,6 +2,7 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import { isLogFolder } from './log-folder.ts';
+import type { PodNames } from './log-layout.ts';
 import {
   CONTAINER_LINKS_DIR,
   containerIdOfLink,
@@ -9,7 +10,6 @@ import {
   parseLogFileName,
   podLogDirectory,
   podUidOfLogDirectory,
-  type PodNames,
 } from './log-layout.ts';
 import { selectOrphanedAttempts } from './rotation-select.ts';
 
@@ -19,7 +19,9 @@ export interface LoggedContainer {
   attempt: number;
 }
 
-/** Removes logs of what is gone: of single containers, of pods, and what others forgot. What cannot be removed is said in the log; the rest goes on. */
+/**
+ * Removes logs of removed containers and pods, and logs that were left behind. Failures are logged; the rest goes on.
+ */
 export class LogCleanup {
   readonly #files: HostFiles;
   readonly #log: Logger;
@@ -33,7 +35,7 @@ export class LogCleanup {
     this.#linksDir = options.linksDir ?? CONTAINER_LINKS_DIR;
   }
 
-  /** All files of that attempt, rotated ones too, and its link (upstream: removeContainerLog). */
+  /** All files of that attempt, including rotated ones, and its link (upstream: removeContainerLog). */
   async removeContainer(pod: PodNames, container: LoggedContainer): Promise<void> {
     const directory = `${podLogDirectory(this.#podLogsDir, pod)}/${container.name}`;
     await this.#try(directory, async () => {
@@ -45,7 +47,7 @@ export class LogCleanup {
     await this.#removeLink(pod, container);
   }
 
-  /** Everything of a pod that is gone. `names` where they are known; else the directory is looked for. */
+  /** Everything of a removed pod. `names` where they are known; otherwise the directory is searched for. */
   async removePod(uid: string, names: PodNames | undefined, containers: readonly LoggedContainer[]): Promise<void> {
     const directories =
       names === undefined
@@ -59,7 +61,10 @@ export class LogCleanup {
     ]);
   }
 
-  /** Directories of pods that are gone, and links whose log is, unless their container lives (it may be about to reopen its log). */
+  /**
+   * Directories of removed pods, and links without a log, unless their container lives (it may be about to reopen its
+   * log).
+   */
   async sweep(isGone: (uid: string) => boolean, isRunning: (containerId: string) => boolean): Promise<void> {
     for (const name of await this.#list(this.#podLogsDir)) {
       const directory = `${this.#podLogsDir}/${name}`;
@@ -78,8 +83,8 @@ export class LogCleanup {
   }
 
   /**
-   * Logs of attempts that the runtime has no container of any more, but for the newest two, so that a container that crashes for days does not
-   * fill the disk with them (kubernetes/kubernetes#91765). `attemptsOf` says which attempts there are.
+   * Logs of attempts without a container in the runtime, except for the newest two, so that a container that crashes
+   * for days does not fill the disk (kubernetes/kubernetes#91765). `attemptsOf` returns the attempts that exist.
    */
   async sweepAttempts(
     pod: PodNames,

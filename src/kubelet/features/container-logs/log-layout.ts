@@ -1,8 +1,15 @@
-/** Where logs lie (upstream: kuberuntime/helpers.go, legacy.go). */
+import path from 'node:path/posix';
+
+/** Paths of logs (upstream: kuberuntime/helpers.go, legacy.go). */
 
 export const CONTAINER_LINKS_DIR = '/var/log/containers';
 const LONGEST_NAME_BYTES = 255;
 const SUFFIX = '.log';
+
+/** `/var/log/containers` beside `/var/log/pods`; an agent with its own log folders keeps its links there too. */
+export function containerLinksDir(podLogsDir: string): string {
+  return path.join(path.dirname(podLogsDir), 'containers');
+}
 
 export interface PodNames {
   uid: string;
@@ -15,12 +22,12 @@ export function podLogDirectory(podLogsDir: string, { namespace, name, uid }: Po
   return `${podLogsDir}/${namespace}_${name}_${uid}`;
 }
 
-/** The uid at the end of a pod's log directory name; undefined for what is no pod's, such as lost+found. */
+/** The uid at the end of a pod's log directory name; undefined for other directories, such as lost+found. */
 export function podUidOfLogDirectory(directoryName: string): string | undefined {
   return /^[^_]+_[^_]+_([^_]+)$/.exec(directoryName)?.[1];
 }
 
-/** `POD_NAMESPACE_CONTAINER-ID.log`, cut to what a file name may have; cutting takes from the id, as upstream does. */
+/** `POD_NAMESPACE_CONTAINER-ID.log`, shortened to the longest file name; the id is shortened, as upstream does. */
 export function logLinkName(
   pod: Pick<PodNames, 'name' | 'namespace'>,
   containerName: string,
@@ -31,7 +38,7 @@ export function logLinkName(
   );
 }
 
-/** The container's id in a link's name; undefined when cutting left too little of it to be one. */
+/** The container id in a link's name; undefined when too little of it is left. */
 export function containerIdOfLink(linkName: string): string | undefined {
   return /-([0-9a-zA-Z]{6,})\.log$/.exec(linkName)?.[1];
 }
@@ -41,11 +48,11 @@ export interface LogFileName {
   /** `YYYYMMDD-HHMMSS` of a rotated file; undefined for the one being written. */
   rotatedAt: string | undefined;
   compressed: boolean;
-  /** Left behind half-written. */
+  /** An incomplete file that was left behind. */
   temporary: boolean;
 }
 
-/** Takes apart `3.log`, `3.log.20260131-150405`, with `.gz` or `.tmp`; undefined for what is none of ours. */
+/** Parses `3.log`, `3.log.20260131-150405`, with `.gz` or `.tmp`; undefined for other names. */
 export function parseLogFileName(name: string): LogFileName | undefined {
   const match = /^(\d+)\.log(?:\.(\d{8}-\d{6}))?(\.gz)?(\.tmp)?$/.exec(name);
   if (match === null) return undefined;

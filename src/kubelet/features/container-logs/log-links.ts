@@ -2,7 +2,8 @@ import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
-import { CONTAINER_LINKS_DIR, logLinkName, type PodNames } from './log-layout.ts';
+import type { PodNames } from './log-layout.ts';
+import { CONTAINER_LINKS_DIR, logLinkName } from './log-layout.ts';
 
 /** Links in /var/log/containers, by which log shippers find the logs of all containers of a node. */
 export class LogLinks {
@@ -16,14 +17,14 @@ export class LogLinks {
     this.#directory = options.directory ?? CONTAINER_LINKS_DIR;
   }
 
-  /** Of a container that has just started. Never rejects: a container runs without its link. */
+  /** Links the log of a container that has just started. Never rejects: a container runs without its link. */
   async link(
     pod: Pick<PodNames, 'name' | 'namespace'>,
     status: Pick<ContainerRuntimeStatus, 'id' | 'name' | 'logPath'>,
   ): Promise<void> {
     const path = `${this.#directory}/${logLinkName(pod, status.name, status.id)}`;
     try {
-      // A runtime that logs elsewhere (journald) leaves no file to point to.
+      // A runtime that logs elsewhere (journald) leaves no file to link to.
       if (status.logPath === '' || (await this.#files.lstat(status.logPath)) === undefined) return;
       await this.#symlink(status.logPath, path);
     } catch (error) {

@@ -6,7 +6,7 @@ export interface LogEntry {
   timestamp: string;
   stream: 'stdout' | 'stderr';
   content: Uint8Array;
-  /** The program's line goes on in the next entry. */
+  /** The program's line continues in the next entry. */
   partial: boolean;
 }
 
@@ -17,7 +17,7 @@ const NEWLINE = 0x0a;
 const BRACE = 0x7b;
 const COLON = 0x3a;
 
-/** The format by a line's first sign; undefined for neither. */
+/** Detects the format by the first character of a line; undefined for neither. */
 export function detectFormat(line: Uint8Array): LogFormat | undefined {
   if (line[0] === BRACE) return 'docker-json';
   return parseCriLine(line) === undefined ? undefined : 'cri';
@@ -42,7 +42,10 @@ export function parseCriLine(line: Uint8Array): LogEntry | undefined {
   return { timestamp, stream, content: line.subarray(third + 1, end), partial };
 }
 
-/** `{"log": "...", "stream": "...", "time": "..."}` of Docker's json-file driver; a line without a newline of its own goes on. */
+/**
+ * `{"log": "...", "stream": "...", "time": "..."}` of Docker's json-file driver; a line without a newline of its own
+ * continues.
+ */
 export function parseDockerLine(line: Uint8Array): LogEntry | undefined {
   let parsed: unknown;
   try {
@@ -57,7 +60,7 @@ export function parseDockerLine(line: Uint8Array): LogEntry | undefined {
   return { timestamp: time, stream, content: Buffer.from(log), partial: !log.endsWith('\n') };
 }
 
-/** The timestamp with exactly nine digits of fraction, as it is put before lines (upstream: RFC3339NanoFixed). */
+/** The timestamp with exactly nine digits of fraction, as printed before lines (upstream: RFC3339NanoFixed). */
 export function fixedTimestamp(timestamp: string): string {
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$/.exec(timestamp);
   if (match === null) return timestamp;

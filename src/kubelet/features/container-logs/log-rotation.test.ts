@@ -7,7 +7,8 @@ import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { containerId } from '../../model/ids.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { containerIdOfLink, logLinkName, parseLogFileName, podUidOfLogDirectory } from './log-layout.ts';
-import { LogRotation, type WritingContainer } from './log-rotation.ts';
+import type { WritingContainer } from './log-rotation.ts';
+import { LogRotation } from './log-rotation.ts';
 import { planRotation, selectOrphanedAttempts, selectOverBudget } from './rotation-select.ts';
 
 const dir = '/var/log/pods/ns_pod_uid/c';
@@ -81,7 +82,7 @@ describe('log rotation', () => {
     assert.ok(files.calls.length <= 7, `${files.calls.length} calls`);
   });
 
-  it('looks sooner at a log that is on its way over the limit, and soon at a new container', async () => {
+  it('checks a log that nears its limit sooner, and a new container soon', async () => {
     const { rotation, files, clock, reopened } = world();
     rotation.start();
     await clock.advance(20_000);
@@ -104,7 +105,7 @@ describe('log rotation', () => {
     assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1, 'said once');
   });
 
-  it('does not take it back over a new file that is there after all', async () => {
+  it('does not take it back over a new file that exists after all', async () => {
     const { rotation, files, clock } = world({
       reopen: async (host) => {
         await host.writeFile(`${dir}/0.log`, 'new', 0o640);
@@ -118,7 +119,7 @@ describe('log rotation', () => {
     assert.deepEqual([(await files.list(dir)).length, files.peek(`${dir}/0.log`)], [2, 'new']);
   });
 
-  it('leaves alone what is no regular file', async () => {
+  it('leaves alone what is not a regular file', async () => {
     const { rotation, files, clock, log, reopened } = world();
     await files.remove(`${dir}/0.log`);
     await files.symlink('/etc/shadow', `${dir}/0.log`);
@@ -134,7 +135,7 @@ describe('rotation plan', () => {
     assert.equal(planRotation(['0.log', '0.log.20260101-000010'], 0, policy, nowMs).rotateTo, '0.log.20260101-000011');
   });
 
-  it('clears half-written and doubled files, removes the oldest, and leaves other attempts alone', () => {
+  it('clears incomplete and duplicate files, removes the oldest, and leaves other attempts alone', () => {
     const names = [
       '0.log',
       '0.log.20250101-000001.gz',
@@ -151,7 +152,7 @@ describe('rotation plan', () => {
     });
   });
 
-  it('holds all attempts together within what one may have', () => {
+  it('holds all attempts together within the limits of one', () => {
     const files = [
       ['0.log', 100],
       ['0.log.20250101-000001', 100],

@@ -1,7 +1,8 @@
 import path from 'node:path/posix';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ContainerId } from '../../model/ids.ts';
@@ -9,9 +10,10 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { isLogFolder } from './log-folder.ts';
 import { parseLogFileName } from './log-layout.ts';
-import { computeNextCheckMs, planRotation, selectOverBudget, type RotationPolicy } from './rotation-select.ts';
+import type { RotationPolicy } from './rotation-select.ts';
+import { computeNextCheckMs, planRotation, selectOverBudget } from './rotation-select.ts';
 
-/** A container that writes a log now. */
+/** A container that is writing a log. */
 export interface WritingContainer {
   id: ContainerId;
   logPath: string;
@@ -20,7 +22,7 @@ export interface WritingContainer {
 export interface LogRotationParts {
   runtime: Pick<ContainerRuntime, 'reopenContainerLog'>;
   files: HostFiles;
-  /** From what is known already; asking the runtime each time would cost more than the rotation. */
+  /** From the agent's cache; asking the runtime each time would cost more than the rotation. */
   running: () => Iterable<WritingContainer>;
   policy: RotationPolicy;
   /** containerLogMonitorInterval. */
@@ -30,7 +32,7 @@ export interface LogRotationParts {
   world: { clock: Clock; random: Random; log: Logger };
 }
 
-/** How soon a container that has just started, or that writes very fast, is looked at. */
+/** How soon a container that has just started, or that writes very fast, is checked. */
 const SOON_MS = 1000;
 const LEAST_MS = 250;
 
@@ -42,10 +44,11 @@ interface Watched {
 
 /**
  * Keeps logs of running containers within their limits (upstream: logs/container_log_manager.go).
- * 1. One stat per container and interval while nothing happens; a container on its way over the limit is looked at when it is due to get there.
- * 2. A rotation is rename, then reopen: whoever holds the old file open reads it to its end and loses nothing.
- * 3. When the runtime does not reopen, the rename is taken back, unless a new log is there already.
- * 4. Containers are independent: one that fails or is slow does not hold another beyond the number of workers.
+ * 1. One stat per container and interval while nothing happens; a log that is growing towards the limit is checked when
+ *    it is due to reach it.
+ * 2. A rotation is rename, then reopen: a process that has the old file open reads it to its end and loses nothing.
+ * 3. When the runtime does not reopen, the rename is taken back, unless a new log exists already.
+ * 4. Containers are independent: one that fails or is slow delays no other beyond the number of workers.
  */
 export class LogRotation {
   readonly #parts: LogRotationParts;
@@ -71,7 +74,7 @@ export class LogRotation {
     await this.#loop.stop();
   }
 
-  /** A container started: it is looked at soon rather than within the interval, by when it could have filled a disk. */
+  /** A container started: it is checked soon rather than within the interval, in which it could fill a disk. */
   noteStarted(id: ContainerId): void {
     const nowMs = this.#parts.world.clock.monotonicMs();
     this.#watched.set(id, { sizeBytes: 0, atMs: nowMs, dueAtMs: nowMs + SOON_MS });
@@ -94,7 +97,7 @@ export class LogRotation {
       if (container.logPath !== '' && (this.#watched.get(container.id)?.dueAtMs ?? 0) <= nowMs) due.push(container);
     }
     for (const id of gone) {
-      // One that was announced a moment ago may not be listed yet.
+      // A container that was just announced may not be listed yet.
       if ((this.#watched.get(id)?.dueAtMs ?? 0) > nowMs) continue;
       this.#watched.delete(id);
       this.#complained.delete(id);
@@ -116,7 +119,7 @@ export class LogRotation {
     try {
       const info = (await files.lstat(logPath)) ?? (await this.#recreated(container));
       if (info === undefined) return;
-      if (info.type !== 'file') return this.#complain(id, logPath, `is a ${info.type}, not a log; left alone`);
+      if (info.type !== 'file') return this.#complain(id, logPath, `is a ${info.type} and not a log; left alone`);
       watched.sizeBytes = info.sizeBytes;
       if (info.sizeBytes >= policy.maxSizeBytes) {
         await this.#rotate(container);
@@ -133,7 +136,7 @@ export class LogRotation {
     }
   }
 
-  /** Somebody removed the log: the runtime goes on writing to what nobody can see, until it opens a new one. */
+  /** The log file was removed: the runtime keeps writing to the unlinked file until it opens a new one. */
   async #recreated({ id, logPath }: WritingContainer) {
     await this.#parts.runtime.reopenContainerLog(id);
     return this.#parts.files.lstat(logPath);
@@ -143,7 +146,7 @@ export class LogRotation {
     const { files, policy, world } = this.#parts;
     const directory = path.dirname(logPath);
     const attempt = parseLogFileName(path.basename(logPath))?.attempt;
-    if (attempt === undefined) return this.#complain(id, logPath, 'is not named as a log is; left alone');
+    if (attempt === undefined) return this.#complain(id, logPath, 'does not have the name of a log; left alone');
     if (!(await isLogFolder(files, directory)))
       return this.#complain(id, logPath, 'does not lie in a folder of the pod; left alone');
     const plan = planRotation(await files.list(directory), attempt, policy, world.clock.nowMs());
@@ -164,10 +167,10 @@ export class LogRotation {
   async #takeBack(id: ContainerId, rotated: string, logPath: string): Promise<void> {
     const { files, world } = this.#parts;
     try {
-      // The call may have failed after its work was done: then lines are in the new log, which a rename would destroy.
+      // The call may have failed after its work was done: then the new log has lines, which a rename would destroy.
       if ((await files.lstat(logPath)) === undefined) await files.rename(rotated, logPath);
     } catch (error) {
-      world.log.error('could not take back the renaming of a log', {
+      world.log.error('could not undo the rename of a log', {
         containerId: id,
         path: rotated,
         error: errorMessage(error),
@@ -175,7 +178,7 @@ export class LogRotation {
     }
   }
 
-  /** Through a temporary name, so that a file called .gz is always whole. */
+  /** Through a temporary name, so that a .gz file is always complete. */
   async #compress(file: string): Promise<void> {
     const { files } = this.#parts;
     try {
@@ -184,7 +187,7 @@ export class LogRotation {
       await files.remove(file);
     } catch (error) {
       await files.remove(`${file}.tmp`);
-      // Gone meanwhile, with its pod; everything else is worth knowing, and worth nothing more: the log itself is in order.
+      // NotFound means that it was removed with its pod. Other errors are only logged: the log itself is in order.
       if (!isKind(error, 'NotFound'))
         this.#parts.world.log.warn('could not compress a rotated log', { path: file, error: errorMessage(error) });
     }

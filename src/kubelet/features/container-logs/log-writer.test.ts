@@ -39,7 +39,7 @@ describe('log decoding', () => {
     );
   });
 
-  it('leaves out what is older than asked for, what is no log line, and all beyond the limit', () => {
+  it('leaves out lines that are too old or invalid, and all beyond the limit', () => {
     assert.equal(
       decode(cri('old', 1) + 'garbage\n' + cri('new', 9), { sinceMs: Date.parse('2026-01-31T15:04:05Z') }),
       'new\n',
@@ -66,7 +66,7 @@ describe('log decoding', () => {
   const content = fc.string({ maxLength: 20 }).map((text) => text.replaceAll('\n', ' '));
   const entries = fc.array(fc.tuple(content, fc.boolean()), { maxLength: 30 });
 
-  it('gives the same whatever pieces the file is read in', () => {
+  it('gives the same result however the file is split into chunks', () => {
     fc.assert(
       fc.property(entries, fc.array(fc.nat(2000)), (lines, cuts) => {
         const text = lines.map(([line, partial]) => cri(line, 1, partial ? 'P' : 'F')).join('');

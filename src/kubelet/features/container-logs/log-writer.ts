@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { detectFormat, fixedTimestamp, parseLine, type LogFormat } from './log-parse.ts';
+import type { LogEntry, LogFormat } from './log-parse.ts';
+import { detectFormat, fixedTimestamp, parseLine } from './log-parse.ts';
 
 export interface LogShape {
   timestamps: boolean;
@@ -12,17 +13,57 @@ export interface LogShape {
 
 const NEWLINE = 0x0a;
 
-/** A line without end is taken as it is from this size on, so that no log can make the reader hold it all. */
+/** A line is split at this size, so that no log can make the reader hold all of it. */
 export const LONGEST_LINE_BYTES = 1024 * 1024;
 
 /**
- * From chunks of a log file to what the program wrote. Chunks may break anywhere; a line counts when its newline is in. Lines that are not
- * understood are left out, as upstream does.
+ * Parses chunks of a log file into entries. Chunks may break anywhere; a line counts when its newline has arrived.
+ * Lines that cannot be parsed are skipped, as upstream does.
  */
-export class LogDecoder {
-  readonly #shape: LogShape;
+export class EntryDecoder {
+  readonly isFull = false;
   #carry: Uint8Array = new Uint8Array();
   #format: LogFormat | undefined;
+
+  /** Bytes of an incomplete line. */
+  get pendingBytes(): number {
+    return this.#carry.length;
+  }
+
+  push(chunk: Uint8Array): readonly LogEntry[] {
+    const data = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
+    const entries: LogEntry[] = [];
+    let start = 0;
+    while (start < data.length) {
+      const newline = data.indexOf(NEWLINE, start);
+      const end = newline >= 0 ? newline + 1 : data.length - start >= LONGEST_LINE_BYTES ? data.length : -1;
+      if (end < 0) break;
+      this.#line(data.subarray(start, end), entries);
+      start = end;
+    }
+    this.#carry = data.slice(start);
+    return entries;
+  }
+
+  /** At the end of a file that will not grow: a last line without newline counts too, if it can be parsed. */
+  flush(): readonly LogEntry[] {
+    const entries: LogEntry[] = [];
+    if (this.#carry.length > 0) this.#line(this.#carry, entries);
+    this.#carry = new Uint8Array();
+    return entries;
+  }
+
+  #line(line: Uint8Array, entries: LogEntry[]): void {
+    this.#format ??= detectFormat(line);
+    const entry = this.#format === undefined ? undefined : parseLine(this.#format, line);
+    if (entry !== undefined) entries.push(entry);
+  }
+}
+
+/** The same, but returns the program's output, filtered by the options. */
+export class LogDecoder {
+  readonly #shape: LogShape;
+  readonly #entries = new EntryDecoder();
   #leftBytes: number;
   #atLineStart = true;
 
@@ -36,38 +77,29 @@ export class LogDecoder {
     return this.#leftBytes <= 0;
   }
 
-  /** Bytes of a line whose end has not come. */
+  /** Bytes of an incomplete line. */
   get pendingBytes(): number {
-    return this.#carry.length;
+    return this.isFull ? 0 : this.#entries.pendingBytes;
   }
 
   push(chunk: Uint8Array): Uint8Array {
-    const data = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
-    const out: Uint8Array[] = [];
-    let start = 0;
-    while (start < data.length && !this.isFull) {
-      const newline = data.indexOf(NEWLINE, start);
-      const end = newline >= 0 ? newline + 1 : data.length - start >= LONGEST_LINE_BYTES ? data.length : -1;
-      if (end < 0) break;
-      this.#line(data.subarray(start, end), out);
-      start = end;
-    }
-    this.#carry = this.isFull ? new Uint8Array() : data.slice(start);
-    return Buffer.concat(out);
+    return this.#shaped(this.#entries.push(chunk));
   }
 
-  /** At the end of a file that will not grow: a last line without newline counts too, if it can be understood. */
   flush(): Uint8Array {
+    return this.#shaped(this.#entries.flush());
+  }
+
+  #shaped(entries: readonly LogEntry[]): Uint8Array {
     const out: Uint8Array[] = [];
-    if (this.#carry.length > 0 && !this.isFull) this.#line(this.#carry, out);
-    this.#carry = new Uint8Array();
+    for (const entry of entries) {
+      if (this.isFull) break;
+      this.#entry(entry, out);
+    }
     return Buffer.concat(out);
   }
 
-  #line(line: Uint8Array, out: Uint8Array[]): void {
-    this.#format ??= detectFormat(line);
-    const entry = this.#format === undefined ? undefined : parseLine(this.#format, line);
-    if (entry === undefined) return;
+  #entry(entry: LogEntry, out: Uint8Array[]): void {
     const { sinceMs, timestamps, stream } = this.#shape;
     if (stream !== undefined && entry.stream !== stream) return;
     if (sinceMs !== undefined && Date.parse(entry.timestamp) < sinceMs) return;

@@ -7,7 +7,8 @@ import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FakeLogFiles } from '../../ports/testing/fake-log-files.ts';
-import { ContainerLogReader, type LogQuery } from './read-logs.ts';
+import type { LogQuery, WholeRead } from './read-logs.ts';
+import { ContainerLogReader } from './read-logs.ts';
 
 const pod = { uid: 'uid', name: 'web', namespace: 'ns' };
 const dir = '/var/log/pods/ns_web_uid/c';
@@ -41,7 +42,9 @@ function world(...containers: ContainerRuntimeStatus[]) {
   const state: { runtime: PodRuntimeStatus } = {
     runtime: { uid: podUid('uid'), name: 'web', namespace: 'ns', sandboxes: [], containers, observedAtMs: 0 },
   };
+  const wholeReads: WholeRead[] = [];
   const reader = new ContainerLogReader({
+    onWholeRead: (read) => wholeReads.push(read),
     logFiles,
     files,
     podLogsDir: '/var/log/pods',
@@ -57,11 +60,11 @@ function world(...containers: ContainerRuntimeStatus[]) {
     for await (const chunk of await open(query)) text += Buffer.from(chunk).toString();
     return text;
   };
-  return { clock, files, logFiles, state, open, all };
+  return { clock, files, logFiles, state, open, all, reader, wholeReads };
 }
 
 describe('reading logs', () => {
-  it('reads the newest attempt, the one before it, and the ends asked for', async () => {
+  it('reads the newest attempt, the previous one, and the requested tails', async () => {
     const { files, all, logFiles } = world(container(1, 'running'), container(0, 'exited'));
     files.seed({ [`${dir}/1.log`]: cri('a') + cri('b') + cri('c') });
     assert.deepEqual(
@@ -77,7 +80,7 @@ describe('reading logs', () => {
     assert.equal(logFiles.openCount, 0);
   });
 
-  it("falls back to the last one that ran, and says what is missing in upstream's words", async () => {
+  it("falls back to the last one that ran, and reports what is missing in upstream's words", async () => {
     assert.equal(await world(container(1, 'created'), container(0, 'exited')).all(), 'zero\n');
     const messages = [
       await world(container(0, 'running')).all({ previous: true }).catch(errorMessage),
@@ -103,7 +106,7 @@ describe('reading logs', () => {
     );
   });
 
-  it('follows across rotations without losing or doubling a line, and ends when the container has', async () => {
+  it('follows across rotations without losing or doubling a line, and ends with the container', async () => {
     const { clock, files, state, open, logFiles } = world(container(0, 'running'));
     const stream = await open({ follow: true });
     let text = '';
@@ -138,6 +141,56 @@ describe('reading logs', () => {
     await open({ follow: true }, gone.signal);
     gone.abort();
     await clock.advance(10);
+    assert.equal(logFiles.openCount, 0);
+  });
+
+  it('reports the position of a client that received the whole log, and of no other', async () => {
+    const { all, wholeReads, logFiles, files } = world(container(0, 'running'));
+    for (const part of [{ tailLines: 1 }, { limitBytes: 2 }, { sinceTimeMs: 0 }, { stream: 'stdout' }] as const)
+      await all(part);
+    assert.deepEqual(wholeReads, []);
+    await files.appendFile(`${dir}/0.log`, cri('one').slice(0, -3));
+    await all();
+    const file = await logFiles.open(`${dir}/0.log`, dir);
+    assert.deepEqual(
+      wholeReads.map(({ container: { id }, end }) => [id, end]),
+      [[containerId('c0'), { inode: file.inode, bytes: await file.sizeBytes() }]],
+    );
+  });
+
+  it('follows one container by its entries, from its beginning or after a position, and reports when all is read', async () => {
+    const { clock, files, state, reader, all, wholeReads, logFiles } = world(container(0, 'running'));
+    await all();
+    const read = async (from: WholeRead['end'] | undefined): Promise<string[]> => {
+      const taken: string[] = [];
+      let timesCaughtUp = 0;
+      const { entries, look } = await reader.followEntries(
+        { pod, container: container(0, 'running') },
+        { from, onCaughtUp: () => (timesCaughtUp += 1) },
+        new AbortController().signal,
+      );
+      const done = (async () => {
+        for await (const some of entries)
+          taken.push(...some.map(({ stream, content }) => `${stream} ${Buffer.from(content).toString()}`));
+      })();
+      await clock.advance(10);
+      assert.ok(timesCaughtUp > 0);
+      timesCaughtUp = 0;
+      look();
+      await clock.advance(10);
+      assert.equal(timesCaughtUp, 1);
+      await files.appendFile(`${dir}/0.log`, cri('more').replace('stdout F', 'stderr P'));
+      await clock.advance(10);
+      state.runtime = { ...state.runtime, containers: [container(0, 'exited')] };
+      await clock.advance(5000);
+      await done;
+      return taken;
+    };
+    assert.deepEqual(await read(undefined), ['stdout zero\n', 'stderr more']);
+    state.runtime = { ...state.runtime, containers: [container(0, 'running')] };
+    assert.deepEqual(await read(wholeReads[0]?.end), ['stderr more', 'stderr more']);
+    state.runtime = { ...state.runtime, containers: [container(0, 'running')] };
+    assert.equal((await read({ inode: -1, bytes: 20 }))[0], 'stdout zero\n', 'another file');
     assert.equal(logFiles.openCount, 0);
   });
 });

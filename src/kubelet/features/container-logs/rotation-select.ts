@@ -10,7 +10,7 @@ export interface RotationPolicy {
 export interface RotationPlan {
   /** Before the rename, oldest first. */
   remove: readonly string[];
-  /** What the file being written becomes. */
+  /** The new name of the file being written. */
   rotateTo: string;
   /** After the rename. Not the newest: a log shipper may still be reading it (kubernetes/kubelet#51). */
   compress: readonly string[];
@@ -23,8 +23,9 @@ function rotationStamp(nowMs: number): string {
 }
 
 /**
- * How to rotate `<attempt>.log` in a directory with these names (upstream: logs/container_log_manager.go). Afterwards there are at most
- * `maxFiles` files of the attempt. A second rotation within one second gets the next free second, so that nothing is overwritten.
+ * Plans the rotation of `<attempt>.log` in a directory with these names (upstream: logs/container_log_manager.go).
+ * Afterwards there are at most `maxFiles` files of the attempt. A second rotation within one second gets the next free
+ * second, so that nothing is overwritten.
  */
 export function planRotation(
   names: readonly string[],
@@ -38,7 +39,7 @@ export function planRotation(
   for (const name of [...names].sort()) {
     const parsed = parseLogFileName(name);
     if (parsed?.attempt !== attempt || parsed.rotatedAt === undefined) continue;
-    // Half-written, or compressed already and then interrupted before the original was removed.
+    // Incomplete, or already compressed but interrupted before the original was removed.
     if (parsed.temporary || (!parsed.compressed && all.has(`${name}.gz`))) remove.push(name);
     else rotated.push({ name, at: parsed.rotatedAt, compressed: parsed.compressed });
   }
@@ -56,8 +57,8 @@ export function planRotation(
 }
 
 /**
- * When to look at a log again: by the usual interval, sooner when at its present speed it gets over the limit before that.
- * `leastMs` bounds how often.
+ * When to check a log again: after the usual interval, sooner when it will exceed the limit before that at its present
+ * rate. `leastMs` is the shortest wait.
  */
 export function computeNextCheckMs(
   growth: { sizeBytes: number; grownBytes: number; elapsedMs: number },
@@ -72,8 +73,9 @@ export function computeNextCheckMs(
 }
 
 /**
- * What to remove so that all attempts together stay within what one attempt may have: rotated files of older attempts first, oldest first; then
- * the older attempts' last files. Never a file of the attempt being written, which planRotation bounds.
+ * What to remove so that all attempts together stay within the limits of one attempt: rotated files of older attempts
+ * first, oldest first; then the older attempts' last files. Never a file of the attempt being written, which
+ * planRotation bounds.
  */
 export function selectOverBudget(
   files: readonly { name: string; sizeBytes: number }[],
@@ -101,7 +103,10 @@ export function selectOverBudget(
   return victims;
 }
 
-/** Files of attempts without a container, sparing the two newest attempts: the one that runs, and the one people ask for with `--previous`. */
+/**
+ * Files of attempts without a container, except for the two newest attempts: the current one, and the one for
+ * `--previous`.
+ */
 export function selectOrphanedAttempts(names: readonly string[], withContainer: ReadonlySet<number>): string[] {
   const parsed = names.flatMap((name) => {
     const attempt = parseLogFileName(name)?.attempt;

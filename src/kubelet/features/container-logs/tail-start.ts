@@ -8,13 +8,14 @@ const NEWLINE = 0x0a;
 
 export interface TailStart {
   offsetBytes: number;
-  /** Lines of the program from there on, whole ones; fewer than asked for when the file has no more. */
+  /** Whole lines of the program from there on; fewer than requested when the file has no more. */
   lines: number;
 }
 
 /**
- * Where the last `wanted` lines of the program begin, read backwards in blocks. Pieces of one long line count as one, so that a tail never begins
- * in the middle of it (upstream counts pieces). A last line without newline is not counted.
+ * Finds where the last `wanted` lines of the program begin, reading backwards in blocks. Pieces of one long line count
+ * as one, so that a tail never begins in the middle of it (upstream counts pieces). A last line without newline is not
+ * counted.
  */
 export async function findTailStart(
   file: Pick<LogFile, 'read'>,
@@ -36,7 +37,7 @@ export async function findTailStart(
       const isWhole = start > 0 || blockStart === 0 || end - start > LONGEST_LINE_BYTES;
       if (!isWhole) break;
       if (endsLine(data.subarray(start, end))) {
-        // Everything from here on belongs to lines counted already.
+        // Everything from here on belongs to lines that are already counted.
         if (lines === wanted) return { offsetBytes: blockStart + end, lines };
         lines++;
       }

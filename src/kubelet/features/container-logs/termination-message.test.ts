@@ -43,12 +43,12 @@ test('the message is what the container wrote into its file, and at most the las
   assert.equal(await read({ message: `x${'y'.repeat(4096)}` }), 'y'.repeat(4096));
 });
 
-test("it stands behind the runtime's own words, and a container that still runs has none", async () => {
+test("it follows the runtime's own message, and a running container has none", async () => {
   assert.equal(await read({ message: 'b' }, { message: 'a' }), 'a: b');
   assert.equal(await read({ message: 'b' }, { state: 'running' }), '');
 });
 
-test('the log speaks for a container that asks for it, failed and wrote no message', async () => {
+test('the log is used for a container that asks for it, failed and wrote no message', async () => {
   const log = line('first') + line('out', 'P') + line('put', 'F') + line('bad', 'F', 'stderr');
   const policy = 'FallbackToLogsOnError';
   assert.equal(await read({ message: '', log }, { policy }), 'first\noutput\nbad\n');
@@ -68,7 +68,7 @@ test('of a long log it is the last 80 lines and the last 2048 bytes', async () =
   assert.equal((await read({ log: wide }, { policy })).length, 2048);
 });
 
-test('a file that is not there is no message; one elsewhere, or no file at all, is refused in its place', async () => {
+test('a missing file is no message; one elsewhere, or no file at all, is replaced by an error', async () => {
   assert.equal(await read({}), '');
   const elsewhere = [{ containerPath: '/dev/termination-log', hostPath: '/etc/shadow', readOnly: false }];
   assert.match(await read({}, { mounts: elsewhere }), /^Error on reading termination log \/etc\/shadow: /);

@@ -9,19 +9,23 @@ import { detectFormat, parseLine } from './log-parse.ts';
 const MESSAGE_BYTES = 4096;
 const LOG_BYTES = 2048;
 const LOG_LINES = 80;
-/** Each line of a log carries some forty bytes of its own. */
+/** Each line of a log carries about forty bytes of its own. */
 const LOG_READ_BYTES = LOG_BYTES + LOG_LINES * 64;
 
 export interface TerminationMessageParts {
   logFiles: LogFiles;
-  /** The container's message file lies below it, its log below the other: nothing else is read, whatever the runtime names. */
+  /**
+   * The container's message file lies below the first, its log below the second: nothing else is read, whatever path
+   * the runtime reports.
+   */
   rootDir: string;
   podLogsDir: string;
 }
 
 /**
- * What a container that ended left to say: the end of its message file, or of its log when it asks for that, failed, and wrote no message.
- * Behind the runtime's own words, if it has any (upstream: kuberuntime_container.go convertToKubeContainerStatus).
+ * The termination message of a container: the end of its message file, or of its log when it asks for that, failed, and
+ * wrote no message. It follows the runtime's own message, if there is one (upstream: kuberuntime_container.go
+ * convertToKubeContainerStatus).
  */
 export async function readTerminationMessage(
   parts: TerminationMessageParts,
@@ -66,7 +70,10 @@ async function readEnd(
   }
 }
 
-/** What was printed in the last lines, both streams, without the runtime's prefixes. A first line that was cut does not parse and is left out. */
+/**
+ * The text of the last lines of both streams, without the runtime's prefixes. A first line that was cut does not parse
+ * and is skipped.
+ */
 function lastLines(end: Buffer): string {
   const lines: Buffer[] = [];
   for (let start = 0; start < end.length; ) {
@@ -83,7 +90,7 @@ function lastLines(end: Buffer): string {
   return Buffer.concat(printed).subarray(-LOG_BYTES).toString('utf8');
 }
 
-/** A message that cannot be read is told in its place; one that was never written is none. */
+/** An unreadable message is replaced by its error; a missing one is no message. */
 async function orSay(what: string, read: () => Promise<string>): Promise<string> {
   try {
     return await read();

@@ -7,7 +7,10 @@ import { processFamilies } from './process-families.ts';
 
 export const mainFamilies = { ...nodeFamilies, ...podFamilies, ...sharedFamilies, ...processFamilies } as const;
 
-/** All that the agent counts, a set for each endpoint. Features do not know of it: what happens there is heard where they are put together. */
+/**
+ * All metrics of the agent, a set for each endpoint. Features do not depend on it: their events are counted where they
+ * are composed.
+ */
 export interface AgentMetrics {
   /** /metrics */
   main: MetricSet<typeof mainFamilies>;

@@ -14,10 +14,6 @@ const DAY = 24 * HOUR;
 const AGES = [HOUR, 4 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY, 1440 * DAY] as const;
 /** A minute to four years. */
 export const SERVING_AGE = [60, ...AGES] as const;
-/** Ten minutes to four years. */
-export const PLUGIN_AGE = [600, 1800, ...AGES] as const;
-/** 15 steps from 0.1 to 40, each by the same factor. */
-export const DRA: readonly number[] = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
 /** Of volume and CSI operations. */
 export const STORAGE_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600] as const;
 /** Of requests to the API server, in time and in size. */

@@ -4,7 +4,7 @@ import type { ClientObservation } from '../../../api/client/client-observations.
 import { createAgentMetrics } from './agent-metrics.ts';
 import { noteClientRequest } from './client-requests.ts';
 
-test('requests of the API client are counted under the names of client-go; of watches only that they began', async () => {
+test('requests of the API client are counted under the names of client-go; for watches only their start', async () => {
   const metrics = createAgentMetrics();
   const attempt = {
     kind: 'attempt',

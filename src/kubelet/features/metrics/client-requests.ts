@@ -1,7 +1,9 @@
 import type { ClientObservation } from '../../../api/client/client-observations.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 
-/** What the API client does, as upstream counts it (client-go tools/metrics): latencies and sizes are those of requests that are no watches. */
+/**
+ * Requests of the API client, as upstream counts them (client-go tools/metrics): latencies and sizes exclude watches.
+ */
 export function noteClientRequest({ main }: Pick<AgentMetrics, 'main'>, seen: ClientObservation): void {
   const { method: verb, host } = seen;
   if (seen.kind === 'admitted')

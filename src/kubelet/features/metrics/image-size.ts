@@ -16,7 +16,7 @@ const STEPS: readonly (readonly [number, string])[] = [
   [0, '0-10MB'],
 ];
 
-/** The label that says how large an image is (upstream: GetImageSizeBucket). */
+/** The label for the size of an image (upstream: GetImageSizeBucket). */
 export function imageSizeLabel(bytes: number): string {
   return STEPS.find(([above]) => bytes > above)?.[1] ?? 'N/A';
 }

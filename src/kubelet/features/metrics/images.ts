@@ -4,7 +4,7 @@ type Main = Pick<AgentMetrics, 'main'>;
 
 const known = (value: boolean | undefined): string => (value === undefined ? 'unknown' : String(value));
 
-/** One question for an image; undefined for what was not found out. */
+/** One request for an image; fields are undefined when they were not determined. */
 export function noteEnsured(
   { main }: Main,
   {
@@ -20,11 +20,11 @@ export function noteEnsured(
   });
 }
 
-/** Upstream: image_pull_manager.go, what its caches hold at most. */
+/** Upstream: image_pull_manager.go, the size of its caches. */
 const MOST_INTENTS = 1024;
 const MOST_RECORDS = 2000;
 
-/** Who may use what was pulled: what is on record. All of it is in memory; the share is of what upstream would keep there. */
+/** Records of pulled images. All of them are in memory; the percentage is of upstream's cache size. */
 export function countPullRecords(
   { main }: Main,
   { intents, records }: { intents: number; records: number },

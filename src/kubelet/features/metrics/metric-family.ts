@@ -5,10 +5,8 @@ export interface MetricFamily {
   labels?: readonly string[];
   /** Upper bounds, without infinity. */
   buckets?: readonly number[];
-  /** ALPHA unless said. */
+  /** ALPHA by default. */
   stability?: 'ALPHA' | 'BETA' | 'STABLE';
-  /** Without labels and yet not shown before the first observation. */
+  /** Without labels and still not shown before the first observation. */
   hiddenUntilUsed?: boolean;
-  /** Behind a feature gate that is off: not registered. */
-  gated?: boolean;
 }

@@ -11,10 +11,10 @@ type NamesOf<F extends Families, Type extends MetricFamily['type']> = {
 
 type AnyMetric = Counter | Gauge | Histogram;
 
-/** A label that others choose the values of would let them fill the memory: beyond this a family takes no new ones. */
+/** A label whose values come from outside could fill the memory: beyond this limit a family takes no new series. */
 const MOST_SERIES = 10_000;
 
-/** The families of one endpoint. Names are checked by the compiler; nothing here throws. */
+/** The families of one endpoint. The compiler checks their names; nothing here throws. */
 export class MetricSet<F extends Families> {
   readonly #families: F;
   readonly #registry = new Registry();
@@ -27,7 +27,7 @@ export class MetricSet<F extends Families> {
 
   constructor(families: F) {
     this.#families = families;
-    for (const [name, family] of Object.entries(families)) if (family.gated !== true) this.#register(name, family);
+    for (const [name, family] of Object.entries(families)) this.#register(name, family);
   }
 
   count(name: NamesOf<F, 'counter'>, labels: Labels = {}, by = 1): void {
@@ -42,7 +42,7 @@ export class MetricSet<F extends Families> {
     if (this.#admits(name, labels)) this.#histograms.get(name)?.observe({ ...labels }, value);
   }
 
-  /** A counter that is kept elsewhere. */
+  /** A counter whose total is kept elsewhere. */
   setTotal(name: NamesOf<F, 'counter'>, labels: Labels, total: number): void {
     const counter = this.#counters.get(name);
     if (counter === undefined || !this.#admits(name, labels)) return;
@@ -50,25 +50,25 @@ export class MetricSet<F extends Families> {
     counter.inc({ ...labels }, total);
   }
 
-  /** One series goes, with the last of what it spoke of. */
+  /** Removes one series when its subject is gone. */
   remove(name: keyof F & string, labels: Labels): void {
     (this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name))?.remove({ ...labels });
     this.#series.get(name)?.delete(seriesKey(labels));
   }
 
-  /** All series of a family go: before a look at what there is now. */
+  /** Removes all series of a family, before they are set again from the current state. */
   clear(name: NamesOf<F, 'gauge'> | NamesOf<F, 'counter'>): void {
     this.#gauges.get(name)?.reset();
     this.#counters.get(name)?.reset();
     this.#series.delete(name);
   }
 
-  /** Called before each scrape, for what is looked up rather than counted. */
+  /** Called before each scrape, for values that are read rather than counted. */
   collect(look: () => void): void {
     this.#collectors.push(look);
   }
 
-  /** Forgets all that was counted (upstream: DELETE). */
+  /** Resets all counts (upstream: DELETE). */
   reset(): void {
     this.#registry.resetMetrics();
     this.#used.clear();
@@ -87,7 +87,7 @@ export class MetricSet<F extends Families> {
     return parts.join('');
   }
 
-  /** How many families there are of each stability. */
+  /** Number of families of each stability level. */
   stabilities(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const name of [...this.#metrics()].map(([each]) => each)) {
@@ -104,7 +104,7 @@ export class MetricSet<F extends Families> {
     }
   }
 
-  /** A label's value that is new costs memory for good, so there is an end to them. */
+  /** A new label value costs memory permanently, so there is a limit. */
   #admits(name: string, labels: Labels): boolean {
     this.#used.add(name);
     const key = seriesKey(labels);
@@ -145,7 +145,7 @@ function seriesKey(labels: Labels): string {
     .join('\0');
 }
 
-/** Upstream shows nothing of a family without series; the library shows its head. */
+/** Upstream shows nothing of a family without series; the library shows its header. */
 function hasSeries(text: string): boolean {
   return text.split('\n').some((line) => line !== '' && !line.startsWith('#'));
 }

@@ -12,7 +12,7 @@ export interface MetricsAnswer {
 
 export interface MetricsEndpointParts {
   metrics: AgentMetrics;
-  /** The answer in the text format, packed for whoever takes it. */
+  /** The answer in the text format, compressed for clients that accept it. */
   answer: (request: MetricsRequest, text: string) => Promise<MetricsAnswer>;
 }
 
@@ -22,7 +22,7 @@ const RESET: MetricsAnswer = {
   body: 'metrics reset\n',
 };
 
-/** /metrics, /metrics/probes, /metrics/slis. Only the last one can be reset, as upstream has it. */
+/** /metrics, /metrics/probes, /metrics/slis. As upstream, only the last one can be reset. */
 export function metricsEndpoints({
   metrics,
   answer,

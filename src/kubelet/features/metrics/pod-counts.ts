@@ -18,10 +18,10 @@ export interface PodCountFacts {
   workers: Iterable<CountedWorker>;
 }
 
-/** Empty stands for pods of the API server, as upstream has it. */
+/** As upstream, the empty label stands for pods of the API server. */
 export const staticLabel = (pod: Pod): string => (isStaticPod(pod) ? 'true' : '');
 
-/** Pods and containers as they are now. */
+/** The current pods and containers. */
 export function countPods(
   { main }: Pick<AgentMetrics, 'main'>,
   { runtimePods, desired, active, workers }: PodCountFacts,
@@ -69,4 +69,22 @@ function countWorkers({ main }: Pick<AgentMetrics, 'main'>, workers: Iterable<Co
     );
   }
   for (const { labels, count } of counts.values()) main.set('kubelet_working_pods', labels, count);
+}
+
+/** The state of a pod worker, as far as it is counted. */
+type CountedState =
+  | { phase: 'queued' | 'syncing' | 'terminated' | 'finished'; pod: Pod | undefined }
+  | { phase: 'terminating'; subject: { kind: 'pod'; pod: Pod } | { kind: 'orphan' } };
+
+/** `wanted`: the pod as its source wants it. */
+export function countedWorker(state: CountedState, wanted: Pod | undefined): CountedWorker {
+  const lifecycle =
+    state.phase === 'terminating'
+      ? 'terminating'
+      : state.phase === 'terminated' || state.phase === 'finished'
+        ? 'terminated'
+        : 'sync';
+  const pod =
+    state.phase === 'terminating' ? (state.subject.kind === 'pod' ? state.subject.pod : undefined) : state.pod;
+  return { lifecycle, pod, desired: wanted !== undefined };
 }

@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import { isStaticPod } from '../../../api/pod.ts';
+import { isStaticPod, isTerminalPhase } from '../../../api/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 
@@ -9,12 +9,13 @@ interface Start {
   pull: { fromMs: number; untilMs: number } | undefined;
 }
 
-/** More pods than a node can have; what is never told to have ended is forgotten. */
+/** More pods than a node can have; entries without a reported end are dropped. */
 const MOST = 2000;
 
 /**
- * How long pods took to start. Each pod counts once, when all its containers have started; those that already ran when the agent came do not count,
- * nor do static pods where time is measured from the creation of an object (upstream: util/pod_startup_latency_tracker.go).
+ * How long pods took to start. Each pod counts once, when all its containers have started. Pods that already ran when
+ * the agent started do not count, nor do static pods where time is measured from the creation of an object (upstream:
+ * util/pod_startup_latency_tracker.go).
  */
 export class PodStarts {
   readonly #metrics: Pick<AgentMetrics, 'main'>;
@@ -40,10 +41,9 @@ export class PodStarts {
   statusChanged(pod: Pod, status: PodStatus): void {
     const { uid } = pod.metadata;
     if (this.#done.has(uid)) return;
-    const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
     const known = this.#starting.get(uid);
     const allStarted = haveAllStarted(pod, status);
-    if (isOver || (allStarted && known === undefined)) return this.#finish(uid);
+    if (isTerminalPhase(status.phase) || (allStarted && known === undefined)) return this.#finish(uid);
     if (!allStarted) {
       if (known === undefined) bounded(this.#starting).set(uid, { firstSeenMs: this.#nowMs(), pull: undefined });
       return;

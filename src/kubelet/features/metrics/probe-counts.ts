@@ -4,7 +4,7 @@ export interface ProbeSeen {
   type: 'liveness' | 'readiness' | 'startup';
   container: string;
   pod: { name: string; namespace: string; uid: string };
-  /** Nobody knows how it went: the agent or the node was too late for it. */
+  /** Result unknown: the agent or the node was too late for it. */
   outcome: 'successful' | 'failed' | 'unknown';
   durationMs: number;
 }
@@ -14,7 +14,7 @@ const RESULTS = ['successful', 'failed', 'unknown'] as const;
 
 type Series = { probe_type: string; container: string; pod: string; namespace: string };
 
-/** Probes by their results. What is counted of a pod goes with it. */
+/** Probes by their results. The series of a pod are removed with it. */
 export class ProbeCounts {
   readonly #metrics: Pick<AgentMetrics, 'probes'>;
   readonly #series = new Map<string, Map<string, Series>>();

@@ -1,16 +1,17 @@
-// Names, kinds, labels, buckets and help of upstream's families (prober/prober_manager.go, component-base slis): tools match them.
+// Names, types, labels and buckets are those of upstream's families (prober/prober_manager.go, component-base slis),
+// because tools match them. The help texts are our own.
 import { DEFAULT } from './buckets.ts';
 import type { MetricFamily } from './metric-family.ts';
 
 const startTime = {
-  process_start_time_seconds: { type: 'gauge', help: 'Start time of the process since unix epoch in seconds.' },
+  process_start_time_seconds: { type: 'gauge', help: 'Time at which the process started, in seconds since the epoch.' },
 } as const;
 
 export const probeFamilies = {
   ...startTime,
   prober_probe_duration_seconds: {
     type: 'histogram',
-    help: 'Duration in seconds for a probe response.',
+    help: 'Duration of probes of a container in seconds, by probe type.',
     labels: ['probe_type', 'container', 'pod', 'namespace'],
     buckets: DEFAULT,
   },
@@ -18,7 +19,7 @@ export const probeFamilies = {
     type: 'counter',
     labels: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
     stability: 'BETA',
-    help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+    help: 'Liveness, readiness and startup probes of a container, by result.',
   },
 } as const satisfies Readonly<Record<string, MetricFamily>>;
 
@@ -26,13 +27,13 @@ export const sliFamilies = {
   ...startTime,
   kubernetes_healthcheck: {
     type: 'gauge',
-    help: 'This metric records the result of a single healthcheck.',
+    help: 'Current result of each health check: 1 for success, 0 for failure.',
     labels: ['name', 'type'],
     stability: 'STABLE',
   },
   kubernetes_healthchecks_total: {
     type: 'counter',
-    help: 'This metric records the results of all healthcheck.',
+    help: 'Executions of each health check, by status.',
     labels: ['name', 'type', 'status'],
     stability: 'STABLE',
   },

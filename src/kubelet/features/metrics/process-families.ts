@@ -1,28 +1,28 @@
 import type { MetricFamily } from './metric-family.ts';
 
-/** What Prometheus' clients say of any process; the `nodejs_` ones stand where upstream has `go_`. */
+/** Standard metrics of Prometheus clients for any process; the `nodejs_` ones replace upstream's `go_`. */
 export const processFamilies = {
   nodejs_eventloop_utilization_ratio: {
     type: 'gauge',
-    help: 'Share of the time since the last look in which the event loop was busy.',
+    help: 'Share of time in which the event loop was busy, since the previous scrape.',
   },
-  nodejs_heap_size_total_bytes: { type: 'gauge', help: 'JavaScript heap that is reserved, in bytes.' },
-  nodejs_heap_size_used_bytes: { type: 'gauge', help: 'JavaScript heap in use, in bytes.' },
-  process_cpu_seconds_total: { type: 'counter', help: 'Total user and system CPU time spent in seconds.' },
-  process_max_fds: { type: 'gauge', help: 'Maximum number of open file descriptors.' },
+  nodejs_heap_size_total_bytes: { type: 'gauge', help: 'Size of the reserved JavaScript heap in bytes.' },
+  nodejs_heap_size_used_bytes: { type: 'gauge', help: 'Size of the used JavaScript heap in bytes.' },
+  process_cpu_seconds_total: { type: 'counter', help: 'CPU time of the process in user and kernel mode, in seconds.' },
+  process_max_fds: { type: 'gauge', help: 'Limit of file descriptors that the process may open.' },
   process_network_receive_bytes_total: {
     type: 'counter',
-    help: 'Number of bytes received by the process over the network.',
+    help: 'Bytes that the process received over the network.',
   },
   process_network_transmit_bytes_total: {
     type: 'counter',
-    help: 'Number of bytes sent by the process over the network.',
+    help: 'Bytes that the process sent over the network.',
   },
-  process_open_fds: { type: 'gauge', help: 'Number of open file descriptors.' },
-  process_resident_memory_bytes: { type: 'gauge', help: 'Resident memory size in bytes.' },
-  process_start_time_seconds: { type: 'gauge', help: 'Start time of the process since unix epoch in seconds.' },
-  process_virtual_memory_bytes: { type: 'gauge', help: 'Virtual memory size in bytes.' },
-  process_virtual_memory_max_bytes: { type: 'gauge', help: 'Maximum amount of virtual memory available in bytes.' },
+  process_open_fds: { type: 'gauge', help: 'File descriptors that the process has open.' },
+  process_resident_memory_bytes: { type: 'gauge', help: 'Resident memory of the process in bytes.' },
+  process_start_time_seconds: { type: 'gauge', help: 'Time at which the process started, in seconds since the epoch.' },
+  process_virtual_memory_bytes: { type: 'gauge', help: 'Virtual memory of the process in bytes.' },
+  process_virtual_memory_max_bytes: { type: 'gauge', help: 'Limit of the virtual memory of the process in bytes.' },
 } as const satisfies Readonly<Record<string, MetricFamily>>;
 
 export type ProcessUsage = { [Name in keyof typeof processFamilies]?: number };

@@ -5,7 +5,7 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 type Main = Pick<AgentMetrics, 'main'>;
 
-/** What a source wants of a pod's containers now and did not before (upstream: kubelet.go recordContainerResizeOperations). */
+/** Changes of the resources that a source asks for (upstream: kubelet.go recordContainerResizeOperations). */
 export function noteRequestedResizes({ main }: Main, before: Pod, after: Pod): void {
   const now = new Map(resizable(after).map((container) => [container.name, container]));
   for (const { name, resources: had } of resizable(before)) {
@@ -32,7 +32,7 @@ function resizeOperation(before: string, after: string): 'add' | 'remove' | 'inc
   return change < 0 ? 'decrease' : 'increase';
 }
 
-/** Wishes as they stand now. */
+/** The current resizes. */
 export function countResizes(
   { main }: Main,
   { pending, inProgress }: { pending: ReadonlyMap<string, number>; inProgress: number },
@@ -41,4 +41,16 @@ export function countResizes(
   for (const [reason, count] of pending)
     main.set('kubelet_pod_pending_resizes', { reason: reason.toLowerCase() }, count);
   main.set('kubelet_pod_in_progress_resizes', {}, inProgress);
+}
+
+/** Counts resizes that were allocated after they had been deferred, and those that are infeasible. */
+export function observedResizes({ main }: Pick<AgentMetrics, 'main'>): {
+  deferredAccepted(trigger: string): void;
+  infeasible(cause: string): void;
+} {
+  return {
+    deferredAccepted: (trigger) =>
+      main.count('kubelet_pod_deferred_accepted_resizes_total', { retry_trigger: trigger }),
+    infeasible: (cause) => main.count('kubelet_pod_infeasible_resizes_total', { reason_detail: cause }),
+  };
 }

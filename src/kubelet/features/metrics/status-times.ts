@@ -1,9 +1,12 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
-/** More pods than a node can have; what is never told is forgotten. */
+/** More pods than a node can have; entries of statuses that are never published are dropped. */
 const MOST = 2000;
 
-/** How long statuses took to reach the API server: from the first change that it had not been told of (upstream: status_manager.go syncPod). */
+/**
+ * How long statuses took to reach the API server: from the first unpublished change (upstream: status_manager.go
+ * syncPod).
+ */
 export class StatusTimes {
   readonly #metrics: Pick<AgentMetrics, 'main'>;
   readonly #monotonicMs: () => number;

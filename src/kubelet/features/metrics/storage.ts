@@ -2,7 +2,7 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 type Main = Pick<AgentMetrics, 'main'>;
 
-/** An operation on a volume that ended. Nothing here was another kind of volume before (upstream: CSI migration). */
+/** A volume operation that ended. No volume here was migrated from another kind (upstream: CSI migration). */
 export function noteVolumeOperation(
   { main }: Main,
   { plugin, name, durationMs, failed }: { plugin: string; name: string; durationMs: number; failed: boolean },
@@ -14,7 +14,7 @@ export function noteVolumeOperation(
   );
 }
 
-/** A call to a CSI driver. `code` as Go spells it; a call that was not made has none. */
+/** A call to a CSI driver. `code` is Go's spelling; a call that was not made has none. */
 export function noteCsiCall(
   { main }: Main,
   { driver, method, code, durationMs }: { driver: string; method: string; code: string; durationMs: number },
@@ -38,7 +38,7 @@ export interface StorageFacts {
   plugins: { desired: readonly string[]; registered: readonly string[] };
 }
 
-/** Volumes and plugins as they are now. */
+/** The current volumes and plugins. */
 export function countStorage({ main }: Main, { volumes, plugins }: StorageFacts): void {
   main.clear('volume_manager_total_volumes');
   for (const [state, counts] of [

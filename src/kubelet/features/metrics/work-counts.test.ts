@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/core/pod.ts';
-import { createAgentMetrics, type AgentMetrics } from './agent-metrics.ts';
+import type { AgentMetrics } from './agent-metrics.ts';
+import { createAgentMetrics } from './agent-metrics.ts';
 import { countPullRecords, noteEnsured } from './images.ts';
+import { createObservation, noteRuntimeSeen, observeHooks, observeRelists } from './observation.ts';
 import { countResizes, noteRequestedResizes } from './resizes.ts';
 import { StatusTimes } from './status-times.ts';
 import { countStorage, noteCsiCall, noteVolumeOperation } from './storage.ts';
@@ -13,8 +15,8 @@ async function linesOf({ main }: AgentMetrics, family: RegExp): Promise<string[]
     .filter((line) => !line.startsWith('#') && family.test(line) && !line.includes('_bucket{'));
 }
 
-describe('what is counted of work on the node', () => {
-  it('tells resizes that are asked for by resource, requirement and direction', async () => {
+describe('metrics of work on the node', () => {
+  it('count requested resizes by resource, requirement and direction', async () => {
     const pod = (resources: object): Pod =>
       ({
         metadata: { name: 'p', namespace: 'd', uid: 'u' },
@@ -35,7 +37,7 @@ describe('what is counted of work on the node', () => {
     ]);
   });
 
-  it('shows resizes as they stand, and none that are over', async () => {
+  it('show current resizes, and none that are over', async () => {
     const metrics = createAgentMetrics();
     countResizes(metrics, {
       pending: new Map([
@@ -51,7 +53,7 @@ describe('what is counted of work on the node', () => {
     ]);
   });
 
-  it('counts questions for images, with what was not found out as unknown', async () => {
+  it('count requests for images, with undetermined facts as unknown', async () => {
     const metrics = createAgentMetrics();
     noteEnsured(metrics, { policy: 'IfNotPresent', wasPresent: true, pullWasNeeded: false });
     noteEnsured(metrics, { policy: 'Always', wasPresent: undefined, pullWasNeeded: true });
@@ -61,7 +63,7 @@ describe('what is counted of work on the node', () => {
     ]);
   });
 
-  it('measures records of pulls by what upstream would keep in memory', async () => {
+  it("measure pull records by the size of upstream's cache", async () => {
     const metrics = createAgentMetrics();
     countPullRecords(metrics, { intents: 11, records: 55 }, { maxPods: 110, maxParallelPulls: 0 });
     assert.deepEqual(await linesOf(metrics, /imagemanager_.*pull/), [
@@ -72,7 +74,7 @@ describe('what is counted of work on the node', () => {
     ]);
   });
 
-  it('times operations on volumes and calls to drivers under the names of upstream', async () => {
+  it('time volume operations and calls to drivers under the names of upstream', async () => {
     const metrics = createAgentMetrics();
     noteVolumeOperation(metrics, {
       plugin: 'kubernetes.io/csi:d.example',
@@ -89,7 +91,7 @@ describe('what is counted of work on the node', () => {
     ]);
   });
 
-  it('shows volumes and plugins by what is wanted and what is there', async () => {
+  it('show volumes and plugins by desired and actual state', async () => {
     const metrics = createAgentMetrics();
     const gone = {
       desired: new Map([['kubernetes.io/nfs', 9]]),
@@ -120,7 +122,7 @@ describe('what is counted of work on the node', () => {
     );
   });
 
-  it('measures a status from its first change that was not told to when it was', async () => {
+  it('measure a status from its first unpublished change', async () => {
     const metrics = createAgentMetrics();
     let nowMs = 1000;
     const times = new StatusTimes(metrics, () => nowMs);
@@ -133,6 +135,45 @@ describe('what is counted of work on the node', () => {
     assert.deepEqual(await linesOf(metrics, /status_sync_duration_seconds_(sum|count)/), [
       'kubelet_pod_status_sync_duration_seconds_sum 3',
       'kubelet_pod_status_sync_duration_seconds_count 1',
+    ]);
+  });
+});
+
+describe('metrics of relists and hooks', () => {
+  it('measure the interval between two relists, not before the first', async () => {
+    const observation = createObservation(() => 0);
+    let nowMs = 1000;
+    const { onRelist } = observeRelists(observation, () => nowMs);
+    onRelist(40);
+    assert.deepEqual(await linesOf(observation.metrics, /relist_interval_seconds_count/), [
+      'kubelet_pleg_relist_interval_seconds_count 0',
+    ]);
+    nowMs = 3500;
+    onRelist(60);
+    assert.deepEqual(await linesOf(observation.metrics, /pleg_relist_(interval|duration)_seconds_sum/), [
+      'kubelet_pleg_relist_duration_seconds_sum 0.1',
+      'kubelet_pleg_relist_interval_seconds_sum 2.5',
+    ]);
+  });
+
+  it('show on the wall clock when the runtime was last active, and nothing before', async () => {
+    const { metrics } = createObservation(() => 0);
+    const clock = { nowMs: () => 900_000, monotonicMs: () => 70_000 };
+    noteRuntimeSeen(metrics, undefined, clock);
+    assert.deepEqual(await linesOf(metrics, /last_seen/), ['kubelet_pleg_last_seen_seconds 0']);
+    noteRuntimeSeen(metrics, 50_000, clock);
+    assert.deepEqual(await linesOf(metrics, /last_seen/), ['kubelet_pleg_last_seen_seconds 880']);
+  });
+
+  it('count hooks that did not run as configured, by what happened', async () => {
+    const observation = createObservation(() => 0);
+    const count = observeHooks(observation);
+    count('httpFallback');
+    count('sleepCutShort');
+    count('sleepCutShort');
+    assert.deepEqual(await linesOf(observation.metrics, /http_fallbacks|terminated_early/), [
+      'kubelet_lifecycle_handler_http_fallbacks_total 1',
+      'kubelet_sleep_action_terminated_early_total 2',
     ]);
   });
 });

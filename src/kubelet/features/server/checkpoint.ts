@@ -3,7 +3,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { findContainer } from '../../../api/pod.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 
-/** What there is of checkpoints on this node. */
+/** The existing checkpoints on this node. */
 export interface CheckpointUse {
   readonly count: number;
   readonly bytes: number;
@@ -15,18 +15,24 @@ export interface CheckpointUse {
 export interface CheckpointSources {
   pods(): Pod[];
   checkpointUse(): Promise<CheckpointUse>;
-  /** Writes the container's state to a file of that name and gives its path; `timeoutSeconds` 0 is the runtime's own limit. Rejects with KubeletError. */
+  /**
+   * Writes the container's state to a file of that name and returns its path; `timeoutSeconds` 0 is the runtime's own
+   * limit. Rejects with KubeletError.
+   */
   checkpoint(target: { pod: Pod; container: string }, file: string, timeoutSeconds: number): Promise<string>;
   nowMs(): number;
 }
 
-/** A checkpoint is as large as the container's memory. Upstream bounds nothing (CVE-2025-0426 filled disks); so many may stand on a node, and beside them so much of the disk has to be free. */
+/**
+ * A checkpoint is as large as the container's memory. Upstream has no limit (CVE-2025-0426 filled disks); here the
+ * number per node is limited, and so much of the disk must stay free.
+ */
 export const MOST_CHECKPOINTS = 50;
 const LEAST_FREE_SHARE = 0.1;
-/** Two at once would not be faster, and a crowd of requests not the node's end. */
+/** Two at once would not be faster, and concurrent requests must not exhaust the node. */
 const MOST_AT_ONCE = 1;
 
-/** Why no further checkpoint is made now; undefined: one may be. */
+/** Why no further checkpoint is created now; undefined: one may be. */
 export function checkpointRefusal({
   count,
   bytes,
@@ -43,7 +49,7 @@ export function checkpointRefusal({
   return undefined;
 }
 
-/** Upstream's name, the time in UTC to the second: `checkpoint-POD_NAMESPACE-CONTAINER-TIME.tar`. */
+/** Upstream's name, with the time in UTC to the second: `checkpoint-POD_NAMESPACE-CONTAINER-TIME.tar`. */
 export const checkpointFile = (pod: Pod, container: string, nowMs: number): string =>
   `checkpoint-${pod.metadata.name}_${pod.metadata.namespace}-${container}-${new Date(nowMs).toISOString().slice(0, 19)}Z.tar`;
 
@@ -67,7 +73,7 @@ async function checkpoint(context: Context, sources: CheckpointSources): Promise
   if (pod === undefined) return context.text('pod does not exist', 404);
   if (findContainer(pod, container) === undefined) return context.text(`container ${container} does not exist`, 404);
   const timeout = context.req.queries('timeout')?.at(-1);
-  // Upstream's number for it, too.
+  // Upstream's status code for it.
   if (timeout !== undefined && !/^[+-]?\d{1,18}$/.test(timeout))
     return context.text('cannot parse value of timeout parameter', 404);
   const refusal = checkpointRefusal(await sources.checkpointUse());

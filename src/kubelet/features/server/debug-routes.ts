@@ -7,7 +7,7 @@ export interface DebugSources {
   readonly profiler: Profiler;
   /** Wall time. */
   nowMs(): number;
-  /** From now on lines up to this level are written. */
+  /** From now on lines up to this level are logged. */
   setVerbosity(level: number): void;
   /** Flags by name, with their values. */
   flags(): Readonly<Record<string, string>>;
@@ -31,7 +31,10 @@ const DEFAULT_HEAP_SECONDS = 5;
 const MOST_SECONDS = 300;
 const MOST_FLAG_BYTES = 256;
 
-/** For whoever looks into the agent itself. Each has a switch of its own (upstream: InstallProfilingHandler, InstallDebugFlagsHandler, InstallZPages). */
+/**
+ * Debugging endpoints. Each has a switch of its own (upstream: InstallProfilingHandler, InstallDebugFlagsHandler,
+ * InstallZPages).
+ */
 export function addDebugRoutes(app: Hono, sources: DebugSources, options: DebugOptions): void {
   if (options.profilingHandler) addProfilingRoutes(app, sources);
   else app.all('/debug/pprof/*', (context) => context.text('profiling endpoint is disabled.\n', 405));
@@ -49,7 +52,10 @@ export function addDebugRoutes(app: Hono, sources: DebugSources, options: DebugO
   if (options.statusz) app.get('/statusz', (context) => statusz(context, app, sources));
 }
 
-/** V8 has its own formats, which browsers' developer tools and speedscope read; Go's other profiles have nothing here that they could tell of. */
+/**
+ * V8 has its own formats, which browsers' developer tools and speedscope read; Go's other profiles have no equivalent
+ * here.
+ */
 function addProfilingRoutes(app: Hono, { profiler, about }: DebugSources): void {
   app.get('/debug/pprof/profile', (context) =>
     measured(context, {
@@ -122,12 +128,29 @@ async function verbosity(context: Context, sources: DebugSources): Promise<Respo
 const WARNING =
   'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.';
 
-/** Plain text, or an object for who asks for one by name; anything else cannot be had. */
+const servedVersions = ['v1alpha1', 'v1beta1'];
+
+/** The version in which the object was requested, if any. */
+function versionOf(kind: string, accepted: string): string | undefined {
+  for (const range of accepted.split(',')) {
+    const [type = '', ...given] = range.split(';').map((part) => part.trim());
+    const parameters = new Set(given);
+    const version = servedVersions.find((each) => parameters.has(`v=${each}`));
+    if (
+      type === 'application/json' &&
+      parameters.has(`as=${kind}`) &&
+      parameters.has('g=config.k8s.io') &&
+      version !== undefined
+    )
+      return version;
+  }
+  return undefined;
+}
+
+/** Plain text, or an object for clients that request one by name; other types are not available. */
 function represented(context: Context, kind: 'Flagz' | 'Statusz', text: string, fields: object): Response {
   const accepted = context.req.header('accept') ?? '*/*';
-  const version = new RegExp(
-    `application/json[^,]*;\\s*(?=[^,]*as=${kind}\\b)(?=[^,]*g=config\\.k8s\\.io\\b)[^,]*\\bv=(v1alpha1|v1beta1)\\b`,
-  ).exec(accepted)?.[1];
+  const version = versionOf(kind, accepted);
   if (version !== undefined)
     return context.json({ kind, apiVersion: `config.k8s.io/${version}`, metadata: { name: 'kubelet' }, ...fields });
   if (!/text\/plain|text\/\*|\*\/\*/.test(accepted))

@@ -1,9 +1,12 @@
 import { Hono } from 'hono';
 
-/** A named check; undefined means that all is well, a string says what is not. */
+/** A named check; undefined means healthy, a string is the problem. */
 export type HealthCheck = () => string | undefined;
 
-/** `/healthz` and its parts, in the API machinery's text format (upstream: apiserver healthz). The whole withholds reasons; a part, which needs no more right, gives its own as upstream does. */
+/**
+ * `/healthz` and its parts, in the API machinery's text format (upstream: apiserver healthz). The whole withholds
+ * reasons; a part, which needs no further right, shows its own as in upstream.
+ */
 export function addHealthRoutes(app: Hono, checks: Readonly<Record<string, HealthCheck>>): void {
   const noSniff = { 'X-Content-Type-Options': 'nosniff' };
   app.get('/healthz', (context) => {
@@ -41,7 +44,11 @@ export function addHealthRoutes(app: Hono, checks: Readonly<Record<string, Healt
   }
 }
 
-/** The server on port 10248: health and nothing else, whoever asks (CVE-2019-11248: no debugging surface here). It is asked whether the process lives (upstream installs no checks there); whether it is well is told on the secure port and to systemd. */
+/**
+ * The server on port 10248: health and nothing else, for any client (CVE-2019-11248: no debugging endpoints here). It
+ * shows whether the process is alive (upstream installs no checks there); detailed health is shown on the secure port
+ * and reported to systemd.
+ */
 export function createHealthApp(checks: Readonly<Record<string, HealthCheck>>): Hono {
   const app = new Hono();
   addHealthRoutes(app, checks);

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/core/pod.ts';
 import { KubeletError } from '../../../base/errors.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { SystemLogEntry } from '../../ports/system-logs.ts';
 import { checkpointRefusal, MOST_CHECKPOINTS } from './checkpoint.ts';
 import { createHealthApp } from './health-app.ts';
-import { createKubeletApp } from './kubelet-app.ts';
+import { createKubeletApp, kubeletAppOptions } from './kubelet-app.ts';
 import type { KubeletAppOptions, KubeletAppSources } from './kubelet-app.ts';
 import { createReadOnlyApp } from './read-only-app.ts';
 
@@ -26,7 +27,7 @@ const on: KubeletAppOptions = {
 };
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
-/** A folder of logs as a map; values are files, `undefined` is something that may not be read. */
+/** A folder of logs as a map; values are files, `undefined` is an unreadable entry. */
 function logs(files: Readonly<Record<string, string | undefined>>): KubeletAppSources['systemLogs'] {
   return {
     open: async (path): Promise<SystemLogEntry> => {
@@ -62,6 +63,7 @@ function sources(extra: Partial<KubeletAppSources> = {}): KubeletAppSources {
       })();
     },
     run: async (_target, command) => text(command.join('|')),
+    explain: () => [],
     checkpointUse: async () => ({ count: 0, bytes: 0, availableBytes: 90, capacityBytes: 100 }),
     checkpoint: async (_target, file) => `/checkpoints/${file}`,
     nowMs: () => Date.UTC(2026, 0, 31, 12),
@@ -89,8 +91,9 @@ const ask = async (
 };
 
 describe('the secure server', () => {
-  it('shows what is known, and 404 in upstream’s words for the rest', async () => {
+  it('serves known paths, and 404 in upstream’s words for the rest', async () => {
     assert.deepEqual((JSON.parse((await ask('/pods'))[1]) as { items: unknown[] }).items, [pod]);
+    assert.deepEqual(await ask('/explain'), [200, '[]']);
     assert.deepEqual(await ask('/runningpods/'), [
       200,
       '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}',
@@ -105,7 +108,7 @@ describe('the secure server', () => {
     );
   });
 
-  it('streams logs: 404 for a container that is none, 400 for one without a log, 422 for what cannot be asked', async () => {
+  it('streams logs: 404 for an unknown container, 400 for one without a log, 422 for an invalid query', async () => {
     assert.deepEqual(await ask('/containerLogs/ns/p/c?tailLines=1'), [200, 'a line\n']);
     assert.deepEqual(await ask('/containerLogs/ns/p/x'), [404, 'container "x" not found in pod "p"']);
     const waiting = {
@@ -122,7 +125,7 @@ describe('the secure server', () => {
     );
   });
 
-  it('runs commands by POST alone', async () => {
+  it('runs commands by POST only', async () => {
     assert.deepEqual(await ask('/run/ns/p/c?cmd=echo+a++b', { method: 'POST' }), [200, 'echo|a||b']);
     assert.deepEqual(await ask('/run/ns/p/u/c?cmd=x', { method: 'POST' }), [200, 'x']);
     assert.deepEqual(await ask('/run/ns/gone/c?cmd=x', { method: 'POST' }), [404, 'pod does not exist']);
@@ -136,14 +139,14 @@ describe('the secure server', () => {
     assert.equal((await ask('/run/ns/p/c?cmd=x'))[0], 405);
   });
 
-  it('answers 405 with what is allowed to other methods, and tells streams to ask for an upgrade', async () => {
+  it('answers other methods with 405 and the allowed ones, and streams without an upgrade with an error', async () => {
     const answer = await createKubeletApp(sources(), on).request('/configz', { method: 'DELETE' });
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET']);
     assert.deepEqual(await ask('/exec/ns/p/c?command=ls', { method: 'POST' }), [500, 'Upgrade request required\n']);
     assert.equal((await ask('/portForward/ns/p', { method: 'PUT' }))[0], 405);
   });
 
-  it('has none of it when debugging handlers are off: 405 where upstream says so, 404 elsewhere', async () => {
+  it('has no debugging endpoints when debugging handlers are off: 405 where upstream says so, 404 elsewhere', async () => {
     const off = { options: { debuggingHandlers: false } };
     for (const path of [
       '/run/a/b/c',
@@ -190,7 +193,7 @@ describe('checkpoints', () => {
     path = '/checkpoint/ns/p/c',
   ): Promise<[number, string]> => ask(`${path}${query}`, { method: 'POST', from });
 
-  it('have upstream’s name, and its answers', async () => {
+  it('have upstream’s name, and its responses', async () => {
     assert.deepEqual(await checkpoint('?timeout=1&timeout=20'), [
       200,
       '{"items":["/checkpoints/checkpoint-p_ns-c-2026-01-31T12:00:00Z.tar"]}',
@@ -207,7 +210,7 @@ describe('checkpoints', () => {
     ]);
   });
 
-  it('are bounded in number and by the disk (CVE-2025-0426)', async () => {
+  it('are limited in number and by free disk space (CVE-2025-0426)', async () => {
     const room = { count: 0, bytes: 0, availableBytes: 90, capacityBytes: 100 };
     assert.equal(checkpointRefusal(room), undefined);
     assert.equal((await checkpoint('', { checkpointUse: async () => ({ ...room, count: MOST_CHECKPOINTS }) }))[0], 429);
@@ -226,7 +229,7 @@ describe('checkpoints', () => {
 });
 
 describe('logs of the node', () => {
-  it('are files and folders as a file server shows them', async () => {
+  it('are served as by a file server', async () => {
     assert.deepEqual(await ask('/logs/syslog'), [200, 'words\n']);
     assert.match(
       (await ask('/logs/'))[1],
@@ -235,7 +238,7 @@ describe('logs of the node', () => {
     assert.deepEqual([(await ask('/logs/gone'))[0], (await ask('/logs/secret'))[0]], [404, 403]);
   });
 
-  it('of services are the journal’s or a file’s', async () => {
+  it('of services come from the journal or a file', async () => {
     assert.deepEqual(await ask('/logs/?query=containerd'), [200, 'containerd.service\n']);
     assert.deepEqual(await ask('/logs/?query=kube'), [200, 'from a file\n']);
     assert.deepEqual(await ask('/logs/?query=/syslog'), [404, '404 page not found\n']);
@@ -246,7 +249,7 @@ describe('logs of the node', () => {
   });
 });
 
-describe('what looks into the agent', () => {
+describe('debugging endpoints', () => {
   it('changes the verbosity of the log by PUT', async () => {
     const levels: number[] = [];
     const put = (body: string): Promise<[number, string]> =>
@@ -270,7 +273,7 @@ describe('what looks into the agent', () => {
     );
   });
 
-  it('tells flags and status as text, or as objects for who asks by name', async () => {
+  it('shows flags and status as text, or as objects on request', async () => {
     const warning =
       'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.';
     assert.deepEqual(await ask('/flagz'), [200, `\nkubelet flagz\n${warning}\nnode-ip=\nroot-dir=/var/lib/kubelet\n`]);
@@ -289,7 +292,7 @@ describe('what looks into the agent', () => {
   });
 });
 
-describe('ports that anybody may reach', () => {
+describe('ports without authentication', () => {
   const known = [
     '/run/a/b/c',
     '/exec/a/b/c',
@@ -320,11 +323,157 @@ describe('ports that anybody may reach', () => {
     assert.equal((await app.request('/healthz')).status, 200);
   });
 
-  it('show no way in and nothing of the agent on 10255', async () => {
+  it('show neither streams nor debugging endpoints on 10255', async () => {
     const app = createReadOnlyApp(sources());
     for (const path of known)
       for (const method of ['GET', 'POST', 'PUT'])
         assert.ok([404, 405].includes((await app.request(path, { method })).status), `${method} ${path}`);
     assert.equal((await app.request('/pods', { method: 'DELETE' })).status, 405);
+  });
+});
+
+describe('attacks on checkpoints and on log queries', () => {
+  it('no name in the path escapes the folder of checkpoints or selects another container', async () => {
+    const files: string[] = [];
+    const from: Partial<KubeletAppSources> = { checkpoint: async (_target, file) => (files.push(file), file) };
+    const paths = [
+      '/checkpoint/ns/p/..%2F..%2Fetc',
+      '/checkpoint/ns/..%2Fp/c',
+      '/checkpoint/..%2Fns/p/c',
+      '/checkpoint/ns/p/c%00',
+      '/checkpoint/ns/p/c%0A',
+      '/checkpoint/ns/p/__proto__',
+      '/checkpoint/ns/constructor/c',
+      '/checkpoint/ns/p/',
+      '/checkpoint/ns/p/c/d',
+      '/checkpoint/ns/P/c',
+      '/checkpoint/ns/p/c%20',
+    ];
+    for (const path of paths) assert.equal((await ask(path, { method: 'POST', from }))[0], 404, path);
+    assert.equal((await ask('/checkpoint/ns/p/c'))[0], 405, 'by GET');
+    assert.deepEqual(files, []);
+    await ask('/checkpoint/ns/p/c', { method: 'POST', from });
+    assert.deepEqual(
+      files.filter((file) => !/^checkpoint-[a-z0-9_.:TZ-]+\.tar$/i.test(file)),
+      [],
+    );
+  });
+
+  it('an invalid timeout is rejected, and a failure frees its slot', async () => {
+    const seconds: number[] = [];
+    const from: Partial<KubeletAppSources> = {
+      checkpoint: (_target, _file, timeout) => (
+        seconds.push(timeout), Promise.reject(new KubeletError('Timeout', 'no answer'))
+      ),
+    };
+    const app = createKubeletApp(sources(from), on);
+    for (const timeout of ['1e9', 'Infinity', 'NaN', '0x10', '1.5', '9'.repeat(19), '--1', '1;2'])
+      assert.equal(
+        (await app.request(`/checkpoint/ns/p/c?timeout=${timeout}`, { method: 'POST' })).status,
+        404,
+        timeout,
+      );
+    for (const timeout of ['-5', '9'.repeat(18), '7'])
+      assert.equal(
+        (await app.request(`/checkpoint/ns/p/c?timeout=${timeout}`, { method: 'POST' })).status,
+        500,
+        timeout,
+      );
+    assert.deepEqual(seconds, [0, Number('9'.repeat(18)), 7]);
+  });
+
+  it('no query becomes an option, a glob or another program; each value is one argument', async () => {
+    const runs: (readonly [string, readonly string[]])[] = [];
+    const processes = {
+      run: async (program: string, args: readonly string[]) => (
+        runs.push([program, args]), { exitCode: 0, stdout: 'kubelet.service\n--help.service\n*.service\n', stderr: '' }
+      ),
+    };
+    const questions = [
+      'query=--help',
+      'query=kubelet&pattern=--output%3Djson',
+      'query=kubelet&pattern=a%0A--vacuum-size%3D1',
+      'query=kubelet&boot=-99',
+      'query=kubelet&tailLines=5&sinceTime=2026-01-01T00:00:00Z',
+      'query=*',
+      'query=kubelet%20--file',
+      'query=kubelet%3Brm',
+      'query=kubelet&pattern=%00',
+      'query=kubelet%00',
+      'query=kubelet&sinceTime=--help',
+      'query=kubelet&boot=--help',
+      'query=kubelet&tailLines=%2B1%20-D',
+    ];
+    for (const question of questions) await ask(`/logs/?${question}`, { from: { processes } });
+    const known =
+      /^--(field|utc|no-pager|pager-end|since=@\d+|until=@\d+|lines=\d+|unit=[\w.:@-]+|grep=[^]*|case-sensitive=false|boot=-?\d+|output=short-precise)$/;
+    assert.deepEqual(
+      runs.filter(
+        ([program, args]) =>
+          program !== 'journalctl' || args.some((word) => !known.test(word) && word !== '_SYSTEMD_UNIT'),
+      ),
+      [],
+    );
+    assert.ok(runs.some(([, args]) => args.includes('--unit=--help')));
+    assert.ok(!runs.some(([, args]) => args.some((word) => word.includes('\0') || word === '--unit=*')));
+  });
+
+  it('a limited number of queries run at once, and a failed one frees its slot', async () => {
+    const ends: ((how: 'well' | 'badly') => void)[] = [];
+    const processes = {
+      run: () =>
+        new Promise<{ exitCode: number; stdout: string; stderr: string }>((resolve, reject) =>
+          ends.push((how) =>
+            how === 'well'
+              ? resolve({ exitCode: 0, stdout: '', stderr: '' })
+              : reject(new KubeletError('Timeout', 'late')),
+          ),
+        ),
+    };
+    const app = createKubeletApp(sources({ processes }), on);
+    const first = [app.request('/logs/?query=a'), app.request('/logs/?query=b')];
+    while (ends.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    for (let more = 0; more < 20; more += 1) {
+      const refused = await app.request('/logs/?query=c');
+      assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5']);
+    }
+    assert.equal(ends.length, 2);
+    assert.equal((await app.request('/logs/syslog')).status, 200, 'files are not queries');
+    ends[0]?.('badly');
+    ends[1]?.('well');
+    assert.deepEqual(
+      (await Promise.all(first)).map(({ status }) => status),
+      [200, 200],
+    );
+    const next = app.request('/logs/?query=c');
+    while (ends.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    ends[2]?.('well');
+    assert.equal((await next).status, 200);
+  });
+});
+
+describe('the switches of the secure server', () => {
+  const server = { debuggingHandlers: true, systemLogHandler: true, systemLogQuery: true } as KubeletConfig['server'];
+  const options = (gates: readonly string[], changes: Partial<KubeletConfig['server']> = {}): KubeletAppOptions =>
+    kubeletAppOptions({
+      server: { ...server, ...changes },
+      gates: { enabled: (name) => gates.includes(name) },
+    });
+
+  it('need the feature gate of what is behind one', () => {
+    const none = options([]);
+    assert.deepEqual(
+      [none.flagz, none.statusz, none.checkpoints, none.splitLogStreams, none.systemLogQuery],
+      [false, false, false, false, false],
+    );
+    assert.equal(options(['ComponentFlagz']).flagz, true);
+    assert.equal(options(['ComponentStatusz']).statusz, true);
+    assert.equal(options(['ContainerCheckpoint']).checkpoints, true);
+    assert.equal(options(['PodLogsQuerySplitStreams']).splitLogStreams, true);
+  });
+
+  it('let logs be queried only where the configuration says so, too', () => {
+    assert.equal(options(['NodeLogQuery']).systemLogQuery, true);
+    assert.equal(options(['NodeLogQuery'], { systemLogQuery: false }).systemLogQuery, false);
   });
 });

@@ -1,5 +1,7 @@
 import type { Context, Hono } from 'hono';
+import type { PodExplanation } from '../../../api/explanation/explanation.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import { addCheckpointRoute } from './checkpoint.ts';
 import type { CheckpointSources } from './checkpoint.ts';
 import { addDebugRoutes } from './debug-routes.ts';
@@ -12,10 +14,15 @@ import type { OpenSources } from './open-app.ts';
 import { addConfigRoute, addRunningPodsRoutes, logResponse } from './pod-routes.ts';
 import type { ContainerTarget, PodViews } from './pod-routes.ts';
 
-/** What the secure server shows and does, by the smallest interfaces; compose fills them in. */
+/** The data and operations of the secure server, as small interfaces; the compose files implement them. */
 export interface KubeletAppSources extends OpenSources, PodViews, CheckpointSources, SystemLogSources, DebugSources {
-  /** Runs a command to its end; both outputs, the standard one first. Rejects NotFound, and Internal for a command that fails. */
+  /**
+   * Runs a command to completion; both outputs, standard output first. Rejects with NotFound, and Internal for a
+   * command that fails.
+   */
   run(target: ContainerTarget & { uid: string }, command: readonly string[]): Promise<Uint8Array>;
+  /** Why each unsettled pod is not settled. */
+  explain(): readonly PodExplanation[];
 }
 
 /** Switches of KubeletConfiguration, and feature gates. */
@@ -32,6 +39,22 @@ export interface KubeletAppOptions {
   readonly splitLogStreams: boolean;
 }
 
+/** What the configuration and the feature gates turn on. */
+export function kubeletAppOptions({ server, gates }: Pick<KubeletConfig, 'server' | 'gates'>): KubeletAppOptions {
+  const { debuggingHandlers, profilingHandler, debugFlagsHandler, systemLogHandler, systemLogQuery } = server;
+  return {
+    debuggingHandlers,
+    profilingHandler,
+    debugFlagsHandler,
+    systemLogHandler,
+    systemLogQuery: systemLogQuery && gates.enabled('NodeLogQuery'),
+    flagz: gates.enabled('ComponentFlagz'),
+    statusz: gates.enabled('ComponentStatusz'),
+    checkpoints: gates.enabled('ContainerCheckpoint'),
+    splitLogStreams: gates.enabled('PodLogsQuerySplitStreams'),
+  };
+}
+
 const STREAMS = [
   '/exec/:namespace/:pod/:container',
   '/exec/:namespace/:pod/:uid/:container',
@@ -41,7 +64,7 @@ const STREAMS = [
   '/portForward/:namespace/:pod/:uid',
 ];
 
-/** The secure server behind its guard: every path of it that is no raw connection. */
+/** The paths of the secure server behind its guard, except raw connections. */
 export function createKubeletApp(sources: KubeletAppSources, options: KubeletAppOptions): Hono {
   const app = createOpenApp(sources);
   if (options.debuggingHandlers) addGuardedRoutes(app, sources, options);
@@ -56,17 +79,21 @@ function addGuardedRoutes(app: Hono, sources: KubeletAppSources, options: Kubele
   );
   for (const path of ['/run/:namespace/:pod/:container', '/run/:namespace/:pod/:uid/:container'])
     app.post(path, (context) => run(context, sources));
-  // What asks for an upgrade does not come here.
+  // Requests with an upgrade do not reach this handler.
   for (const path of STREAMS)
     app.on(['GET', 'POST'], path, (context) => context.text('Upgrade request required\n', 500));
   addRunningPodsRoutes(app, sources);
   addConfigRoute(app, sources);
+  // Not in upstream: the current explanation, for clients that query the whole cluster.
+  app.get('/explain', (context) => context.json(sources.explain()));
   if (options.checkpoints) addCheckpointRoute(app, sources);
   addSystemLogRoutes(app, sources, options);
   addDebugRoutes(app, sources, options);
 }
 
-/** Upstream: getContainerLogs. What goes wrong behind the query is 400 with its text, for the API server to show. */
+/**
+ * Upstream: getContainerLogs. Failures other than an invalid query are 400 with their text, which the API server shows.
+ */
 async function containerLogs(context: Context, sources: KubeletAppSources, splitStreams: boolean): Promise<Response> {
   const { namespace = '', pod = '', container = '' } = context.req.param();
   const checked = checkLogQuery(new URL(context.req.url).searchParams, splitStreams);
@@ -78,7 +105,7 @@ async function containerLogs(context: Context, sources: KubeletAppSources, split
   }
 }
 
-/** The words of the command are what stands between its spaces, for ever (upstream: getRun). */
+/** The arguments of the command are separated by spaces, without quoting (upstream: getRun). */
 async function run(context: Context, sources: KubeletAppSources): Promise<Response> {
   const { namespace = '', pod = '', container = '', uid = '' } = context.req.param();
   if (!sources.pods().some(({ metadata }) => metadata.name === pod && metadata.namespace === namespace))

@@ -4,7 +4,8 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { createHealthApp } from './health-app.ts';
 import { createReadOnlyApp } from './read-only-app.ts';
-import { createLocalApi, type LocalApiSources, type PodChange } from './local-api.ts';
+import type { LocalApiSources, PodChange } from './local-api.ts';
+import { createLocalApi } from './local-api.ts';
 
 const pod = (name: string): Pod => ({
   metadata: { name, namespace: 'default', uid: name },
@@ -42,20 +43,20 @@ describe('local API', () => {
     assert.deepEqual(await json('/configz'), { kubeletconfig: { kind: 'KubeletConfiguration' } });
   });
 
-  it('streams a log, and answers bad queries with what is accepted', async () => {
+  it('streams a log, and answers invalid queries with what is accepted', async () => {
     const app = createLocalApi(sources());
     assert.equal(await (await app.request('/containerLogs/default/a/web?tailLines=2')).text(), 'line 1\nline 2\n');
     const bad = await app.request('/containerLogs/default/a/web?tailLines=-1');
     assert.deepEqual([bad.status, await bad.text()], [400, 'tailLines: "-1" is no whole number of at least 0\n']);
   });
 
-  it('turns error kinds into statuses', async () => {
+  it('maps error kinds to status codes', async () => {
     const gone = sources({ containerLog: () => Promise.reject(new KubeletError('NotFound', 'pod "x" not found')) });
     const answer = await createLocalApi(gone).request('/containerLogs/default/x/web');
     assert.deepEqual([answer.status, await answer.text()], [404, 'pod "x" not found\n']);
   });
 
-  it('refuses a manifest that is too large without reading it to its end', async () => {
+  it('rejects a manifest that is too large without reading all of it', async () => {
     const plan = (length: number) =>
       createLocalApi(sources()).request('/api/plan', {
         method: 'POST',
@@ -67,7 +68,7 @@ describe('local API', () => {
     assert.deepEqual([refused.status, await refused.text()], [400, 'the manifest is larger than 10 MB\n']);
   });
 
-  it('refuses an exec without a command', async () => {
+  it('rejects an exec without a command', async () => {
     const app = createLocalApi(sources());
     assert.equal((await app.request('/api/exec/default/a', { method: 'POST', body: 'no json' })).status, 400);
     const ask = (body: unknown) =>
@@ -79,7 +80,7 @@ describe('local API', () => {
     });
   });
 
-  it('watches: every pod first, then each change, until the reader leaves', async () => {
+  it('watches: every pod first, then each change, until the client disconnects', async () => {
     let notify: (change: PodChange) => void = () => {};
     let stopped = false;
     const app = createLocalApi(
@@ -100,7 +101,7 @@ describe('local API', () => {
     assert.equal(stopped, true);
   });
 
-  it('keeps only the newest change of each pod for a reader that is slow', async () => {
+  it('keeps only the newest change of each pod for a slow client', async () => {
     let notify: (change: PodChange) => void = () => {};
     const app = createLocalApi(sources({ watch: (onChange) => ((notify = onChange), () => {}) }));
     const reader = ((await app.request('/api/watch')).body as ReadableStream<Uint8Array>).getReader();
@@ -124,7 +125,7 @@ describe('local API', () => {
 });
 
 describe('health', () => {
-  it('says ok while every check passes, and which one does not', async () => {
+  it('returns ok while every check passes, and otherwise the failed check', async () => {
     const ok = createHealthApp({ ping: () => undefined });
     assert.equal(await (await ok.request('/healthz')).text(), 'ok');
     const bad = createHealthApp({ ping: () => undefined, syncloop: () => 'stuck' });

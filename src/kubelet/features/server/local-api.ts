@@ -1,43 +1,41 @@
-import { Hono, type Context } from 'hono';
+import type { Context } from 'hono';
+import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { stream } from 'hono/streaming';
-import { errorKind, errorMessage, KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { errorKind, errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Event } from '../../../api/core/event.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { PodExplanation } from '../../model/explanation.ts';
-import { addHealthRoutes, type HealthCheck } from './health-app.ts';
+import type { PodExplanation } from '../../../api/explanation/explanation.ts';
+import type { HealthCheck } from './health-app.ts';
+import { addHealthRoutes } from './health-app.ts';
 import { parseLogQuery } from './log-query.ts';
-import {
-  addConfigRoute,
-  addRunningPodsRoutes,
-  logResponse,
-  podList,
-  type ContainerTarget,
-  type PodViews,
-} from './pod-routes.ts';
-import { addScrapeRoutes, type ScrapeEndpoints } from './scrape-routes.ts';
+import type { ContainerTarget, PodViews } from './pod-routes.ts';
+import { addConfigRoute, addRunningPodsRoutes, logResponse, podList } from './pod-routes.ts';
+import type { ScrapeEndpoints } from './scrape-routes.ts';
+import { addScrapeRoutes } from './scrape-routes.ts';
+import { streamBody } from './stream-body.ts';
 
-/** What the local API shows, by the smallest interfaces; compose fills them in. */
+/** The data and operations of the local API, as small interfaces; the compose files implement them. */
 export interface LocalApiSources extends PodViews {
   explain(): PodExplanation[];
-  /** Those of the last hour, the longest ago first. */
+  /** Of the last hour, oldest first. */
   events(): Event[];
-  /** Manifests that could not be read and the like: what holds up pods that do not exist yet. */
+  /** Manifests that could not be read and similar problems: obstacles to pods that do not exist yet. */
   problems(): readonly Problem[];
-  /** What the agent would do for the manifests in `text`, doing nothing. */
+  /** What the agent would do for the manifests in `text`, without doing it. */
   plan(text: string): Promise<PlannedPod[]>;
   /** The runtime's streaming URL for a command in a container. */
   exec(target: ContainerTarget, request: ExecRequest): Promise<string>;
-  /** Calls `onChange` with each pod whose status changed; returns the function that ends it. */
+  /** Calls `onChange` with each pod whose status changed; returns the function that unsubscribes. */
   watch(onChange: (change: PodChange) => void): () => void;
   checks: Readonly<Record<string, HealthCheck>>;
-  /** Statistics and metrics; none where nothing is measured. */
+  /** Statistics and metrics; absent where nothing is measured. */
   scrape?: ScrapeEndpoints;
 }
 
 export interface Problem {
   message: string;
-  /** Some pod that is wanted is held up by it; false for a mere warning. */
+  /** It prevents a wanted pod from running; false for a warning. */
   blocking: boolean;
 }
 
@@ -70,10 +68,10 @@ const STATUS_OF: Readonly<Record<ErrorKind, 400 | 404 | 409 | 500 | 501 | 503 | 
   Internal: 500,
 };
 
-/** Manifests to plan are capped as manifests anywhere. */
+/** Manifests to plan have the size limit of all manifests. */
 const PLAN_LIMIT_BYTES = 10 * 1024 * 1024;
 
-/** The API on the root-only unix socket: upstream's read endpoints, and what the command line needs beyond them. */
+/** The API on the root-only unix socket: upstream's read endpoints, and what the command line needs in addition. */
 export function createLocalApi(sources: LocalApiSources): Hono {
   const app = new Hono();
   app.onError((error, context) => context.text(`${errorMessage(error)}\n`, STATUS_OF[errorKind(error)]));
@@ -123,12 +121,12 @@ function acceptExec(value: unknown): ExecRequest {
 }
 
 /**
- * One JSON object per line: first every pod as it is, then each change as it happens. For a reader that is slower than the changes
- * only the newest of each pod is kept, so that a stalled one costs no memory.
+ * One JSON object per line: first every pod in its current state, then each change. For a slow client only the newest
+ * change of each pod is kept, so that a stalled one costs no memory.
  */
 function watchRoute(context: Context, sources: LocalApiSources): Response {
   context.header('Content-Type', 'application/x-ndjson');
-  return stream(context, async (out) => {
+  return streamBody(context, async (out) => {
     const pending = new Map<string, PodChange>();
     let wake: () => void = () => {};
     const add = (change: PodChange): void => {

@@ -21,7 +21,7 @@ describe('the query of a log', () => {
     assert.equal(check('sinceTime=1970-01-01T00:00:01Z'), JSON.stringify({ ...plain, sinceTimeMs: 1000 }));
   });
 
-  it('that cannot be read is told from one that asks for what cannot be', () => {
+  it('that cannot be parsed differs from one that is not allowed', () => {
     for (const unreadable of ['tailLines=x', 'follow=maybe', 'sinceTime=then', 'limitBytes=1.5'])
       assert.match(check(unreadable), /^unreadable: /, unreadable);
     for (const invalid of [
@@ -35,7 +35,7 @@ describe('the query of a log', () => {
       assert.match(check(invalid), /^invalid: /, invalid);
   });
 
-  it('chooses a stream only with the feature gate', () => {
+  it('selects a stream only with the feature gate', () => {
     assert.equal(check('stream=All'), JSON.stringify(plain));
     assert.equal(
       check('stream=Stderr'),

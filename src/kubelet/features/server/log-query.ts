@@ -1,6 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** What part of a container's log is wanted (upstream: PodLogOptions). */
+/** Which part of a container's log is requested (upstream: PodLogOptions). */
 export interface LogQuery {
   follow: boolean;
   previous: boolean;
@@ -11,16 +11,21 @@ export interface LogQuery {
   sinceTimeMs?: number;
   tailLines?: number;
   limitBytes?: number;
-  /** Only what was written to this stream; undefined is both. */
+  /** Only the output of this stream; undefined is both. */
   stream?: 'stdout' | 'stderr';
 }
 
-/** A query that cannot be read at all is another answer than one that asks for what cannot be (upstream: 400 and 422). */
+/**
+ * A query that cannot be parsed has another status than one with values that are not allowed (upstream: 400 and 422).
+ */
 export type CheckedLogQuery =
   | { readonly outcome: 'query'; readonly query: LogQuery }
   | { readonly outcome: 'unreadable' | 'invalid'; readonly problem: string };
 
-/** The problem names the parameter, what it got and what it takes. `splitStreams`: the feature gate PodLogsQuerySplitStreams. */
+/**
+ * The problem names the parameter, its value and the accepted values. `splitStreams`: the feature gate
+ * PodLogsQuerySplitStreams.
+ */
 export function checkLogQuery(params: URLSearchParams, splitStreams = false): CheckedLogQuery {
   try {
     const query = readLogQuery(withoutTail(params));

@@ -10,12 +10,12 @@ const refusal = (query: string): [number, string] => {
   return [answer.status, answer.problem];
 };
 
-describe('a question about the logs of the node', () => {
-  it('is none without its parameters, which leaves the path', () => {
+describe('a query for logs of the node', () => {
+  it('is absent without its parameters: then the path counts', () => {
     assert.deepEqual(read('x=1'), { outcome: 'none' });
   });
 
-  it('tells files from services by their slash', () => {
+  it('distinguishes files from services by a slash', () => {
     assert.deepEqual(
       read(
         'query=kubelet&query=containerd&tailLines=5&pattern=a.*b&boot=-1&sinceTime=2026-01-01T00:00:00Z&untilTime=2026-01-01T01:00:00%2B01:00',
@@ -39,7 +39,7 @@ describe('a question about the logs of the node', () => {
     });
   });
 
-  it('that cannot be read is 400, one that is not allowed 406', () => {
+  it('that cannot be parsed is 400, one that is not allowed 406', () => {
     assert.deepEqual(refusal('query=%20'), [400, 'query: Invalid value: [" "]: query cannot be empty']);
     assert.deepEqual(refusal('query=a&sinceTime=yesterday'), [
       400,
@@ -71,7 +71,7 @@ describe('a question about the logs of the node', () => {
     assert.match(refusal('query=a&pattern=%5B')[1], /pattern: Invalid value/);
   });
 
-  it('never becomes an option of the program that is asked', () => {
+  it('never becomes an option of the program that is run', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (service, pattern) => {
         const answer = readNodeLogQuery(new URLSearchParams({ query: service, pattern }));

@@ -1,6 +1,6 @@
 import { FieldErrors, formatFieldError } from '../../../api/validation/field-error.ts';
 
-/** A question about the logs of the node (upstream: kubelet_server_journal.go; KEP-2258). */
+/** A query for logs of the node (upstream: kubelet_server_journal.go; KEP-2258). */
 export interface NodeLogQuery {
   readonly services: readonly string[];
   readonly files: readonly string[];
@@ -11,7 +11,7 @@ export interface NodeLogQuery {
   readonly pattern: string;
 }
 
-/** 400 for what cannot be read, 406 for what is not allowed, as upstream. */
+/** 400 for a query that cannot be parsed, 406 for one that is not allowed, as in upstream. */
 export type NodeLogAnswer =
   | { readonly outcome: 'none' }
   | { readonly outcome: 'query'; readonly query: NodeLogQuery }
@@ -32,7 +32,7 @@ export function readNodeLogQuery(params: URLSearchParams): NodeLogAnswer {
   if (!known) return { outcome: 'none' };
   const errors = new FieldErrors();
   const queries = params.getAll('query');
-  // A slash is what tells a file from a service.
+  // A slash distinguishes a file from a service.
   const files = queries.filter((each) => /[/\\]/.test(each)).map((each) => each.replaceAll('\\', '/'));
   const services = queries.filter((each) => !/[/\\]/.test(each) && each.trim() !== '');
   if (queries.length > 0 && files.length + services.length === 0)
@@ -96,7 +96,8 @@ function validate(query: NodeLogQuery, params: URLSearchParams, errors: FieldErr
     errors.invalid('tailLines', tailLines, `must be between 0 and ${MOST_TAIL_LINES}, inclusive`);
   if (pattern.length > LONGEST_PATTERN)
     errors.invalid('pattern', pattern.slice(0, 64), `may not be longer than ${LONGEST_PATTERN} characters`);
-  else if (!isPattern(pattern)) errors.invalid('pattern', pattern, 'error parsing regexp');
+  // A program argument cannot contain NUL.
+  else if (pattern.includes('\0') || !isPattern(pattern)) errors.invalid('pattern', pattern, 'error parsing regexp');
 }
 
 function isPattern(pattern: string): boolean {
@@ -107,7 +108,10 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** journalctl takes seconds since the epoch whatever the node's time zone is. Options and values are one word each, so no value can become an option. */
+/**
+ * journalctl accepts seconds since the epoch whatever the node's time zone is. Options and values are one argument
+ * each, so no value can become an option.
+ */
 export function journalArguments(query: NodeLogQuery, services: readonly string[]): readonly string[] {
   const { sinceMs, untilMs, tailLines, boot, pattern } = query;
   return [

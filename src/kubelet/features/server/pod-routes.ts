@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
-import { stream } from 'hono/streaming';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { LogQuery } from './log-query.ts';
+import { streamBody } from './stream-body.ts';
 
-/** A container as paths name it. */
+/** A container as named in paths. */
 export interface ContainerTarget {
   namespace: string;
   pod: string;
@@ -11,15 +11,15 @@ export interface ContainerTarget {
   container: string;
 }
 
-/** What is shown of pods by all servers of the agent. */
+/** The pod data served by all servers of the agent. */
 export interface PodViews {
   /** Every pod with its latest status. */
   pods(): Pod[];
-  /** Pods made from what the runtime says runs, without their specs (upstream: /runningpods/). */
+  /** Pods built from what the runtime runs, without their specs (upstream: /runningpods/). */
   runningPods(): Pod[];
-  /** The configuration in force. */
+  /** The current configuration. */
   config(): unknown;
-  /** The log of a container as it stands, and what follows it when asked to. Rejects with NotFound or Invalid. */
+  /** The existing log of a container, and what follows it on request. Rejects with NotFound or Invalid. */
   containerLog(target: ContainerTarget, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
@@ -36,7 +36,10 @@ export function addConfigRoute(app: Hono, views: Pick<PodViews, 'config'>): void
   );
 }
 
-/** The log as it comes. Its reader ends when the client leaves. Rejects as `containerLog` does, before anything was sent. */
+/**
+ * The log as a stream. Its reader ends when the client disconnects. Rejects as `containerLog` does, before anything was
+ * sent.
+ */
 export async function logResponse(
   context: Context,
   views: Pick<PodViews, 'containerLog'>,
@@ -46,9 +49,9 @@ export async function logResponse(
   const abort = new AbortController();
   const lines = await views.containerLog(target, query, abort.signal);
   context.header('Content-Type', 'text/plain; charset=utf-8');
-  // The head goes out at once: who follows a silent container is to know that it has begun.
+  // The head is sent at once: a client that follows a silent container must see that the stream has begun.
   context.header('Transfer-Encoding', 'chunked');
-  return stream(context, async (out) => {
+  return streamBody(context, async (out) => {
     out.onAbort(() => abort.abort());
     for await (const chunk of lines) await out.write(chunk);
   });

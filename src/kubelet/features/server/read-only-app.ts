@@ -1,7 +1,11 @@
 import type { Hono } from 'hono';
-import { addDisabledRoutes, createOpenApp, refuseOtherMethods, type OpenSources } from './open-app.ts';
+import type { OpenSources } from './open-app.ts';
+import { addDisabledRoutes, createOpenApp, refuseOtherMethods } from './open-app.ts';
 
-/** The server on readOnlyPort (10255), off unless asked for: plain HTTP, for anybody who reaches it, so no more than upstream shows there. */
+/**
+ * The server on readOnlyPort (10255), off by default: plain HTTP without authentication, so it serves no more than
+ * upstream does.
+ */
 export function createReadOnlyApp(sources: OpenSources): Hono {
   const app = createOpenApp(sources);
   addDisabledRoutes(app);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { requestLabels } from './request-metrics.ts';
+import { observedFetch, requestLabels } from './request-metrics.ts';
 
 const label = (method: string, path: string, debuggingHandlers = true): string => {
   const {
@@ -46,7 +46,7 @@ describe('labels of requests', () => {
     );
   });
 
-  it('are few, whatever is asked for (CVE-2020-8551)', () => {
+  it('are few, whatever is requested (CVE-2020-8551)', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(
@@ -58,5 +58,23 @@ describe('labels of requests', () => {
       { numRuns: 2000 },
     );
     assert.ok(seen.size < 60, `${seen.size} labels`);
+  });
+});
+
+describe('a server whose requests are counted', () => {
+  it('counts a request until its answer, also one that fails', async () => {
+    const seen: string[] = [];
+    const observer = {
+      begin: ({ path }: { path: string }) => {
+        seen.push(`begin ${path}`);
+        return () => void seen.push(`end ${path}`);
+      },
+    };
+    const server = { type: 'readonly', debuggingHandlers: false } as const;
+    const answering = observedFetch({ fetch: () => new Response('ok') }, observer, server);
+    await answering(new Request('http://node/pods?x=1'));
+    const failing = observedFetch({ fetch: () => Promise.reject(new Error('broken')) }, observer, server);
+    await assert.rejects(failing(new Request('http://node/healthz')));
+    assert.deepEqual(seen, ['begin pods', 'end pods', 'begin healthz', 'end healthz']);
   });
 });

@@ -1,4 +1,4 @@
-/** Labels of kubelet_http_*: few, whatever is asked for (CVE-2020-8551). */
+/** Labels of kubelet_http_*: few, whatever is requested (CVE-2020-8551). */
 export interface RequestLabels {
   readonly method: string;
   readonly path: string;
@@ -6,11 +6,11 @@ export interface RequestLabels {
   readonly longRunning: boolean;
 }
 
-/** Where requests are counted; whoever serves metrics implements it. */
+/** Counts requests; implemented by the metrics feature. */
 export interface RequestObserver {
-  /** Returns what is to be called when the answer is complete. */
+  /** Returns the function to call when the response is complete. */
   begin(labels: RequestLabels): () => void;
-  /** kubelet_websocket_streaming_requests_total: streams that are translated here. */
+  /** kubelet_websocket_streaming_requests_total: streams that the agent translates. */
   webSocketStream(subresource: 'exec' | 'attach' | 'portforward'): void;
 }
 
@@ -25,6 +25,7 @@ const debugPaths = [
   'containerLogs',
   'configz',
   'runningpods',
+  'explain',
   'checkpoint',
   'logs',
   'debug',
@@ -58,5 +59,21 @@ export function requestLabels(
     path,
     serverType: server.type,
     longRunning: longPaths.has(path),
+  };
+}
+
+/** The same app, whose requests are counted. */
+export function observedFetch(
+  app: { fetch(request: Request): Response | Promise<Response> },
+  observer: Pick<RequestObserver, 'begin'>,
+  server: { readonly type: RequestLabels['serverType']; readonly debuggingHandlers: boolean },
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const end = observer.begin(requestLabels({ method: request.method, path: new URL(request.url).pathname }, server));
+    try {
+      return await app.fetch(request);
+    } finally {
+      end();
+    }
   };
 }

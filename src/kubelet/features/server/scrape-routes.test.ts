@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Hono } from 'hono';
-import { addScrapeRoutes, type ScrapeRequest } from './scrape-routes.ts';
+import type { ScrapeRequest } from './scrape-routes.ts';
+import { addScrapeRoutes } from './scrape-routes.ts';
 
 describe('scrape routes', () => {
-  it('hand over query and headers, and answer with what the endpoint says', async () => {
+  it("pass query and headers, and return the endpoint's response", async () => {
     const app = new Hono();
     const asked: ScrapeRequest[] = [];
     addScrapeRoutes(

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 
-/** What a scrape asks: of the request only what the answers depend on. */
+/** A scrape request: only the parts that responses depend on. */
 export interface ScrapeRequest {
   method: string;
   query: URLSearchParams;
@@ -17,7 +17,10 @@ export interface ScrapeAnswer {
 
 export type ScrapeHandler = (request: ScrapeRequest) => Promise<ScrapeAnswer>;
 
-/** The endpoints of statistics and metrics, by method and path (`GET /metrics/cadvisor`). Who may ask is not their concern. */
+/**
+ * The endpoints of statistics and metrics, by method and path (`GET /metrics/cadvisor`). Authorization is done before
+ * they are called.
+ */
 export type ScrapeEndpoints = ReadonlyMap<string, ScrapeHandler>;
 
 export function addScrapeRoutes(app: Hono, endpoints: ScrapeEndpoints): void {

@@ -26,6 +26,7 @@ function sources(asked: unknown[] = [], failure?: Error): StreamSources {
     isUidOf: (_pod, uid) => uid === 'u' || uid === 'mirror',
     execUrl: (_pod, container, request) => url('exec', container, request),
     attachUrl: (_pod, container, streams) => url('attach', container, streams),
+    planAttach: () => ({ what: 'nothing' }),
     portForwardUrl: (_pod, ports) => url('ports', ports),
   };
 }
@@ -33,18 +34,32 @@ function sources(asked: unknown[] = [], failure?: Error): StreamSources {
 const plan = (
   path: string,
   query: string,
-  given: Partial<{ method: string; isWebSocket: boolean; isTunnel: boolean; from: StreamSources }> = {},
+  given: Partial<{
+    method: string;
+    isWebSocket: boolean;
+    isTunnel: boolean;
+    isServable: boolean;
+    from: StreamSources;
+  }> = {},
 ): Promise<StreamPlan> => {
   const target = parseStreamPath(path);
   assert.ok(target !== undefined, path);
   return planStream(
     target,
-    { method: 'POST', isWebSocket: false, isTunnel: false, query: new URLSearchParams(query), ...given },
+    {
+      method: 'POST',
+      isWebSocket: false,
+      isTunnel: false,
+      isServable: true,
+      userAgent: '',
+      query: new URLSearchParams(query),
+      ...given,
+    },
     given.from ?? sources(),
   );
 };
 
-describe('a way into a container', () => {
+describe('a streaming path', () => {
   it('is named with and without the uid of the pod', () => {
     assert.deepEqual(parseStreamPath('/exec/ns/p/c'), {
       kind: 'exec',
@@ -87,7 +102,7 @@ describe('a way into a container', () => {
       assert.equal(parseStreamPath(path), undefined, path);
   });
 
-  it('has the streams asked for, by the kubelet’s names or the API’s, and no second output on a terminal', () => {
+  it('has the requested streams, by the kubelet’s names or the API’s, and no stderr on a terminal', () => {
     const streams = (query: string): unknown => parseCommandStreams(new URLSearchParams(query));
     assert.deepEqual(streams('input=1&output=1&error=1'), { stdin: true, stdout: true, stderr: true, tty: false });
     assert.deepEqual(streams('stdin=true&stdout=true&stderr=true&tty=true'), {
@@ -100,7 +115,7 @@ describe('a way into a container', () => {
       assert.deepEqual(streams(nothing), { problem: 'you must specify at least 1 of stdin, stdout, stderr' });
   });
 
-  it('reads ports of a WebSocket from the query, and says what is wrong with them', () => {
+  it('reads ports of a WebSocket from the query, and reports invalid ones', () => {
     const ports = (query: string): unknown => parsePorts(new URLSearchParams(query));
     assert.deepEqual(ports('port=80,443&port=8080'), [80, 443, 8080]);
     assert.deepEqual(ports(''), { problem: 'query parameter "port" is required' });
@@ -111,8 +126,8 @@ describe('a way into a container', () => {
   });
 });
 
-describe('what a stream comes to', () => {
-  it('is the runtime’s URL for the words of the command as they came', async () => {
+describe('the plan of a stream', () => {
+  it('is the runtime’s URL for the unchanged arguments of the command', async () => {
     const asked: unknown[] = [];
     assert.deepEqual(
       await plan('/exec/ns/p/c', 'command=sh&command=-c&command=a+b&output=1', { from: sources(asked) }),
@@ -137,7 +152,28 @@ describe('what a stream comes to', () => {
     ]);
   });
 
-  it('asks for ports only of a WebSocket without a tunnel', async () => {
+  it('is the log of a container with earlier output, for a supported client that requests output', async () => {
+    const asked: unknown[] = [];
+    const past = { what: 'log', container: { name: 'c' }, from: undefined } as never;
+    const from: StreamSources = {
+      ...sources(asked),
+      planAttach: (_pod, container, client) => (asked.push([container, client]), past),
+    };
+    const bare = { stdin: true, stdout: true, stderr: true, tty: false };
+    const answer = await plan('/attach/ns/p/c', 'input=1&output=1&error=1', { from });
+    assert.deepEqual(answer, { outcome: 'attach', pod, plan: past, streams: { client: bare, runtime: bare } });
+    assert.deepEqual(asked, [['c', { isInteractive: false, userAgent: '' }]]);
+    assert.equal((await plan('/attach/ns/p/c', 'input=1', { from })).outcome, 'stream');
+    assert.equal((await plan('/attach/ns/p/c', 'output=1', { from, isServable: false })).outcome, 'stream');
+    // A client without a terminal opens the streams it requested, although the container has a terminal.
+    const mixed = await plan('/attach/ns/p/tty', 'input=1&output=1&error=1', { from });
+    assert.deepEqual(mixed.outcome === 'attach' ? mixed.streams : mixed, {
+      client: bare,
+      runtime: { stdin: true, stdout: true, stderr: false, tty: true },
+    });
+  });
+
+  it('requires ports only of a WebSocket without a tunnel', async () => {
     const asked: unknown[] = [];
     const from = sources(asked);
     for (const given of [{ isWebSocket: false }, { isWebSocket: true, isTunnel: true }])
@@ -155,7 +191,7 @@ describe('what a stream comes to', () => {
     ]);
   });
 
-  it('is a refusal in upstream’s words and numbers, in upstream’s order', async () => {
+  it('is an error with upstream’s messages and status codes, in upstream’s order', async () => {
     const rows: readonly [path: string, query: string, status: number, body: string][] = [
       ['/exec/ns/gone/c', '', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
       ['/exec/ns/gone/c', 'output=1', 404, 'pod does not exist'],

@@ -1,7 +1,8 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { AttachPlan } from './decide-attach.ts';
 
-/** Which streams of a command are wanted. */
+/** Which streams of a command are requested. */
 export interface CommandStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -9,23 +10,33 @@ export interface CommandStreams {
   readonly tty: boolean;
 }
 
+/**
+ * The two sides of an attachment differ when a client without a terminal attaches to a container that has one, or the
+ * other way round.
+ */
+export interface AttachedStreams {
+  /** The streams the client opens: those of its query. */
+  readonly client: CommandStreams;
+  readonly runtime: CommandStreams;
+}
+
 export type StreamKind = 'exec' | 'attach' | 'portForward';
 
-/** A way into a container, as a path names it. */
+/** A streaming path. */
 export interface StreamTarget {
   readonly kind: StreamKind;
   readonly namespace: string;
   readonly pod: string;
-  /** Empty: whichever pod has the name now. */
+  /** Empty: the pod that has the name now. */
   readonly uid: string;
   /** Empty for `portForward`. */
   readonly container: string;
 }
 
-/** What streams need to know and ask; compose hands it in. All but `pod` reject with KubeletError. */
+/** What streams need to look up; the compose files pass it in. All but `pod` reject with KubeletError. */
 export interface StreamSources {
   pod(namespace: string, name: string): Pod | undefined;
-  /** Its own, or that of the mirror pod which stands for it in the API. */
+  /** Its own uid, or that of the mirror pod that represents it in the API. */
   isUidOf(pod: Pod, uid: string): boolean;
   /** The runtime's URLs. */
   execUrl(
@@ -34,23 +45,39 @@ export interface StreamSources {
     request: CommandStreams & { readonly command: readonly string[] },
   ): Promise<string>;
   attachUrl(pod: Pod, container: string, streams: CommandStreams): Promise<string>;
+  /** A container's earlier output for a client. */
+  planAttach(
+    pod: Pod,
+    container: string,
+    client: { readonly isInteractive: boolean; readonly userAgent: string },
+  ): AttachPlan;
   portForwardUrl(pod: Pod, ports: readonly number[]): Promise<string>;
 }
 
 export type StreamPlan =
   | { readonly outcome: 'stream'; readonly url: string; readonly streams: CommandStreams | undefined }
+  /** Served from the container's log, and from the runtime if it still runs. */
+  | {
+      readonly outcome: 'attach';
+      readonly pod: Pod;
+      readonly plan: AttachPlan & { what: 'start' | 'log' };
+      readonly streams: AttachedStreams;
+    }
   | { readonly outcome: 'refused'; readonly status: number; readonly body: string };
 
-/** What is asked beside the target. */
+/** The request, apart from its target. */
 export interface StreamQuery {
   readonly method: string;
   readonly query: URLSearchParams;
   readonly isWebSocket: boolean;
   /** SPDY in a WebSocket names its ports in its streams. */
   readonly isTunnel: boolean;
+  /** The client uses a protocol in which the agent itself can serve a command. */
+  readonly isServable: boolean;
+  readonly userAgent: string;
 }
 
-/** `path` is percent-decoded. Undefined: no such way. */
+/** `path` is percent-decoded. Undefined: not a streaming path. */
 export function parseStreamPath(path: string): StreamTarget | undefined {
   const [, kind, namespace = '', pod = '', ...rest] = path.split('/');
   if (namespace === '' || pod === '' || rest.includes('')) return undefined;
@@ -61,7 +88,10 @@ export function parseStreamPath(path: string): StreamTarget | undefined {
   return rest.length === 2 ? { kind, namespace, pod, uid: first, container: second } : undefined;
 }
 
-/** Upstream: cri-streaming remotecommand NewOptions. A terminal has one output, so its standard error is left out. The kubelet's own names for the streams, or those of the API. */
+/**
+ * Upstream: cri-streaming remotecommand NewOptions. A terminal has one output, so its standard error is omitted. The
+ * kubelet's own names for the streams, or those of the API.
+ */
 export function parseCommandStreams(query: URLSearchParams): CommandStreams | { readonly problem: string } {
   const isAsked = (...names: readonly string[]): boolean =>
     names.some((name) => ['1', 'true'].includes(query.get(name) ?? ''));
@@ -77,7 +107,7 @@ export function parseCommandStreams(query: URLSearchParams): CommandStreams | { 
     : { problem: 'you must specify at least 1 of stdin, stdout, stderr' };
 }
 
-/** Ports of a WebSocket without a tunnel stand in the query (upstream: portforward NewV4Options). */
+/** Ports of a WebSocket without a tunnel are in the query (upstream: portforward NewV4Options). */
 export function parsePorts(query: URLSearchParams): readonly number[] | { readonly problem: string } {
   const texts = query.getAll('port');
   if (texts.length === 0) return { problem: 'query parameter "port" is required' };
@@ -99,7 +129,10 @@ export function parsePorts(query: URLSearchParams): readonly number[] | { readon
 
 const refused = (status: number, body: string): StreamPlan => ({ outcome: 'refused', status, body });
 
-/** Everything is checked before the runtime is asked. Words and numbers are upstream's (server.go getExec, getAttach, getPortForward). Never rejects. */
+/**
+ * Everything is checked before the runtime is called. Messages and status codes are upstream's (server.go getExec,
+ * getAttach, getPortForward). Never rejects.
+ */
 export async function planStream(
   target: StreamTarget,
   asked: StreamQuery,
@@ -123,18 +156,7 @@ export async function planStream(
     if (!('stdin' in wanted))
       return { outcome: 'stream', url: await sources.portForwardUrl(pod, wanted), streams: undefined };
     const { container } = target;
-    if (kind === 'attach') {
-      // A terminal is there or not since the container began, whatever is asked for now.
-      const spec = [
-        ...(pod.spec.initContainers ?? []),
-        ...pod.spec.containers,
-        ...(pod.spec.ephemeralContainers ?? []),
-      ].find(({ name }) => name === container);
-      if (spec === undefined) return refused(500, missing(target));
-      const tty = spec.tty === true;
-      const streams = { ...wanted, tty, stderr: wanted.stderr && !tty };
-      return { outcome: 'stream', url: await sources.attachUrl(pod, container, streams), streams };
-    }
+    if (kind === 'attach') return await planAttach(target, { pod, wanted, asked }, sources);
     return {
       outcome: 'stream',
       url: await sources.execUrl(pod, container, { ...wanted, command: asked.query.getAll('command') }),
@@ -143,6 +165,28 @@ export async function planStream(
   } catch (error) {
     return refused(isKind(error, 'NotFound') ? 404 : 500, errorMessage(error));
   }
+}
+
+async function planAttach(
+  target: StreamTarget,
+  { pod, wanted, asked }: { pod: Pod; wanted: CommandStreams; asked: StreamQuery },
+  sources: StreamSources,
+): Promise<StreamPlan> {
+  const { container } = target;
+  const spec = [
+    ...(pod.spec.initContainers ?? []),
+    ...pod.spec.containers,
+    ...(pod.spec.ephemeralContainers ?? []),
+  ].find(({ name }) => name === container);
+  if (spec === undefined) return refused(500, missing(target));
+  // Whether there is a terminal is fixed when the container is created, whatever the request says.
+  const tty = spec.tty === true;
+  const streams = { ...wanted, tty, stderr: wanted.stderr && !tty };
+  const plan = sources.planAttach(pod, container, { isInteractive: spec.stdin === true, userAgent: asked.userAgent });
+  const hasPast = plan.what === 'start' || plan.what === 'log';
+  if (hasPast && asked.isServable && (streams.stdout || streams.stderr))
+    return { outcome: 'attach', pod, plan, streams: { client: wanted, runtime: streams } };
+  return { outcome: 'stream', url: await sources.attachUrl(pod, container, streams), streams };
 }
 
 const missing = ({ kind, container, pod, namespace }: StreamTarget): string =>

@@ -1,11 +1,11 @@
 import type { Context, Hono } from 'hono';
-import { stream } from 'hono/streaming';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { LogFile } from '../../ports/log-files.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { SystemLogs } from '../../ports/system-logs.ts';
 import { hasOptions, journalArguments, readNodeLogQuery } from './node-log-query.ts';
 import type { NodeLogQuery } from './node-log-query.ts';
+import { streamBody } from './stream-body.ts';
 
 export interface SystemLogSources {
   readonly systemLogs: SystemLogs;
@@ -15,8 +15,10 @@ export interface SystemLogSources {
 const CHUNK_BYTES = 64 * 1024;
 const JOURNAL_TIMEOUT_MS = 30_000;
 const MOST_JOURNAL_BYTES = 32 * 1024 * 1024;
+/** Each runs journalctl over possibly gigabytes, and holds its response in memory until it is read. */
+const MOST_AT_ONCE = 2;
 
-/** `/logs/` and what lies below, and questions about services with them (upstream: ServeLogs). */
+/** `/logs/` and everything below it, and queries for services (upstream: ServeLogs). */
 export function addSystemLogRoutes(
   app: Hono,
   sources: SystemLogSources,
@@ -27,14 +29,25 @@ export function addSystemLogRoutes(
       app.all(path, (context) => context.text('logs endpoint is disabled.\n', 405));
     return;
   }
+  let asking = 0;
   app.get('/logs', (context) => context.redirect('/logs/', 301));
   app.get('/logs/*', async (context) => {
     const asked = systemLogQuery
       ? readNodeLogQuery(new URL(context.req.url).searchParams)
       : ({ outcome: 'none' } as const);
     if (asked.outcome === 'refused') return context.text(`${asked.problem}\n`, asked.status);
-    if (asked.outcome === 'query' && asked.query.services.length > 0)
-      return context.text(await serviceLogs(asked.query, sources), 200);
+    if (asked.outcome === 'query' && asked.query.services.length > 0) {
+      if (asking >= MOST_AT_ONCE)
+        return context.text(`${MOST_AT_ONCE} queries for services are already running\n`, 429, {
+          'Retry-After': '5',
+        });
+      asking++;
+      try {
+        return context.text(await serviceLogs(asked.query, sources), 200);
+      } finally {
+        asking--;
+      }
+    }
     return browse(
       context,
       sources.systemLogs,
@@ -45,7 +58,7 @@ export function addSystemLogRoutes(
   });
 }
 
-/** As a file server: what a file holds, or what a folder does. */
+/** As a file server: the content of a file, or the listing of a folder. */
 async function browse(context: Context, logs: SystemLogs, path: string): Promise<Response> {
   try {
     const entry = await logs.open(path);
@@ -56,7 +69,7 @@ async function browse(context: Context, logs: SystemLogs, path: string): Promise
     context.header('Content-Type', 'text/plain; charset=utf-8');
     context.header('X-Content-Type-Options', 'nosniff');
     context.header('Transfer-Encoding', 'chunked');
-    return stream(context, async (out) => {
+    return streamBody(context, async (out) => {
       try {
         for await (const chunk of wholeFile(entry.file)) {
           if (out.aborted) break;
@@ -72,7 +85,7 @@ async function browse(context: Context, logs: SystemLogs, path: string): Promise
   }
 }
 
-/** As large as it was at first: a log that is written to all the time has an end for its reader. */
+/** Limited to the initial size: a log that is written all the time still ends for its reader. */
 async function* wholeFile(file: LogFile): AsyncGenerator<Uint8Array> {
   const sizeBytes = await file.sizeBytes();
   for (let at = 0; at < sizeBytes; ) {
@@ -86,7 +99,10 @@ async function* wholeFile(file: LogFile): AsyncGenerator<Uint8Array> {
 const link = (name: string): string =>
   `<a href="${encodeURI(name).replaceAll('"', '%22').replaceAll('?', '%3F').replaceAll('#', '%23')}">${name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</a>\n`;
 
-/** Services that systemd knows are asked of its journal, others of the files that usually are theirs. Whatever goes wrong is a line of the answer, as upstream. */
+/**
+ * Services that systemd knows are read from its journal, others from their usual log files. A failure is a line of the
+ * response, as in upstream.
+ */
 async function serviceLogs(query: NodeLogQuery, { systemLogs, processes }: SystemLogSources): Promise<string> {
   const units = await journal(processes, ['--field', '_SYSTEMD_UNIT']);
   const inJournal = query.services.filter((service) => units.includes(`${service}.service`));

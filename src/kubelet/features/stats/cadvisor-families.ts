@@ -1,4 +1,5 @@
-// The families of /metrics/cadvisor that speak of groups: names, kinds, help and meaning are upstream's (cAdvisor, metrics/prometheus.go), because tools match them.
+// The families of /metrics/cadvisor for cgroups: names, kinds, help and meaning are upstream's (cAdvisor,
+// metrics/prometheus.go), because tools match them.
 import type {
   DeviceCounts,
   DiskUse,
@@ -11,7 +12,7 @@ import type {
 } from '../../ports/stats.ts';
 import type { FamilyType } from './exposition.ts';
 
-/** One group with all that is shown of it. */
+/** One group with all its figures. */
 export interface ListedGroup {
   use: GroupUse;
   limits: GroupLimits;
@@ -23,7 +24,7 @@ export interface ListedGroup {
   fileSystems: readonly { device: string; fs: FsUse; disk: DiskUse | undefined }[];
 }
 
-/** Labels of one line beside the group's own. */
+/** Labels of one line in addition to the group's own. */
 export type ExtraLabels = Readonly<Record<string, string>>;
 type Emit = (value: number, extra?: ExtraLabels) => void;
 
@@ -31,7 +32,7 @@ export interface GroupFamily {
   name: string;
   help: string;
   type: FamilyType;
-  /** Upstream gives no time to what is configured rather than counted. */
+  /** Upstream writes no time stamp for configured (not measured) values. */
   timed: 'sample' | 'now' | 'none';
   values: (group: ListedGroup, emit: Emit) => void;
 }
@@ -59,7 +60,7 @@ function spec(name: string, help: string, read: Read): GroupFamily {
   return { ...one('gauge', name, help, read), timed: 'none' };
 }
 
-/** Only of groups that are held to a quota. */
+/** Only for groups with a quota. */
 const throttling = (name: string, help: string, read: (group: ListedGroup) => number): GroupFamily =>
   one('counter', name, help, (group) => (group.limits.cpuQuotaUs === 0 ? undefined : read(group)));
 

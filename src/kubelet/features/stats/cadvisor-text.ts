@@ -1,8 +1,9 @@
 import type { MachineIdentity } from '../../ports/stats.ts';
-import { groupFamilies, type ExtraLabels, type GroupFamily, type ListedGroup } from './cadvisor-families.ts';
+import type { ExtraLabels, GroupFamily, ListedGroup } from './cadvisor-families.ts';
+import { groupFamilies } from './cadvisor-families.ts';
 import { familyHead, labelText, labelValue, numberText, sampleLine } from './exposition.ts';
 
-/** Whose numbers they are. All six are on every line, empty where they mean nothing. */
+/** The labels of the group. All six are on every line, empty where they do not apply. */
 export interface GroupLabels {
   container: string;
   /** The path of the group. */
@@ -14,7 +15,7 @@ export interface GroupLabels {
   pod: string;
 }
 
-/** What is written of labels, in the places between which others sort. */
+/** The formatted group labels, split where other labels sort in between. */
 interface LabelParts {
   container: string;
   idAndImage: string;
@@ -31,10 +32,10 @@ function partsOf({ container, id, image, name, namespace, pod }: GroupLabels): L
   };
 }
 
-/** What a line's own labels put behind each part of the group's, by name, as writers of the format sort them. */
+/** A line's own labels after each part of the group's, by name, as writers of the format sort them. */
 type Places = readonly [string, string, string, string];
 
-/** Lines of one kind have the same labels of their own in every group: they are written once for an answer. */
+/** Lines of one kind have the same labels of their own in every group: they are formatted once per response. */
 class OwnLabels {
   readonly #known = new Map<string, Places>();
 
@@ -62,7 +63,7 @@ interface PreparedGroup {
   group: ListedGroup;
   parts: LabelParts;
   plain: string;
-  /** What is written behind values, by when they count. */
+  /** The text after values, by their time stamp. */
   times: Readonly<Record<GroupFamily['timed'], string>>;
 }
 
@@ -71,7 +72,7 @@ export interface ListingEntry {
   group: ListedGroup;
 }
 
-/** A family's lines at a time, so that whoever writes them may let others have a turn in between. */
+/** One family's lines at a time, so that the caller can let other work run in between. */
 export function* cadvisorChunks(
   machine: MachineIdentity,
   entries: readonly ListingEntry[],
@@ -185,7 +186,7 @@ function machineText(machine: MachineIdentity, nowMs: number): string {
     .join('');
 }
 
-/** For the test that compares what is shown with the specification. */
+/** For the test that compares the output with the specification. */
 export const cadvisorFamilyNames: readonly string[] = [
   'cadvisor_version_info',
   'container_scrape_error',

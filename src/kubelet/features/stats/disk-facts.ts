@@ -5,11 +5,11 @@ import type { FsStats, FsUse, RuntimeDiskStats, TreeUse } from '../../ports/stat
 import type { VolumeUsage } from '../../ports/volume-plugin.ts';
 import type { MeasuredPod } from './pod-groups.ts';
 
-/** A volume of a pod and how its use is found out. */
+/** A volume of a pod and how its usage is measured. */
 export interface MeasuredVolume {
   name: string;
   path: string;
-  /** `tree`: by what lies in it; `fileSystem`: it is a file system of its own, `remote` one that may be dead. */
+  /** `tree`: its files; `fileSystem`: it is a file system of its own, with `remote` one that may be dead. */
   how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
   /** Counts against the pod's ephemeral storage. */
   ephemeral: boolean;
@@ -26,7 +26,7 @@ export interface PodDiskFacts {
   /** Files of the pod itself in its log folder. */
   ownLogs: TreeUse | undefined;
   logs: ReadonlyMap<string, TreeUse>;
-  /** The hosts file and the termination messages: the agent's, and the pod may write to them (CVE-2020-8557). */
+  /** The hosts file and the termination messages: created by the agent, and writable for the pod (CVE-2020-8557). */
   ownFiles: readonly TreeUse[];
 }
 
@@ -42,19 +42,19 @@ export interface DiskFactsOptions {
   volumes: (uid: string) => readonly MeasuredVolume[];
   /** 0 or less: volumes are not measured. */
   volumePeriodMs: number;
-  /** A volume was measured: by what (`du`, `statfs`, a CSI driver), as upstream calls it. */
+  /** A volume was measured: the method (`du`, `statfs`, a CSI driver) by upstream's name. */
   onMeasured?: (source: string, durationMs: number) => void;
 }
 
-/** How old what is cheap to measure may be. */
+/** Maximum age of values that are cheap to measure. */
 const QUICK_AGE_MS = 10_000;
-/** How long the very first answer waits for the disks. */
+/** How long the first response waits for the disks. */
 const FIRST_WAIT_MS = 2000;
 const TREE_LIMIT_MS = 60_000;
 
 /**
- * What is on the disks, measured beside the answers and never for one: a disk that hangs makes numbers old, not answers late. Nothing is measured while
- * nobody asks.
+ * Disk usage, measured in the background and never within a request: a hung disk makes figures old, not responses late.
+ * Nothing is measured without requests.
  */
 export class DiskFacts {
   readonly #options: DiskFactsOptions;
@@ -70,7 +70,7 @@ export class DiskFacts {
     this.#options = options;
   }
 
-  /** Sees to it that what is too old is measured again; waits for nothing but, for a little while, the first round of all. */
+  /** Starts measurements that are due; waits for nothing, except briefly for the very first round. */
   async ask(pods: readonly MeasuredPod[]): Promise<void> {
     const { clock, volumePeriodMs } = this.#options;
     this.#retain(pods);
@@ -130,7 +130,7 @@ export class DiskFacts {
     return { ...use, device };
   }
 
-  /** One pod after the other: it is nothing to hurry about. */
+  /** One pod after the other: there is no hurry. */
   async #measureLogs(pods: readonly MeasuredPod[]): Promise<void> {
     const { fs, logFolder, rootDir } = this.#options;
     for (const pod of pods) {
@@ -152,7 +152,7 @@ export class DiskFacts {
     }
   }
 
-  /** Files right in a folder. */
+  /** Files directly in a folder. */
   async #files(folder: string): Promise<TreeUse> {
     const { fs, list, clock } = this.#options;
     const sum = { atMs: clock.nowMs(), usedBytes: 0, inodesUsed: 0 };
@@ -164,7 +164,7 @@ export class DiskFacts {
     return sum;
   }
 
-  /** The volumes of a pod one after the other, so that one that hangs holds up its own pod's only. */
+  /** The volumes of a pod one after the other, so that a hung one delays only its own pod. */
   async #measureVolumes(pods: readonly MeasuredPod[]): Promise<void> {
     await Promise.all(
       pods.map(async ({ uid }) => {

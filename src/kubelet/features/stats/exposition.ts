@@ -1,4 +1,5 @@
-// The text format of Prometheus 0.0.4, written straight: a node with 100 pods shows 25,000 lines, for which a library of metric objects takes five times as long.
+// The text format of Prometheus 0.0.4, written directly: a node with 100 pods shows 25,000 lines, for which a library
+// of metric objects takes five times as long.
 
 export type FamilyType = 'counter' | 'gauge';
 
@@ -7,7 +8,7 @@ export function labelValue(value: string): string {
   return /["\\\n]/.test(value) ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : value;
 }
 
-/** `a="b",c="d"`, in the order given; the format wants none. */
+/** `a="b",c="d"`, in the order given; the format requires no order. */
 export function labelText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${labelValue(value)}"`)
@@ -23,7 +24,7 @@ export function familyHead(name: string, help: string, type: FamilyType): string
   return `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;
 }
 
-/** One line. `labels` as `labelText` gives them; without `atMs` the time of the scrape counts. */
+/** One line. `labels` as returned by `labelText`; without `atMs` the time of the scrape applies. */
 export function sampleLine(name: string, labels: string, value: number, atMs?: number): string {
   const labelled = labels === '' ? name : `${name}{${labels}}`;
   return atMs === undefined

@@ -1,13 +1,7 @@
 import type { FsUse, InterfaceUse, TreeUse } from '../../ports/stats.ts';
 import type { GroupSample } from './group-samples.ts';
-import {
-  knownTime,
-  psiJson,
-  type ContainerStats,
-  type FsStatsJson,
-  type IoStats,
-  type NetworkStats,
-} from './summary-types.ts';
+import type { ContainerStats, FsStatsJson, IoStats, NetworkStats } from './summary-types.ts';
+import { knownTime, psiJson } from './summary-types.ts';
 
 export type GroupJson = Required<Pick<ContainerStats, 'cpu' | 'memory' | 'swap'>> & { io?: IoStats };
 
@@ -40,7 +34,7 @@ export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'c
   };
 }
 
-/** The interface whose numbers stand for the pod as a whole. */
+/** The interface whose counters represent the pod as a whole. */
 const DEFAULT_INTERFACE = 'eth0';
 
 export function networkJson(interfaces: readonly InterfaceUse[], atMs: number): NetworkStats | undefined {
@@ -56,7 +50,7 @@ export function networkJson(interfaces: readonly InterfaceUse[], atMs: number): 
   return { time: knownTime(atMs), ...(main ?? { name: '' }), interfaces: all };
 }
 
-/** A file system with what one user takes of it; without `used` what everybody does. */
+/** A file system with the usage of one user; without `used` that of all users. */
 export function fsJson(fs: FsUse, used?: Partial<TreeUse>): FsStatsJson {
   return {
     time: knownTime(Math.max(fs.atMs, used?.atMs ?? 0)),

@@ -15,9 +15,12 @@ export interface ListingParts {
 
 const GROUPS_AT_ONCE = 20;
 
-const nobody: Omit<GroupLabels, 'id'> = { container: '', image: '', name: '', namespace: '', pod: '' };
+const noLabels: Omit<GroupLabels, 'id'> = { container: '', image: '', name: '', namespace: '', pod: '' };
 
-/** Every group that upstream lists: the node, the trees of pods, pods, sandboxes, containers. Those of sandboxes have the pod's network. */
+/**
+ * Every group that upstream lists: the node, the trees of pods, pods, sandboxes, containers. Those of sandboxes have
+ * the pod's network.
+ */
 export async function listGroups(
   parts: ListingParts,
   systemPaths: readonly string[],
@@ -30,10 +33,10 @@ export async function listGroups(
     if (sample !== undefined)
       entries.push({ labels: { ...labels, id: path }, group: listed(parts, path, sample, pid) });
   };
-  for (const path of systemPaths) add(path, nobody, path === '/' ? 1 : undefined);
+  for (const path of systemPaths) add(path, noLabels, path === '/' ? 1 : undefined);
   let looked = 0;
   for (const pod of pods) {
-    const own = { ...nobody, namespace: pod.namespace, pod: pod.name };
+    const own = { ...noLabels, namespace: pod.namespace, pod: pod.name };
     if (pod.path !== undefined) add(pod.path, own);
     if (pod.sandbox !== undefined)
       add(

@@ -15,26 +15,26 @@ describe('rates', () => {
     return { ...found, atMs };
   };
 
-  it('are CPU over time since the look before', () => {
+  it('are CPU time over the time since the previous sample', () => {
     assert.equal(
       nextRate({ base: use(0, 1e9), usageNanoCores: undefined }, use(10_000, 6e9)).usageNanoCores,
       500_000_000,
     );
   });
 
-  it('are not counted over less than a second: the last one stands', () => {
+  it('are not computed over less than a second: the last rate is kept', () => {
     const base = use(0, 1e9);
     assert.deepEqual(nextRate({ base, usageNanoCores: 7 }, use(400, 2e9)), { base, usageNanoCores: 7 });
   });
 
-  it('begin anew with a group that was made anew, and when the clock was set back', () => {
+  it('start again with a recreated group, and when the clock was set back', () => {
     assert.equal(nextRate({ base: use(0, 5e9), usageNanoCores: 7 }, use(10_000, 1e9)).usageNanoCores, undefined);
     assert.equal(nextRate({ base: use(10_000, 1e9), usageNanoCores: 7 }, use(5000, 2e9)).usageNanoCores, undefined);
   });
 });
 
 describe('kept looks', () => {
-  it('of groups that are gone or not asked for any more are forgotten', () => {
+  it('of removed or no longer requested groups are dropped', () => {
     let now = 0;
     const node = new ModelNode(() => now);
     const samples = new GroupSamples(node, () => now);
@@ -53,7 +53,7 @@ describe('kept looks', () => {
 });
 
 describe('groups of containers', () => {
-  it('are found by the id in their names, and looked for once', () => {
+  it('are found by the id in their names, and searched once', () => {
     let listed = 0;
     const paths = new ContainerPaths(() => {
       listed++;

@@ -1,10 +1,10 @@
 import type { GroupLimits, GroupStats, GroupUse, StatsDepth } from '../../ports/stats.ts';
 
-/** A group at one moment, with its rate since a moment before. */
+/** A group at one moment, with its rate since an earlier moment. */
 export interface GroupSample {
   use: GroupUse;
   limits: GroupLimits;
-  /** undefined until there were two looks far enough apart. */
+  /** undefined until there were two samples far enough apart. */
   usageNanoCores: number | undefined;
   createdAtMs: number | undefined;
 }
@@ -12,7 +12,7 @@ export interface GroupSample {
 interface Kept {
   latest: GroupUse;
   depth: StatsDepth;
-  /** What the rate is counted from. */
+  /** The sample from which the rate is computed. */
   base: GroupUse | undefined;
   usageNanoCores: number | undefined;
   limits: GroupLimits;
@@ -20,9 +20,9 @@ interface Kept {
   createdAtMs: number | undefined;
 }
 
-/** Between looks closer together than this the rate is noise: a scheduler's turn more or less. */
+/** Between closer samples the rate is noise: one scheduler time slice more or less. */
 const SHORTEST_RATE_MS = 1000;
-/** Limits change only when somebody resizes a pod. */
+/** Limits change only when a pod is resized. */
 const LIMITS_AGE_MS = 20_000;
 
 export interface Rate {
@@ -30,7 +30,7 @@ export interface Rate {
   usageNanoCores: number | undefined;
 }
 
-/** The rate after a further look. A counter that went backwards is that of a new group under an old name. */
+/** The rate after a further sample. A counter that decreased belongs to a new group with the old name. */
 export function nextRate(
   before: { base: GroupUse | undefined; usageNanoCores: number | undefined } | undefined,
   now: GroupUse,
@@ -43,7 +43,7 @@ export function nextRate(
   return { base: now, usageNanoCores: Math.round(((now.cpu.usageNs - base.cpu.usageNs) / elapsedMs) * 1000) };
 }
 
-/** The last look at each group. A look that is new enough serves everybody who asks. */
+/** The last sample of each group. A recent one serves all requests. */
 export class GroupSamples {
   readonly #groups: GroupStats;
   readonly #nowMs: () => number;
@@ -54,7 +54,7 @@ export class GroupSamples {
     this.#nowMs = nowMs;
   }
 
-  /** undefined when the group is gone. */
+  /** undefined when the group was removed. */
   look(path: string, depth: StatsDepth, maxAgeMs: number): GroupSample | undefined {
     const kept = this.#kept.get(path);
     const nowMs = this.#nowMs();
@@ -86,7 +86,7 @@ export class GroupSamples {
     return sampleOf(next);
   }
 
-  /** Forgets all others. */
+  /** Drops all others. */
   retain(paths: Pick<ReadonlySet<string>, 'has'>): void {
     for (const path of this.#kept.keys()) if (!paths.has(path)) this.#kept.delete(path);
   }

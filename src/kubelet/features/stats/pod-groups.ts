@@ -10,7 +10,7 @@ export interface MeasuredContainer {
   createdAtMs: number;
 }
 
-/** What of a pod can be measured: what runs, and where its groups are. */
+/** The measurable parts of a pod: what runs, and its groups. */
 export interface MeasuredPod {
   uid: string;
   name: string;
@@ -22,7 +22,10 @@ export interface MeasuredPod {
   containers: readonly MeasuredContainer[];
 }
 
-/** Where groups of containers lie: below the pod's, by names that hold the container's id (`<id>`, `cri-containerd-<id>.scope`). */
+/**
+ * Finds the groups of containers: below the pod's, by names that contain the container's id (`<id>`,
+ * `cri-containerd-<id>.scope`).
+ */
 export class ContainerPaths {
   readonly #children: (path: string) => string[];
   #paths = new Map<string, string>();
@@ -31,7 +34,10 @@ export class ContainerPaths {
     this.#children = children;
   }
 
-  /** undefined for a container that has no group, which is one that does not run. The folder is listed only for ids that are not known yet. */
+  /**
+   * undefined for a container without a group, which is one that does not run. The folder is listed only for unknown
+   * ids.
+   */
   find(parent: string, id: string): string | undefined {
     const known = this.#paths.get(id);
     if (known !== undefined) return known;
@@ -50,11 +56,11 @@ export class ContainerPaths {
 export interface PodPlace {
   /** undefined: pods have no groups of their own. */
   path: string | undefined;
-  /** Where the groups of its containers are. */
+  /** The parent of its containers' groups. */
   parent: string;
 }
 
-/** What runs of one pod; undefined when nothing does. Of containers of one name the newest counts. */
+/** What runs of one pod; undefined when nothing does. Of containers with the same name the newest counts. */
 export function measuredPod(status: PodRuntimeStatus, place: PodPlace, paths: ContainerPaths): MeasuredPod | undefined {
   const sandbox = status.sandboxes.find(({ ready }) => ready);
   if (sandbox === undefined) return undefined;

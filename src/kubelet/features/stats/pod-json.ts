@@ -3,9 +3,10 @@ import type { DiskFacts, VolumeFact } from './disk-facts.ts';
 import { fsJson, groupJson, networkJson, sumOfTrees } from './group-json.ts';
 import type { GroupSample } from './group-samples.ts';
 import type { MeasuredContainer, MeasuredPod } from './pod-groups.ts';
-import { knownTime, timeJson, type ContainerStats, type PodStats, type VolumeStats } from './summary-types.ts';
+import type { ContainerStats, PodStats, VolumeStats } from './summary-types.ts';
+import { knownTime, timeJson } from './summary-types.ts';
 
-/** A pod with all looks at it. */
+/** A pod with all its samples. */
 export interface SampledPod {
   pod: MeasuredPod;
   group: GroupSample | undefined;
@@ -15,7 +16,7 @@ export interface SampledPod {
   processes: number | undefined;
 }
 
-/** Only CPU and memory, as /metrics/resource and `only_cpu_and_memory` want it. */
+/** Only CPU and memory, for /metrics/resource and `only_cpu_and_memory`. */
 export function podCpuAndMemory({ pod, group, containers }: SampledPod): PodStats {
   return {
     podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
@@ -69,7 +70,10 @@ function containerJson({
   };
 }
 
-/** Layers, logs, volumes on the node's own disk, and the hosts file, of the root file system (upstream: calcEphemeralStorage). */
+/**
+ * Writable layers, logs, volumes on the node's own disk, and the hosts file, of the root file system (upstream:
+ * calcEphemeralStorage).
+ */
 function ephemeralStorage({ pod, containers }: SampledPod, disks: DiskFacts): PodStats['ephemeral-storage'] {
   if (disks.rootFs === undefined) return undefined;
   const own = disks.pods.get(pod.uid);

@@ -1,4 +1,5 @@
-import { familyHead, labelText, sampleLine, type FamilyType } from './exposition.ts';
+import type { FamilyType } from './exposition.ts';
+import { familyHead, labelText, sampleLine } from './exposition.ts';
 import type { GroupSample } from './group-samples.ts';
 import type { MeasuredContainer } from './pod-groups.ts';
 import type { SampledPod } from './pod-json.ts';
@@ -10,7 +11,10 @@ export interface ResourceSamples {
 
 interface Value {
   value: number;
-  /** Wall milliseconds; undefined: the time of the scrape. Rates are counted from these, so seconds would not do. */
+  /**
+   * Wall milliseconds; undefined: the time of the scrape. Rates are computed from these, so seconds are not precise
+   * enough.
+   */
   atMs?: number;
 }
 
@@ -35,7 +39,10 @@ const swapLimit: OfGroup = ({ use, limits }) =>
 const startTime = (_sample: GroupSample, { createdAtMs }: MeasuredContainer): Value | undefined =>
   createdAtMs > 0 ? { value: createdAtMs / 1000 } : undefined;
 
-/** Names, kinds and help are upstream's (metrics/collectors/resource_metrics.go): tools match them. `scrape_error` is hidden there since 1.29. */
+/**
+ * Names, kinds and help are upstream's (metrics/collectors/resource_metrics.go): tools match them. `scrape_error` is
+ * hidden there since 1.29.
+ */
 export const resourceFamilies: readonly Family[] = [
   {
     name: 'container_cpu_usage_seconds_total',
@@ -110,7 +117,7 @@ export const resourceFamilies: readonly Family[] = [
   },
 ];
 
-/** The answer of /metrics/resource; without samples it tells only that there are none. */
+/** The response of /metrics/resource; without samples it only shows that there are none. */
 export function resourceText(samples: ResourceSamples | undefined): string {
   const pods = (samples?.pods ?? []).map((sampled) => ({
     sampled,

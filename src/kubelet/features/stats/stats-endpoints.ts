@@ -4,11 +4,12 @@ import { nextTurn } from '../../../base/turn.ts';
 import { cadvisorChunks } from './cadvisor-text.ts';
 import { TEXT_TYPE } from './exposition.ts';
 import type { ListingEntry } from './cadvisor-text.ts';
-import { resourceText, type ResourceSamples } from './resource-text.ts';
+import type { ResourceSamples } from './resource-text.ts';
+import { resourceText } from './resource-text.ts';
 import type { Summary } from './summary-types.ts';
 import type { MachineIdentity } from '../../ports/stats.ts';
 
-/** As the servers' seat for endpoints has it. */
+/** As required by the servers' endpoint interface. */
 export interface StatsRequest {
   method: string;
   query: URLSearchParams;
@@ -30,12 +31,12 @@ export interface StatsEndpointParts {
   };
   machine: MachineIdentity;
   nowMs: () => number;
-  /** Packs as the pieces come: the whole of a large answer is never there unpacked. */
+  /** Compresses piece by piece: a large response is never in memory uncompressed as a whole. */
   gzip: (pieces: AsyncIterable<string> | Iterable<string>) => Promise<Uint8Array<ArrayBuffer>>;
   log: Logger;
 }
 
-/** Families rendered before others have a turn: about 2 ms with 100 pods. */
+/** Families rendered before other work runs: about 2 ms with 100 pods. */
 const FAMILIES_AT_ONCE = 8;
 
 export function statsEndpoints(
@@ -59,7 +60,7 @@ export function statsEndpoints(
 }
 
 function noSummary({ log }: StatsEndpointParts, error: unknown): undefined {
-  log.error('the statistics for /metrics/resource cannot be had', { error: errorMessage(error) });
+  log.error('the statistics for /metrics/resource cannot be read', { error: errorMessage(error) });
   return undefined;
 }
 
@@ -68,14 +69,14 @@ async function summaryAnswer(parts: StatsEndpointParts, request: StatsRequest): 
   const isShort = only.length === 1 && only[0] === 'true';
   try {
     const summary = isShort ? await parts.stats.cpuAndMemory() : await parts.stats.summary();
-    // Upstream indents by one blank.
+    // Upstream indents by one space.
     return {
       status: 200,
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(summary, undefined, 1),
     };
   } catch (error) {
-    parts.log.error('the statistics for /stats/summary cannot be had', { error: errorMessage(error) });
+    parts.log.error('the statistics for /stats/summary cannot be read', { error: errorMessage(error) });
     return {
       status: 500,
       headers: { 'Content-Type': 'text/plain; charset=utf-8' },
@@ -93,7 +94,7 @@ async function* listingPieces({ stats, machine, nowMs }: StatsEndpointParts): As
   }
 }
 
-/** In the text format, packed for whoever takes it, as upstream does. */
+/** In the text format, compressed for clients that accept it, as in upstream. */
 export async function compressedAnswer(
   gzip: StatsEndpointParts['gzip'],
   { acceptEncoding }: Pick<StatsRequest, 'acceptEncoding'>,
@@ -109,7 +110,7 @@ export async function compressedAnswer(
   return { status: 200, headers, body: typeof text === 'string' ? text : await joined(text) };
 }
 
-/** As bytes from the beginning: strings of millions of characters would stay in the heap until it is swept. */
+/** As bytes from the beginning: strings of millions of characters would stay in the heap until it is collected. */
 async function joined(pieces: AsyncIterable<string>): Promise<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];

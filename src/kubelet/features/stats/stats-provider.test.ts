@@ -4,7 +4,8 @@ import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
-import { DiskFacts, type MeasuredVolume } from './disk-facts.ts';
+import type { MeasuredVolume } from './disk-facts.ts';
+import { DiskFacts } from './disk-facts.ts';
 import { statsEndpoints } from './stats-endpoints.ts';
 import { StatsProvider } from './stats-provider.ts';
 import type { Summary } from './summary-types.ts';
@@ -63,8 +64,8 @@ function pod(uid: string, containers: readonly ContainerRuntimeStatus[], ready =
   };
 }
 
-/** A node with one pod of one container, and whatever a test adds. */
-function ground(volumes: readonly MeasuredVolume[] = []) {
+/** A node with one pod of one container, plus what a test adds. */
+function fixture(volumes: readonly MeasuredVolume[] = []) {
   const clock = new FakeClock();
   const random = { next: () => 0.5, uuid: () => '' };
   const node = new ModelNode(() => clock.nowMs());
@@ -119,8 +120,8 @@ function ground(volumes: readonly MeasuredVolume[] = []) {
 const parsed = (text: string): Summary => JSON.parse(text) as Summary;
 
 describe('/stats/summary', () => {
-  it('gives a pod with its containers, network, processes and disk', async () => {
-    const { node, ask } = ground([
+  it('returns a pod with its containers, network, processes and disk', async () => {
+    const { node, ask } = fixture([
       { name: 'data', path: '/data', how: 'tree', ephemeral: true },
       {
         name: 'claimed',
@@ -172,8 +173,8 @@ describe('/stats/summary', () => {
     );
   });
 
-  it('counts rates from one look to the next, and leaves out what does not run', async () => {
-    const { clock, node, pods, ask } = ground();
+  it('computes rates between samples, and omits what does not run', async () => {
+    const { clock, node, pods, ask } = fixture();
     pods.push(pod('2', [container('gone', 'web', 'exited')], false));
     assert.equal(parsed((await ask('GET /stats/summary')).text).pods[0]?.containers[0]?.cpu?.usageNanoCores, 0);
     node.work('/kubepods/pod1/cri-c1', 5e9);
@@ -183,16 +184,16 @@ describe('/stats/summary', () => {
     assert.equal(shown.length, 1);
   });
 
-  it('tells of pressure by zeros where the kernel does not measure it', async () => {
-    const { ask } = ground();
+  it('shows pressure as zeros where the kernel does not measure it', async () => {
+    const { ask } = fixture();
     const none = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
     const { node, pods } = parsed((await ask('GET /stats/summary')).text);
     for (const use of [node.cpu, node.memory, pods[0]?.memory, pods[0]?.containers[0]?.cpu])
       assert.deepEqual(use?.psi, { full: none, some: none });
   });
 
-  it('has CPU and memory alone when only these are asked for, exactly so', async () => {
-    const { ask } = ground();
+  it('has only CPU and memory when exactly these are requested', async () => {
+    const { ask } = fixture();
     const { pods, node } = parsed((await ask('GET /stats/summary', 'only_cpu_and_memory=true')).text);
     assert.deepEqual(
       [Object.keys(node).sort(), Object.keys(pods[0] ?? {}).sort()],
@@ -204,8 +205,8 @@ describe('/stats/summary', () => {
     assert.ok(parsed((await ask('POST /stats/summary', 'only_cpu_and_memory=yes')).text).node.fs !== undefined);
   });
 
-  it('does not wait for a disk that hangs, but for a moment the first time', async () => {
-    const { clock, node, ask } = ground();
+  it('does not wait for a hung disk, except briefly the first time', async () => {
+    const { clock, node, ask } = fixture();
     let release = (): void => {};
     node.hung = new Promise((resolve) => (release = resolve));
     const first = ask('GET /stats/summary');
@@ -219,9 +220,9 @@ describe('/stats/summary', () => {
   });
 });
 
-describe('what is kept between questions', () => {
-  it('is looked at again only while somebody asks', async () => {
-    const { clock, node, provider, ask } = ground();
+describe('samples between requests', () => {
+  it('are taken only while there are requests', async () => {
+    const { clock, node, provider, ask } = fixture();
     provider.start();
     await clock.advance(60_000);
     assert.equal(node.looks, 0);
@@ -236,8 +237,8 @@ describe('what is kept between questions', () => {
     await provider.stop();
   });
 
-  it('serves those who ask at the same moment', async () => {
-    const { node, ask } = ground();
+  it('serve concurrent requests', async () => {
+    const { node, ask } = fixture();
     await ask('GET /metrics/resource');
     const once = node.looks;
     await Promise.all([ask('GET /metrics/resource'), ask('GET /metrics/resource')]);
@@ -247,7 +248,7 @@ describe('what is kept between questions', () => {
 
 describe('/metrics/resource', () => {
   it('has the eleven families of upstream, with the time of each number', async () => {
-    const { clock, ask } = ground();
+    const { clock, ask } = fixture();
     const { text, headers } = await ask('GET /metrics/resource');
     const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
     assert.deepEqual(names, [
@@ -272,8 +273,8 @@ describe('/metrics/resource', () => {
     assert.equal(headers['Content-Type'], 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
   });
 
-  it('is packed for whoever takes it', async () => {
-    const { ask } = ground();
+  it('is compressed for clients that accept it', async () => {
+    const { ask } = fixture();
     const packed = await ask('GET /metrics/resource', '', 'deflate, gzip;q=0.5');
     assert.deepEqual([packed.headers['Content-Encoding'], packed.text.slice(0, 8)], ['gzip', 'packed #']);
     assert.equal((await ask('GET /metrics/resource', '', 'gzip;q=0')).headers['Content-Encoding'], undefined);
@@ -282,7 +283,7 @@ describe('/metrics/resource', () => {
 
 describe('/metrics/cadvisor', () => {
   it('has every group with all six labels, sorted among those of the family', async () => {
-    const { clock, ask } = ground();
+    const { clock, ask } = fixture();
     const { text } = await ask('GET /metrics/cadvisor');
     const at = clock.nowMs();
     const own = 'id="/kubepods/pod1/cri-c1",image="web:1"';

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import { nextTurn } from '../../../base/turn.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
@@ -10,11 +11,15 @@ import { fsJson, groupJson, networkJson } from './group-json.ts';
 import type { ListingEntry } from './cadvisor-text.ts';
 import { asMachine } from './as-machine.ts';
 import { listGroups } from './group-listing.ts';
-import { GroupSamples, type GroupSample } from './group-samples.ts';
-import { ContainerPaths, measuredPod, type MeasuredPod, type PodPlace } from './pod-groups.ts';
-import { podCpuAndMemory, podJson, type SampledPod } from './pod-json.ts';
+import type { GroupSample } from './group-samples.ts';
+import { GroupSamples } from './group-samples.ts';
+import type { MeasuredPod, PodPlace } from './pod-groups.ts';
+import { ContainerPaths, measuredPod } from './pod-groups.ts';
+import type { SampledPod } from './pod-json.ts';
+import { podCpuAndMemory, podJson } from './pod-json.ts';
 import type { ResourceSamples } from './resource-text.ts';
-import { knownTime, timeJson, type ContainerStats, type NodeStats, type Summary } from './summary-types.ts';
+import type { ContainerStats, NodeStats, Summary } from './summary-types.ts';
+import { knownTime, timeJson } from './summary-types.ts';
 
 export interface StatsProviderOptions {
   clock: Clock;
@@ -24,24 +29,24 @@ export interface StatsProviderOptions {
   disks: DiskFacts;
   nodeName: string;
   runtimePods: () => Iterable<PodRuntimeStatus>;
-  /** Where the groups of a pod are; undefined for one that the agent does not know. */
+  /** The groups of a pod; undefined for one that the agent does not know. */
   place: (uid: string) => PodPlace | undefined;
-  /** The group of all pods and those of their classes, as the kernel names them, the first above the others. */
+  /** The group of all pods and those of the QoS classes, as the kernel names them, the parent first. */
   podsGroups: readonly string[];
 }
 
-/** Groups looked at in one go, about 2 ms; then others have their turn. */
+/** Groups read in one go, about 2 ms; then other work runs. */
 const GROUPS_AT_ONCE = 30;
 /** Upstream's housekeeping (cAdvisor), jittered. */
 const HOUSEKEEPING_MS = 10_000;
-/** Nobody asked for so long: nothing is looked at until somebody does. */
+/** After this long without a request, sampling stops until the next one. */
 const INTEREST_MS = 120_000;
-/** An answer to everybody who asks at about the same time. */
+/** Requests at about the same time share one response. */
 const SAME_MOMENT_MS = 1000;
 
 /**
- * The numbers of the node and its pods, looked up when somebody asks. While somebody does, they are looked at between the questions too, so that rates
- * are those of the last seconds.
+ * The figures of the node and its pods, read on request. While there are requests, samples are also taken in between,
+ * so that rates are those of the last seconds.
  */
 export class StatsProvider {
   readonly #options: StatsProviderOptions;
@@ -86,7 +91,7 @@ export class StatsProvider {
     return { node: this.#node('all'), pods: sampled.map((pod) => podJson(pod, disks)) };
   }
 
-  /** The same without what is slow: `only_cpu_and_memory`. */
+  /** The same without the slow parts: `only_cpu_and_memory`. */
   async cpuAndMemory(): Promise<Summary> {
     const { pods } = await this.resources();
     return { node: this.#node('cpuAndMemory'), pods: pods.map(podCpuAndMemory) };
@@ -105,7 +110,7 @@ export class StatsProvider {
     const { sources, disks, podsGroups, clock } = this.#options;
     this.#askedAtMs = clock.monotonicMs();
     const pods = this.measuredPods();
-    // Only what is known of disks is shown: a scrape waits for none.
+    // Shows only known disk figures: a scrape does not wait for them.
     void disks.ask(pods);
     const system = new Set([...this.systemPaths().values(), ...podsGroups]);
     const entries = await listGroups(
@@ -117,7 +122,7 @@ export class StatsProvider {
     return entries;
   }
 
-  /** What runs, by namespace and name. */
+  /** Running pods, by namespace and name. */
   measuredPods(): MeasuredPod[] {
     const pods: MeasuredPod[] = [];
     for (const status of this.#options.runtimePods()) {
@@ -130,7 +135,7 @@ export class StatsProvider {
     return pods.sort((left, right) => (left.namespace + left.name < right.namespace + right.name ? -1 : 1));
   }
 
-  /** Looks at every group of the pods, a few at a time. */
+  /** Reads every group of the pods, a few at a time. */
   async sample(pods: readonly MeasuredPod[], depth: StatsDepth): Promise<SampledPod[]> {
     const sampled: SampledPod[] = [];
     let looked = 0;
@@ -160,7 +165,7 @@ export class StatsProvider {
     return this.#samples.look(path, depth, SAME_MOMENT_MS);
   }
 
-  /** Groups that are no pod's, by what they are: `/` is the node itself. */
+  /** Groups that belong to no pod, by role: `/` is the node itself. */
   systemPaths(): Map<string, string> {
     const { sources, podsGroups } = this.#options;
     const all: readonly [string, string | undefined][] = [

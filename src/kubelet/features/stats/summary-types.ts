@@ -1,4 +1,4 @@
-// The answer of /stats/summary, as upstream has it (k8s.io/kubelet/pkg/apis/stats/v1alpha1). Times are RFC 3339.
+// The response of /stats/summary, as in upstream (k8s.io/kubelet/pkg/apis/stats/v1alpha1). Times are RFC 3339.
 import type { Pressure } from '../../ports/stats.ts';
 
 export interface PsiData {
@@ -112,7 +112,7 @@ export interface Summary {
   pods: readonly PodStats[];
 }
 
-/** Go writes whole seconds. null for a time that is not known. */
+/** Go writes whole seconds. null for an unknown time. */
 export function timeJson(ms: number | undefined): string | null {
   return ms === undefined || ms <= 0 ? null : knownTime(ms);
 }
@@ -121,7 +121,10 @@ export function knownTime(ms: number): string {
   return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-/** A kernel that does not measure pressure, as of cgroup v1, is told of by zeros (upstream: stats/helper.go cadvisorPSIToStatsPSI). */
+/**
+ * Where the kernel does not measure pressure, as with cgroup v1, zeros are shown (upstream: stats/helper.go
+ * cadvisorPSIToStatsPSI).
+ */
 export function psiJson(pressure: Pressure | undefined): PsiStats {
   const data = (line: Pressure['full'] | undefined): PsiData => ({
     total: line?.totalUs ?? 0,

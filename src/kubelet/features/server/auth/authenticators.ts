@@ -4,28 +4,33 @@ import { tokenReviews } from '../../../../api/client/resource-types.ts';
 import type { TokenReview } from '../../../../api/authentication/token-review.ts';
 import type { ApiClient } from '../../../../api/client/api-client.ts';
 import type { Clock } from '../../../../base/clock.ts';
-import { askApi } from './ask-api.ts';
-import type { Asking } from './ask-api.ts';
+import { askReview } from './ask-review.ts';
+import type { Asking } from './ask-review.ts';
 import type { AuthenticationOutcome, Authenticator } from './auth-types.ts';
 import { ReviewCache } from './review-cache.ts';
 
 const AUTHENTICATED = 'system:authenticated';
 const TOKENS = 4096;
 const REVIEWS_AT_ONCE = 64;
-/** A token that is not known yet may be known soon, when all API servers have heard of it. Upstream holds this as long as a good answer. */
+/**
+ * An unknown token may become valid soon, when all API servers know it. Upstream caches a failure as long as a success.
+ */
 const UNKNOWN_HOLDS_MS = 10_000;
 const LONGEST_TOKEN = 65_536;
 
 export interface AuthenticatorOptions {
-  /** PEM; undefined where no client CA is configured, so that no certificate says anything. */
+  /** PEM; undefined without a client CA: certificates are then ignored. */
   readonly clientAuthorities: (() => string) | undefined;
-  /** Tokens are asked about with `client`. Undefined where tokens say nothing. */
+  /** Tokens are reviewed with `client`. Undefined: tokens are ignored. */
   readonly tokens: { readonly client: ApiClient; readonly holdsMs: number } | undefined;
   readonly anonymous: boolean;
   readonly asking: Asking;
 }
 
-/** Who asks: by certificate, else by token, else nobody in particular where that is allowed. Who shows something that is wrong is not let in as nobody (upstream: DelegatingAuthenticatorConfig). */
+/**
+ * Identifies the user: by certificate, else by token, else as anonymous if that is enabled. An invalid credential is
+ * not treated as anonymous (upstream: DelegatingAuthenticatorConfig).
+ */
 export function createAuthenticator({
   clientAuthorities,
   tokens,
@@ -81,7 +86,7 @@ function byToken(
       metadata: { name: '', namespace: '', uid: '' },
       spec: { token },
     };
-    const { status } = await askApi('review a token', asking, () => client.create(tokenReviews, object));
+    const { status } = await askReview('review a token', asking, () => client.create(tokenReviews, object));
     const user = status?.user;
     if (status?.authenticated !== true || user?.username === undefined)
       return {

@@ -2,8 +2,8 @@ import { KubeletError } from '../../../../base/errors.ts';
 import type { SubjectAccessReview } from '../../../../api/authorization/subject-access-review.ts';
 import type { ApiClient } from '../../../../api/client/api-client.ts';
 import { subjectAccessReviews } from '../../../../api/client/resource-types.ts';
-import { askApi } from './ask-api.ts';
-import type { Asking } from './ask-api.ts';
+import { askReview } from './ask-review.ts';
+import type { Asking } from './ask-review.ts';
 import type { Authorizer, NodeAttributes, UserInfo } from './auth-types.ts';
 import { ReviewCache } from './review-cache.ts';
 
@@ -20,7 +20,10 @@ export interface ReviewAuthorizerOptions {
   readonly asking: Asking;
 }
 
-/** Asks the API server whether the user may do that to `nodes/<subresource>` of this node (authorization.mode Webhook). Who is not allowed is denied; rejects when there is no answer. */
+/**
+ * Asks the API server whether the user may do that to `nodes/<subresource>` of this node (authorization.mode Webhook).
+ * A user who is not allowed is denied; rejects when there is no response.
+ */
 export function createReviewAuthorizer({
   client,
   nodeName,
@@ -44,7 +47,7 @@ export function createReviewAuthorizer({
           metadata: { name: '', namespace: '', uid: '' },
           spec,
         };
-        const { status } = await askApi('review access', asking, () => client.create(subjectAccessReviews, object));
+        const { status } = await askReview('review access', asking, () => client.create(subjectAccessReviews, object));
         if (status?.allowed === true && status.denied === true)
           throw new KubeletError('Invalid', 'webhook subject access review returned both allow and deny response');
         return status?.allowed === true ? 'allowed' : 'denied';

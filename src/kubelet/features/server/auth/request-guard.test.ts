@@ -10,6 +10,7 @@ import { silentLogger } from '../../../../base/log.ts';
 import { seededRandom } from '../../../../base/random.ts';
 import { FakeClock } from '../../../../base/testing/fake-clock.ts';
 import { extendedUsages, noNames } from '../../../../pki/certificate-template.ts';
+import { attribute, certificateDer, constructed, ids, plainSubject } from '../../../../pki/testing/der-builder.ts';
 import { writeCertificate } from '../../../../pki/x509-writer.ts';
 import { createAuthenticator } from './authenticators.ts';
 import { allowAll, createReviewAuthorizer } from './authorizers.ts';
@@ -53,7 +54,7 @@ function certificate(
 
 type Right = readonly [user: string, verb: string, subresource: string];
 
-/** The API server's part: who has which token, and who may what. */
+/** The API server's part: which user has which token, and which rights. */
 class FakeReviews {
   readonly tokens = new Map([['good', 'prometheus']]);
   rights: readonly Right[] = [];
@@ -146,7 +147,7 @@ const unauthorized = { outcome: 'refused', status: 401, body: 'Unauthorized' };
 const status = (verdict: GuardVerdict): number => (verdict.outcome === 'allowed' ? 200 : verdict.status);
 
 describe('who asks', () => {
-  it('is told by a certificate of the client CA, and is in system:authenticated', async () => {
+  it('is identified by a certificate of the client CA, and is in system:authenticated', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
     const verdict = await ask('/pods', {
       der: certificate('kube-apiserver-kubelet-client', ['kubeadm:cluster-admins']),
@@ -158,7 +159,26 @@ describe('who asks', () => {
     );
   });
 
-  it('is told by a token the API server knows', async () => {
+  it('is not read from a certificate with two common names, or with an organization in pieces', async () => {
+    const { ask } = setUp({ mode: 'AlwaysAllow', anonymous: true });
+    const jane = attribute(ids.cn, 'jane');
+    const signedFor = (subject: Uint8Array): Uint8Array =>
+      certificateDer({
+        subject,
+        key,
+        authority: { certificate: authority, key },
+        fromMs: times.notBeforeMs,
+        toMs: times.notAfterMs,
+      });
+    assert.equal(status(await ask('/pods', { der: signedFor(plainSubject(jane)) })), 200);
+    for (const subject of [
+      plainSubject(jane, attribute(ids.cn, 'root')),
+      plainSubject(constructed(ids.o, 'system:', 'masters'), jane),
+    ])
+      assert.deepEqual(await ask('/pods', { der: signedFor(subject) }), unauthorized);
+  });
+
+  it('is identified by a token the API server knows', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
     assert.deepEqual(await ask('/metrics', { token: 'good' }), {
       outcome: 'allowed',
@@ -166,12 +186,12 @@ describe('who asks', () => {
     });
   });
 
-  it('is nobody, and refused, by default', async () => {
+  it('is anonymous, and rejected, by default', async () => {
     for (const path of ['/healthz', '/pods', '/metrics', '/exec/ns/p/c', '/nothing'])
       assert.deepEqual(await setUp({ mode: 'AlwaysAllow' }).ask(path), unauthorized, path);
   });
 
-  it('is system:anonymous where that is let in, but not with a credential that is wrong', async () => {
+  it('is system:anonymous where that is enabled, but not with an invalid credential', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow', anonymous: true });
     assert.deepEqual(await ask('/pods'), {
       outcome: 'allowed',
@@ -185,7 +205,7 @@ describe('who asks', () => {
     );
   });
 
-  it('is not told by a certificate for servers, nor by any where no client CA is configured', async () => {
+  it('is not identified by a server certificate, nor by any without a client CA', async () => {
     assert.deepEqual(
       await setUp({ mode: 'AlwaysAllow' }).ask('/pods', { der: certificate('x', [], extendedUsages.serverAuth) }),
       unauthorized,
@@ -196,7 +216,7 @@ describe('who asks', () => {
     );
   });
 
-  it('may have a token beside a certificate that is wrong', async () => {
+  it('may have a token in addition to an invalid certificate', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
     assert.equal(
       status(await ask('/pods', { token: 'good', der: certificate('x', [], extendedUsages.serverAuth) })),
@@ -204,7 +224,7 @@ describe('who asks', () => {
     );
   });
 
-  it('is asked once for many, and again when the answer is too old', async () => {
+  it('is reviewed once for many requests, and again when the result is too old', async () => {
     const { ask, api, time } = setUp({ mode: 'AlwaysAllow' });
     await Promise.all([ask('/pods', { token: 'good' }), ask('/pods', { token: 'good' })]);
     await time.advance(119_000);
@@ -215,10 +235,10 @@ describe('who asks', () => {
     assert.deepEqual(await ask('/pods', { token: 'good' }), unauthorized);
     api.tokens.set('good', 'prometheus');
     await time.advance(11_000);
-    assert.equal(status(await ask('/pods', { token: 'good' })), 200, 'that a token is unknown is not held for long');
+    assert.equal(status(await ask('/pods', { token: 'good' })), 200, 'an unknown token is not cached for long');
   });
 
-  it('is unknown while the API server does not answer, and known again when it does', async () => {
+  it('is unknown while the API server does not respond, and known again when it does', async () => {
     const { ask, api } = setUp({ mode: 'AlwaysAllow' });
     api.failure = new ApiStatusError('ServiceUnavailable', 'down');
     assert.deepEqual(await ask('/pods', { token: 'good' }), unauthorized);
@@ -227,7 +247,7 @@ describe('who asks', () => {
     assert.equal(status(await ask('/pods', { token: 'good' })), 200);
   });
 
-  it('may ask with countless tokens without filling the memory or keeping the API server busy', async () => {
+  it('may send countless tokens without exhausting memory or overloading the API server', async () => {
     const { ask, api } = setUp({ mode: 'AlwaysAllow' });
     const verdicts = await Promise.all(
       Array.from({ length: 500 }, (_, index) => ask('/pods', { token: `guess-${index}` })),
@@ -238,7 +258,7 @@ describe('who asks', () => {
 });
 
 describe('may they', () => {
-  /** Path, and the rights any one of which is enough for GET. */
+  /** A path, and the rights of which any one is sufficient for GET. */
   const table: readonly (readonly [path: string, ...rights: (readonly [verb: string, subresource: string])[]])[] = [
     ['/healthz', ['get', 'healthz'], ['get', 'proxy']],
     ['/healthz/ping', ['get', 'healthz'], ['get', 'proxy']],
@@ -294,7 +314,7 @@ describe('may they', () => {
     }
   });
 
-  it('is refused in upstream’s words', async () => {
+  it('is denied in upstream’s words', async () => {
     const { ask } = setUp();
     assert.deepEqual(await ask('/pods', { token: 'good' }), {
       outcome: 'refused',
@@ -308,7 +328,7 @@ describe('may they', () => {
     });
   });
 
-  it('cannot be told while the API server does not answer: that is no refusal', async () => {
+  it('cannot be decided while the API server does not respond, which is not a denial', async () => {
     const { ask, api } = setUp();
     const der = certificate('apiserver', []);
     api.failure = new ApiStatusError('ServiceUnavailable', 'down');
@@ -319,7 +339,7 @@ describe('may they', () => {
     });
   });
 
-  it('is asked in order, up to the first right that is there, and remembered: five minutes, refusals for half a minute', async () => {
+  it('is checked in order up to the first right that is allowed, and cached: five minutes, denials for half a minute', async () => {
     const { ask, api, time } = setUp();
     await ask('/pods', { token: 'good' });
     assert.deepEqual(api.accessReviews, ['prometheus: get pods', 'prometheus: get proxy']);

@@ -3,7 +3,10 @@ import type { Logger } from '../../../../base/log.ts';
 import type { Authenticator, Authorizer, GuardVerdict, RequestGuard, UserInfo } from './auth-types.ts';
 import { routeAttributes } from './route-attributes.ts';
 
-/** Who asks, and may they: before every path of the secure server, `/healthz` among them (upstream: InstallAuthFilter, whose words these are). */
+/**
+ * Authentication and authorization for every path of the secure server, `/healthz` included (upstream:
+ * InstallAuthFilter, whose messages these are).
+ */
 export function createRequestGuard({
   authenticator,
   authorizer,

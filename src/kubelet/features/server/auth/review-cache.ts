@@ -5,16 +5,19 @@ import { KubeletError } from '../../../../base/errors.ts';
 
 export interface ReviewCacheOptions<T> {
   readonly clock: Clock;
-  /** For how long an answer holds; 0: not beyond those who asked together. */
+  /** How long a result is cached; 0: only concurrent requests share it. */
   readonly holdsMs: (answer: T) => number;
   readonly entries: number;
-  /** How many different questions may be with the API server at a time: who knows nothing can ask as many as they like, and others wait for the same API. */
+  /**
+   * How many different reviews may be pending at a time: unauthenticated clients can request any number, and others
+   * need the same API.
+   */
   readonly atOnce: number;
 }
 
 /**
- * Remembers what the API server answered, and asks once for many who ask the same together. Failures are not remembered. What was asked (a token) is not
- * kept: the key is a digest that only this process can make.
+ * Caches the API server's results, and merges concurrent requests for the same review. Failures are not cached. The
+ * credential (a token) is not kept: the key is a digest that only this process can compute.
  */
 export class ReviewCache<T> {
   readonly #options: ReviewCacheOptions<T>;
@@ -27,7 +30,7 @@ export class ReviewCache<T> {
     this.#answers = new BoundedMap(options.entries);
   }
 
-  /** Rejects with what `ask` rejects with, or with `Unavailable` when too much is being asked. */
+  /** Rejects with the error of `ask`, or with `Unavailable` when too many reviews are pending. */
   async get(question: string, ask: () => Promise<T>): Promise<T> {
     const { clock, atOnce } = this.#options;
     const key = createHmac('sha256', this.#secret).update(question).digest('base64');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { routeAttributes } from './route-attributes.ts';
 
-describe('what a request to the secure server needs', () => {
+describe('the rights needed for a request to the secure server', () => {
   const subresources: readonly [path: string, expected: readonly string[]][] = [
     ['/healthz', ['healthz', 'proxy']],
     ['/healthz/syncloop', ['healthz', 'proxy']],
@@ -24,6 +24,7 @@ describe('what a request to the secure server needs', () => {
     ['/containerLogs/ns/pod/c', ['proxy']],
     ['/debug/pprof/profile', ['proxy']],
     ['/debug/flags/v', ['proxy']],
+    ['/explain', ['proxy']],
     ['/podsx', ['proxy']],
     ['/metricsx/y', ['proxy']],
     ['/', ['proxy']],
@@ -47,7 +48,7 @@ describe('what a request to the secure server needs', () => {
   }
 
   for (const action of ['/exec', '/attach', '/run', '/portForward']) {
-    it(`${action} needs create, whichever method it comes by, with an upgrade or without`, () => {
+    it(`${action} needs create with any method, with an upgrade or without`, () => {
       for (const [method] of methods) {
         for (const isUpgrade of [false, true])
           assert.deepEqual(routeAttributes(method, `${action}/ns/pod/c`, isUpgrade), {
@@ -58,7 +59,7 @@ describe('what a request to the secure server needs', () => {
     });
   }
 
-  it('never takes an upgrade for reading', () => {
+  it('never treats an upgrade as a read', () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -68,7 +69,7 @@ describe('what a request to the secure server needs', () => {
     );
   });
 
-  it('asks for proxy wherever nothing finer is known', () => {
+  it('requires proxy where there is no finer subresource', () => {
     const known = new Set(subresources.map(([path]) => path.split('/')[1]));
     fc.assert(
       fc.property(

@@ -1,21 +1,32 @@
-/** What a request needs: the verb, and the subresources of the node of which any one is enough, in the order they are asked about. */
+import { lookupTable } from '../../../../base/lookup.ts';
+
+/**
+ * What a request needs: the verb, and the subresources of the node of which any one is sufficient, in the order of the
+ * checks.
+ */
 export interface RouteAttributes {
   readonly verb: string;
   readonly subresources: readonly string[];
 }
 
-const verbs: Readonly<Record<string, string>> = {
+const verbs: Readonly<Record<string, string>> = lookupTable({
   POST: 'create',
   GET: 'get',
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
-};
+});
 
-/** What changes a container or opens a way into it is `create`, whichever method it comes by (k8s.io issue 136550: GET of a WebSocket is no reading). */
+/**
+ * Requests that change a container or open a connection to it need `create`, with any method (k8s.io issue 136550: GET
+ * of a WebSocket is not a read).
+ */
 const actions: readonly string[] = ['/run', '/exec', '/attach', '/portForward'];
 
-/** First match wins (upstream: pkg/kubelet/server/auth.go with KubeletFineGrainedAuthz). What is not listed is `proxy`, so a path that is added later is never open by accident. */
+/**
+ * First match wins (upstream: pkg/kubelet/server/auth.go with KubeletFineGrainedAuthz). An unlisted path needs `proxy`,
+ * so a path that is added later is never open by accident.
+ */
 const fineGrained: readonly (readonly [path: string, subresources: readonly string[]])[] = [
   ['/pods', ['pods', 'proxy']],
   ['/healthz', ['healthz', 'proxy']],
@@ -29,7 +40,10 @@ const fineGrained: readonly (readonly [path: string, subresources: readonly stri
   ['/flagz', ['configz']],
 ];
 
-/** `path` is percent-decoded and without the query, as the router has it. An upgrade is always `create`: it leaves a raw connection. */
+/**
+ * `path` is percent-decoded and without the query, as in the router. An upgrade is always `create`: it opens a raw
+ * connection.
+ */
 export function routeAttributes(method: string, path: string, isUpgrade: boolean): RouteAttributes {
   const isAction = isUpgrade || actions.some((action) => isBelow(path, action));
   const verb = isAction ? 'create' : (verbs[method] ?? '');

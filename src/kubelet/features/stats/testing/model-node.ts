@@ -16,14 +16,14 @@ const NO_LIMITS: GroupLimits = {
   memoryReservationBytes: Infinity,
 };
 
-/** Groups and disks of a node as they would be counted: groups are added, work and go. */
+/** Groups and disks of a node as the kernel counts them: groups are added, use resources and are removed. */
 export class ModelNode implements GroupStats, FsStats {
   readonly groups = new Map<string, ModelGroup>();
   readonly trees = new Map<string, number>();
   readonly layers = new Map<string, TreeUse>();
-  /** How many groups were looked at. */
+  /** How many groups were read. */
   looks = 0;
-  /** Disks that do not answer until this is called. */
+  /** Disks that do not respond until this is called. */
   hung: Promise<void> | undefined;
   readonly #nowMs: () => number;
 

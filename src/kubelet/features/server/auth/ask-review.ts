@@ -6,7 +6,10 @@ import { jitter } from '../../../../base/random.ts';
 import type { Random } from '../../../../base/random.ts';
 import { isApiError } from '../../../../api/status/api-status-error.ts';
 
-/** Upstream's (DefaultAuthWebhookRetryBackoff), but bounded in all: somebody waits for the answer, who will ask again. */
+/**
+ * Upstream's (DefaultAuthWebhookRetryBackoff), but with a total limit: a client waits for the response, and will retry
+ * itself.
+ */
 const ATTEMPTS = 5;
 const PAUSES: BackoffCurve = { initialMs: 500, factor: 1.5, maxMs: Infinity };
 const JITTER = 0.2;
@@ -17,8 +20,8 @@ export interface Asking {
   readonly random: Random;
 }
 
-/** Asks again where the next answer may be another. */
-export function askApi<T>(what: string, { clock, random }: Asking, ask: () => Promise<T>): Promise<T> {
+/** Whether a retry may have another result. */
+export function askReview<T>(what: string, { clock, random }: Asking, ask: () => Promise<T>): Promise<T> {
   return withDeadline({ clock, limitMs: LIMIT_MS, op: what }, async (signal) => {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -1,0 +1,57 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { LogFiles } from '../../ports/log-files.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+import { LogCleanup } from './log-cleanup.ts';
+import { containerLinksDir } from './log-layout.ts';
+import { LogLinks } from './log-links.ts';
+import type { WritingContainer } from './log-rotation.ts';
+import { LogRotation } from './log-rotation.ts';
+import type { LogReaderParts } from './read-logs.ts';
+import { ContainerLogReader } from './read-logs.ts';
+
+export interface CreateContainerLogsParts {
+  config: KubeletConfig['containerLogs'];
+  runtime: ContainerRuntime;
+  files: HostFiles;
+  logFiles: LogFiles;
+  cache: LogReaderParts['states'] & { all(): Iterable<PodRuntimeStatus> };
+  onWholeRead: LogReaderParts['onWholeRead'];
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Reading, rotating and removing the logs of containers, and the links to them. */
+export function createContainerLogs(parts: CreateContainerLogsParts): {
+  logLinks: LogLinks;
+  logRotation: LogRotation;
+  logReader: ContainerLogReader;
+  logCleanup: LogCleanup;
+} {
+  const { runtime, files, logFiles, cache, onWholeRead, clock, random, log } = parts;
+  const { podLogsDir, maxSizeBytes, maxFiles, maxWorkers, monitorPeriodMs } = parts.config;
+  const linksDir = containerLinksDir(podLogsDir);
+  function* running(): Generator<WritingContainer> {
+    for (const pod of cache.all())
+      for (const { id, logPath, state } of pod.containers) if (state === 'running') yield { id, logPath };
+  }
+  return {
+    logLinks: new LogLinks({ files, log, directory: linksDir }),
+    logRotation: new LogRotation({
+      runtime,
+      files,
+      running,
+      policy: { maxSizeBytes, maxFiles },
+      intervalMs: monitorPeriodMs,
+      workers: maxWorkers,
+      world: { clock, random, log },
+    }),
+    logReader: new ContainerLogReader({ logFiles, files, states: cache, podLogsDir, clock, log, onWholeRead }),
+    logCleanup: new LogCleanup({ files, log, podLogsDir, linksDir }),
+  };
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { AgentMetrics } from './agent-metrics.ts';
+import { noteCsiCall } from './storage.ts';
+import type { CsiAnswer, CsiDrivers, CsiNode } from '../../ports/csi-drivers.ts';
+import type { Processes } from '../../ports/processes.ts';
+import { timed } from './timed.ts';
+
+const METHODS = {
+  getInfo: 'NodeGetInfo',
+  getCapabilities: 'NodeGetCapabilities',
+  stage: 'NodeStageVolume',
+  unstage: 'NodeUnstageVolume',
+  publish: 'NodePublishVolume',
+  unpublish: 'NodeUnpublishVolume',
+  expand: 'NodeExpandVolume',
+  stats: 'NodeGetVolumeStats',
+} as const satisfies Record<keyof CsiNode, string>;
+
+/** The same drivers, with each call counted. */
+export function observedDrivers(drivers: CsiDrivers, clock: Clock, metrics: AgentMetrics): CsiDrivers {
+  return {
+    node: (endpoint, driver) => {
+      const node = drivers.node(endpoint, driver);
+      const told = async <T>(call: keyof CsiNode, work: () => Promise<CsiAnswer<T>>): Promise<CsiAnswer<T>> => {
+        const startMs = clock.monotonicMs();
+        const answer = await work();
+        noteCsiCall(metrics, {
+          driver,
+          method: METHODS[call],
+          code: answer.ok ? 'OK' : answer.code,
+          durationMs: clock.monotonicMs() - startMs,
+        });
+        return answer;
+      };
+      return {
+        getInfo: (timeoutMs) => told('getInfo', () => node.getInfo(timeoutMs)),
+        getCapabilities: (timeoutMs) => told('getCapabilities', () => node.getCapabilities(timeoutMs)),
+        stage: (request, timeoutMs) => told('stage', () => node.stage(request, timeoutMs)),
+        unstage: (request, timeoutMs) => told('unstage', () => node.unstage(request, timeoutMs)),
+        publish: (request, timeoutMs) => told('publish', () => node.publish(request, timeoutMs)),
+        unpublish: (request, timeoutMs) => told('unpublish', () => node.unpublish(request, timeoutMs)),
+        expand: (request, timeoutMs) => told('expand', () => node.expand(request, timeoutMs)),
+        stats: (request, timeoutMs) => told('stats', () => node.stats(request, timeoutMs)),
+      };
+    },
+  };
+}
+
+/** For credential provider plugins: each run counts under the name of the program. */
+export function observedCredentialPlugins(processes: Processes, clock: Clock, { main }: AgentMetrics): Processes {
+  return {
+    run: async (program, args, options) => {
+      const labels = { plugin_name: program.slice(program.lastIndexOf('/') + 1) };
+      let succeeded = false;
+      const run = async (): ReturnType<Processes['run']> => {
+        const result = await processes.run(program, args, options);
+        succeeded = result.exitCode === 0;
+        return result;
+      };
+      return timed(clock, run, (durationMs) => {
+        main.observe('kubelet_credential_provider_plugin_duration', labels, durationMs / 1000);
+        if (!succeeded) main.count('kubelet_credential_provider_plugin_errors_total', labels);
+      });
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { findContainer } from '../../../api/pod.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import { newestContainer } from '../../model/runtime-status.ts';
+
+export interface ContainerLookupParts {
+  store: { pods(): Pod[]; mirrorOf(pod: Pod): Pod | undefined };
+  directory: { visible(): Pod[] };
+  cache: { get(uid: PodUid): PodRuntimeStatus | undefined };
+}
+
+/** Finds the pod, container and sandbox that a request names. */
+export class ContainerLookup {
+  readonly #parts: ContainerLookupParts;
+
+  constructor(parts: ContainerLookupParts) {
+    this.#parts = parts;
+  }
+
+  /** A pod that is wanted, or else one that is being stopped. */
+  pod(namespace: string, name: string): Pod | undefined {
+    const isMeant = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
+    return this.#parts.store.pods().find(isMeant) ?? this.#parts.directory.visible().find(isMeant);
+  }
+
+  /** Whether it is the pod's own uid, or that of its mirror pod in the API. */
+  isUidOf(pod: Pod, uid: string): boolean {
+    return pod.metadata.uid === uid || this.#parts.store.mirrorOf(pod)?.metadata.uid === uid;
+  }
+
+  /** The runtime's container of that name. Throws `missing` unless the pod has such a container and it runs. */
+  running(pod: Pod, name: string, missing: KubeletError): ContainerRuntimeStatus {
+    const status = this.#status(pod);
+    const container =
+      status === undefined || findContainer(pod, name) === undefined ? undefined : newestContainer(status, name);
+    if (container?.state !== 'running') throw missing;
+    return container;
+  }
+
+  /** All that the runtime has of the container, newest first. */
+  attempts(pod: Pod, name: string): ContainerRuntimeStatus[] {
+    if (findContainer(pod, name) === undefined) return [];
+    return (this.#status(pod)?.containers ?? [])
+      .filter((container) => container.name === name)
+      .sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs);
+  }
+
+  readySandbox(pod: Pod): SandboxRuntimeStatus | undefined {
+    return this.#status(pod)?.sandboxes.find(({ ready }) => ready);
+  }
+
+  #status(pod: Pod): PodRuntimeStatus | undefined {
+    return this.#parts.cache.get(podUid(pod.metadata.uid));
+  }
+}
+
+/** As upstream, an internal error: the lookup in the runtime fails, not that of the pod. */
+export const containerNotFound = (container: string): KubeletError =>
+  new KubeletError('Internal', `container not found (${JSON.stringify(container)})`);

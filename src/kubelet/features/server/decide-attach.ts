@@ -1,0 +1,81 @@
+import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
+import type { AttachHistory, LogPosition, LogRead } from './attach-history.ts';
+
+export interface AttachCase {
+  /** All of that name, newest first. */
+  readonly containers: readonly ContainerRuntimeStatus[];
+  /** It has `stdin`, to which clients attach, as the containers of `kubectl run -i` and `kubectl debug -i`. */
+  readonly isInteractive: boolean;
+  readonly userAgent: string;
+  readonly history: Pick<AttachHistory, 'wasAttached' | 'readOf'>;
+  /** Wall time. */
+  readonly nowMs: number;
+}
+
+/**
+ * The output for an attaching client. `now`: what is written from now on, as in upstream. `start`: everything, because
+ * the client waited for the container. `log`: the output of a container that has just ended. The last two begin after
+ * `from`, the part of the log that the client has read already.
+ */
+export type AttachPlan =
+  | { readonly what: 'now'; readonly container: ContainerRuntimeStatus }
+  | {
+      readonly what: 'start' | 'log';
+      readonly container: ContainerRuntimeStatus;
+      readonly from: LogPosition | undefined;
+    }
+  | { readonly what: 'nothing' };
+
+/** A client that attaches within this time after a start waited for it; one within this time after an end was late. */
+const ATTACH_WINDOW_MS = 30_000;
+/** A client that reads the log first attaches within this time after it. */
+const READ_WINDOW_MS = 10_000;
+/** From this version on `kubectl run` prints the log before it attaches. */
+const READS_FIRST_MINOR = 36;
+
+/**
+ * Pure. A container that has been running for long, or that a client was attached to before, gets upstream's behaviour:
+ * no earlier output.
+ */
+export function decideAttach(asked: AttachCase): AttachPlan {
+  const { nowMs, history, isInteractive } = asked;
+  const started = asked.containers.filter(({ state, startedAtMs }) => state !== 'created' || startedAtMs > 0);
+  const container = readBefore(asked, started) ?? started[0];
+  if (container === undefined) return { what: 'nothing' };
+  const from = recentRead(asked, container)?.end;
+  if (container.state === 'exited')
+    return nowMs - container.finishedAtMs <= ATTACH_WINDOW_MS ? { what: 'log', container, from } : { what: 'nothing' };
+  const isNew = nowMs - container.startedAtMs <= ATTACH_WINDOW_MS && !history.wasAttached(container.id);
+  return container.state === 'running' && isNew && (isInteractive || from !== undefined)
+    ? { what: 'start', container, from }
+    : { what: 'now', container };
+}
+
+/**
+ * The run whose log the client read a moment ago and whose end it has not seen: a container restarted since is another
+ * run.
+ */
+function readBefore(asked: AttachCase, started: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus | undefined {
+  return started.find(
+    (each) =>
+      each.state === 'exited' &&
+      !asked.history.wasAttached(each.id) &&
+      asked.nowMs - each.finishedAtMs <= READ_WINDOW_MS &&
+      recentRead(asked, each) !== undefined,
+  );
+}
+
+/**
+ * Log requests do not identify the client, so a read counts as the attaching client's own if it is plausible: of a
+ * client that reads first, and just before.
+ */
+function recentRead({ history, nowMs, userAgent }: AttachCase, { id }: ContainerRuntimeStatus): LogRead | undefined {
+  const read = history.readOf(id);
+  return read !== undefined && nowMs - read.atMs <= READ_WINDOW_MS && readsLogFirst(userAgent) ? read : undefined;
+}
+
+/** Clients without a version may do so. */
+function readsLogFirst(userAgent: string): boolean {
+  const version = /^kubectl[^/ ]{0,40}\/v1\.(\d{1,4})\b/.exec(userAgent);
+  return version === null || Number(version[1]) >= READS_FIRST_MINOR;
+}

@@ -1,0 +1,66 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { NodeStatsSources } from '../../ports/stats.ts';
+import type { DiskFactsOptions } from './disk-facts.ts';
+import { DiskFacts } from './disk-facts.ts';
+import { gzipText } from './gzip-text.ts';
+import type { PodPlace } from './pod-groups.ts';
+import { statsEndpoints } from './stats-endpoints.ts';
+import type { StatsProviderOptions } from './stats-provider.ts';
+import { StatsProvider } from './stats-provider.ts';
+
+export interface StatsParts {
+  provider: StatsProvider;
+  disks: DiskFacts;
+  endpoints: ReturnType<typeof statsEndpoints>;
+}
+
+/** Where the groups of pods are in the cgroup file system. */
+export interface PodPaths {
+  of(pod: Pod): string;
+  readonly top: readonly string[];
+}
+
+export interface CreateStatsParts
+  extends Omit<DiskFactsOptions, 'fs' | 'runtime' | 'volumes'>,
+    Pick<StatsProviderOptions, 'random' | 'nodeName' | 'runtimePods'> {
+  /** Undefined on a platform where nothing is measured. */
+  sources: NodeStatsSources | undefined;
+  volumes: { measurable(uid: PodUid): ReturnType<DiskFactsOptions['volumes']> };
+  store: { byUid(uid: PodUid): Pod | undefined };
+  /** Undefined where pods have no groups of their own. */
+  podPaths: PodPaths | undefined;
+}
+
+/** Statistics of the node and its pods, and their endpoints. Undefined where nothing is measured. */
+export function createStats({ sources, volumes, podPaths, store, ...parts }: CreateStatsParts): StatsParts | undefined {
+  if (sources === undefined) return undefined;
+  const { clock, random, log, nodeName, runtimePods } = parts;
+  const { fs, runtime, machine } = sources;
+  const disks = new DiskFacts({ ...parts, fs, runtime, volumes: (uid) => volumes.measurable(podUid(uid)) });
+  const provider = new StatsProvider({
+    clock,
+    random,
+    log,
+    sources,
+    disks,
+    nodeName,
+    runtimePods,
+    place: (uid) => placeOf(store.byUid(podUid(uid)), podPaths),
+    podsGroups: podPaths?.top ?? [],
+  });
+  const endpoints = statsEndpoints({ stats: provider, machine, nowMs: () => clock.nowMs(), gzip: gzipText, log });
+  return { provider, disks, endpoints };
+}
+
+/**
+ * Where the groups of a pod are. Without groups of pods, containers lie at the top. With them, a pod that the agent does
+ * not know (`pod` undefined) has no known place.
+ */
+export function placeOf(pod: Pod | undefined, podPaths: PodPaths | undefined): PodPlace | undefined {
+  if (podPaths === undefined) return { path: undefined, parent: '/' };
+  if (pod === undefined) return undefined;
+  const path = podPaths.of(pod);
+  return { path, parent: path };
+}
