@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node } from '../../../api/core/node.ts';
-import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
-import { judgeAdmission, type ChainOptions } from './admission-chain.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import type { ChainOptions } from './admission-chain.ts';
+import { judgeAdmission } from './admission-chain.ts';
 
 const node: Node = {
   metadata: { name: 'n1', namespace: '', uid: '', labels: { 'kubernetes.io/os': 'linux', disk: 'ssd', cores: '8' } },
@@ -300,7 +302,7 @@ describe('whether the node takes a pod', () => {
   for (const [name, changes, others, verdict] of table)
     it(name, () => assert.equal(judge(pod(changes), others.map(pod)), verdict));
 
-  it('asks in the order of upstream', () => {
+  it('checks in the order of upstream', () => {
     const seen: string[] = [];
     const check = (name: string) => () => (seen.push(name), undefined);
     const checks = {
@@ -323,7 +325,7 @@ describe('whether the node takes a pod', () => {
     );
   });
 
-  it('takes no resources for a pod as a whole where that gate is off', () => {
+  it('ignores pod-level resources where that gate is off', () => {
     const subject = pod({ 'spec.resources': { requests: { cpu: '1' } } });
     assert.equal(
       judge(subject, [], { podLevelResources: false }),
@@ -349,7 +351,7 @@ describe('making room for a critical pod', () => {
   const guaranteed = (uid: string, cpu: string) =>
     sized(uid, { cpu, memory: '1Mi' }, { 'spec.containers[0].resources.limits': { cpu, memory: '1Mi' } });
 
-  it('stops as few pods as do, and of two that do the one that asks for less', () => {
+  it('stops as few pods as possible, and of two candidates the one that asks for less', () => {
     assert.equal(
       judge(critical(requests({ cpu: '2' })), [sized('small', { cpu: '1' }), sized('larger', { cpu: '2500m' })]),
       'preempt larger',
@@ -363,7 +365,7 @@ describe('making room for a critical pod', () => {
     );
   });
 
-  it('spares guaranteed pods while others would do, and burstable ones while best-effort ones would', () => {
+  it('spares guaranteed pods while others suffice, and burstable ones while best-effort ones suffice', () => {
     assert.equal(
       judge(critical(requests({ cpu: '1' })), [
         guaranteed('dear', '2'),
@@ -378,7 +380,7 @@ describe('making room for a critical pod', () => {
     );
   });
 
-  it('touches no critical pod, and nobody for a pod that is not critical itself', () => {
+  it('stops no critical pod, and no pod at all for one that is not critical itself', () => {
     const others = [critical({ ...requests({ cpu: '3' }), 'metadata.uid': 'other' })];
     assert.match(
       judge(critical(requests({ cpu: '2' })), others),
@@ -399,7 +401,7 @@ describe('making room for a critical pod', () => {
     );
   });
 
-  it('stops nobody for a pod that something else keeps out', () => {
+  it('stops no pod for one that something else keeps out', () => {
     assert.equal(
       judge(critical({ ...requests({ cpu: '2' }), 'spec.nodeSelector': { disk: 'hdd' } }), [
         sized('low', { cpu: '3' }),
@@ -414,7 +416,7 @@ describe('making room for a critical pod', () => {
     );
   });
 
-  it('goes by priorities alone on a node where every pod is static, and says what is missing', () => {
+  it('goes by priorities alone on a node where every pod is static, and reports what is missing', () => {
     const other = sized('other', { cpu: '3' }, fromFile);
     const wanted = { ...requests({ cpu: '2' }), ...fromFile };
     assert.equal(

@@ -13,7 +13,7 @@ import {
 } from './predicates.ts';
 import { givenPriority, needsText, selectVictims, standalonePriority } from './preemption.ts';
 
-/** Checks of other features, each at its place in upstream's order. One that is absent has nothing against any pod. */
+/** Checks of other features, each at its place in upstream's order. An absent check passes every pod. */
 export interface OtherChecks {
   /** The node is under pressure and takes no more pods of this kind. */
   eviction?: AdmissionCheck;
@@ -26,7 +26,7 @@ export interface OtherChecks {
 
 export interface ChainOptions {
   checks: OtherChecks;
-  /** No API server: every pod is static, so "critical" tells nothing, and priorities come from the manifests alone. */
+  /** No API server: every pod is static, so all are critical, and priorities come from the manifests alone. */
   standalone: boolean;
   /** Gate PodLevelResources. */
   podLevelResources: boolean;
@@ -40,9 +40,10 @@ export type ChainVerdict =
   | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection };
 
 /**
- * Whether the node takes a pod, in the order of upstream's handlers (kubelet.go): eviction, sysctls, resource managers, predicates (OS,
- * groups policy, resources, affinity, name, ports, taints), AppArmor, pod features, declared features, node shutdown. The first that
- * refuses names the reason. Making room for a critical pod is left to the end, so that nobody is stopped for a pod that cannot run anyway.
+ * Decides whether the node takes a pod, in the order of upstream's handlers (kubelet.go): eviction, sysctls, resource
+ * managers, predicates (OS, groups policy, resources, affinity, name, ports, taints), AppArmor, pod features, declared
+ * features, node shutdown. The first that refuses gives the reason. Preemption for a critical pod comes last, so that
+ * no pod is stopped for one that cannot run anyway.
  */
 export function judgeAdmission(question: AdmissionQuestion, options: ChainOptions): ChainVerdict {
   const { checks } = options;
@@ -79,7 +80,7 @@ function judgeRoom(question: AdmissionQuestion, { standalone, taintComparisons }
   const { shortages, misfits } = computePredicates(question, { taintComparisons });
   const [shortage] = shortages;
   const [misfit] = misfits;
-  // A critical pod is never told what it lacks while something else keeps it out, too.
+  // The missing resources of a critical pod are not reported while something else also keeps it out.
   if (misfit !== undefined && (shortage === undefined || isCriticalPod(pod))) return { kind: 'reject', ...misfit };
   if (shortage === undefined) return { kind: 'admit' };
   if (!isCriticalPod(pod)) return { kind: 'reject', ...rejectionOf(shortage) };

@@ -7,13 +7,13 @@ export interface Rejection {
   message: string;
 }
 
-/** What the node knows when it is asked whether a pod may run here. */
+/** What the node knows when it decides whether a pod may run here. */
 export interface AdmissionQuestion {
   pod: Pod;
   node: Node;
-  /** The pods that have their place already, each with the resources it was granted. */
+  /** The pods that already have a place on the node, with their allocated resources. */
   others: readonly Pod[];
 }
 
-/** One reason why a pod may not run here. Pure; undefined when it has nothing against the pod. */
+/** One reason why a pod may not run here. Pure; undefined when the check passes. */
 export type AdmissionCheck = (question: AdmissionQuestion) => Rejection | undefined;

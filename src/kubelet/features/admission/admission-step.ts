@@ -1,19 +1,19 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 
-/** What an operator's own step is asked. */
+/** The input of an operator's own admission step. */
 export interface AdmissionRequest {
   pod: Pod;
   node: Node;
-  /** How often this step was asked about this pod, this time included. */
+  /** How often this step was called for this pod, including this call. */
   attempt: number;
   /** Wall time since which the pod waits for admission. */
   sinceMs: number;
 }
 
 /**
- * `hold` keeps the pod Pending, with `why` shown to whoever asks, until one of: `until` settles, `retryAfterMs` is over, the desk is woken;
- * then the step is asked again. Without any of these it is asked again after a pause that grows.
+ * `hold` keeps the pod Pending and shows `why` to users. The step is called again when `until` settles, `retryAfterMs`
+ * has passed or the manager is woken. Without any of these it is called again after a growing pause.
  */
 export type AdmissionAnswer =
   | { kind: 'admit' }
@@ -21,16 +21,23 @@ export type AdmissionAnswer =
   | { kind: 'hold'; why: string; until?: Promise<unknown>; retryAfterMs?: number };
 
 /**
- * A condition of the operator's own for starting pods on this node: what upstream's kubelet has to be patched for.
- * It is asked about pods that have never run here, never again about one that was admitted, whatever happens to the agent.
+ * A condition of the operator's own for starting pods on this node, for which upstream's kubelet has to be patched. It
+ * is called for pods that have never run here, and never again for one that was admitted, also across restarts of the
+ * agent.
  */
 export interface AdmissionStep {
   /** Shown in `explain` and in events. */
   name: string;
-  /** `signal` aborts when the answer, or the hold that it was, is over. A throw, or no answer in time, is a failure of the step. */
+  /**
+   * `signal` aborts when the answer, or the hold that it returned, is no longer needed. A throw, or no answer in time,
+   * is a failure of the step.
+   */
   admit(request: AdmissionRequest, signal: AbortSignal): AdmissionAnswer | Promise<AdmissionAnswer>;
-  /** How long an answer may take; 10 s unless said. */
+  /** How long an answer may take; 10 s by default. */
   timeoutMs?: number;
-  /** What a failure means: the pod waits and the step is asked again (`hold`, unless said), or the step is left out (`ignore`). */
+  /**
+   * What a failure means: the pod waits and the step is called again (`hold`, the default), or the step is skipped
+   * (`ignore`).
+   */
   onFailure?: 'hold' | 'ignore';
 }

@@ -6,8 +6,9 @@ export interface AdmittedPods {
 }
 
 /**
- * Which pods this node has admitted, for a later run of the agent: one that has not begun to run yet is known by nothing else. And which it has
- * stopped to make room: what is left of them in the runtime must not bring them back. A pod is one or the other.
+ * Persists which pods this node has admitted: a later run of the agent has no other record of those that have not
+ * started yet. It also persists the preempted ones: what is left of them in the runtime must not restart them. A pod is
+ * one or the other.
  */
 export class AdmittedRecord {
   readonly #uids: Set<string>;
@@ -44,7 +45,7 @@ export class AdmittedRecord {
     if (this.#preempted.delete(uid) || isNews) this.#changed();
   }
 
-  /** To be called when every source has spoken. */
+  /** To be called when all sources have reported. */
   forgetUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of [...this.#uids, ...this.#preempted]) if (!known.has(uid as PodUid)) this.forget(uid as PodUid);
   }
@@ -62,3 +63,13 @@ export class AdmittedRecord {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** Whether a file of an earlier run holds such a record. */
+export function isAdmittedPods(value: unknown): value is AdmittedPods {
+  if (typeof value !== 'object' || value === null) return false;
+  const { admitted, preempted } = value as Partial<Record<keyof AdmittedPods, unknown>>;
+  return isUids(admitted) && isUids(preempted);
+}
+
+const isUids = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((uid) => typeof uid === 'string');

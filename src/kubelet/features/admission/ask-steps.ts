@@ -1,11 +1,13 @@
-import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { AdmissionAnswer, AdmissionRequest, AdmissionStep } from './admission-step.ts';
 import type { Rejection } from './admission-check.ts';
 
-/** Where the asking stands, for whoever wants to know why the pod waits. */
+/** Progress of the calls, to show why the pod waits. */
 export interface Hold {
   /** The step's name. */
   by: string;
@@ -15,24 +17,26 @@ export interface Hold {
 
 export interface Asking {
   steps: readonly AdmissionStep[];
-  /** Made anew for each asking: the pod may have been changed meanwhile. */
+  /** Built for each call: the pod may have changed in between. */
   request: () => Omit<AdmissionRequest, 'attempt'>;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
   onHold: (hold: Hold) => void;
-  /** Gives a function to call when the steps should be asked again at once; returns the function that takes it back. */
+  /** Registers a function that calls the steps again at once; returns the function that unregisters it. */
   onWake: (wake: () => void) => () => void;
 }
 
 const TIMEOUT_MS = 10_000;
 const RETRY: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
-/** The safety net behind an `until` that never settles. */
+/** The fallback behind an `until` that never settles. */
 const UNTIL_RETRY_MS = 60_000;
-/** However soon an `until` settles: a step that is never content must not keep the agent busy. */
+/**
+ * The least time between calls, however soon `until` settles: a step that always holds must not keep the agent busy.
+ */
 const PAUSE_MS = 100;
 
-/** Asks one step after another, each until it neither holds nor fails; undefined when all admit, or when the asking was aborted. */
+/** Calls one step after another, each until it neither holds nor fails; undefined when all admit, or when aborted. */
 export async function askSteps(asking: Asking): Promise<Rejection | undefined> {
   for (const step of asking.steps) {
     const rejection = await askStep(asking, step);
@@ -80,15 +84,15 @@ async function askOnce(
     const { namespace, name } = asked.pod.metadata;
     log.error(
       isIgnored
-        ? 'an admission step failed and is left out'
-        : 'an admission step failed; its pod waits and it is asked again',
+        ? 'an admission step failed and is skipped'
+        : 'an admission step failed; its pod waits and the step is called again',
       { step: step.name, pod: `${namespace}/${name}`, error: errorMessage(error) },
     );
     return isIgnored ? { kind: 'admit' } : { kind: 'hold', why: `the step failed: ${errorMessage(error)}` };
   }
 }
 
-/** Until the time is over, `until` has settled, somebody wakes, or all of it is aborted. */
+/** Waits until the time is over, `until` has settled, a wake-up arrives, or all of it is aborted. */
 function pause({ clock, signal, onWake }: Asking, retryMs: number, until: Promise<unknown> | undefined): Promise<void> {
   const notBeforeMs = clock.monotonicMs() + PAUSE_MS;
   return new Promise((resolve) => {

@@ -1,18 +1,18 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** What a hook says of a pod; `watch` are paths whose change is worth asking again for. */
+/** A hook's decision on a pod; a change of one of the `watch` paths makes the agent call the hook again. */
 export type HookAnswer =
   | { kind: 'admit' }
   | { kind: 'reject'; reason: string; message: string }
   | { kind: 'hold'; why: string; watch: readonly string[]; retryAfterMs?: number };
 
-/** EX_TEMPFAIL of sysexits: a script may hold a pod by this exit code alone, with a line that says why. */
+/** EX_TEMPFAIL of sysexits: a script may hold a pod by this exit code alone, with one line that gives the reason. */
 const TEMPORARY_FAILURE = 75;
 const MAX_RETRY_SECONDS = 3600;
 
 /**
- * Exit code 0 without output admits, 75 holds, and on 0 a JSON object on the standard output answers in full. Everything else is a
- * failure of the hook: throws `Invalid` with what was wrong.
+ * Exit code 0 without output admits, 75 holds, and with 0 a JSON object on standard output is the complete answer.
+ * Everything else is a failure of the hook: throws `Invalid` with the cause.
  */
 export function readHookAnswer({
   exitCode,
@@ -26,7 +26,7 @@ export function readHookAnswer({
   if (exitCode === TEMPORARY_FAILURE)
     return {
       kind: 'hold',
-      why: firstLine(stdout) ?? firstLine(stderr) ?? 'the hook holds the pod and does not say why',
+      why: firstLine(stdout) ?? firstLine(stderr) ?? 'the hook holds the pod and gives no reason',
       watch: [],
     };
   if (exitCode !== 0) throw invalid(`exit code ${exitCode}${said(stderr)}`);
@@ -56,7 +56,7 @@ function holdOf(answer: Readonly<Record<string, unknown>>): HookAnswer {
     throw invalid(`"retryAfterSeconds" must be a number above 0 and at most ${MAX_RETRY_SECONDS}`);
   const hold: HookAnswer = {
     kind: 'hold',
-    why: textOf(answer['message']) ?? 'the hook holds the pod and does not say why',
+    why: textOf(answer['message']) ?? 'the hook holds the pod and gives no reason',
     watch: watch as string[],
   };
   return typeof seconds === 'number' ? { ...hold, retryAfterMs: seconds * 1000 } : hold;

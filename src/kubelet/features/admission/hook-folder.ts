@@ -1,14 +1,16 @@
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { AdmissionAnswer, AdmissionRequest, AdmissionStep } from './admission-step.ts';
-import { readHookAnswer, type HookAnswer } from './hook-answer.ts';
+import type { HookAnswer } from './hook-answer.ts';
+import { readHookAnswer } from './hook-answer.ts';
 
 export interface HookFolderOptions {
   folder: string;
   timeoutMs: number;
-  /** What a hook that fails, hangs or talks nonsense means for its pod. */
+  /** What it means for the pod when a hook fails, hangs or gives an invalid answer. */
   onFailure: 'hold' | 'ignore';
   files: Pick<HostFiles, 'list' | 'stat' | 'watch'>;
   processes: Processes;
@@ -22,14 +24,15 @@ const OWNER_MAY_RUN = 0o100;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
- * The operator's admission step without TypeScript: programs in a folder, run in the order of their names, each of which is handed the pod
- * on its standard input and answers whether it may start. The folder is read anew each time. See docs/admission.md.
+ * The operator's admission step without TypeScript: programs in a folder, run in the order of their names. Each gets
+ * the pod on standard input and answers whether it may start. The folder is read again at each call. See
+ * docs/admission.md.
  */
 export function createHookStep(options: HookFolderOptions): AdmissionStep {
   const turns = new Turns(AT_ONCE);
   return {
     name: 'admission hooks',
-    // Each program has its own deadline; a folder on a dead disk has this one.
+    // Each program has its own deadline; this one is for a folder on a disk that does not respond.
     timeoutMs: 24 * 3600 * 1000,
     onFailure: options.onFailure,
     admit: async (request, signal) => {
@@ -45,16 +48,16 @@ export function createHookStep(options: HookFolderOptions): AdmissionStep {
 
 async function hooksOf({ folder, files, clock, timeoutMs }: HookFolderOptions): Promise<string[]> {
   const read = async (): Promise<string[]> => {
-    // A folder that is missing, or not mounted yet, must not let everything pass.
+    // A folder that is missing, or not mounted yet, must not admit everything.
     if ((await files.stat(folder))?.type !== 'directory')
-      throw new KubeletError('NotFound', `${folder} is not there or is no folder`);
+      throw new KubeletError('NotFound', `${folder} does not exist or is no folder`);
     const hooks: string[] = [];
     for (const name of await files.list(folder)) {
       if (name.startsWith('.') || name.endsWith('~')) continue;
       const info = await files.stat(`${folder}/${name}`);
       if (info?.type !== 'file' || (info.mode & OWNER_MAY_RUN) === 0) continue;
       if ((info.mode & OTHERS_MAY_WRITE) !== 0)
-        throw new KubeletError('Invalid', `${folder}/${name} is not run: group or others may write it`);
+        throw new KubeletError('Invalid', `${folder}/${name} is not run: it is writable by its group or by others`);
       hooks.push(name);
     }
     return hooks;
@@ -91,7 +94,7 @@ function questionText({ pod, node, attempt, sinceMs }: AdmissionRequest): string
   return `${JSON.stringify(body)}\n`;
 }
 
-/** A hold that ends early when one of the paths the hook named changes. */
+/** A hold that ends early when one of the paths that the hook named changes. */
 function held(
   { files }: HookFolderOptions,
   { hook, answer }: { hook: string; answer: HookAnswer & { kind: 'hold' } },
@@ -108,7 +111,7 @@ function held(
   };
 }
 
-/** A file that came between the hook's look and the watch is found by the next asking. */
+/** A file that appears between the hook's check and the watch is found by the next call. */
 const WATCHED_RETRY_MS = 5000;
 
 function firstChange(files: HookFolderOptions['files'], paths: readonly string[], signal: AbortSignal): Promise<void> {
@@ -121,7 +124,7 @@ function firstChange(files: HookFolderOptions['files'], paths: readonly string[]
     for (const path of paths) {
       const slash = path.lastIndexOf('/');
       const wanted = path.slice(slash + 1);
-      // A folder that is not there yet cannot be watched; the next asking looks again.
+      // A folder that does not exist yet cannot be watched; the next call checks again.
       stops.push(
         files.watch(path.slice(0, slash) || '/', {
           onChange: (name) => void (name === undefined || name === wanted ? end() : undefined),
@@ -133,7 +136,7 @@ function firstChange(files: HookFolderOptions['files'], paths: readonly string[]
   });
 }
 
-/** At most so many at once, in the order they came. */
+/** Limits how many run at once; in the order of arrival. */
 class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -6,7 +6,7 @@ import type { Node } from '../../../api/core/node.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FakeProcesses } from '../../ports/testing/fake-processes.ts';
 import type { AdmissionAnswer } from './admission-step.ts';
-import { holdUntilFile } from './hold-until-file.ts';
+import { holdUntilFile } from './testing/hold-until-file.ts';
 import { readHookAnswer } from './hook-answer.ts';
 import { createHookStep } from './hook-folder.ts';
 
@@ -33,7 +33,7 @@ async function harness(onFailure: 'hold' | 'ignore' = 'hold') {
 }
 
 describe('admission hooks', () => {
-  it('admit when there are none, and when all of them do, in the order of their names', async () => {
+  it('admit when there are none, and when all of them admit, in the order of their names', async () => {
     const { ask, install, processes } = await harness();
     assert.deepEqual(await ask(), { kind: 'admit' });
     await install('20-b', () => ({}));
@@ -44,7 +44,7 @@ describe('admission hooks', () => {
     );
   });
 
-  it('are handed the pod and the node', async () => {
+  it('get the pod and the node', async () => {
     const { ask, install, processes } = await harness();
     await install('a', () => ({}));
     await ask();
@@ -65,7 +65,7 @@ describe('admission hooks', () => {
     assert.deepEqual(run?.env, { POD_NAME: 'web', POD_NAMESPACE: 'default', POD_UID: 'uid-1', NODE_NAME: 'n1' });
   });
 
-  it('that hold or reject are the last to be asked', async () => {
+  it('that hold or reject are the last to be called', async () => {
     const { ask, install, processes } = await harness();
     await install('a', () => ({ exitCode: 75, stderr: 'no driver yet\nmore' }));
     await install('b', () => ({}));
@@ -77,7 +77,7 @@ describe('admission hooks', () => {
     );
   });
 
-  it('hold by failing, unless they are to be left out then', async () => {
+  it('hold by failing, unless failures are ignored', async () => {
     for (const onFailure of ['hold', 'ignore'] as const) {
       const { ask, install, processes } = await harness(onFailure);
       await install('a', () => ({ exitCode: 3, stderr: 'boom' }));
@@ -92,19 +92,19 @@ describe('admission hooks', () => {
     }
   });
 
-  it('are not run when they are hidden or no programs', async () => {
+  it('are not run when they are hidden or not executable', async () => {
     const { ask, install, processes } = await harness();
     for (const name of ['.hidden', 'backup~']) await install(name, () => ({}));
     await install('plain', () => ({}), 0o644);
     assert.deepEqual([await ask(), processes.runs], [{ kind: 'admit' }, []]);
   });
 
-  it('let nothing pass when their folder is missing, or when anybody could change one of them', async () => {
+  it('admit nothing when their folder is missing, or when one of them is writable by others', async () => {
     const { ask, install, processes, files } = await harness();
     await install('open', () => ({}), 0o777);
-    await assert.rejects(ask(), /\/hooks\/open is not run: group or others may write it/);
+    await assert.rejects(ask(), /\/hooks\/open is not run: it is writable by its group or by others/);
     await files.removeTree('/hooks');
-    await assert.rejects(ask(), /\/hooks is not there or is no folder/);
+    await assert.rejects(ask(), /\/hooks does not exist or is no folder/);
     assert.deepEqual(processes.runs, []);
   });
 
@@ -140,7 +140,7 @@ describe('admission hooks', () => {
     await Promise.all(asked);
   });
 
-  it('must answer in their language', () => {
+  it('must give a valid answer', () => {
     const wrong = (stdout: string) => {
       try {
         return readHookAnswer({ exitCode: 0, stdout, stderr: '' });
@@ -164,8 +164,8 @@ describe('admission hooks', () => {
   });
 });
 
-describe('the example of a step', () => {
-  it('holds pods until the file is there, and those it is not for never', async () => {
+describe('the example step', () => {
+  it('holds matching pods until the file exists, and never holds others', async () => {
     const clock = new FakeClock();
     const files = new FakeHostFiles(clock);
     await files.makeDirectory('/run', 0o755);

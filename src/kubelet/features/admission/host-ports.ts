@@ -9,7 +9,7 @@ interface HostPort {
 
 const ANY = '0.0.0.0';
 
-/** The ports of the host a pod takes: of its regular containers and its sidecars (upstream: scheduler/util GetHostPorts). */
+/** The host ports of a pod: of its regular containers and its sidecars (upstream: scheduler/util GetHostPorts). */
 function hostPortsOf(pod: Pod): HostPort[] {
   const containers = [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers];
   return containers.flatMap(({ ports = [] }) =>
@@ -21,7 +21,10 @@ function hostPortsOf(pod: Pod): HostPort[] {
   );
 }
 
-/** Whether another pod has one of the ports this one asks for: the same number and protocol on the same address, or on all of them. */
+/**
+ * Whether another pod has one of the ports that this pod asks for: the same number and protocol on the same address, or
+ * on all addresses.
+ */
 export function hasPortConflict(pod: Pod, others: readonly Pod[]): boolean {
   const wanted = hostPortsOf(pod);
   if (wanted.length === 0) return false;

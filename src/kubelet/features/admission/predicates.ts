@@ -7,21 +7,24 @@ import { outOfReason, podReasons } from '../../../api/reasons.ts';
 import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
 import { hasPortConflict } from './host-ports.ts';
 import { matchesNodeAffinity, untoleratedTaint } from '../../../api/node-selection.ts';
-import { computeShortages, shortageMessage, type Shortage } from './resource-fit.ts';
+import type { Shortage } from './resource-fit.ts';
+import { computeShortages, shortageMessage } from './resource-fit.ts';
 
 export interface PredicateResult {
   shortages: readonly Shortage[];
-  /** What making room would not help, in upstream's order. */
+  /** Failures that preemption cannot help with, in upstream's order. */
   misfits: readonly Rejection[];
 }
 
-/** Texts of the scheduler's plugins, which upstream's kubelet borrows (lifecycle/predicate.go, scheduler AdmissionCheck). */
+/**
+ * Texts of the scheduler's plugins, which upstream's kubelet reuses (lifecycle/predicate.go, scheduler AdmissionCheck).
+ */
 const misfit = (name: string, description: string): Rejection => ({
   reason: name,
   message: `Predicate ${name} failed: ${description}`,
 });
 
-/** All that keeps the pod from this node. Upstream tells the first: shortages come before misfits. */
+/** All reasons that keep the pod from this node. Upstream reports the first: shortages come before mismatches. */
 export function computePredicates(
   { pod, node, others }: AdmissionQuestion,
   options: { taintComparisons: boolean },
@@ -44,7 +47,10 @@ export function rejectionOf(shortage: Shortage): Rejection {
   return { reason: outOfReason(shortage.resource), message: shortageMessage(shortage) };
 }
 
-/** Before the predicates: what no preemption could help (upstream: predicateAdmitHandler). The label looked at is the pod's own, as upstream has it. */
+/**
+ * Checked before the predicates: mismatches that no preemption could help (upstream: predicateAdmitHandler). As
+ * upstream, it reads the pod's own label.
+ */
 export const checkOsLabel: AdmissionCheck = ({ pod }) => {
   const asked = pod.metadata.labels?.[nodeLabels.os];
   if (asked === undefined || asked === 'linux') return undefined;
@@ -78,7 +84,10 @@ export const checkNoPodLevelResources: AdmissionCheck = ({ pod }) => {
   return { reason: podReasons.podLevelResourcesNotSupported, message: 'PodLevelResources feature gate is disabled' };
 };
 
-/** A pod that needs what this node does not say it has (upstream: declaredFeaturesAdmitHandler, component-helpers/nodedeclaredfeatures). */
+/**
+ * Rejects a pod that needs features the node does not declare (upstream: declaredFeaturesAdmitHandler,
+ * component-helpers/nodedeclaredfeatures).
+ */
 export const checkDeclaredFeatures: AdmissionCheck = ({ pod, node }) => {
   const declared = node.status?.declaredFeatures ?? [];
   const missing = requiredFeatures(pod).filter((name) => !declared.includes(name));
@@ -89,7 +98,7 @@ export const checkDeclaredFeatures: AdmissionCheck = ({ pod, node }) => {
   };
 };
 
-/** What an update of a pod needs that the node does not declare (upstream: InferForPodUpdate). */
+/** Features that an update of a pod needs and the node does not declare (upstream: InferForPodUpdate). */
 export function missingForUpdate(before: Pod, after: Pod, node: Node): string[] {
   const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
   const initContainers = (pod: Pod) =>
@@ -103,7 +112,7 @@ export function missingForUpdate(before: Pod, after: Pod, node: Node): string[] 
   return needed.filter((name) => !(node.status?.declaredFeatures ?? []).includes(name));
 }
 
-/** By name. What only updates of a pod need is not asked at its admission. */
+/** By name. Features that only updates of a pod need are not checked at its admission. */
 function requiredFeatures({ spec }: Pod): string[] {
   const restartsAll = [...spec.containers, ...(spec.initContainers ?? [])].some(({ restartPolicyRules = [] }) =>
     restartPolicyRules.some((rule) => rule.action === 'RestartAllContainers'),

@@ -2,20 +2,24 @@ import { priorities } from '../../../api/annotations.ts';
 import { isCriticalPod } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { requestedOf, type Shortage } from './resource-fit.ts';
+import type { Shortage } from './resource-fit.ts';
+import { requestedOf } from './resource-fit.ts';
 
 interface Need {
   resource: string;
   amount: number;
 }
 
-/** The priority of a pod, and undefined for one that was given none. */
+/** The priority of a pod; undefined for a pod without one. */
 export type PriorityOf = (pod: Pod) => number | undefined;
 
-/** Priorities are set by the API server, upstream: a pod that never met one has only what its manifest says. */
+/** Upstream's API server sets priorities: a pod that never passed through one has only what its manifest says. */
 export const givenPriority: PriorityOf = (pod) => pod.spec.priority;
 
-/** On a node without an API server the agent gives them in its place, as far as the built-in classes go; without a class it is 0. */
+/**
+ * On a node without an API server the agent resolves priorities instead, for the built-in classes; without a class it
+ * is 0.
+ */
 export const standalonePriority: PriorityOf = (pod) =>
   pod.spec.priority ?? builtInClasses.get(pod.spec.priorityClassName ?? '') ?? 0;
 
@@ -25,9 +29,9 @@ const builtInClasses = new Map<string, number>([
 ]);
 
 /**
- * Which pods must go so that a critical one fits (upstream: preemption/preemption.go): as few as possible, best-effort ones rather than
- * burstable ones rather than guaranteed ones, and of two that free equally much the one that asks for less.
- * Without such a set: what would still be missing.
+ * Selects the pods to stop so that a critical one fits (upstream: preemption/preemption.go): as few as possible,
+ * best-effort before burstable before guaranteed ones, and of two that free equally much the one that asks for less.
+ * When there is no such set, returns what would still be missing.
  */
 export function selectVictims(
   critical: Pod,
@@ -67,7 +71,10 @@ function remaining(needs: readonly Need[], gone: readonly Pod[]): Need[] {
     .filter(({ amount }) => amount > 0);
 }
 
-/** One after another the pod that brings the needs closest to nothing. The caller made sure that all of them together suffice. */
+/**
+ * Picks, one after another, the pod that brings the needs closest to nothing. The caller made sure that all of them
+ * together suffice.
+ */
 function selectFewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
   const left = [...pods];
   const chosen: Pod[] = [];
@@ -86,7 +93,7 @@ function isBetter(pod: Pod, than: Pod, needs: readonly Need[]): boolean {
   return own === other ? asksForLess(pod, than) : own < other;
 }
 
-/** How far from enough: the square of the share of each need that would stay open, so that each need weighs the same. */
+/** Distance: the sum of the squared shares of each need that stay open, so that each need weighs the same. */
 function distance(pod: Pod, needs: readonly Need[]): number {
   return needs.reduce(
     (sum, { resource, amount }) => sum + (Math.max(0, amount - requestedOf(pod, resource)) / amount) ** 2,
@@ -102,7 +109,7 @@ function asksForLess(pod: Pod, than: Pod): boolean {
   return false;
 }
 
-/** `[(res: cpu, q: 500), ]`, as upstream's error lists them. */
+/** `[(res: cpu, q: 500), ]`, the format of upstream's error. */
 export function needsText(needs: readonly Need[]): string {
   return `[${needs.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `).join('')}]`;
 }

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
@@ -13,7 +14,10 @@ export interface Shortage {
 
 const BASIC = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
-/** What of the pod's requests the node has too little of, beside the others, in upstream's order (scheduler noderesources/fit.go): pods, CPU, memory, storage, the rest by name. */
+/**
+ * The resources that the pod requests and the node lacks, given the other pods, in upstream's order (scheduler
+ * noderesources/fit.go): pods, CPU, memory, storage, the rest by name.
+ */
 export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: ResourceList): Shortage[] {
   const shortages: Shortage[] = [];
   const maxPods = amountIn(allocatable, 'pods');
@@ -35,22 +39,25 @@ export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: 
   return shortages;
 }
 
-/** What a pod takes of a resource (upstream: GetResourceRequest). */
+/** How much the pod requests of a resource (upstream: GetResourceRequest). */
 export function requestedOf(pod: Pod, resource: string): number {
   return resource === 'pods' ? 1 : amountIn(podRequests(pod), resource);
 }
 
 function amountIn(list: ResourceList, resource: string): number {
-  const text = list[resource];
+  const text = ownValue(list, resource);
   if (text === undefined) return 0;
   return resource === 'cpu' ? quantityMilliValue(text) : quantityValue(text);
 }
 
 const isBasic = (resource: string): boolean => (BASIC as readonly string[]).includes(resource);
 
-/** Resources of a cluster that no node has (upstream: removeMissingExtendedResources) count nowhere; huge pages and the node's own devices do. */
+/**
+ * Cluster-level resources that no node has (upstream: removeMissingExtendedResources) do not count; huge pages and the
+ * node's own devices do.
+ */
 function isCounted(resource: string, allocatable: ResourceList): boolean {
-  return isBasic(resource) || resource.startsWith('hugepages-') || allocatable[resource] !== undefined;
+  return isBasic(resource) || resource.startsWith('hugepages-') || Object.hasOwn(allocatable, resource);
 }
 
 /** Upstream: lifecycle/predicate.go InsufficientResourceError. */

@@ -2,9 +2,9 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import { podQos } from '../../../api/qos.ts';
 import { podReasons } from '../../../api/reasons.ts';
-import type { PodVerdict } from './standing.ts';
+import type { PodVerdict } from './admission-state.ts';
 
-/** A pod that was turned away never had containers: nothing is said of them (upstream: kubelet.go rejectPod). */
+/** A rejected pod never had containers, so the status lists none (upstream: kubelet.go rejectPod). */
 export function rejectedStatus(pod: Pod, { reason, message }: PodVerdict): PodStatus {
   return {
     phase: 'Failed',
@@ -15,7 +15,7 @@ export function rejectedStatus(pod: Pod, { reason, message }: PodVerdict): PodSt
   };
 }
 
-/** The status with what admission has to add; a hold that is over leaves nothing behind. */
+/** The status with what admission adds; a hold that is over leaves nothing behind. */
 export function withVerdict(status: PodStatus, verdict: PodVerdict | undefined): PodStatus {
   const own = status.reason === podReasons.admissionHeld ? withoutReason(status) : status;
   if (verdict?.kind === 'held')
@@ -32,7 +32,7 @@ function withoutReason({ reason: _reason, message: _message, ...rest }: PodStatu
   return rest;
 }
 
-/** Nothing of a held pod is being created, and people look at the containers first. */
+/** No container of a held pod is being created, and users read the container states first. */
 function withoutContainers({
   containerStatuses: _regular,
   initContainerStatuses: _init,

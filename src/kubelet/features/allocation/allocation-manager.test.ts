@@ -8,9 +8,11 @@ import { podRequests } from '../../../api/resources.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { containerId, podUid, sandboxId, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeResources, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { AllocatedPods } from './allocated-pods.ts';
 import { AllocationManager } from './allocation-manager.ts';
 import type { ResizeNode } from './decide-resize.ts';
 import { ResourceCheckpoint } from './resource-checkpoint.ts';
@@ -23,6 +25,7 @@ class Node {
   readonly events: string[] = [];
   readonly woken: string[] = [];
   readonly counted: string[] = [];
+  readonly changed: string[] = [];
   readonly over = new Set<string>();
   told: PodCondition[] = [];
   ready = true;
@@ -49,7 +52,7 @@ class Node {
     this.manager = this.#make();
   }
 
-  /** A new agent on the same records. */
+  /** A restarted agent on the same records. */
   restart(): void {
     this.manager.stop();
     this.manager = this.#make();
@@ -57,6 +60,7 @@ class Node {
 
   #make(): AllocationManager {
     return new AllocationManager({
+      allocatedPods: new AllocatedPods(this.allocated),
       observe: {
         deferredAccepted: (trigger) => void this.counted.push(trigger),
         infeasible: (cause) => void this.counted.push(cause),
@@ -83,8 +87,8 @@ class Node {
       sourcesReady: () => this.ready,
       runtime: () => this.runtime,
       toldConditions: () => this.told,
-      onChange: () => undefined,
-      onGranted: (uid) => void this.woken.push(uid),
+      onChange: (uid) => void this.changed.push(uid),
+      onAllocated: (uid) => void this.woken.push(uid),
     });
   }
 
@@ -112,7 +116,7 @@ class Node {
     this.manager.podRemoved(podUid(name));
   }
 
-  granted(name: string): string {
+  allocatedCpu(name: string): string {
     const pod = this.pods.get(name);
     return pod === undefined ? '' : `${cpuOf(this.manager.apply(pod))}m`;
   }
@@ -128,12 +132,12 @@ const cpuOf = (pod: Pod): number => quantityMilliValue(podRequests(pod)['cpu'] ?
 const resources = (cpu: string): string => `{"containers":[{"name":"main","resources":{"requests":{"cpu":"${cpu}"}}}]`;
 
 describe('a resize', () => {
-  test('that fits is granted at once, and completed when the pass over the pod says so', () => {
+  test('that fits is allocated at once and completed when the pass over the pod reports so', () => {
     const node = new Node();
     node.want('a', '100m');
     node.want('a', '300m', { generation: 2 });
     assert.deepEqual(
-      [node.granted('a'), node.woken, node.conditions('a')],
+      [node.allocatedCpu('a'), node.woken, node.conditions('a')],
       ['300m', ['a'], ['PodResizeInProgress @2']],
     );
     const pod = node.pods.get('a') as Pod;
@@ -147,7 +151,7 @@ describe('a resize', () => {
     ]);
   });
 
-  test('that does not fit is deferred, said once, and granted as soon as another pod goes, ends or shrinks', () => {
+  test('that does not fit is deferred, reported once, and allocated as soon as another pod is removed, ends or shrinks', () => {
     const counted: string[] = [];
     for (const free of [
       (node: Node) => node.remove('b'),
@@ -159,12 +163,12 @@ describe('a resize', () => {
       node.want('b', '600m');
       node.want('a', '800m', { generation: 2 });
       node.manager.retry();
-      assert.deepEqual([node.granted('a'), node.conditions('a')], ['300m', ['PodResizePending Deferred@2']]);
+      assert.deepEqual([node.allocatedCpu('a'), node.conditions('a')], ['300m', ['PodResizePending Deferred@2']]);
       assert.deepEqual(node.events, [
         `a Warning ResizeDeferred Pod resize OutOfcpu: ${resources('800m')},"generation":2,"error":"Node didn't have enough resource: cpu, requested: 800, used: 600, capacity: 1000"}`,
       ]);
       free(node);
-      assert.deepEqual([node.granted('a'), node.conditions('a')], ['800m', ['PodResizeInProgress @2']]);
+      assert.deepEqual([node.allocatedCpu('a'), node.conditions('a')], ['800m', ['PodResizeInProgress @2']]);
       assert.deepEqual(node.manager.counts().pending, new Map());
       counted.push(...node.counted);
     }
@@ -177,7 +181,7 @@ describe('a resize', () => {
     node.want('b', '600m');
     node.want('a', '800m', { generation: 2 });
     node.want('a', '300m', { generation: 3 });
-    assert.deepEqual([node.granted('a'), node.conditions('a')], ['300m', []]);
+    assert.deepEqual([node.allocatedCpu('a'), node.conditions('a')], ['300m', []]);
   });
 
   test('is tried again after three minutes even without an event', async () => {
@@ -187,9 +191,9 @@ describe('a resize', () => {
     node.want('a', '800m', { generation: 2 });
     node.pods.delete('b');
     await node.clock.advance(179_999);
-    assert.equal(node.granted('a'), '300m');
+    assert.equal(node.allocatedCpu('a'), '300m');
     await node.clock.advance(1);
-    assert.equal(node.granted('a'), '800m');
+    assert.equal(node.allocatedCpu('a'), '800m');
     await node.clock.advance(100);
     assert.equal(node.clock.armedTimers, 0);
   });
@@ -199,13 +203,13 @@ describe('a resize', () => {
     node.ready = false;
     node.want('a', '300m');
     node.want('a', '400m', { generation: 2 });
-    assert.deepEqual([node.granted('a'), node.conditions('a')], ['300m', []]);
+    assert.deepEqual([node.allocatedCpu('a'), node.conditions('a')], ['300m', []]);
     node.ready = true;
     await node.clock.advance(30_000);
-    assert.equal(node.granted('a'), '400m');
+    assert.equal(node.allocatedCpu('a'), '400m');
   });
 
-  test('is on the disk before anybody may act on it', async () => {
+  test('is on disk before it may be actuated', async () => {
     const node = new Node();
     node.want('a', '100m');
     assert.equal(node.manager.saved(podUid('a')), undefined);
@@ -223,19 +227,22 @@ describe('a resize', () => {
     );
   });
 
-  test('of the pod of higher priority goes first, and what asks for less before all', () => {
+  test('of the pod with higher priority goes first, and one that asks for less before all', () => {
     const node = new Node();
     node.want('low', '200m', { priority: 1 });
     node.want('high', '200m', { priority: 9 });
     node.want('big', '600m');
     node.want('low', '600m', { priority: 1, generation: 2 });
     node.want('high', '500m', { priority: 9, generation: 2 });
-    assert.deepEqual([node.granted('low'), node.granted('high')], ['200m', '200m']);
+    assert.deepEqual([node.allocatedCpu('low'), node.allocatedCpu('high')], ['200m', '200m']);
     node.want('big', '100m', { generation: 2 });
-    assert.deepEqual([node.granted('big'), node.granted('high'), node.granted('low')], ['100m', '500m', '200m']);
+    assert.deepEqual(
+      [node.allocatedCpu('big'), node.allocatedCpu('high'), node.allocatedCpu('low')],
+      ['100m', '500m', '200m'],
+    );
   });
 
-  test('that failed says so once, and goes on being in progress', () => {
+  test('that failed is reported once and stays in progress', () => {
     const node = new Node();
     node.want('a', '100m');
     node.want('a', '200m', { generation: 2 });
@@ -250,13 +257,103 @@ describe('a resize', () => {
   });
 });
 
-describe('what can never be', () => {
+describe('a manager', () => {
+  test('counts pending resizes by reason, and those in progress', () => {
+    const node = new Node();
+    node.want('a', '300m');
+    node.want('b', '300m');
+    node.want('c', '300m');
+    assert.deepEqual(node.manager.counts(), { pending: new Map(), inProgress: 0 });
+    node.want('a', '350m', { generation: 2 });
+    for (const name of ['b', 'c']) node.want(name, '900m', { generation: 2 });
+    assert.deepEqual(node.manager.counts(), { pending: new Map([['Deferred', 2]]), inProgress: 1 });
+  });
+
+  test('reports a change only when a condition changed', () => {
+    const node = new Node();
+    node.want('a', '300m');
+    node.want('b', '300m');
+    assert.deepEqual(node.changed, []);
+    node.want('a', '900m', { generation: 2 });
+    assert.deepEqual(node.changed, ['a']);
+    node.manager.retry();
+    assert.deepEqual(node.changed, ['a']);
+  });
+
+  test('forgets a pod with its records, and drops those of pods that are not known', () => {
+    const node = new Node();
+    for (const name of ['a', 'b']) {
+      node.want(name, '300m');
+      node.actuated.set(podUid(name), { containers: {} });
+    }
+    const recorded = (name: string): boolean[] =>
+      [node.allocated, node.actuated].map((record) => record.get(podUid(name)) !== undefined);
+    node.manager.forget(podUid('a'));
+    assert.deepEqual(
+      [recorded('a'), recorded('b')],
+      [
+        [false, false],
+        [true, true],
+      ],
+    );
+    node.manager.retain(new Set());
+    assert.deepEqual(recorded('b'), [false, false]);
+  });
+
+  test('does nothing more once it is stopped', async () => {
+    const node = new Node();
+    node.want('a', '600m');
+    node.want('b', '300m');
+    node.want('b', '600m', { generation: 2 });
+    node.manager.stop();
+    node.remove('a');
+    await node.clock.advance(600_000);
+    assert.deepEqual([node.allocatedCpu('b'), node.woken], ['300m', []]);
+  });
+
+  test('takes a container that its record does not know as the spec has it', () => {
+    const node = new Node();
+    node.want('a', '300m');
+    const allocated = node.allocated.get(podUid('a'));
+    assert.ok(allocated !== undefined);
+    node.allocated.set(podUid('a'), { containers: {} });
+    node.want('a', '400m', { generation: 2 });
+    assert.deepEqual([node.allocatedCpu('a'), node.woken, node.conditions('a')], ['400m', [], []]);
+  });
+
+  test('has no resize of a pod that is over or removed', () => {
+    const node = new Node();
+    node.want('a', '600m');
+    for (const name of ['b', 'c']) {
+      node.want(name, '100m');
+      node.want(name, '500m', { generation: 2 });
+    }
+    node.over.add('b');
+    node.pods.delete('c');
+    node.remove('a');
+    assert.deepEqual([node.woken, node.allocatedCpu('b')], [[], '100m']);
+  });
+
+  test('returns the same pod for the same allocation, so that it can be compared by identity', () => {
+    const node = new Node();
+    node.want('a', '600m');
+    node.want('b', '100m');
+    node.want('b', '700m', { generation: 2 });
+    const pod = node.pods.get('b');
+    assert.ok(pod !== undefined);
+    assert.equal(node.manager.apply(pod), node.manager.apply(pod));
+    const unknown = buildPod({ 'metadata.uid': 'unknown' });
+    assert.equal(node.manager.apply(unknown), unknown);
+  });
+});
+
+describe('an infeasible resize', () => {
   const infeasible = (node: Node, name = 'a'): string | undefined =>
     node.manager
       .conditions(podUid(name))
       .find(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible')?.message;
 
-  test('of a pod from a file is what the API server would have refused', () => {
+  test('of a static pod is what the API server would have refused', () => {
     const rows: [ResourceRequirements, ResourceRequirements, string][] = [
       [
         { requests: { cpu: '100m' } },
@@ -293,7 +390,7 @@ describe('what can never be', () => {
     }
   });
 
-  test('with static managers is a change of what a guaranteed pod has for itself', () => {
+  test('with static managers is a change of the exclusive resources of a guaranteed pod', () => {
     const of = (cpu: string, memory: string): ResourceRequirements => ({
       requests: { cpu, memory },
       limits: { cpu, memory },
@@ -311,7 +408,7 @@ describe('what can never be', () => {
     ]);
   });
 
-  test('with swap is another memory request, unless the container restarts for it', () => {
+  test('with swap is a change of the memory request, unless the container restarts for it', () => {
     const node = new Node();
     node.facts = { ...node.facts, swapBehavior: 'LimitedSwap', swapControl: true };
     node.want('a', '', { resources: { requests: { memory: '64Mi' } } });
@@ -324,7 +421,7 @@ describe('what can never be', () => {
 });
 
 describe('after a restart of the agent', () => {
-  test('a pod keeps what it was granted, and its wish is judged anew', () => {
+  test('a pod keeps its allocation, and its pending resize is decided again', () => {
     const node = new Node();
     node.want('a', '300m');
     node.want('b', '600m');
@@ -333,12 +430,12 @@ describe('after a restart of the agent', () => {
     node.restart();
     for (const pod of node.pods.values()) node.manager.podAdded(pod);
     assert.deepEqual(
-      [node.granted('a'), node.conditions('a'), node.events.length],
+      [node.allocatedCpu('a'), node.conditions('a'), node.events.length],
       ['300m', ['PodResizePending Deferred@2'], 1],
     );
   });
 
-  test('a resize that was under way is completed by whoever sees it done', () => {
+  test('a resize that was under way is completed by the agent that sees it done', () => {
     const node = new Node();
     node.want('a', '100m');
     node.want('a', '200m', { generation: 2 });
@@ -348,16 +445,16 @@ describe('after a restart of the agent', () => {
     assert.match(node.events.at(-1) ?? '', /ResizeCompleted/);
   });
 
-  test('a lost grant is found again in what runs: what a container was made with is what its pod was granted', () => {
+  test('a lost allocation is restored from the resources with which the running containers were created', () => {
     const node = new Node();
     node.runtime = running({ cpuShares: 102, cpuQuota: 0, cpuPeriod: 100_000, memoryLimitBytes: 0 });
     node.want('b', '600m');
     node.want('a', '800m', { generation: 2 });
-    assert.deepEqual([node.granted('a'), node.conditions('a')], ['100m', ['PodResizePending Deferred@2']]);
+    assert.deepEqual([node.allocatedCpu('a'), node.conditions('a')], ['100m', ['PodResizePending Deferred@2']]);
     const other = new Node();
     other.runtime = running({ cpuShares: 819, cpuQuota: 0, cpuPeriod: 100_000, memoryLimitBytes: 0 });
     other.want('a', '800m');
-    assert.deepEqual([other.granted('a'), other.conditions('a')], ['800m', []]);
+    assert.deepEqual([other.allocatedCpu('a'), other.conditions('a')], ['800m', []]);
   });
 });
 

@@ -1,13 +1,15 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodCondition } from '../../../api/core/pod-status.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
-import { allocationOf, withAllocation } from '../../../api/pod-allocation.ts';
+import { isTerminalPod } from '../../../api/pod.ts';
+import { allocationOf } from '../../../api/pod-allocation.ts';
 import type { PodAllocation } from '../../../api/pod-allocation.ts';
 import { podEvents } from '../../../api/reasons.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
+import type { AllocatedPods } from './allocated-pods.ts';
 import { decideResize, rankPending } from './decide-resize.ts';
 import type { InfeasibleCause, ResizeNode } from './decide-resize.ts';
 import { rebuildAllocation } from './rebuild-allocation.ts';
@@ -24,32 +26,34 @@ import type { ResizeState } from './resize-conditions.ts';
 import { resizeMessage } from './resize-messages.ts';
 
 export interface AllocationManagerOptions {
+  /** Reads `allocated`. */
+  allocatedPods: AllocatedPods;
   allocated: ResourceCheckpoint;
-  /** What is known to have been brought about, to find lost grants again. */
+  /** The record of actuated resources, from which lost allocations are restored. */
   actuated: Pick<ResourceCheckpoint, 'get' | 'remove' | 'retain'>;
   clock: Clock;
   recorder: EventRecorder;
   node: () => ResizeNode;
   /** The pods of the node as their sources want them. */
   pods: () => readonly Pod[];
-  /** Whether the pod is over, or is being stopped for good. */
+  /** Whether the pod is over, or is being stopped permanently. */
   isOver: (uid: PodUid) => boolean;
-  /** Whether the pod fits beside the others, all with what they were granted. */
+  /** Why the pod does not fit beside the others with their allocated resources; undefined when it fits. */
   misfit: (pod: Pod, others: readonly Pod[]) => { reason: string; message: string } | undefined;
-  /** No resize is granted before all pods of the node are known. */
+  /** No resize is allocated before all pods of the node are known. */
   sourcesReady: () => boolean;
-  /** What runs of a pod; undefined while nobody knows. */
+  /** What runs of a pod; undefined while that is unknown. */
   runtime: (uid: PodUid) => PodRuntimeStatus | undefined;
-  /** What was told of the pod before, by this run of the agent or an earlier one. */
+  /** Conditions reported before, by this run of the agent or an earlier one. */
   toldConditions: (uid: PodUid) => readonly PodCondition[];
-  /** What is told of the pod's resize changed. */
+  /** The reported resize conditions of the pod changed. */
   onChange: (uid: PodUid) => void;
-  /** The pod was granted other resources than it has: give it those. */
-  onGranted: (uid: PodUid) => void;
+  /** The pod's allocated resources differ from its actual ones: actuate them. */
+  onAllocated: (uid: PodUid) => void;
   observe?: ResizeObserver;
 }
 
-/** Why wishes were looked at again (upstream: allocation_manager.go TriggerReason*). */
+/** Why pending resizes were tried again (upstream: allocation_manager.go TriggerReason*). */
 export type RetryTrigger =
   | 'pods_added'
   | 'pod_updated'
@@ -59,28 +63,29 @@ export type RetryTrigger =
   | 'periodic_retry';
 
 export interface ResizeObserver {
-  /** A wish that had to wait was granted. */
+  /** A deferred resize was allocated. */
   deferredAccepted(trigger: RetryTrigger): void;
-  /** A wish cannot be granted, ever. */
+  /** A resize can never be allocated. */
   infeasible(cause: InfeasibleCause): void;
 }
 
-/** Upstream's retries; here they are the safety net behind the events. */
+/** Upstream's intervals; here they are the fallback behind the events. */
 const FIRST_RETRY_MS = 30_000;
 const RETRY_MS = 180_000;
 
 /**
- * Which resources each pod was granted, and what becomes of wishes for others (upstream: allocation_manager.go).
- * 1. A pod runs with what it was granted (`apply`), not with what its source wants.
- * 2. A new pod is granted what it asks for; one whose grant is on record keeps it, also across a restart of the agent.
- * 3. A grant is on the disk before a running pod is changed for it (`saved`): the next agent must not undo what this one began.
- * 4. A wish that differs is granted, deferred or infeasible. Deferred ones are tried again when a pod comes, goes, ends or shrinks.
+ * Keeps the allocated resources of each pod and decides on resizes (upstream: allocation_manager.go).
+ * 1. A pod runs with its allocated resources (`apply`), not with those that its source asks for.
+ * 2. A new pod is allocated what it asks for. A pod with a recorded allocation keeps it, also across a restart of the agent.
+ * 3. An allocation is on disk before a running pod is changed for it (`saved`): after a restart, the agent must not
+ *    undo a resize that is under way.
+ * 4. A resize is allocated, deferred or infeasible. Deferred ones are tried again when a pod is added, is removed, ends
+ *    or shrinks.
  */
 export class AllocationManager {
   readonly #options: AllocationManagerOptions;
   readonly #states = new Map<PodUid, ResizeState>();
   readonly #pending = new Set<PodUid>();
-  readonly #applied = new WeakMap<Pod, { granted: PodAllocation; pod: Pod }>();
   readonly #saving = new Map<PodUid, Promise<void>>();
   #timer: Timer | undefined;
   #stopped = false;
@@ -89,24 +94,23 @@ export class AllocationManager {
     this.#options = options;
   }
 
-  /** The pod with the resources it was granted. */
+  /** The pod with its allocated resources. */
   apply(pod: Pod): Pod {
-    const granted = this.#options.allocated.get(podUid(pod.metadata.uid));
-    if (granted === undefined) return pod;
-    // Asked for every pod at every change of any; neither the pod nor a grant is ever changed in place.
-    const known = this.#applied.get(pod);
-    if (known?.granted === granted) return known.pod;
-    const applied = withAllocation(pod, granted);
-    this.#applied.set(pod, { granted, pod: applied });
-    return applied;
+    return this.#options.allocatedPods.apply(pod);
   }
 
-  /** Resolves when what was granted to a running pod last is on the disk, or cannot be put there; undefined when it long is. */
+  /**
+   * Resolves when the last allocation of a running pod is on disk, or could not be written; undefined when no write is
+   * pending.
+   */
   saved(uid: PodUid): Promise<void> | undefined {
     return this.#saving.get(uid);
   }
 
-  /** A pod was taken in. What its record says stands; without one it is granted what it asks for, or what it is found running with. */
+  /**
+   * A pod was admitted. It keeps its recorded allocation; without a record it is allocated what it asks for, or what it
+   * already runs with.
+   */
   podAdded(pod: Pod): void {
     const { allocated, actuated, runtime } = this.#options;
     const uid = podUid(pod.metadata.uid);
@@ -115,14 +119,14 @@ export class AllocationManager {
     this.retry('pods_added');
   }
 
-  /** Its source wants the pod otherwise than before. */
+  /** The source of the pod has a new spec. */
   podUpdated(pod: Pod): void {
     const uid = podUid(pod.metadata.uid);
     const { allocated } = this.#options;
-    const granted = allocated.get(uid);
-    if (granted !== undefined) this.#adoptNewContainers(uid, pod, granted);
+    const allocation = allocated.get(uid);
+    if (allocation !== undefined) this.#adoptNewContainers(uid, pod, allocation);
     if (this.apply(pod) === pod) {
-      // A wish that was taken back.
+      // The resize was taken back.
       this.#pending.delete(uid);
       this.#change(uid, withoutPending(this.#state(uid)));
       return;
@@ -145,27 +149,27 @@ export class AllocationManager {
     actuated.remove(uid);
   }
 
-  /** Drops records of pods that nobody knows. */
+  /** Drops records of unknown pods. */
   retain(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     this.#options.allocated.retain(known);
     this.#options.actuated.retain(known);
   }
 
-  /** Tries every pending wish again; until none is granted any more, for what one gives up another may have. */
+  /** Tries every pending resize, until no more can be allocated: resources that one pod frees may serve another. */
   retry(trigger: RetryTrigger = 'periodic_retry'): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#pending.size === 0 || this.#stopped) return;
     if (!this.#options.sourcesReady()) return this.#retryWithin(FIRST_RETRY_MS);
-    let granted = true;
-    while (granted && this.#pending.size > 0) {
-      granted = false;
-      for (const uid of this.#ranked()) if (this.#try(uid, trigger)) granted = true;
+    let progress = true;
+    while (progress && this.#pending.size > 0) {
+      progress = false;
+      for (const uid of this.#ranked()) if (this.#try(uid, trigger)) progress = true;
     }
     if (this.#pending.size > 0) this.#retryWithin(RETRY_MS);
   }
 
-  /** Whether what was granted is not yet what runs; from the pass over the pod, which alone can tell. */
+  /** Records whether a resize is still under way; called by the pass over the pod. */
   noteProgress(pod: Pod, isUnderWay: boolean): void {
     const { recorder, clock } = this.#options;
     const uid = podUid(pod.metadata.uid);
@@ -199,12 +203,12 @@ export class AllocationManager {
       );
   }
 
-  /** For the pod's status; none once the pod is over. */
+  /** Conditions for the pod's status; none once the pod is over. */
   conditions(uid: PodUid): PodCondition[] {
     return resizeConditions(this.#state(uid));
   }
 
-  /** How many pods wait for other resources, by the reason that is told, and how many are being given theirs. */
+  /** How many resizes are pending, by their reported reason, and how many are in progress. */
   counts(): { pending: ReadonlyMap<string, number>; inProgress: number } {
     const pending = new Map<string, number>();
     let inProgress = 0;
@@ -226,12 +230,15 @@ export class AllocationManager {
     this.#timer?.cancel();
   }
 
-  /** The name of a container that the record does not know: its resources are as the spec has them. */
-  #adoptNewContainers(uid: PodUid, pod: Pod, granted: PodAllocation): void {
+  /** Adds containers that the record does not know, with the resources of the spec. */
+  #adoptNewContainers(uid: PodUid, pod: Pod, allocation: PodAllocation): void {
     const asked = allocationOf(pod);
-    const unknown = Object.keys(asked.containers).filter((name) => granted.containers[name] === undefined);
+    const unknown = Object.keys(asked.containers).filter((name) => !Object.hasOwn(allocation.containers, name));
     if (unknown.length > 0)
-      this.#options.allocated.set(uid, { ...granted, containers: { ...asked.containers, ...granted.containers } });
+      this.#options.allocated.set(uid, {
+        ...allocation,
+        containers: { ...asked.containers, ...allocation.containers },
+      });
   }
 
   #ranked(): PodUid[] {
@@ -247,32 +254,32 @@ export class AllocationManager {
     return rankPending(pending).map(({ desired }) => podUid(desired.metadata.uid));
   }
 
-  /** Whether it was granted. */
+  /** Returns whether the resize was allocated. */
   #try(uid: PodUid, trigger: RetryTrigger): boolean {
     const { allocated, clock, node, misfit, recorder, observe } = this.#options;
     const pods = this.#options.pods();
     const desired = pods.find((pod) => pod.metadata.uid === uid);
     if (desired === undefined) return false;
-    const granted = this.apply(desired);
-    if (granted === desired) {
+    const current = this.apply(desired);
+    if (current === desired) {
       this.#settle(uid, withoutPending(this.#state(uid)));
       return false;
     }
     const others = pods
       .filter(
-        (pod) => pod.metadata.uid !== uid && !isTerminalPhase(pod) && !this.#options.isOver(podUid(pod.metadata.uid)),
+        (pod) => pod.metadata.uid !== uid && !isTerminalPod(pod) && !this.#options.isOver(podUid(pod.metadata.uid)),
       )
       .map((pod) => this.apply(pod));
-    const decision = decideResize({ desired, allocated: granted, node: node(), misfit: (pod) => misfit(pod, others) });
+    const decision = decideResize({ desired, allocated: current, node: node(), misfit: (pod) => misfit(pod, others) });
     const generation = generationOf(desired);
-    if (decision.kind === 'granted') {
+    if (decision.kind === 'allocated') {
       if (this.#state(uid).pending?.reason === 'Deferred') observe?.deferredAccepted(trigger);
       allocated.set(uid, allocationOf(desired));
       this.#save(uid);
       const { state } = withProgress({}, { reason: '', message: '', generation }, clock.nowMs());
       this.#settle(uid, state);
       recorder.event(desired, 'Normal', podEvents.resizeStarted, resizeMessage('started', desired, { generation }));
-      this.#options.onGranted(uid);
+      this.#options.onAllocated(uid);
       return true;
     }
     if (decision.kind === 'infeasible' && decision.cause !== undefined) observe?.infeasible(decision.cause);

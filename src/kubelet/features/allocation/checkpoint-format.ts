@@ -3,8 +3,8 @@ import type { PodAllocation } from '../../../api/pod-allocation.ts';
 import { parseQuantity } from '../../../api/quantity.ts';
 
 /**
- * The text of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state` (allocation/state/checkpoint.go): JSON within JSON,
- * with an FNV-32a over the inner text as Go's object dumper shows a string.
+ * The text of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state` (allocation/state/checkpoint.go):
+ * JSON within JSON, with an FNV-32a checksum over the inner text in the form of Go's object dumper.
  */
 export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): string {
   const entries: Record<string, unknown> = {};
@@ -15,12 +15,12 @@ export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): stri
       PodLevelResources: pod === undefined ? null : ordered(pod),
     };
   }
-  // Go leaves out an empty map that may be left out.
+  // Go omits an empty map with `omitempty`.
   const data = escapeForGo(JSON.stringify(pods.size === 0 ? {} : { entries }));
   return escapeForGo(JSON.stringify({ data, checksum: checksumOf(data) }));
 }
 
-/** undefined for what no agent could have written: cut off, of another checksum, of another shape. */
+/** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */
 export function decodeCheckpoint(text: string): Map<string, PodAllocation> | undefined {
   const outer = parse(text);
   if (!isRecord(outer) || typeof outer['data'] !== 'string' || outer['checksum'] !== checksumOf(outer['data']))
@@ -86,7 +86,7 @@ function isQuantity(text: string): boolean {
   }
 }
 
-/** Keys in the order in which Go writes them. Claims do not change in place and are kept in the spec only. */
+/** Keys in the order in which Go writes them. Claims cannot change in place and are kept in the spec only. */
 function ordered({ limits, requests }: ResourceRequirements): ResourceRequirements {
   return {
     ...(limits === undefined ? {} : { limits: sortedList(limits) }),
@@ -117,7 +117,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Not JSON any more: the caller sets it aside.
+    return undefined; // Not valid JSON: the caller sets it aside.
   }
 }
 

@@ -7,32 +7,33 @@ import { podQos } from '../../../api/qos.ts';
 import { compareQuantities, quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { podRequests } from '../../../api/resources.ts';
 import { validateResize } from '../../../api/validation/pod/validate-resize.ts';
-import { mayUseSwap, type SwapNode } from '../../model/swap.ts';
+import type { SwapNode } from '../../model/swap.ts';
+import { mayUseSwap } from '../../model/swap.ts';
 
 /** Facts about the node that decide whether a resize is possible at all. */
 export interface ResizeNode extends SwapNode {
   allocatable: ResourceList;
-  /** The policies that give containers CPUs or memory of their own. */
+  /** The policies that pin containers to CPUs or memory. */
   cpuManagerPolicy: string;
   memoryManagerPolicy: string;
 }
 
 export interface ResizeFacts {
-  /** As its source wants it. */
+  /** With the resources that its source asks for. */
   desired: Pod;
-  /** As the node has granted it. */
+  /** With its allocated resources. */
   allocated: Pod;
   node: ResizeNode;
   /** Why the pod would not fit beside the others now; undefined when it does. */
   misfit: (pod: Pod) => { reason: string; message: string } | undefined;
 }
 
-/** `reason` is what refused it: a predicate's word for what is only deferred. */
+/** `reason` is what refused the resize: a predicate's reason when it is only deferred. */
 export type ResizeDecision =
-  | { kind: 'granted' }
+  | { kind: 'allocated' }
   | { kind: 'deferred' | 'infeasible'; reason: string; message: string; cause?: InfeasibleCause };
 
-/** As upstream counts it (allocation/handlers.go). What the API server would have refused has no word there. */
+/** As upstream counts it (allocation/handlers.go). Upstream has no name for what the API server would have refused. */
 export type InfeasibleCause =
   | 'swap_limitation'
   | 'guaranteed_pod_cpu_manager_static_policy'
@@ -44,8 +45,9 @@ interface Problem {
 }
 
 /**
- * Whether a running pod may have the resources its source now asks for (upstream: allocation/handlers.go and the admission handlers).
- * What can never be is infeasible, what does not fit now is deferred. A pod from a file is held to what the API server would have refused.
+ * Decides whether a running pod may have the resources its source now asks for (upstream: allocation/handlers.go and
+ * the admission handlers). A resize that can never succeed is infeasible; one that does not fit now is deferred. A
+ * static pod is held to what the API server would have refused.
  */
 export function decideResize({ desired, allocated, node, misfit }: ResizeFacts): ResizeDecision {
   const problem =
@@ -54,7 +56,7 @@ export function decideResize({ desired, allocated, node, misfit }: ResizeFacts):
     refusedByPinning(desired, allocated, node);
   if (problem !== undefined) return { kind: 'infeasible', reason: 'Infeasible', ...problem };
   const other = misfit(desired);
-  if (other === undefined) return { kind: 'granted' };
+  if (other === undefined) return { kind: 'allocated' };
   return { kind: other.reason === 'Infeasible' ? 'infeasible' : 'deferred', ...other };
 }
 
@@ -133,11 +135,14 @@ function asksForMore(desired: Pod, allocated: Pod): boolean {
 export interface PendingResize {
   desired: Pod;
   allocated: Pod;
-  /** Wall milliseconds since which it is told as pending; undefined before its first try. */
+  /** Wall milliseconds since when it is reported as pending; undefined before its first try. */
   sinceMs: number | undefined;
 }
 
-/** Who is tried first: what asks for no more, then by priority, then guaranteed pods, then who has waited longest. */
+/**
+ * The order of tries: resizes that ask for no more first, then by priority, then guaranteed pods, then the longest
+ * waiting.
+ */
 export function rankPending(pending: readonly PendingResize[]): PendingResize[] {
   const key = ({ desired, allocated, sinceMs }: PendingResize): number[] => [
     asksForMore(desired, allocated) ? 1 : 0,

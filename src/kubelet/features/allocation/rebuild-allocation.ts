@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
@@ -10,8 +11,9 @@ import type { ContainerRuntimeResources, PodRuntimeStatus } from '../../model/ru
 import { newestContainer } from '../../model/runtime-status.ts';
 
 /**
- * What a pod must have been granted, when the record of it is lost: what its spec says, except where a running container was made with
- * something else; then the spec asks for a resize that nobody has granted yet. The runtime does not know memory requests: those count as asked.
+ * Rebuilds the allocation of a pod whose record is lost. It is what the spec asks for, except where a running container
+ * was created with something else: there the spec asks for a resize that is not allocated yet. The runtime does not know
+ * memory requests: those are taken from the spec.
  */
 export function rebuildAllocation(
   pod: Pod,
@@ -24,7 +26,7 @@ export function rebuildAllocation(
   for (const container of resizable(pod)) {
     const run = newestContainer(runtime, container.name);
     if (run?.state !== 'running' || run.resources === undefined || runsAsAsked(pod, container, run.resources)) continue;
-    containers[container.name] = asMade(container, run.resources, actuated?.containers[container.name]);
+    containers[container.name] = asMade(container, run.resources, ownValue(actuated?.containers, container.name));
   }
   return { ...asked, containers };
 }

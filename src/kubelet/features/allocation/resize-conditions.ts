@@ -1,6 +1,6 @@
 import type { PodCondition } from '../../../api/core/pod-status.ts';
 
-/** What is told of a resize of one pod. Times are wall milliseconds. */
+/** What the status reports of a resize of one pod. Times are wall milliseconds. */
 export interface ResizeState {
   pending?: ResizeNote & { reason: 'Deferred' | 'Infeasible' };
   inProgress?: ResizeNote;
@@ -9,13 +9,13 @@ export interface ResizeState {
 export interface ResizeNote {
   reason: string;
   message: string;
-  /** Of the spec that asked for it; 0 for pods that have none. */
+  /** Generation of the spec that asked for it; 0 for pods that have none. */
   generation: number;
-  /** Since when it is so for this reason. */
+  /** Since when the condition holds for this reason. */
   sinceMs: number;
 }
 
-/** Upstream: status manager SetPodResizePendingCondition. `news` is worth an event: another reason, or another spec. */
+/** Upstream: status manager SetPodResizePendingCondition. `news` is worth an event: another reason or another spec. */
 export function withPending(
   state: ResizeState,
   note: Omit<ResizeNote, 'sinceMs'> & { reason: 'Deferred' | 'Infeasible' },
@@ -29,7 +29,10 @@ export function withPending(
   };
 }
 
-/** Upstream: SetPodResizeInProgressCondition: the generation stays that of the beginning, and a known error is not forgotten by "still going on". */
+/**
+ * Upstream: SetPodResizeInProgressCondition. The generation stays that of the start, and a known error is not cleared
+ * by a report that the resize still goes on.
+ */
 export function withProgress(
   state: ResizeState,
   note: Omit<ResizeNote, 'sinceMs'>,
@@ -58,7 +61,7 @@ export function withoutProgress({ pending }: ResizeState): ResizeState {
   return pending === undefined ? {} : { pending };
 }
 
-/** As they stand in the pod's status, in upstream's order. */
+/** As in the pod's status, in upstream's order. */
 export function resizeConditions(state: ResizeState): PodCondition[] {
   const conditions: PodCondition[] = [];
   if (state.pending !== undefined) conditions.push(condition('PodResizePending', state.pending));
@@ -66,7 +69,7 @@ export function resizeConditions(state: ResizeState): PodCondition[] {
   return conditions;
 }
 
-/** What an earlier run of the agent had told (upstream: BackfillPodResizeConditions). */
+/** What an earlier run of the agent had reported (upstream: BackfillPodResizeConditions). */
 export function stateOfConditions(conditions: readonly PodCondition[]): ResizeState {
   const state: ResizeState = {};
   for (const {

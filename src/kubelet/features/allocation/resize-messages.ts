@@ -2,10 +2,13 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { Container } from '../../../api/core/container.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 
-/** `started`, `completed`, `error`, or the reason for which it is pending. */
+/** `started`, `completed`, `error`, or the reason why the resize is pending. */
 export type ResizeWord = string;
 
-/** The message of a resize event: `Pod resize started: {…}`, with the resources of all containers as Go would print them (upstream: events/resize.go). */
+/**
+ * The message of a resize event: `Pod resize started: {…}`, with the resources of all containers in Go's JSON form
+ * (upstream: events/resize.go).
+ */
 export function resizeMessage(word: ResizeWord, pod: Pod, more: { generation: number; error?: string }): string {
   const { initContainers = [], containers } = pod.spec;
   const summary = {

@@ -16,16 +16,17 @@ export interface ResourceCheckpointOptions {
   log: Logger;
 }
 
-/** Starts of many pods are written together; a resize is written at once. */
+/** Starts of many pods share one write; a resize is written at once. */
 const COALESCE_MS = 100;
 const RETRY_MS = 2000;
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Resources of all pods of the node, kept in one of upstream's checkpoint files.
- * 1. What is in memory counts; the file follows, soon, or before `flush` resolves.
- * 2. A file that cannot be trusted is set aside under a name with `.corrupt`; what it held is found again from specs and runtime.
- * 3. A failed write is said once and tried again: nothing of a pod waits for it.
+ * 1. The state in memory is authoritative; the file follows soon, at the latest when `flush` resolves.
+ * 2. A file that cannot be trusted is set aside with the suffix `.corrupt`; its content is rebuilt from specs and the
+ *    runtime.
+ * 3. A failed write is logged once and retried: no pod waits for it.
  */
 export class ResourceCheckpoint {
   readonly #options: ResourceCheckpointOptions;
@@ -62,7 +63,7 @@ export class ResourceCheckpoint {
     return this.#pods.get(uid)?.pod;
   }
 
-  /** Whether that changed the record. */
+  /** Returns whether the record changed. */
   setContainer(uid: PodUid, name: string, resources: ResourceRequirements): boolean {
     const known = this.#pods.get(uid);
     const before = this.container(uid, name);
@@ -77,7 +78,10 @@ export class ResourceCheckpoint {
     this.set(uid, { containers: {}, ...known, pod: resources });
   }
 
-  /** Not worth a write: it goes with the next one, and what is of no pod is dropped when the sources have spoken (`retain`). */
+  /**
+   * Not worth a write of its own: it is part of the next one, and entries without a pod are dropped once all sources
+   * have reported (`retain`).
+   */
   remove(uid: PodUid): void {
     this.#pods.delete(uid);
   }
@@ -86,7 +90,7 @@ export class ResourceCheckpoint {
     for (const uid of [...this.#pods.keys()]) if (!known.has(uid as PodUid)) this.#pods.delete(uid);
   }
 
-  /** Resolves when the newest state is on the disk, or could not be written. */
+  /** Resolves when the newest state is on disk, or could not be written. */
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -112,7 +116,7 @@ export class ResourceCheckpoint {
     } catch (error) {
       if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o750).catch(() => undefined);
       if (!this.#failed)
-        log.error('resources of pods cannot be saved; a restart of the agent would have to find them again', {
+        log.error('resources of pods cannot be saved; a restart of the agent would have to rebuild them', {
           path,
           error: errorMessage(error),
         });
@@ -128,14 +132,14 @@ async function load({ path, files, log }: ResourceCheckpointOptions): Promise<Re
     text = await files.readText(path, LIMIT_BYTES);
   } catch (error) {
     if (!isKind(error, 'NotFound'))
-      log.error('resources of pods cannot be read, going on without', { path, error: errorMessage(error) });
+      log.error('resources of pods cannot be read, continuing without them', { path, error: errorMessage(error) });
     return new Map();
   }
   const pods = decodeCheckpoint(text);
   if (pods !== undefined) return pods;
   const aside = `${path}.corrupt`;
   log.error(
-    'a checkpoint of resources is corrupt; it was set aside and its content is found again from specs and runtime',
+    'a resource checkpoint is corrupt; it was set aside and its content is rebuilt from specs and the runtime',
     { path, movedTo: aside },
   );
   await files

@@ -12,7 +12,10 @@ export interface JoinedCluster {
   readonly proxyUrl?: string | undefined;
 }
 
-/** The kubeconfig a node has after it has joined: the cluster of the bootstrap kubeconfig, and the certificate by its path. With upstream's names; server name and proxy, which upstream drops, are kept. */
+/**
+ * The kubeconfig of a node after it has joined: the cluster of the bootstrap kubeconfig, and the certificate by its
+ * path. Uses upstream's names; keeps server name and proxy, which upstream drops.
+ */
 export function kubeconfigAfterBootstrap(
   { server, authority, insecureSkipTlsVerify, tlsServerName, proxyUrl }: JoinedCluster,
   pemPath: string,
@@ -40,7 +43,10 @@ export function kubeconfigAfterBootstrap(
   };
 }
 
-/** Why a kubeconfig does not spare the bootstrap: it has to have client certificates, none of them expired (upstream: isClientConfigStillValid). */
+/**
+ * Why a kubeconfig does not make the bootstrap unnecessary: it must have client certificates, none of them expired
+ * (upstream: isClientConfigStillValid).
+ */
 export function kubeconfigFault(clientCertificates: string | undefined, nowMs: number): string | undefined {
   if (clientCertificates === undefined) return 'it has no client certificate';
   try {

@@ -69,7 +69,7 @@ function setUp({
   return { clock, api, bootstrapApi, signer, bootstrapSigner, disk, seen, wanted, make };
 }
 
-/** Files and the making of keys take turns of the real event loop, none of them time. */
+/** File access and key generation take turns of the real event loop, but no time. */
 async function until(clock: FakeClock, done: () => boolean | Promise<boolean>, limitMs = 0): Promise<void> {
   for (let i = 0; i < 500; i += 1) {
     if (await done()) return;
@@ -79,7 +79,7 @@ async function until(clock: FakeClock, done: () => boolean | Promise<boolean>, l
 }
 
 describe('a node without a certificate', () => {
-  it('asks for one with the bootstrap credentials, and has it as soon as it is signed', async () => {
+  it('requests one with the bootstrap credentials, and has it as soon as it is signed', async () => {
     const { clock, bootstrapSigner, bootstrapApi, api, disk, seen, make } = setUp();
     const manager = make();
     await manager.load();
@@ -104,7 +104,7 @@ describe('a node without a certificate', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('goes on with the same request after a restart', async () => {
+  it('continues the same request after a restart', async () => {
     const { clock, bootstrapSigner, make } = setUp();
     const first = make();
     await first.load();
@@ -120,7 +120,32 @@ describe('a node without a certificate', () => {
     await second.stop();
   });
 
-  it('that is denied says so, keeps its request, and has its certificate when it is asked for again and granted', async () => {
+  it('makes another request, with another key, when the stored one of that name cannot be read', async () => {
+    const { clock, bootstrapSigner, bootstrapApi, disk, make } = setUp();
+    const first = make();
+    await first.load();
+    first.start();
+    await until(clock, async () => (await bootstrapSigner.requests()).length === 1);
+    await first.stop();
+    const [own] = await bootstrapSigner.requests();
+    const { certificateSigningRequests } = await import('../../../api/client/resource-types.ts');
+    assert.ok(own !== undefined);
+    await bootstrapApi.update(certificateSigningRequests, {
+      ...own,
+      spec: { ...own.spec, request: 'cnViYmlzaA==' },
+      status: { conditions: [{ type: 'Denied', status: 'True' }] },
+    });
+    const key = disk.key;
+    const second = make();
+    await second.load();
+    second.start();
+    await until(clock, async () => (await bootstrapSigner.signAll()) === 1, 60_000);
+    await until(clock, () => second.current() !== undefined);
+    assert.notEqual(second.current()?.key, key);
+    await second.stop();
+  });
+
+  it('that is denied reports so, keeps its request, and has its certificate when a new request is approved', async () => {
     const { clock, bootstrapSigner, bootstrapApi, seen, make } = setUp();
     const manager = make();
     await manager.load();
@@ -144,7 +169,7 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
-  it('that is denied takes the one that somebody puts there, and all is well', async () => {
+  it('that is denied uses a certificate that an operator places there', async () => {
     const { clock, bootstrapSigner, disk, make } = setUp();
     const manager = make();
     await manager.load();
@@ -158,7 +183,7 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
-  it('asks for what is wanted when the pause after a failure is over, not for what was wanted before it', async () => {
+  it('requests the names that are wanted when the pause after a failure ends, not the earlier ones', async () => {
     const { clock, bootstrapApi, bootstrapSigner, wanted, make } = setUp();
     bootstrapApi.fail('create', 'certificatesigningrequests', new ApiStatusError('Forbidden', 'not yet'));
     const manager = make();
@@ -189,7 +214,7 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
-  it('goes on trying while the API cannot be reached, for ever and not often', async () => {
+  it('retries while the API cannot be reached, for ever and not often', async () => {
     const { clock, bootstrapApi, bootstrapSigner, seen, make } = setUp();
     const heal = bootstrapApi.script(() => new ApiStatusError('ServiceUnavailable', 'connect ECONNREFUSED'));
     const manager = make();
@@ -207,7 +232,7 @@ describe('a node without a certificate', () => {
 });
 
 describe('rotation', () => {
-  it('comes at 70 to 90 % of the life, as the node itself, and keeps the old certificate until the new one is on disk', async () => {
+  it('happens at 70 to 90 % of the life, as the node itself, and keeps the old certificate until the new one is on disk', async () => {
     const { clock, api, signer, bootstrapApi, seen, disk, make } = setUp({
       stored: (fake) => fake.pair('system:node:n1', 100 * hour),
     });
@@ -238,7 +263,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('does not judge a certificate by a clock that is before its beginning', async () => {
+  it("ignores a clock that is before the certificate's start", async () => {
     const { clock, api, bootstrapApi, make } = setUp({ stored: (fake) => fake.pair('system:node:n1') });
     clock.stepWall(-clock.nowMs());
     const manager = make();
@@ -261,7 +286,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('of what was given for the beginning comes at once', async () => {
+  it('of the initial certificate happens at once', async () => {
     const { clock, signer, make } = setUp({ bootstrap: false });
     const manager = make();
     const given = signer.pair('system:node:n1');
@@ -273,7 +298,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('to other names comes at once, and gives up a request for those before', async () => {
+  it('to other names happens at once, and abandons a request for the earlier ones', async () => {
     const { clock, signer, wanted, make } = setUp({ stored: (fake) => fake.pair('system:node:n1') });
     const manager = make();
     await manager.load();
@@ -281,7 +306,7 @@ describe('rotation', () => {
     manager.start();
     clock.stepWall(95 * day);
     await clock.advance(2 * hour);
-    assert.equal((await signer.requests()).length, 0, 'nobody knows what for');
+    assert.equal((await signer.requests()).length, 0, 'its names are unknown');
     wanted.names = { ...clientNames('n1'), dnsNames: ['a'] };
     manager.wake();
     await until(clock, async () => (await signer.requests()).length === 1);
@@ -293,7 +318,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('that brings a certificate which is no good is tried again later, not at once', async () => {
+  it('that returns an unusable certificate is retried later, not at once', async () => {
     const { clock, signer, wanted, make } = setUp({ stored: (fake) => fake.pair('system:node:n1') });
     const manager = make();
     await manager.load();

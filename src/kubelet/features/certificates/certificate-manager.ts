@@ -15,17 +15,19 @@ import type { RequestOutcome } from './request-certificate.ts';
 /** Upstream's: five tries from 2 s, doubling, then each 32 s. */
 const retryCurve: BackoffCurve = { initialMs: 2000, maxMs: 32_000, factor: 2 };
 const RETRY_JITTER = 0.1;
-/** Timers count monotonic time and certificates wall time, which may be stepped: the time is looked at this often. */
+/**
+ * Timers count monotonic time and certificates wall time, which may be stepped: the wall time is checked this often.
+ */
 const LOOK_MS = 60_000;
 
 export interface CertificateStore {
-  /** What is there now; undefined when there is nothing usable. */
+  /** The current certificate; undefined when there is none that is usable. */
   current(): Promise<KeyPair | undefined>;
-  /** On disk when it resolves, with the old one or the new one there at every moment. */
+  /** On disk when it resolves; at every moment either the old or the new one is there. */
   update(pair: Pick<KeyPair, 'certificate' | 'key'>): Promise<KeyPair>;
 }
 
-/** How a new certificate is come by. Rejects when it cannot be asked for now. `issued` comes with the key it is for. */
+/** Obtains a new certificate. Rejects when a request is not possible now. `issued` comes with its key. */
 export type Issue = (
   names: CertificateNamesWanted,
   current: KeyPair | undefined,
@@ -39,12 +41,12 @@ export interface CertificateManagerOptions {
   /** For logs: `client`, `serving`. */
   readonly name: string;
   readonly store: CertificateStore;
-  /** Undefined while nobody can say: nothing is asked for then. */
+  /** Undefined while unknown: then no request is made. */
   readonly wanted: () => CertificateNamesWanted | undefined;
   readonly issue: Issue;
   /** For metrics. */
   readonly renewFailed: () => void;
-  /** How long the one before had lived, for metrics. */
+  /** The age of the previous certificate at its rotation, for metrics. */
   readonly rotated: (ageSeconds: number) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -54,13 +56,13 @@ export interface CertificateManagerOptions {
 type Exchange =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly why: string }
-  /** Something else is wanted by now, or nothing any more. */
+  /** The wanted names changed, or none are known any more. */
   | { readonly kind: 'abandoned' };
 
 /**
  * Keeps one certificate fresh (upstream: client-go util/certificate).
- * 1. At most one request is under way; one for names that are no longer wanted is given up.
- * 2. What is in force is never worse than before: a new certificate counts when it is on disk.
+ * 1. At most one request is under way; one for outdated names is abandoned.
+ * 2. The current certificate never gets worse: a new one takes effect when it is on disk.
  * 3. Failures are retried for ever, and end nothing.
  */
 export class CertificateManager {
@@ -68,11 +70,11 @@ export class CertificateManager {
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
   #current: KeyPair | undefined;
-  /** Exchange it, however good it looks. */
+  /** Rotate it, whatever its state. */
   #forced = false;
   #chance: number;
   #problem: string | undefined;
-  /** What was wanted when that was last looked at. */
+  /** The names wanted at the last check. */
   #looked: string | undefined;
   #wake: () => void = () => undefined;
   #attempt: { readonly names: string; readonly abort: AbortController } | undefined;
@@ -83,7 +85,7 @@ export class CertificateManager {
     this.#chance = options.random.next();
   }
 
-  /** The certificate in force; undefined when there is none or it has expired. */
+  /** The current certificate; undefined when there is none or it has expired. */
   current(): KeyPair | undefined {
     return this.#current === undefined || isExpired(this.#current.facts, this.#options.clock.nowMs())
       ? undefined
@@ -95,7 +97,7 @@ export class CertificateManager {
     return this.#current;
   }
 
-  /** What went wrong at the last try; undefined when all is well. */
+  /** The error of the last attempt; undefined when all is well. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -105,7 +107,10 @@ export class CertificateManager {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Reads what is there. `initial` is taken when the store has nothing good, and exchanged at once (upstream: BootstrapCertificatePEM). */
+  /**
+   * Reads the stored certificate. `initial` is used when the store has no valid one, and rotated at once (upstream:
+   * BootstrapCertificatePEM).
+   */
   async load(initial?: KeyPair): Promise<void> {
     const { store, clock, log, name } = this.#options;
     const nowMs = clock.nowMs();
@@ -136,7 +141,7 @@ export class CertificateManager {
     inBackground(this.#options.log, 'keeping a certificate fresh', this.#running);
   }
 
-  /** What is wanted may be something else now. */
+  /** The wanted names may have changed. */
   wake(): void {
     const names = JSON.stringify(this.#options.wanted());
     if (names === this.#looked) return;
@@ -152,7 +157,7 @@ export class CertificateManager {
 
   async #run(): Promise<void> {
     const { wanted, log, name, random } = this.#options;
-    // Tries since the last time that nothing was wanting: a new certificate that is no good either counts like none.
+    // Attempts since nothing was last missing: a new certificate that is unusable too counts as a failure.
     let tries = 0;
     while (!this.#stop.signal.aborted) {
       if (this.current() === undefined) await this.#lookOnDisk();
@@ -167,7 +172,7 @@ export class CertificateManager {
       }
       if (tries > 0) await this.#pause(jitter(random, backoffDelayMs(retryCurve, tries), RETRY_JITTER));
       if (this.#stop.signal.aborted) return;
-      // The pause may have ended because something else is wanted.
+      // The pause may have ended because the wanted names changed.
       if (JSON.stringify(wanted()) !== this.#looked) continue;
       log.info('Rotating certificates', { certificate: name, why: verdict.why });
       const outcome = await this.#exchange(names);
@@ -175,7 +180,7 @@ export class CertificateManager {
       tries += 1;
       this.#problem = outcome.kind === 'failed' ? outcome.why : undefined;
       if (outcome.kind === 'done') continue;
-      log.error('no new certificate yet, trying again', { certificate: name, error: outcome.why, tries });
+      log.error('no new certificate yet, retrying', { certificate: name, error: outcome.why, tries });
       this.#options.renewFailed();
     }
   }
@@ -183,13 +188,13 @@ export class CertificateManager {
   #judge(
     wanted: CertificateNamesWanted | undefined,
   ): { readonly kind: 'rotate'; readonly why: string } | { readonly kind: 'wait'; readonly leftMs: number } {
-    if (this.#forced && wanted !== undefined) return { kind: 'rotate', why: 'it was given for the beginning only' };
+    if (this.#forced && wanted !== undefined) return { kind: 'rotate', why: 'it is the initial one' };
     const nowMs = this.#options.clock.nowMs();
     const verdict = decideRotation({ current: this.#current?.facts, wanted, chance: this.#chance, nowMs });
     return verdict.kind === 'wait' ? { kind: 'wait', leftMs: (verdict.untilMs ?? Infinity) - nowMs } : verdict;
   }
 
-  /** Somebody may have put a good one there. */
+  /** A valid one may have been placed there. */
   async #lookOnDisk(): Promise<void> {
     const { store, clock, log, name } = this.#options;
     try {
@@ -210,7 +215,7 @@ export class CertificateManager {
     const { random, log, name } = this.#options;
     this.#current = pair;
     this.#chance = random.next();
-    log.info('another certificate is in force', {
+    log.info('the certificate was replaced', {
       certificate: name,
       notAfter: new Date(pair.facts.notAfterMs).toISOString(),
     });
@@ -243,7 +248,7 @@ export class CertificateManager {
     }
   }
 
-  /** Until the time is over, or somebody wakes. */
+  /** Waits until the time is over, or a wake-up. */
   async #pause(delayMs: number): Promise<void> {
     const woken = new AbortController();
     this.#wake = () => woken.abort();

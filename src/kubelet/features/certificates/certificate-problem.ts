@@ -2,10 +2,10 @@ import type { CertificateFacts } from '../../../pki/key-pair.ts';
 import { isExpired } from './decide-rotation.ts';
 
 const DAY_MS = 86_400_000;
-/** Certificates that live shorter are exchanged later; a tenth of a life is when the exchange should have happened. */
+/** Certificates with a shorter life are rotated later; at a tenth of a life the rotation should have happened. */
 const LATE_AT_SHARE = 0.1;
 
-/** For whoever asks what is wrong with the node. Nothing of it keeps a pod from running. */
+/** For reports of node problems. None of it keeps a pod from running. */
 export interface CertificateProblem {
   readonly message: string;
   readonly blocking: false;
@@ -13,22 +13,22 @@ export interface CertificateProblem {
 
 export interface CertificateState {
   readonly what: string;
-  /** Of the last one there was. */
+  /** Of the last certificate. */
   readonly last: CertificateFacts | undefined;
-  /** Of the last try to get another. */
+  /** Of the last attempt to get a new one. */
   readonly failure: string | undefined;
   readonly nowMs: number;
 }
 
-/** At most one: that it is missing, that it has expired, that it is about to, or that the last try failed. */
+/** At most one: that it is missing, has expired, is about to expire, or that the last attempt failed. */
 export function certificateProblem({ what, last, failure, nowMs }: CertificateState): readonly CertificateProblem[] {
   const why = failure === undefined ? '' : `: ${failure}`;
   const say = (message: string): readonly CertificateProblem[] => [{ message, blocking: false }];
-  if (last === undefined) return say(`the ${what} is not there yet${why}`);
+  if (last === undefined) return say(`there is no ${what} yet${why}`);
   if (isExpired(last, nowMs)) return say(`the ${what} has expired ${daysText(nowMs - last.notAfterMs)} ago${why}`);
   const isLate = last.notAfterMs - nowMs < (last.notAfterMs - last.notBeforeMs) * LATE_AT_SHARE;
   return isLate || failure !== undefined
-    ? say(`the ${what} expires in ${daysText(last.notAfterMs - nowMs)} and was not exchanged${why}`)
+    ? say(`the ${what} expires in ${daysText(last.notAfterMs - nowMs)} and was not rotated${why}`)
     : [];
 }
 

@@ -8,13 +8,13 @@ import type { CertificateNamesWanted } from './decide-rotation.ts';
 import type { Issue } from './certificate-manager.ts';
 import { requestCertificate } from './request-certificate.ts';
 
-/** Upstream's: how long one request of each kind is waited for before another is made. */
+/** Upstream's: how long to wait for one request of each kind before a new one is created. */
 const ROTATION_PATIENCE_MS = 15 * 60_000;
 const BOOTSTRAP_PATIENCE_MS = 60 * 60_000;
 
 export const newKey = (): string => privateKeyPem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 
-/** Whom a node's client certificate names (upstream: authorization of nodes, system:nodes). */
+/** The names in a node's client certificate (upstream: authorization of nodes, system:nodes). */
 export const clientNames = (nodeName: string): CertificateNamesWanted => ({
   commonName: `system:node:${nodeName}`,
   organizations: ['system:nodes'],
@@ -22,21 +22,21 @@ export const clientNames = (nodeName: string): CertificateNamesWanted => ({
   ipAddresses: [],
 });
 
-/** `kubelet-client.key.tmp`: the key of a request that has not been answered yet, so that an agent that starts anew goes on with the same request. */
+/** `kubelet-client.key.tmp`: the key of a pending request, so that a restarted agent continues the same request. */
 export interface PendingKey {
   read(): Promise<string | undefined>;
   write(key: string): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** A client with the bootstrap credentials; closed when it is not needed any more. */
+/** A client with the bootstrap credentials; closed when it is no longer needed. */
 export interface BootstrapClient {
   readonly client: ApiClient;
   close(): void;
 }
 
 export interface ClientCertificateOptions {
-  /** The API as the node, for a certificate that is exchanged while it is good. */
+  /** The API with the node's credentials, to rotate a certificate that is still valid. */
   readonly client: ApiClient;
   /** With the bootstrap kubeconfig; undefined where none is given. Rejects when it cannot be used now. */
   readonly bootstrap: (() => Promise<BootstrapClient>) | undefined;
@@ -46,7 +46,10 @@ export interface ClientCertificateOptions {
   readonly log: Logger;
 }
 
-/** How a node comes by its client certificate: as itself while the one it has is good, else with the bootstrap credentials, else as its kubeconfig says. */
+/**
+ * How a node obtains its client certificate: with its current one while that is valid, else with the bootstrap
+ * credentials, else from its kubeconfig.
+ */
 export function issueClientCertificate(options: ClientCertificateOptions): Issue {
   const { client, bootstrap, clock, random, log } = options;
   const context = { clock, random, log };
@@ -87,7 +90,7 @@ async function issueByPendingKey(
     await pendingKey.write(key);
   }
   const outcome = await requestCertificate({ signerName, names, key, isNamed: true }, context);
-  // The name of a request follows from its key: a request that leads nowhere is only got rid of together with it.
+  // The name of a request follows from its key: a failed request is dropped only together with its key.
   if (outcome.kind === 'spent') await pendingKey.remove();
   return outcome.kind === 'issued' ? { ...outcome, key } : outcome;
 }

@@ -1,7 +1,7 @@
-import { canonicalAddress } from '../../../pki/certificate-names.ts';
+import { canonicalAddress } from '../../../pki/canonical-address.ts';
 import type { CertificateFacts } from '../../../pki/key-pair.ts';
 
-/** Whom a certificate has to name. */
+/** The names that a certificate must have. */
 export interface CertificateNamesWanted {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -11,7 +11,7 @@ export interface CertificateNamesWanted {
 
 export interface RotationQuestion {
   readonly current: CertificateFacts | undefined;
-  /** Undefined while nobody can say yet, such as before the node has an address: then nothing is asked for. */
+  /** Undefined while unknown, such as before the node has an address: then no request is made. */
   readonly wanted: CertificateNamesWanted | undefined;
   /** In [0, 1); drawn once per certificate, so that nodes that joined together do not all rotate together. */
   readonly chance: number;
@@ -22,7 +22,10 @@ export type RotationVerdict =
   | { readonly kind: 'rotate'; readonly why: string }
   | { readonly kind: 'wait' /** Undefined: until something changes. */; readonly untilMs: number | undefined };
 
-/** When a certificate is exchanged: at 70 to 90 % of its life, or at once when it lacks a name. Names beyond those wanted do no harm (upstream: certificate_manager.go). */
+/**
+ * When to rotate a certificate: at 70 to 90 % of its life, or at once when it lacks a name. Additional names do no harm
+ * (upstream: certificate_manager.go).
+ */
 export function decideRotation({ current, wanted, chance, nowMs }: RotationQuestion): RotationVerdict {
   if (wanted === undefined) return { kind: 'wait', untilMs: undefined };
   if (current === undefined) return { kind: 'rotate', why: 'there is no certificate' };
@@ -38,7 +41,10 @@ export function rotationDueMs({ notBeforeMs, notAfterMs }: CertificateFacts, cha
   return notBeforeMs + (notAfterMs - notBeforeMs) * (0.7 + 0.2 * chance);
 }
 
-/** A clock before the certificate's own beginning is wrong, and no reason to throw the certificate away: it may be all there is to get the right time with. */
+/**
+ * A clock before the certificate's own start is wrong, and no reason to drop the certificate: it may be needed to get
+ * the right time.
+ */
 export const isExpired = ({ notAfterMs }: Pick<CertificateFacts, 'notAfterMs'>, nowMs: number): boolean =>
   nowMs > notAfterMs;
 
@@ -50,5 +56,5 @@ function missingNames(current: CertificateFacts, wanted: CertificateNamesWanted)
     ...wanted.dnsNames.filter((each) => !current.dnsNames.includes(each)),
     ...wanted.ipAddresses.filter((each) => !current.ipAddresses.includes(canonicalAddress(each))),
   ];
-  return names.length > 0 ? `it is not good for ${names.join(', ')}` : undefined;
+  return names.length > 0 ? `it is not valid for ${names.join(', ')}` : undefined;
 }

@@ -31,7 +31,7 @@ function issued(commonName: string, notAfterMs: number): string {
   );
 }
 
-describe('when a certificate is exchanged', () => {
+describe('when a certificate is rotated', () => {
   const wanted = {
     commonName: 'system:node:n1',
     organizations: ['system:nodes'],
@@ -40,7 +40,7 @@ describe('when a certificate is exchanged', () => {
   };
   const facts = (lifeMs: number): CertificateFacts => ({
     ...wanted,
-    ipAddresses: ['FD00:0:0:0:0:0:0:1', '192.0.2.9'],
+    ipAddresses: ['fd00::1', '192.0.2.9'],
     notBeforeMs: nowMs,
     notAfterMs: nowMs + lifeMs,
   });
@@ -59,11 +59,11 @@ describe('when a certificate is exchanged', () => {
     );
   });
 
-  it('is at once for a name it lacks, not for one too many, and never while nobody knows what for', () => {
+  it('is at once for a missing name, not for an additional one, and never while the names are unknown', () => {
     assert.equal(decideRotation({ current: facts(day), wanted, chance: 0, nowMs }).kind, 'wait');
     assert.deepEqual(
       decideRotation({ current: facts(day), wanted: { ...wanted, ipAddresses: ['fd00::2'] }, chance: 0, nowMs }),
-      { kind: 'rotate', why: 'it is not good for fd00::2' },
+      { kind: 'rotate', why: 'it is not valid for fd00::2' },
     );
     assert.equal(
       decideRotation({ current: facts(day), wanted: { ...wanted, commonName: 'system:node:n2' }, chance: 0, nowMs })
@@ -75,7 +75,7 @@ describe('when a certificate is exchanged', () => {
 });
 
 describe('the kubeconfig of a node that joins', () => {
-  it('spares the bootstrap only with client certificates none of which has expired', () => {
+  it('makes the bootstrap unnecessary only with client certificates none of which has expired', () => {
     const good = issued('good', nowMs + day);
     assert.equal(kubeconfigFault(good, nowMs), undefined);
     assert.match(kubeconfigFault(good + issued('old', nowMs - 1000), nowMs) ?? '', /is expired/);
@@ -128,8 +128,8 @@ describe('the kubeconfig of a node that joins', () => {
   });
 });
 
-describe('a certificate nobody vouches for', () => {
-  it('is made anew when it is of its own making and no good any more; somebody else’s is left alone', async () => {
+describe('a self-signed certificate', () => {
+  it('is replaced when a kubelet made it and it is no longer valid; one of another issuer is left alone', async () => {
     const own = await makeSelfSigned('n1', nowMs);
     assert.deepEqual(decideSelfSigned(own, 'n1', nowMs + 100 * day), { kind: 'keep' });
     assert.equal(decideSelfSigned(own, 'n1', nowMs + 400 * day).kind, 'make');
@@ -143,8 +143,8 @@ describe('a certificate nobody vouches for', () => {
   });
 });
 
-describe('what a node asks to serve for', () => {
-  it('is every name and address it has, in one order, and nothing before it has an address', () => {
+describe('the names of a serving certificate', () => {
+  it('are every name and address of the node, in one order, and none before it has an address', () => {
     const addresses = [
       { type: 'InternalIP', address: '192.0.2.2' },
       { type: 'Hostname', address: 'n1' },
@@ -165,7 +165,7 @@ describe('what a node asks to serve for', () => {
   });
 });
 
-describe('what is said of a certificate', () => {
+describe('the report on a certificate', () => {
   const facts = {
     commonName: '',
     organizations: [],
@@ -177,13 +177,13 @@ describe('what is said of a certificate', () => {
   const said = (last: CertificateFacts | undefined, atMs: number, failure?: string): string | undefined =>
     certificateProblem({ what: 'certificate', last, failure, nowMs: atMs })[0]?.message;
 
-  it('is nothing while all is well, and else how much time is left and why', () => {
+  it('is empty while all is well, and else contains the remaining time and the reason', () => {
     assert.equal(said(facts, nowMs + 50 * day), undefined);
     assert.equal(
       said(facts, nowMs + 95 * day, 'denied'),
-      'the certificate expires in 5 days and was not exchanged: denied',
+      'the certificate expires in 5 days and was not rotated: denied',
     );
     assert.equal(said(facts, nowMs + 103 * day, 'denied'), 'the certificate has expired 3 days ago: denied');
-    assert.equal(said(undefined, nowMs, 'no server'), 'the certificate is not there yet: no server');
+    assert.equal(said(undefined, nowMs, 'no server'), 'there is no certificate yet: no server');
   });
 });

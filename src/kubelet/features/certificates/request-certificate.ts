@@ -1,3 +1,4 @@
+import { fieldEquals } from '../../../api/selectors.ts';
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { Buffer } from 'node:buffer';
@@ -13,26 +14,29 @@ import type { Random } from '../../../base/random.ts';
 import { noNames } from '../../../pki/certificate-template.ts';
 import type { CertificateNamesWanted } from './decide-rotation.ts';
 import { keyPair } from '../../../pki/key-pair.ts';
+import { tryCertificateRequest } from '../../../pki/request-reader.ts';
 
 export type SignerName = 'kubernetes.io/kube-apiserver-client-kubelet' | 'kubernetes.io/kubelet-serving';
 
-export interface CertificateWish {
+export interface CertificateTemplate {
   readonly signerName: SignerName;
   readonly names: CertificateNamesWanted;
   /** PEM. */
   readonly key: string;
-  /** Named after what is asked for, so that whoever asks again for the same with the same key finds the first request (upstream: bootstrap). */
+  /**
+   * Derived from the request, so that a repeated request with the same key finds the first one (upstream: bootstrap).
+   */
   readonly isNamed: boolean;
 }
 
 export type RequestOutcome =
   /** PEM. */
   | { readonly kind: 'issued'; readonly certificate: string }
-  /** By a person or a program that decides; asking again is fine, with the same key. */
+  /** Denied by an approver; a new request with the same key is fine. */
   | { readonly kind: 'denied'; readonly message: string }
-  /** This request leads nowhere any more: another one, with another key, may. */
+  /** This request cannot succeed any more; another one, with another key, may. */
   | { readonly kind: 'spent'; readonly message: string }
-  /** Nobody has decided within the time. */
+  /** No decision within the time. */
   | { readonly kind: 'undecided' };
 
 export interface RequestContext {
@@ -44,11 +48,17 @@ export interface RequestContext {
   readonly signal: AbortSignal;
 }
 
-/** Asks for a certificate and follows the request until it is decided. Rejects with `ApiStatusError` when it cannot be made. */
-export async function requestCertificate(wish: CertificateWish, context: RequestContext): Promise<RequestOutcome> {
-  const made = await submit(wish, context);
+/**
+ * Requests a certificate and follows the request until it is decided. Rejects with `ApiStatusError` when it cannot be
+ * created.
+ */
+export async function requestCertificate(
+  template: CertificateTemplate,
+  context: RequestContext,
+): Promise<RequestOutcome> {
+  const made = await submit(template, context);
   if ('kind' in made) return made;
-  context.log.debug(2, 'Waiting for certificate to be issued', { csr: made.name, signer: wish.signerName });
+  context.log.debug(2, 'Waiting for certificate to be issued', { csr: made.name, signer: template.signerName });
   return awaitDecision(made, context);
 }
 
@@ -58,12 +68,12 @@ interface Submitted {
 }
 
 async function submit(
-  wish: CertificateWish,
+  template: CertificateTemplate,
   { client, clock, log }: RequestContext,
 ): Promise<Submitted | RequestOutcome> {
   const { writeCertificateRequest } = await import('../../../pki/request-writer.ts');
-  const { signerName, names, isNamed } = wish;
-  const key = createPrivateKey(wish.key);
+  const { signerName, names, isNamed } = template;
+  const key = createPrivateKey(template.key);
   const usages = usagesOf(signerName, key);
   const { commonName, organizations, dnsNames, ipAddresses } = names;
   const request = writeCertificateRequest({
@@ -87,13 +97,13 @@ async function submit(
   }
   log.info('csr for this node already exists, reusing', { csr: name });
   const found = await client.get(certificateSigningRequests, { namespace: '', name });
-  const problem = await incompatible(found, wish, key, clock.nowMs());
+  const problem = incompatible(found, template, key, clock.nowMs());
   return problem === undefined
     ? { name, uid: found.metadata.uid }
     : { kind: 'spent', message: `retrieved csr is not compatible: ${problem}` };
 }
 
-/** `key encipherment` is for RSA keys alone. */
+/** `key encipherment` is for RSA keys only. */
 function usagesOf(signerName: SignerName, key: KeyObject): readonly string[] {
   const purpose = signerName === 'kubernetes.io/kubelet-serving' ? 'server auth' : 'client auth';
   return key.asymmetricKeyType === 'rsa'
@@ -101,7 +111,7 @@ function usagesOf(signerName: SignerName, key: KeyObject): readonly string[] {
     : ['digital signature', purpose];
 }
 
-/** Upstream's digest, so that a node that changes from one agent to the other goes on with the same request. */
+/** Upstream's digest, so that a node that switches between the agents continues the same request. */
 function requestName(
   key: KeyObject,
   { commonName, organizations }: CertificateNamesWanted,
@@ -114,21 +124,20 @@ function requestName(
   return `node-csr-${hash.digest('base64url')}`;
 }
 
-async function incompatible(
+function incompatible(
   found: CertificateSigningRequest,
-  wish: CertificateWish,
+  template: CertificateTemplate,
   key: KeyObject,
   nowMs: number,
-): Promise<string | undefined> {
-  const { readCertificateRequest } = await import('../../../pki/request-reader.ts');
-  const request = readCertificateRequest(decode(found.spec.request));
-  const { commonName, organizations } = wish.names;
+): string | undefined {
+  const request = tryCertificateRequest(decode(found.spec.request));
+  if (typeof request === 'string') return request;
+  const { commonName, organizations } = template.names;
   if (request.commonName !== commonName || request.organizations.join('\n') !== organizations.join('\n'))
     return `csr subjects differ: new: ${request.commonName}, orig: ${commonName}`;
-  if (found.spec.signerName !== wish.signerName)
-    return `csr signerNames differ: new "${found.spec.signerName}", orig: "${wish.signerName}"`;
-  if (!request.isSignedByItself || !request.publicKey.equals(createPublicKey(key)))
-    return 'error validating signature new CSR against old key';
+  if (found.spec.signerName !== template.signerName)
+    return `csr signerNames differ: new "${found.spec.signerName}", orig: "${template.signerName}"`;
+  if (!request.publicKey.equals(createPublicKey(key))) return 'error validating signature new CSR against old key';
   const issued = issuedIn(found);
   return issued !== undefined && keyPair(issued, '').facts.notAfterMs < nowMs
     ? 'one of the certificates for the CSR has expired'
@@ -151,7 +160,7 @@ async function awaitDecision({ name, uid }: Submitted, context: RequestContext):
         if (outcome !== undefined) resolve(outcome);
       };
       const gone = (): void => resolve({ kind: 'spent', message: `csr "${name}" was deleted` });
-      // A list may be older than the request: whether it is gone is asked.
+      // A list may be older than the request: a get decides whether it was deleted.
       const lookFor = (): void =>
         void client
           .get(certificateSigningRequests, { namespace: '', name })
@@ -167,7 +176,7 @@ async function awaitDecision({ name, uid }: Submitted, context: RequestContext):
           client,
           type: certificateSigningRequests,
           namespace: '',
-          fieldSelector: `metadata.name=${name}`,
+          fieldSelector: fieldEquals('metadata.name', name),
           clock,
           random,
           log,

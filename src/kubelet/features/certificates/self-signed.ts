@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { extendedUsages, noNames } from '../../../pki/certificate-template.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import { canonicalAddress } from '../../../pki/certificate-names.ts';
+import { canonicalAddress } from '../../../pki/canonical-address.ts';
 import { readKeyPair } from '../../../pki/key-pair.ts';
 import type { KeyPair } from '../../../pki/key-pair.ts';
 import { newKey } from './client-certificate.ts';
@@ -9,18 +9,19 @@ import { isExpired } from './decide-rotation.ts';
 
 const HOUR_MS = 3_600_000;
 const LIFE_MS = 365 * 24 * HOUR_MS;
-/** Renewed when so much of its life is left, which upstream's never is. */
+/** Renewed when this much of its life is left; upstream never renews its own. */
 const RENEW_AT_SHARE = 0.1;
 
 export type SelfSignedVerdict =
   | { readonly kind: 'keep' }
   | { readonly kind: 'make'; readonly why: string }
-  /** Somebody else put it there: it is theirs to renew. */
+  /** Issued by someone else, who renews it. */
   | { readonly kind: 'warn'; readonly why: string };
 
 /**
- * What becomes of `kubelet.crt` where no other certificate is configured. What a kubelet made itself is made anew when it has all but expired or names
- * another host; upstream serves it on for ever. What somebody else issued is never replaced.
+ * Decides about `kubelet.crt` where no other certificate is configured. A certificate made by a kubelet is replaced
+ * when it is about to expire or names another host; upstream keeps serving it. A certificate from another issuer is
+ * never replaced.
  */
 export function decideSelfSigned({ certificate, key }: FoundFiles, hostname: string, nowMs: number): SelfSignedVerdict {
   if (certificate === undefined && key === undefined) return { kind: 'make', why: 'there is none' };
@@ -29,7 +30,7 @@ export function decideSelfSigned({ certificate, key }: FoundFiles, hostname: str
   return certificate === undefined || isOwnWork(certificate) ? { kind: 'make', why } : { kind: 'warn', why };
 }
 
-/** The files as they are; undefined where there is none. */
+/** The files as they are; undefined for a missing one. */
 export interface FoundFiles {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
@@ -52,10 +53,13 @@ function faultOf(pair: KeyPair | string, hostname: string, nowMs: number): strin
   if (facts.notAfterMs - nowMs < (facts.notAfterMs - facts.notBeforeMs) * RENEW_AT_SHARE) return 'it expires soon';
   return facts.dnsNames.includes(hostname) || facts.ipAddresses.includes(canonicalAddress(hostname))
     ? undefined
-    : `it is not good for ${hostname}`;
+    : `it is not valid for ${hostname}`;
 }
 
-/** Upstream's is issued by an authority of the moment, `HOST-ca@SECONDS`; ours by itself. What no certificate can be read from is nobody's. */
+/**
+ * Upstream's is issued by a temporary authority, `HOST-ca@SECONDS`; ours is self-signed. A file that cannot be parsed
+ * has no owner.
+ */
 function isOwnWork(certificate: string): boolean {
   try {
     const { subject, issuer } = new X509Certificate(certificate);
@@ -65,7 +69,7 @@ function isOwnWork(certificate: string): boolean {
   }
 }
 
-/** A certificate nobody vouches for, a year long, from an hour ago on for clocks that are behind. PEM. */
+/** A self-signed certificate, valid for a year, from an hour ago on for clocks that are behind. PEM. */
 export async function makeSelfSigned(
   hostname: string,
   nowMs: number,

@@ -14,7 +14,10 @@ export interface NodeAddress {
   readonly address: string;
 }
 
-/** What a serving certificate is asked for; undefined before the node has an address (upstream: newGetTemplateFn, without AllowDNSOnlyNodeCSR). Sorted, so that the same addresses are the same wish. */
+/**
+ * The names for a serving certificate; undefined before the node has an address (upstream: newGetTemplateFn, without
+ * AllowDNSOnlyNodeCSR). Sorted, so that the same addresses give the same request.
+ */
 export function servingNames(nodeName: string, addresses: readonly NodeAddress[]): CertificateNamesWanted | undefined {
   const isIp = (address: string): boolean => address.includes(':') || /^\d+\.\d+\.\d+\.\d+$/.test(address);
   const [dnsNames, ipAddresses] = [new Set<string>(), new Set<string>()];
@@ -33,7 +36,7 @@ export function servingNames(nodeName: string, addresses: readonly NodeAddress[]
   };
 }
 
-/** By a request of the node to the signer of serving certificates, which somebody has to approve. */
+/** By a request of the node to the signer of serving certificates; it must be approved. */
 export function issueServingCertificate({
   client,
   clock,

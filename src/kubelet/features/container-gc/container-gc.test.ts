@@ -8,11 +8,12 @@ import { podUid } from '../../model/ids.ts';
 import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
 import { buildContainerConfig, buildSandboxConfig, runPod } from '../../ports/testing/runtime-builders.ts';
 import { ContainerGc } from './container-gc.ts';
-import { selectContainers, selectSandboxes, type GcContainer, type PodFate } from './gc-select.ts';
+import type { GcContainer, CleanupDecision } from './gc-select.ts';
+import { selectContainers, selectSandboxes } from './gc-select.ts';
 
 const policy = { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 };
 
-function world(fate: PodFate = 'kept') {
+function world(fate: CleanupDecision = 'kept') {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({
     clock,
@@ -32,9 +33,9 @@ function world(fate: PodFate = 'kept') {
     ...{
       runtime,
       policy,
-      fateOf: () => state.fate,
+      cleanupDecision: () => state.fate,
       sourcesReady: () => state.ready,
-      world: { clock, random: seededRandom(1), log: recordingLog() },
+      platform: { clock, random: seededRandom(1), log: recordingLog() },
     },
     logs: {
       removeContainer: async (_pod, { name, attempt }) => void said.push(`log ${name}#${attempt}`),
@@ -84,7 +85,7 @@ describe('container collection', () => {
     );
   });
 
-  it('takes nothing for removed before every source has spoken', async () => {
+  it('takes nothing for removed before all sources have reported', async () => {
     const { gc, pod, run, runtime, state, said } = world('removed');
     state.ready = false;
     await pod(2);
@@ -92,7 +93,7 @@ describe('container collection', () => {
     assert.deepEqual([runtime.containers('p').length, said], [2, []]);
   });
 
-  it('asks anew whether every source has spoken: the runtime may have gone away while it was listing', async () => {
+  it('checks again whether all sources have reported: the runtime may have gone away while it was listing', async () => {
     const { gc, pod, run, runtime, state } = world('removed');
     await pod(2);
     const work = gc.collect();
@@ -101,7 +102,7 @@ describe('container collection', () => {
     assert.equal(runtime.containers('p').length, 2);
   });
 
-  it('clears a finished pod at once, its containers side by side, and leaves what runs', async () => {
+  it('clears a finished pod at once, its containers in parallel, and leaves what runs', async () => {
     const { gc, pod, clock, runtime, said } = world('removed');
     await pod(4);
     runtime.killSandbox(runtime.sandboxes('p')[0]?.id ?? '', { withContainers: true });
@@ -118,7 +119,7 @@ describe('container collection', () => {
     );
   });
 
-  it('goes on after a failure, says it once, and tries again', async () => {
+  it('goes on after a failure, reports it once, and retries', async () => {
     const { gc, pod, clock, runtime, said } = world();
     await pod(4);
     runtime.fail('removeContainer', { kind: 'Internal', message: 'busy', times: 3 });
@@ -141,7 +142,7 @@ describe('container collection', () => {
         const containers = facts.map(
           (fact, index): GcContainer => ({ ...fact, id: `c${index}`, attempt: index, sandboxId: `s-${fact.podUid}` }),
         );
-        const state = { containers, sandboxes: [], fateOf: (uid: string) => uid as PodFate };
+        const state = { containers, sandboxes: [], cleanupDecision: (uid: string) => uid as CleanupDecision };
         const victims = new Set(selectContainers(state, policy, 100));
         for (const one of containers) {
           const dead = containers.filter(
@@ -159,7 +160,7 @@ describe('container collection', () => {
     );
   });
 
-  it('throws away what was made late and never ran before the record of a run, however new it is', () => {
+  it('removes a late container that never ran before the record of a run, however new it is', () => {
     const made = (id: string, attempt: number, state: GcContainer['state'], createdAtMs: number): GcContainer => ({
       id,
       podUid: 'p',
@@ -170,7 +171,7 @@ describe('container collection', () => {
       createdAtMs,
     });
     const victims = (...containers: GcContainer[]): string[] =>
-      selectContainers({ containers, sandboxes: [], fateOf: () => 'kept' }, policy, 100).map(({ id }) => id);
+      selectContainers({ containers, sandboxes: [], cleanupDecision: () => 'kept' }, policy, 100).map(({ id }) => id);
     assert.deepEqual(victims(made('ran', 1, 'exited', 10), made('late', 0, 'created', 20)), ['late']);
     assert.deepEqual(victims(made('ran', 1, 'exited', 10), made('next', 2, 'created', 20)), []);
   });
@@ -195,7 +196,9 @@ describe('container collection', () => {
       { id: 'c', podUid: 'kept', name: 'a', attempt: 0, sandboxId: 'used', state: 'exited', createdAtMs: 1 },
     ];
     assert.deepEqual(
-      selectSandboxes({ containers, sandboxes, fateOf: (uid) => uid as PodFate }, new Set()).map(({ id }) => id),
+      selectSandboxes({ containers, sandboxes, cleanupDecision: (uid) => uid as CleanupDecision }, new Set()).map(
+        ({ id }) => id,
+      ),
       ['old', 'x'],
     );
   });
@@ -213,7 +216,7 @@ describe('container collection', () => {
       }));
     const containers = [...unit('a', 4, 10), ...unit('b', 1, 0)];
     const removed = selectContainers(
-      { containers, sandboxes: [], fateOf: () => 'kept' },
+      { containers, sandboxes: [], cleanupDecision: () => 'kept' },
       { ...policy, maxPerContainer: -1, maxTotal: 3 },
       100,
     ).map(({ id }) => id);

@@ -1,20 +1,25 @@
 import { nodeEvents } from '../../../api/reasons.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, ignoreNotFound, KubeletError } from '../../../base/errors.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import type { ContainerRuntime, Listed, ListedSandbox } from '../../ports/runtime.ts';
-import { selectContainers, selectSandboxes, type GcPolicy, type GcState, type PodFate } from './gc-select.ts';
+import type { GcPolicy, GcState, CleanupDecision } from './gc-select.ts';
+import { selectContainers, selectSandboxes } from './gc-select.ts';
 
 /** Upstream: ContainerGCPeriod. */
 const CONTAINER_GC_PERIOD_MS = 60_000;
-/** Removals at the same time: enough to be quick after a node full of jobs, not so many that a pod waiting to start feels it. */
+/**
+ * Concurrent removals: enough to be quick after a node full of jobs, not so many that they slow down a pod that waits
+ * to start.
+ */
 const PARALLEL_REMOVALS = 4;
-/** What is unknown is stopped before it is removed, with the least grace upstream gives. */
+/** A container in unknown state is stopped before it is removed, with upstream's least grace period. */
 const UNKNOWN_GRACE_MS = 2000;
-/** Leftover attempts of logs are rare, and looking costs a directory listing per container. */
+/** Leftover attempts of logs are rare, and a check costs one directory listing per container. */
 const LOG_SWEEP_EVERY = 10;
 
 export interface PodNames {
@@ -23,7 +28,7 @@ export interface PodNames {
   namespace: string;
 }
 
-/** The logs of what is removed (features/container-logs). None of these rejects. */
+/** The logs of removed containers (features/container-logs). None of these rejects. */
 export interface PodLogs {
   removeContainer(pod: PodNames, container: { id: string; name: string; attempt: number }): Promise<void>;
   removePod(
@@ -39,7 +44,7 @@ export interface PodLogs {
   ): Promise<void>;
 }
 
-/** Is told at once what is gone, so that nothing waits for a relist. */
+/** Notified at once of what is gone, so that nothing waits for a relist. */
 export interface RemovalListener {
   noteContainerRemoved(uid: PodUid, id: ContainerId): void;
   noteSandboxRemoved(uid: PodUid, id: SandboxId): void;
@@ -51,20 +56,20 @@ export interface ContainerGcParts {
     'listContainers' | 'listSandboxes' | 'removeContainer' | 'stopContainer' | 'stopSandbox' | 'removeSandbox'
   >;
   policy: GcPolicy;
-  fateOf: (podUid: string) => PodFate;
-  /** Before every source has spoken, no pod counts as removed. */
+  cleanupDecision: (podUid: string) => CleanupDecision;
+  /** Before all sources have reported, no pod counts as removed. */
   sourcesReady: () => boolean;
   logs: PodLogs;
   cache: RemovalListener;
   events: { nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void };
-  world: { clock: Clock; random: Random; log: Logger };
+  platform: { clock: Clock; random: Random; log: Logger };
 }
 
 /**
- * Removes dead containers and sandboxes, and the logs that go with them.
+ * Removes dead containers and sandboxes, and their logs.
  * 1. Nothing that runs, and nothing of a pod that is being synced, is touched.
- * 2. What is gone already counts as removed.
- * 3. A pass goes on after a failure; the failures come out as one error.
+ * 2. What is already gone counts as removed.
+ * 3. A pass goes on after a failure; the failures are returned as one error.
  * 4. Passes do not overlap; `collectPod` may run beside one: removing twice does no harm.
  */
 export class ContainerGc {
@@ -77,7 +82,7 @@ export class ContainerGc {
     this.#parts = parts;
     this.#loop = createLoop({
       name: 'container-gc',
-      ...parts.world,
+      ...parts.platform,
       periodMs: CONTAINER_GC_PERIOD_MS,
       pass: () => this.#pass(),
     });
@@ -93,17 +98,17 @@ export class ContainerGc {
 
   /** One pass over the node. Rejects with what could not be removed. */
   async collect(): Promise<void> {
-    const { runtime, policy, world, logs } = this.#parts;
+    const { runtime, policy, platform, logs } = this.#parts;
     const ready = this.#parts.sourcesReady();
-    const fateOf = (uid: string): PodFate => {
-      // Not made by an agent: somebody else's to remove.
+    const cleanupDecision = (uid: string): CleanupDecision => {
+      // Not created by an agent: not ours to remove.
       if (uid === '') return 'busy';
-      const fate = this.#parts.fateOf(uid);
+      const fate = this.#parts.cleanupDecision(uid);
       return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
     };
     const [containers, sandboxes] = await Promise.all([runtime.listContainers(), runtime.listSandboxes()]);
-    const state: GcState = { containers: containers.map(asGcContainer), sandboxes, fateOf };
-    const victims = new Set(selectContainers(state, policy, world.clock.nowMs()).map(({ id }) => id));
+    const state: GcState = { containers: containers.map(asGcContainer), sandboxes, cleanupDecision };
+    const victims = new Set(selectContainers(state, policy, platform.clock.nowMs()).map(({ id }) => id));
     const errors: string[] = [];
     const removed = await this.#removeContainers(
       containers.filter(({ id }) => victims.has(id)),
@@ -116,16 +121,16 @@ export class ContainerGc {
     );
     if (ready)
       await logs.sweep(
-        (uid) => fateOf(uid) === 'removed',
+        (uid) => cleanupDecision(uid) === 'removed',
         (id) => containers.some((container) => container.id === id && container.state !== 'exited'),
       );
-    if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers, fateOf);
+    if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers, cleanupDecision);
     if (errors.length > 0) throw new KubeletError('Unavailable', errors.join('; '), { op: 'container gc' });
   }
 
   /**
-   * All that is left of a pod that is finished and that nobody wants any more, at once: containers side by side, then sandboxes, then logs.
-   * Rejects when something stays; the next pass tries again. What still runs is left alone.
+   * Removes all remains of a finished pod that no source wants any more, at once: containers in parallel, then
+   * sandboxes, then logs. Rejects when something stays; the next pass retries. What still runs is left alone.
    */
   async collectPod(uid: PodUid, pod?: PodNames): Promise<void> {
     const { runtime, logs } = this.#parts;
@@ -149,16 +154,16 @@ export class ContainerGc {
   }
 
   async #pass(): Promise<void> {
-    const { world, events } = this.#parts;
+    const { platform, events } = this.#parts;
     try {
       await this.collect();
-      if (this.#complaint !== '') world.log.info('Container garbage collection succeeded');
+      if (this.#complaint !== '') platform.log.info('Container garbage collection succeeded');
       this.#complaint = '';
     } catch (error) {
       const message = errorMessage(error);
       if (message === this.#complaint) return;
       this.#complaint = message;
-      world.log.error('Container garbage collection failed', { error: message });
+      platform.log.error('Container garbage collection failed', { error: message });
       events.nodeEvent('Warning', nodeEvents.containerGCFailed, message);
     }
   }
@@ -192,7 +197,7 @@ export class ContainerGc {
     return removed;
   }
 
-  /** A sandbox that ended by itself still holds its network until it is stopped (upstream: removeSandbox). */
+  /** A sandbox that has ended still holds its network until it is stopped (upstream: removeSandbox). */
   async #removeSandboxes(victims: readonly ListedSandbox[], errors: string[]): Promise<void> {
     const { runtime, cache } = this.#parts;
     await inParallel(victims, async ({ id, podUid, podName, podNamespace }) => {
@@ -206,7 +211,10 @@ export class ContainerGc {
     });
   }
 
-  async #sweepAttempts(containers: readonly Listed[], fateOf: (uid: string) => PodFate): Promise<void> {
+  async #sweepAttempts(
+    containers: readonly Listed[],
+    cleanupDecision: (uid: string) => CleanupDecision,
+  ): Promise<void> {
     const pods = new Map<string, { names: PodNames; attempts: Map<string, Set<number>> }>();
     for (const { podUid, podName, podNamespace, name, attempt } of containers) {
       const pod = pods.get(podUid) ?? {
@@ -217,7 +225,7 @@ export class ContainerGc {
       pod.attempts.set(name, (pod.attempts.get(name) ?? new Set()).add(attempt));
     }
     for (const { names, attempts } of pods.values()) {
-      if (fateOf(names.uid) !== 'kept') continue;
+      if (cleanupDecision(names.uid) !== 'kept') continue;
       await this.#parts.logs.sweepAttempts(
         names,
         [...attempts.keys()],

@@ -1,4 +1,4 @@
-/** What may be thrown away of what the runtime keeps of ended containers and pods (upstream: kuberuntime/kuberuntime_gc.go). */
+/** Selects what to remove of the runtime's ended containers and sandboxes (upstream: kuberuntime/kuberuntime_gc.go). */
 
 export interface GcContainer {
   id: string;
@@ -27,24 +27,31 @@ export interface GcPolicy {
   maxTotal: number;
 }
 
-/** What is to become of a pod's remains. `removed`: all of it goes. `busy`: somebody is starting or stopping things of it just now. */
-export type PodFate = 'kept' | 'removed' | 'busy';
+/**
+ * What happens to the remains of a pod. `removed`: all of it goes. `busy`: containers of it are being started or
+ * stopped now.
+ */
+export type CleanupDecision = 'kept' | 'removed' | 'busy';
 
 export interface GcState {
   containers: readonly GcContainer[];
   sandboxes: readonly GcSandbox[];
-  fateOf: (podUid: string) => PodFate;
+  cleanupDecision: (podUid: string) => CleanupDecision;
 }
 
 /**
- * Containers to remove, oldest first. Nothing that runs; of pods that stay, never the newest ended one of a name unless the node-wide limit asks for it,
- * nor one that may be about to be started.
+ * Containers to remove, oldest first. Excludes running ones; for pods that stay, also the newest ended one of a name
+ * unless the node-wide limit requires it, and one that may be about to start.
  */
-export function selectContainers({ containers, fateOf }: GcState, policy: GcPolicy, nowMs: number): GcContainer[] {
+export function selectContainers(
+  { containers, cleanupDecision }: GcState,
+  policy: GcPolicy,
+  nowMs: number,
+): GcContainer[] {
   const victims = new Set<GcContainer>();
   const units = new Map<string, GcContainer[]>();
   for (const container of containers) {
-    const fate = fateOf(container.podUid);
+    const fate = cleanupDecision(container.podUid);
     if (container.state === 'running' || fate === 'busy') continue;
     if (fate === 'removed') {
       victims.add(container);
@@ -59,7 +66,7 @@ export function selectContainers({ containers, fateOf }: GcState, policy: GcPoli
   return [...victims].sort((left, right) => left.createdAtMs - right.createdAtMs);
 }
 
-/** Fair shares first, at least one each; what is still too much goes by age (upstream: evictContainers). */
+/** Equal shares first, at least one each; any excess is removed by age (upstream: evictContainers). */
 function enforceTotal(units: GcContainer[][], maxTotal: number, victims: Set<GcContainer>): void {
   const count = (): number => units.reduce((sum, unit) => sum + unit.length, 0);
   if (maxTotal < 0 || count() <= maxTotal) return;
@@ -77,8 +84,9 @@ function keepNewest(unit: readonly GcContainer[], limit: number, victims: Set<Gc
 }
 
 /**
- * The dead ones of one name that are records of runs. One that was made and never ran is none: it may be about to be started, unless a later
- * attempt has run since; then it came late, by a create that was given up, and goes before any record, however new it is.
+ * The dead containers of one name that are records of runs. One that was created and never ran is not a record: it may
+ * be about to start, unless a later attempt has run since. In that case it appeared late, from a create that was given
+ * up, and is removed before any record, however new it is.
  */
 function recordsOf(unit: readonly GcContainer[], victims: Set<GcContainer>): GcContainer[] {
   const ended = unit.filter(({ state }) => state !== 'created');
@@ -88,15 +96,18 @@ function recordsOf(unit: readonly GcContainer[], victims: Set<GcContainer>): GcC
 }
 
 /**
- * Sandboxes to remove: not ready, without containers, and not the newest of their pod, from which its status is read; all such of removed pods.
- * `gone` are containers that are about to be removed.
+ * Sandboxes to remove: not ready, without containers, and not the newest of their pod, from which its status is read;
+ * for removed pods all of these. `gone` are containers that are about to be removed.
  */
-export function selectSandboxes({ containers, sandboxes, fateOf }: GcState, gone: ReadonlySet<string>): GcSandbox[] {
+export function selectSandboxes(
+  { containers, sandboxes, cleanupDecision }: GcState,
+  gone: ReadonlySet<string>,
+): GcSandbox[] {
   const inUse = new Set(containers.filter(({ id }) => !gone.has(id)).map(({ sandboxId }) => sandboxId));
   const byPod = new Map<string, GcSandbox[]>();
   for (const sandbox of sandboxes) byPod.set(sandbox.podUid, [...(byPod.get(sandbox.podUid) ?? []), sandbox]);
   return [...byPod].flatMap(([podUid, ofPod]) => {
-    const fate = fateOf(podUid);
+    const fate = cleanupDecision(podUid);
     if (fate === 'busy') return [];
     const candidates = fate === 'removed' ? ofPod : [...ofPod].sort(newestFirst).slice(1);
     return candidates.filter(({ id, ready }) => !ready && !inUse.has(id));

@@ -44,7 +44,7 @@ function world(options: { cgroupsPerQOS?: boolean } = {}) {
   return { root, told, clock, cgroups, log, pods, manager };
 }
 
-test('start makes the class groups with the limits of the node', async () => {
+test('start creates the class cgroups with the limits of the node', async () => {
   const { manager, cgroups, clock } = world();
   await manager.start();
   await clock.settle();
@@ -58,7 +58,7 @@ test('start makes the class groups with the limits of the node', async () => {
   );
 });
 
-test("a pod's group is made once; one that was removed behind our back is made again and says so", async () => {
+test('a pod cgroup is created once; one that was removed by another process is created again and reported so', async () => {
   const { manager, cgroups } = world();
   await manager.start();
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
@@ -68,7 +68,7 @@ test("a pod's group is made once; one that was removed behind our back is made a
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
 });
 
-test('overhead that a pod learns of after its group was made is counted; nothing else of a group that is there is changed', async () => {
+test('overhead that a pod gets after its cgroup was created is added; nothing else of an existing cgroup is changed', async () => {
   const { manager, cgroups } = world();
   await manager.start();
   const pod = burstable('u1');
@@ -82,7 +82,7 @@ test('overhead that a pod learns of after its group was made is counted; nothing
   assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 768 });
 });
 
-test('a group that an earlier agent made without the overhead is raised; one that is larger is left alone', async () => {
+test('a cgroup that an earlier agent created without the overhead is raised; one that is larger is left alone', async () => {
   const { manager, cgroups } = world();
   await manager.start();
   const small = burstable('u1');
@@ -99,7 +99,7 @@ test('a group that an earlier agent made without the overhead is raised; one tha
   assert.equal(later.cgroups.limitsOf(NAME)?.cpuShares, 2048);
 });
 
-test('a group that nobody lives in gets its limits again, as whoever made it may have died in between; another is left as it is', async () => {
+test('an empty cgroup gets its limits again, as its creator may have died before it set them; another is left as it is', async () => {
   const { manager, cgroups } = world();
   await manager.start();
   let alive = true;
@@ -118,7 +118,7 @@ test('a group that nobody lives in gets its limits again, as whoever made it may
   );
 });
 
-test('a group whose limits were refused gets them with the next try', async () => {
+test('a cgroup whose limits were refused gets them with the next try', async () => {
   const { manager, cgroups } = world();
   await manager.start();
   await cgroups.ensure(NAME, {});
@@ -128,7 +128,7 @@ test('a group whose limits were refused gets them with the next try', async () =
   assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 512 });
 });
 
-test('class shares follow the set of pods at once, and are put right each minute', async () => {
+test('class shares follow the set of pods at once, and are corrected each minute', async () => {
   const { manager, cgroups, clock, pods } = world();
   await manager.start();
   pods.push(burstable('u1'), burstable('u2'));
@@ -148,7 +148,7 @@ test('class shares follow the set of pods at once, and are put right each minute
   assert.equal(clock.armedTimers, 0);
 });
 
-test('pods that change no share leave the class groups alone until the minute is over', async () => {
+test('pods that change no share leave the class cgroups alone until the minute is over', async () => {
   const { manager, cgroups, clock, pods } = world();
   await manager.start();
   pods.push(burstable('u1'));
@@ -167,7 +167,7 @@ test('pods that change no share leave the class groups alone until the minute is
   await manager.stop();
 });
 
-test('removing kills what is left in it, and what is gone is success', async () => {
+test('removing kills the remaining processes, and a missing cgroup is success', async () => {
   const { manager, cgroups, clock } = world();
   await manager.start();
   await manager.ensurePodCgroup(burstable('u1'));
@@ -196,7 +196,7 @@ test('a process that does not die is a Conflict after bounded tries, and the nex
   assert.equal(await cgroups.exists(NAME), false);
 });
 
-test('groups of vanished pods are removed, those of known pods and of others are not', async () => {
+test('cgroups of removed pods are removed, those of known pods and of others are not', async () => {
   const { manager, cgroups, clock, log } = world();
   await manager.start();
   await cgroups.ensure('/kubepods/podold', {});
@@ -223,7 +223,7 @@ test('groups of vanished pods are removed, those of known pods and of others are
   await manager.stop();
 });
 
-test('an agent that may not make cgroups says so once and still names them', async () => {
+test('an agent that may not create cgroups logs so once and still names them', async () => {
   const { manager, cgroups, clock, log } = world();
   cgroups.fail('ensure', { name: '/kubepods', kind: 'Internal' });
   await manager.start();
@@ -236,7 +236,7 @@ test('an agent that may not make cgroups says so once and still names them', asy
   );
 });
 
-test('class groups whose maker is away at the start are made when it is back, with their limits', async () => {
+test('class cgroups are created with their limits when an unavailable backend is back', async () => {
   const { manager, cgroups, clock, told, pods } = world();
   pods.push(burstable('u1'));
   cgroups.fail('ensure', { name: '/kubepods', kind: 'Unavailable', times: 3 });
@@ -251,7 +251,7 @@ test('class groups whose maker is away at the start are made when it is back, wi
   await manager.stop();
 });
 
-test('with cgroupsPerQOS off there is no parent and nothing is made', async () => {
+test('with cgroupsPerQOS off there is no parent and nothing is created', async () => {
   const { manager, cgroups } = world({ cgroupsPerQOS: false });
   await manager.start();
   assert.deepEqual(
@@ -260,7 +260,7 @@ test('with cgroupsPerQOS off there is no parent and nothing is made', async () =
   );
 });
 
-test('a pod that comes back while its old group is being removed gets a new one', async () => {
+test('a pod that comes back while its old cgroup is being removed gets a new one', async () => {
   const { manager, cgroups, clock } = world();
   await manager.start();
   await manager.ensurePodCgroup(burstable('u1'));
@@ -273,7 +273,7 @@ test('a pod that comes back while its old group is being removed gets a new one'
   await manager.stop();
 });
 
-test('limits of all pods together that the kernel refuses keep no pod from its group, are told once, and tried again', async () => {
+test('limits of all pods together that the kernel refuses keep no pod from its cgroup, are reported once, and retried', async () => {
   const { manager, cgroups, clock, told } = world();
   cgroups.fail('update', { name: '/kubepods', kind: 'Conflict', times: 2 });
   await manager.start();
@@ -293,7 +293,7 @@ test('limits of all pods together follow the node', async () => {
   assert.deepEqual(cgroups.limitsOf('/kubepods'), { memoryBytes: 2 ** 29 });
 });
 
-test("a running pod's group can be read and changed; a change of requests reaches its class", async () => {
+test("a running pod's cgroup can be read and changed; a change of requests reaches its class", async () => {
   const { manager, cgroups, clock, pods } = world();
   await manager.start();
   assert.equal(await manager.read(burstable('u1')), undefined);

@@ -1,21 +1,17 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { podQos } from '../../../api/qos.ts';
-import { sleep, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { sleep } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts';
-import {
-  computePodLimits,
-  computeQosShares,
-  podCgroupName,
-  podUidOfCgroup,
-  qosGroups,
-  type QosGroups,
-  type QosTreeConfig,
-} from './qos-tree.ts';
+import type { QosGroups, QosTreeConfig } from './qos-tree.ts';
+import { computePodLimits, computeQosShares, podCgroupName, podUidOfCgroup, qosGroups } from './qos-tree.ts';
 
 export interface ContainerManagerOptions {
   cgroups: Cgroups;
@@ -23,51 +19,57 @@ export interface ContainerManagerOptions {
   random: Random;
   log: Logger;
   config: QosTreeConfig;
-  /** Limits of all pods together (node allocatable without the eviction part); asked anew with each pass. */
+  /** Limits of all pods together (node allocatable without the eviction part); read at each pass. */
   rootLimits: () => CgroupLimits;
-  /** The limits of all pods together are in force now, or could not be set; told when that changes. */
+  /** The limits of all pods together are in force, or could not be set; called when that changes. */
   onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
-  /** The pods that are to run now, each with the resources it was granted. */
+  /** The pods that are to run now, with their allocated resources. */
   activePods: () => readonly Pod[];
 }
 
 export interface PodCgroup {
-  /** What the sandbox gets as cgroup_parent; empty when pods are not grouped. */
+  /** What the sandbox gets as cgroup_parent; empty when pods have no cgroups of their own. */
   cgroupParent: string;
-  /** false when it had to be made now: on a pod with running containers a sign that somebody removed it. */
+  /**
+   * false when it was created by this call: for a pod with running containers a sign that something else removed it.
+   */
   existed: boolean;
 }
 
 /** Upstream: qos_container_manager_linux.go, 1 min. */
 const QOS_UPDATE_PERIOD_MS = 60_000;
 const AWAY_RETRY_MS = 2000;
-/** Processes that were killed need a moment to leave their cgroup. */
+/** Killed processes need a moment to leave their cgroup. */
 const REMOVE_RETRY_MS = [5, 10, 20, 40, 80, 160, 320] as const;
 
 /**
- * The cgroups of pods and of their classes.
- * 1. A pod's group exists before its sandbox and is removed after its last container; removing one that is gone is success.
- * 2. Class shares follow the set of pods: woken by each change, re-written each minute in case somebody else wrote.
- * 3. An agent that may not make cgroups says so once and leaves it to the runtime, which makes its own below the name it is given.
- * 4. Who makes them may be away (systemd, over D-Bus): that is no refusal. It is tried again, and pods wait for their groups meanwhile.
+ * The cgroups of pods and of their QoS classes.
+ * 1. A pod's cgroup exists before its sandbox and is removed after its last container; removing one that is gone is
+ *    success.
+ * 2. Class shares follow the set of pods: updated at each change, and rewritten each minute in case another process
+ *    changed them.
+ * 3. An agent that may not create cgroups logs so once and leaves it to the runtime, which creates its own below the
+ *    given name.
+ * 4. The cgroup backend may be unavailable (systemd, over D-Bus): that is no refusal. It is retried, and pods wait for
+ *    their cgroups meanwhile.
  */
 export class ContainerManager {
   readonly #options: ContainerManagerOptions;
   readonly #groups: QosGroups | undefined;
   readonly #loop: Loop;
   readonly #names = new Map<PodUid, string>();
-  /** The overhead that the groups made here count. */
+  /** The overhead that is included in the cgroups made here. */
   readonly #overheads = new Map<PodUid, string>();
-  /** Pods whose group has, or had when this agent saw it first, its limits. */
+  /** Pods whose cgroup has its limits, or had them when this agent saw it first. */
   readonly #limited = new Set<PodUid>();
   readonly #removing = new Map<PodUid, Promise<void>>();
   #mayWrite = true;
-  /** The class groups could not be made at the start. */
+  /** The class cgroups could not be made at the start. */
   #isAway = false;
-  /** Shares of the burstable class as they were last written. */
+  /** Shares of the burstable class as last written. */
   #writtenShares: number | undefined;
   #orphansLeft = 0;
-  /** The limits in force, and what keeps others from being. */
+  /** The limits in force, and the problem that prevents others. */
   #rootLimits: string | undefined;
   #rootProblem: string | undefined;
 
@@ -84,7 +86,7 @@ export class ContainerManager {
     });
   }
 
-  /** Makes the class groups. Never rejects: a node without writable cgroups still runs pods. */
+  /** Creates the class cgroups. Never rejects: a node without writable cgroups still runs pods. */
   async start(): Promise<void> {
     const groups = this.#groups;
     if (groups === undefined) return;
@@ -95,7 +97,7 @@ export class ContainerManager {
     } catch (error) {
       if (isKind(error, 'Unavailable') || isKind(error, 'Timeout')) {
         this.#isAway = true;
-        log.warn('the cgroups of the pod classes cannot be made yet; tried again', {
+        log.warn('the cgroups of the QoS classes cannot be created yet; retrying', {
           cgroup: groups.guaranteed,
           error: errorMessage(error),
         });
@@ -103,7 +105,7 @@ export class ContainerManager {
         return;
       }
       this.#mayWrite = false;
-      log.warn('pod cgroups cannot be managed, the runtime makes its own without pod limits', {
+      log.warn('pod cgroups cannot be managed, the runtime creates its own without pod limits', {
         cgroup: groups.guaranteed,
         error: errorMessage(error),
       });
@@ -132,7 +134,7 @@ export class ContainerManager {
 
   /** The set of pods or their requests changed. */
   podsChanged(): void {
-    // Most changes touch no share, and a pass looks into every hierarchy.
+    // Most changes affect no share, and a pass reads every hierarchy.
     if (
       this.#mayWrite &&
       this.#groups !== undefined &&
@@ -142,8 +144,9 @@ export class ContainerManager {
   }
 
   /**
-   * Makes the pod's group with its limits if it is not there. One that is there is left as it is (upstream: EnsureExists), unless the pod's overhead
-   * changed, or nothing lives in it and this agent has not made it: whoever did may have died before it had limits.
+   * Creates the pod's cgroup with its limits if it does not exist. An existing one is left as it is (upstream:
+   * EnsureExists), unless the pod's overhead changed, or no process lives in it and this agent has not created it: an
+   * earlier agent may have died before it set the limits.
    */
   async ensurePodCgroup(pod: Pod): Promise<PodCgroup> {
     if (this.#groups === undefined) return { cgroupParent: '', existed: true };
@@ -166,14 +169,15 @@ export class ContainerManager {
     return { cgroupParent, existed: false };
   }
 
-  /** What lives in a group came after its limits. */
+  /** Processes in a cgroup were started after its limits were set. */
   async #mayLackLimits(uid: PodUid, name: string): Promise<boolean> {
     return !this.#limited.has(uid) && (await this.#options.cgroups.processes(name)).length === 0;
   }
 
   /**
-   * A pod may learn its overhead after its group was made: when its runtime class comes later than the pod itself. Of a group that an earlier
-   * agent made nobody knows what it counts; one that is too small is raised, and one that is larger may be shrinking with a resize.
+   * A pod may get its overhead after its cgroup was created: when its RuntimeClass arrives later than the pod. For a
+   * cgroup of an earlier agent the included overhead is unknown: one that is too small is raised, and one that is
+   * larger may be shrinking with a resize.
    */
   async #lacksOverhead(
     pod: Pod,
@@ -186,7 +190,10 @@ export class ContainerManager {
     return cpuShares < (wanted.cpuShares ?? 0) || (memoryBytes > 0 && memoryBytes < (wanted.memoryBytes ?? 0));
   }
 
-  /** Kills what is left in it and removes it. Conflict when processes do not go: call again later. Calls for one pod are one. */
+  /**
+   * Kills the remaining processes and removes the cgroup. Conflict when processes do not exit: call again later.
+   * Concurrent calls for one pod are merged.
+   */
   removePodCgroup(uid: PodUid): Promise<void> {
     const before = this.#removing.get(uid);
     if (before !== undefined) return before;
@@ -209,7 +216,7 @@ export class ContainerManager {
     return found;
   }
 
-  /** Removes groups of pods that nobody knows. Resolves to how many are left; says so only when that number changes. */
+  /** Removes cgroups of unknown pods. Resolves to how many are left; logs only when that number changes. */
   async cleanupOrphans(known: Pick<ReadonlySet<PodUid>, 'has'>): Promise<number> {
     const orphans = [...(await this.listPodCgroups())].filter(([uid]) => !known.has(uid));
     const results = await Promise.allSettled(
@@ -222,16 +229,19 @@ export class ContainerManager {
     if (failed.length !== this.#orphansLeft) {
       this.#orphansLeft = failed.length;
       if (failed[0] !== undefined)
-        this.#options.log.warn('cgroups of vanished pods cannot be removed', {
+        this.#options.log.warn('cgroups of removed pods cannot be removed', {
           count: failed.length,
           error: errorMessage(failed[0].reason),
         });
-      else this.#options.log.info('all cgroups of vanished pods are removed');
+      else this.#options.log.info('all cgroups of removed pods are removed');
     }
     return failed.length;
   }
 
-  /** A limit below what pods use already is refused by the kernel; that keeps no pod from running, and is tried again (upstream: enforceNodeAllocatableCgroups). */
+  /**
+   * The kernel refuses a limit below what pods use already; that keeps no pod from running, and is retried (upstream:
+   * enforceNodeAllocatableCgroups).
+   */
   async #limitRoot(groups: QosGroups): Promise<void> {
     const { cgroups, log, onRootLimits } = this.#options;
     const limits = this.#options.rootLimits();
@@ -246,7 +256,7 @@ export class ContainerManager {
       const problem = errorMessage(error);
       if (this.#rootProblem !== problem) {
         this.#rootProblem = problem;
-        log.warn('the limits of all pods together cannot be set; tried again', {
+        log.warn('the limits of all pods together cannot be set; retrying', {
           cgroup: groups.guaranteed,
           error: problem,
         });
@@ -255,7 +265,10 @@ export class ContainerManager {
     }
   }
 
-  /** What the pod's own cgroup says; undefined where none is kept (upstream: GetPodCgroupConfig, GetPodCgroupMemoryUsage). */
+  /**
+   * The values of the pod's own cgroup; undefined where there is none (upstream: GetPodCgroupConfig,
+   * GetPodCgroupMemoryUsage).
+   */
   async read(pod: Pod): Promise<CgroupValues | undefined> {
     const name = this.#mayWrite ? this.#nameOf(pod) : undefined;
     if (name === undefined) return undefined;
@@ -267,12 +280,12 @@ export class ContainerManager {
     }
   }
 
-  /** What the pod's resources lead to. */
+  /** The cgroup limits that follow from the pod's resources. */
   wanted(pod: Pod): CgroupLimits {
     return computePodLimits(pod, this.#options.config);
   }
 
-  /** Other limits for a pod that runs. */
+  /** Changes the limits of a running pod. */
   async update(pod: Pod, limits: CgroupLimits): Promise<void> {
     const name = this.#nameOf(pod);
     if (name === undefined) return;
@@ -323,7 +336,7 @@ export class ContainerManager {
         await cgroups.update(name, { cpuShares });
       } catch (error) {
         if (!isKind(error, 'NotFound')) throw error;
-        // Somebody removed it; pods below it are gone with it and will be made again by their own sync.
+        // Another process removed it; the pods below it are gone with it, and their own sync creates them again.
         await cgroups.ensure(groups.guaranteed, {});
         this.#rootLimits = undefined;
         await this.#limitRoot(groups);

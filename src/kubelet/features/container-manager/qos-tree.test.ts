@@ -5,6 +5,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodSpec } from '../../../api/core/pod-spec.ts';
 import { errorKind } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
+import type { QosTreeConfig } from './qos-tree.ts';
 import {
   computePodLimits,
   computeQosShares,
@@ -12,7 +13,6 @@ import {
   podCgroupName,
   podUidOfCgroup,
   qosGroups,
-  type QosTreeConfig,
 } from './qos-tree.ts';
 
 const config: QosTreeConfig = {
@@ -54,7 +54,7 @@ test('names follow upstream, below cgroupRoot, and vanish with cgroupsPerQOS off
   );
 });
 
-test('a uid that would lead out of its group is refused', () => {
+test('a uid that would lead out of its cgroup is refused', () => {
   const groups = qosGroups(config);
   assert.ok(groups);
   for (const uid of ['', '../x', 'a/b', 'a_b', '..'])
@@ -88,7 +88,7 @@ test('limits of a pod by its class', () => {
   );
 });
 
-test('resources of the pod as a whole limit it even if its containers name none', () => {
+test('pod-level resources limit the pod even if its containers name none', () => {
   const limits = { cpu: '1', memory: '1Gi' };
   assert.deepEqual(computePodLimits(pod([undefined], { resources: { limits, requests: limits } }), config), {
     cpuShares: 1024,
@@ -120,7 +120,7 @@ test('without CFS quota the quota is lifted', () => {
   );
 });
 
-test('huge pages: what was asked for, none of the other sizes', () => {
+test('huge pages: the requested sizes, none of the others', () => {
   const asked = { cpu: '1', memory: '1Gi', 'hugepages-2Mi': '8Mi' };
   const limits = computePodLimits(pod([{ requests: asked, limits: asked }]), {
     ...config,
@@ -130,7 +130,7 @@ test('huge pages: what was asked for, none of the other sizes', () => {
   assert.equal(hugePageFileName(64 * 1024), '64KB');
 });
 
-test('class shares: best effort 2, burstable the sum of its requests, guaranteed counts for nothing', () => {
+test('class shares: best effort 2, burstable the sum of its requests, guaranteed does not count', () => {
   const all = { cpu: '4', memory: '1Gi' };
   const pods = [
     pod([{ requests: { cpu: '250m' } }]),

@@ -7,7 +7,8 @@ import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { isHugePageResource, podLimits, podRequests } from '../../../api/resources.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { quotaOfMilliCpu, sharesOfMilliCpu } from '../../model/cpu-units.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
 
 /** Fields of KubeletConfiguration that shape the tree. */
@@ -19,7 +20,7 @@ export interface QosTreeConfig {
   cpuCFSQuotaPeriodUs: number;
   /** -1 or 0 for none. */
   podPidsLimit: number;
-  /** Page sizes this kernel offers; a pod gets none of a size it did not ask for. */
+  /** Page sizes of this kernel; a pod gets none of a size it did not ask for. */
   hugePageSizesBytes: readonly number[];
 }
 
@@ -27,21 +28,21 @@ export interface QosTreeConfig {
 const MIN_SHARES = 2;
 const POD_PREFIX = 'pod';
 
-/** The class groups. Guaranteed pods lie directly below kubepods. */
+/** The class cgroups. Guaranteed pods lie directly below kubepods. */
 export interface QosGroups {
   guaranteed: string;
   burstable: string;
   bestEffort: string;
 }
 
-/** undefined when pods are not to be grouped (cgroupsPerQOS false). */
+/** undefined when pods have no cgroups of their own (cgroupsPerQOS false). */
 export function qosGroups(config: Pick<QosTreeConfig, 'cgroupsPerQOS' | 'cgroupRoot'>): QosGroups | undefined {
   if (!config.cgroupsPerQOS) return undefined;
   const guaranteed = `/${[...config.cgroupRoot.split('/').filter((part) => part !== ''), 'kubepods'].join('/')}`;
   return { guaranteed, burstable: `${guaranteed}/burstable`, bestEffort: `${guaranteed}/besteffort` };
 }
 
-/** Throws Invalid for a uid that would lead out of its group (a manifest may name any uid). */
+/** Throws Invalid for a uid that would lead out of its cgroup (a manifest may name any uid). */
 export function podCgroupName(groups: QosGroups, qos: PodQOSClass, uid: PodUid): string {
   if (uid === '' || uid.includes('/') || uid.includes('_') || uid.includes('..'))
     throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot name a cgroup`, { op: 'name cgroup' });
@@ -49,14 +50,17 @@ export function podCgroupName(groups: QosGroups, qos: PodQOSClass, uid: PodUid):
   return `${parent}/${POD_PREFIX}${uid}`;
 }
 
-/** undefined for what is not a pod's group, such as `burstable`. */
+/** undefined for what is not a pod's cgroup, such as `burstable`. */
 export function podUidOfCgroup(child: string): PodUid | undefined {
   return child.startsWith(POD_PREFIX) && child.length > POD_PREFIX.length
     ? podUid(child.slice(POD_PREFIX.length))
     : undefined;
 }
 
-/** What the pod's own cgroup allows (upstream: ResourceConfigForPod). A burstable pod is limited only if every container is, or the pod as a whole. */
+/**
+ * The limits of the pod's own cgroup (upstream: ResourceConfigForPod). A burstable pod is limited only if every
+ * container is, or the pod as a whole.
+ */
 export function computePodLimits(pod: Pod, config: QosTreeConfig): CgroupLimits {
   const requests = podRequests(pod);
   const limits = podLimits(pod);
@@ -75,7 +79,7 @@ export function computePodLimits(pod: Pod, config: QosTreeConfig): CgroupLimits 
   return result;
 }
 
-/** BestEffort always 2; Burstable the sum of what its pods request, so that classes share CPU by requests. */
+/** BestEffort is always 2; Burstable is the sum of what its pods request, so that classes share CPU by requests. */
 export function computeQosShares(pods: readonly Pod[]): { burstable: number; bestEffort: number } {
   let milliCpu = 0;
   for (const pod of pods) if (podQos(pod) === 'Burstable') milliCpu += milliOf(podRequests(pod), 'cpu');
@@ -83,8 +87,8 @@ export function computeQosShares(pods: readonly Pod[]): { burstable: number; bes
 }
 
 /**
- * Whether the pod's own cgroup gets this limit. Upstream looks at what an init container adds up to with the sidecars before it, so that one
- * without a limit counts as limited behind a sidecar that has one.
+ * Whether the pod's own cgroup gets this limit. Upstream adds up an init container with the sidecars before it, so that
+ * one without a limit counts as limited behind a sidecar that has one.
  */
 function isLimited(pod: Pod, resource: 'cpu' | 'memory'): boolean {
   const limitOf = (list: ResourceList | undefined): number => milliOf(list ?? {}, resource);
@@ -112,7 +116,7 @@ function hugetlbLimits(requests: ResourceList, sizesBytes: readonly number[]): R
   return Object.fromEntries(sizesBytes.map((size) => [hugePageFileName(size), asked.get(size) ?? 0]));
 }
 
-/** The kernel's own spelling in file names: `2MB`, `1GB`. */
+/** The kernel's spelling in file names: `2MB`, `1GB`. */
 export function hugePageFileName(sizeBytes: number): string {
   const [unit, name] =
     sizeBytes >= 2 ** 30 ? [2 ** 30, 'GB'] : sizeBytes >= 2 ** 20 ? [2 ** 20, 'MB'] : [2 ** 10, 'KB'];

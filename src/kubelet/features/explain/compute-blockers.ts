@@ -1,24 +1,24 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../../api/core/pod-status.ts';
-import type { Blocker } from '../../model/explanation.ts';
+import type { Blocker } from '../../../api/explanation/explanation.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
-import type { Activity } from './activity-board.ts';
+import type { Activity } from './activity-tracker.ts';
 
-/** What is known of a pod when somebody asks why it is not settled. Times are wall milliseconds. */
+/** What is known of a pod when a user asks why it is not settled. Times are wall milliseconds. */
 export interface BlockerFacts {
   pod: Pod;
   status: PodStatus | undefined;
-  /** Where its worker stands. */
+  /** The state of its worker. */
   worker: 'none' | 'queued' | 'syncing' | 'terminating' | 'terminated' | 'finished';
   workerSinceMs: number;
   activities: readonly Activity[];
-  /** What the last pass could not do, in upstream's words. */
+  /** The failures of the last pass, in upstream's words. */
   failures: readonly Failure[];
-  /** Containers held back by their crash back-off. */
+  /** Containers in crash back-off. */
   waits: readonly { container: string; untilMs: number; why: string }[];
   /** Volumes that are not ready. */
   volumes: readonly Blocker[];
-  /** How each probe of the pod stands. */
+  /** The state of each probe of the pod. */
   probes: readonly {
     container: string;
     type: ProbeType;
@@ -28,26 +28,26 @@ export interface BlockerFacts {
   }[];
   /** The last pass threw: its error and the planned next try. */
   retry: { lastError: string | undefined; nextTryAtMs: number | undefined };
-  /** When the pass under way began, if it takes so long that something must be holding it up. */
+  /** When the current pass began, if it takes so long that something must be blocking it. */
   busySinceMs?: number;
-  /** The agent takes no pod up meanwhile, and why. */
+  /** Why the agent admits no pod now. */
   heldBack?: { sinceMs: number; errors: readonly string[] };
 }
 
 export interface Failure {
-  /** What could not be done: `start container web`, `create the sandbox`, `stop container web`. */
+  /** What failed: `start container web`, `create the sandbox`, `stop container web`. */
   step: string;
   /** Upstream's reason, such as ErrImagePull. */
   reason: string;
-  /** Empty where the reason says it all. */
+  /** Empty where the reason is enough. */
   message: string;
   sinceMs: number;
   retryAtMs?: number;
 }
 
 /**
- * Settled means: what the pod asks for is the case and nothing is pending — running and ready, or ended as its policy wants.
- * The list is empty then, and else begins with what most directly holds the pod up.
+ * Settled means: the pod is in its desired state and nothing is pending — running and ready, or ended as its policy
+ * demands. Then the list is empty; else it begins with what most directly blocks the pod.
  */
 export function computeBlockers(facts: BlockerFacts): Blocker[] {
   if (facts.worker === 'finished') return [];
@@ -55,8 +55,8 @@ export function computeBlockers(facts: BlockerFacts): Blocker[] {
     const { errors, sinceMs } = facts.heldBack;
     return [
       {
-        step: 'take up the pod',
-        cause: 'no pod is taken up before the container runtime has answered',
+        step: 'admit the pod',
+        cause: 'no pod is started before the container runtime has answered',
         sinceMs,
         lastError: errors.join('; '),
       },
@@ -86,16 +86,18 @@ export function computeBlockers(facts: BlockerFacts): Blocker[] {
   ];
 }
 
-/** The pod runs with other resources than its source wants by now. */
+/** The pod runs with other resources than its source now asks for. */
 function pendingResize(facts: BlockerFacts): Blocker[] {
   const pending = facts.status?.conditions?.find(
     ({ type, status }) => type === 'PodResizePending' && status === 'True',
   );
   if (pending === undefined) return [];
   const cause =
-    pending.reason === 'Infeasible' ? 'it can never have them on this node' : 'the node has no room for them now';
+    pending.reason === 'Infeasible'
+      ? 'the resize is infeasible on this node'
+      : 'the node has no room for the resize now';
   const blocker: Blocker = {
-    step: 'give the pod its new resources',
+    step: 'resize the pod',
     cause,
     sinceMs: Date.parse(pending.lastTransitionTime ?? '') || facts.workerSinceMs,
   };
@@ -106,7 +108,7 @@ function pendingResize(facts: BlockerFacts): Blocker[] {
 function fromFailure(facts: BlockerFacts, failure: Failure): Blocker {
   const blocker: Blocker = { step: failure.step, cause: failure.reason, sinceMs: failure.sinceMs };
   if (failure.message !== '') blocker.lastError = failure.message;
-  // What names no time of its own is tried again with the next pass over the pod.
+  // A failure without a time of its own is retried with the next pass over the pod.
   const nextTryAtMs = failure.retryAtMs ?? facts.retry.nextTryAtMs;
   if (nextTryAtMs !== undefined) blocker.nextTryAtMs = nextTryAtMs;
   return blocker;
@@ -140,7 +142,7 @@ function ending(facts: BlockerFacts, blockers: readonly Blocker[]): Blocker[] {
   const cause =
     facts.worker === 'terminating'
       ? 'the containers have been asked to stop and have their grace period to do so'
-      : 'what the pod used is being taken apart';
+      : 'volumes and cgroups of the pod are being cleaned up';
   return blockers.length > 0 ? [...blockers] : [{ step, cause, sinceMs: facts.workerSinceMs }];
 }
 
@@ -148,7 +150,7 @@ function containersOf(facts: BlockerFacts): ContainerStatus[] {
   return [...(facts.status?.initContainerStatuses ?? []), ...(facts.status?.containerStatuses ?? [])];
 }
 
-/** A container that runs but is not ready, or has not been made yet. */
+/** A container that runs but is not ready, or has not been created yet. */
 function unready(facts: BlockerFacts, status: ContainerStatus): Blocker[] {
   const running = status.state?.running;
   const spec = [...(facts.pod.spec.initContainers ?? []), ...facts.pod.spec.containers].find(

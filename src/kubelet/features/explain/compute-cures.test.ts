@@ -4,9 +4,10 @@ import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import { inDefaultNamespace } from '../../../api/manifest/manifest-kinds.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { Changes } from '../../../api/testing/pod-builder.ts';
-import { computeCures, type CureObjects } from './compute-cures.ts';
+import type { CureObjects } from './compute-cures.ts';
+import { computeCures } from './compute-cures.ts';
 
-/** The objects of a text of manifests. */
+/** The objects in the text of manifests. */
 function objectsOf(text: string): CureObjects {
   const { objects, errors } = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(errors, []);
@@ -42,7 +43,7 @@ const disk = (name: string, size: string, more = ''): string =>
   `{apiVersion: v1, kind: PersistentVolume, metadata: {name: ${name}}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: ${size}}, hostPath: {path: /d}, ${more}}}`;
 const file = (...objects: string[]): string => objects.join('\n---\n');
 
-test('a pod that misses nothing is told nothing', () => {
+test('a pod that misses nothing gets no suggestion', () => {
   assert.deepEqual(cures({}), []);
   assert.deepEqual(
     cures(
@@ -55,7 +56,7 @@ test('a pod that misses nothing is told nothing', () => {
   assert.deepEqual(cures({ 'spec.volumes': [{ name: 'v', configMap: { name: 'gone' } }] }), [], 'no container uses it');
 });
 
-test('an object that is not there is named once, with the place to put it', () => {
+test('a missing object is named once, with the place to put it', () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
   assert.deepEqual(
     cures({
@@ -64,32 +65,32 @@ test('an object that is not there is named once, with the place to put it', () =
       'spec.runtimeClassName': 'gvisor',
     }),
     [
-      'Secret default/s is not there: put it into /m',
-      'ConfigMap default/c is not there: put it into /m',
-      'RuntimeClass gvisor is not there: put it into /m',
+      'Secret default/s does not exist: put it into /m',
+      'ConfigMap default/c does not exist: put it into /m',
+      'RuntimeClass gvisor does not exist: put it into /m',
     ],
   );
   assert.deepEqual(cures({ 'spec.imagePullSecrets': [{ name: 'pull' }] }), [
-    'Secret default/pull is not there: put it into /m',
+    'Secret default/pull does not exist: put it into /m',
   ]);
   assert.deepEqual(cures({ [`${c0}.envFrom`]: [{ configMapRef: { name: 'c' } }] }, undefined, ''), [
-    'ConfigMap default/c is not there: put it beside the pod',
+    'ConfigMap default/c does not exist: put it beside the pod',
   ]);
 });
 
-test('an object in another namespace is pointed at', () => {
+test('an object in another namespace is named', () => {
   assert.deepEqual(
     cures(
       volume({ configMap: { name: 'c' } }),
       '{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: web}}',
     ),
     [
-      'ConfigMap default/c is not there, but one of that name is in namespace web: a pod uses only those of its own namespace',
+      'ConfigMap default/c does not exist, but one of that name is in namespace web: a pod uses only those of its own namespace',
     ],
   );
 });
 
-test('a key that is missing is told with those that are there, and never a value', () => {
+test('a missing key is named with the existing ones, and never with a value', () => {
   const text = file(
     '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: secret-a}, binaryData: {b: eA==}}',
     '{apiVersion: v1, kind: Secret, metadata: {name: s}}',
@@ -103,9 +104,10 @@ test('a key that is missing is told with those that are there, and never a value
   );
 });
 
-test('a claim that names no volume is told which would fit: free, large enough, of its modes and class', () => {
-  assert.deepEqual(cures(claimed), ['PersistentVolumeClaim default/c is not there: put it into /m']);
-  const start = 'PersistentVolumeClaim default/c names no volume in its spec.volumeName, and nobody binds it here';
+test('a claim that names no volume gets the volumes that fit: free, large enough, of its modes and class', () => {
+  assert.deepEqual(cures(claimed), ['PersistentVolumeClaim default/c does not exist: put it into /m']);
+  const start =
+    'PersistentVolumeClaim default/c names no volume in its spec.volumeName, and there is no controller that binds it';
   const others = [
     disk('small', '1Gi'),
     disk('taken', '9Gi', 'claimRef: {namespace: default, name: other}'),
@@ -116,13 +118,13 @@ test('a claim that names no volume is told which would fit: free, large enough, 
     `${start}: name one that fits, one (5Gi), two (6Gi)`,
   ]);
   assert.deepEqual(cures(claimed, file(claim(''), ...others)), [
-    `${start}; no PersistentVolume that is free fits it: put one into /m`,
+    `${start}; no free PersistentVolume fits it: put one into /m`,
   ]);
 });
 
-test('a claim whose volume is not there, or is of another, says so', () => {
+test('a claim whose volume is missing, or belongs to another, gets that as its reason', () => {
   assert.deepEqual(cures(claimed, claim('volumeName: d')), [
-    'PersistentVolume d, which PersistentVolumeClaim default/c names in its spec.volumeName, is not there: put it into /m',
+    'PersistentVolume d, which PersistentVolumeClaim default/c names in its spec.volumeName, does not exist: put it into /m',
   ]);
   assert.deepEqual(
     cures(claimed, file(claim('volumeName: d'), disk('d', '9Gi', 'claimRef: {namespace: web, name: x}'))),
@@ -133,11 +135,11 @@ test('a claim whose volume is not there, or is of another, says so', () => {
   assert.deepEqual(cures(claimed, file(claim('volumeName: d'), disk('d', '9Gi'))), []);
 });
 
-test('a driver that is not there is told with where it would register', () => {
+test('a missing driver is named with its registration folder', () => {
   const missing = 'CSI driver gone.example is not running on this node, or has not registered by a socket in /r';
   assert.deepEqual(cures(volume({ csi: { driver: 'gone.example' } })), [
     missing,
-    'CSIDriver gone.example is not there: put it into /m, with volumeLifecycleModes: [Ephemeral]',
+    'CSIDriver gone.example does not exist: put it into /m, with volumeLifecycleModes: [Ephemeral]',
   ]);
   const csi = (driver: string): string =>
     `{apiVersion: v1, kind: PersistentVolume, metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 9Gi}, csi: {driver: ${driver}, volumeHandle: h}}}`;
@@ -150,7 +152,7 @@ test('a driver that is not there is told with where it would register', () => {
   );
 });
 
-test('in a cluster a cure is a command, and what nobody has heard of yet is not called missing', () => {
+test('in a cluster a suggestion is a command, and an unknown object is not called missing', () => {
   const inCluster = (changes: Changes, text?: string, unknown: readonly string[] = []): string[] =>
     computeCures(buildPod(changes), {
       objects: {
@@ -166,9 +168,9 @@ test('in a cluster a cure is a command, and what nobody has heard of yet is not 
   assert.deepEqual(
     inCluster({ ...volume({ configMap: { name: 'c' } }), [`${c0}.env`]: env, 'spec.runtimeClassName': 'gvisor' }),
     [
-      'Secret default/s is not there: kubectl create secret generic s -n default --from-literal=k=VALUE',
-      'ConfigMap default/c is not there: kubectl create configmap c -n default --from-literal=KEY=VALUE',
-      'RuntimeClass gvisor is not there: kubectl apply -f with a RuntimeClass of that name',
+      'Secret default/s does not exist: kubectl create secret generic s -n default --from-literal=k=VALUE',
+      'ConfigMap default/c does not exist: kubectl create configmap c -n default --from-literal=KEY=VALUE',
+      'RuntimeClass gvisor does not exist: kubectl apply -f with a RuntimeClass of that name',
     ],
   );
   assert.deepEqual(
@@ -176,10 +178,10 @@ test('in a cluster a cure is a command, and what nobody has heard of yet is not 
     [],
   );
   assert.deepEqual(inCluster(volume({ configMap: { name: 'kube-root-ca.crt' } })), [
-    'ConfigMap default/kube-root-ca.crt is not there: the control plane makes it in each namespace; see whether its controllers run',
+    'ConfigMap default/kube-root-ca.crt does not exist: the control plane creates it in each namespace; check that its controllers run',
   ]);
   assert.deepEqual(inCluster(claimed), [
-    'PersistentVolumeClaim default/c is not there: kubectl apply -n default -f with a PersistentVolumeClaim of that name',
+    'PersistentVolumeClaim default/c does not exist: kubectl apply -n default -f with a PersistentVolumeClaim of that name',
   ]);
   assert.deepEqual(inCluster(claimed, claim('')), [
     'PersistentVolumeClaim default/c is not bound: kubectl describe pvc c -n default says why',

@@ -7,9 +7,9 @@ import { compareQuantities } from '../../../api/quantity.ts';
 import { boundVolumeOf } from '../../../api/volume-binding.ts';
 import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
 
-/** What is known of objects at this moment: on a node without an API server all that lies in its manifests. */
+/** Known objects at this moment: on a node without an API server all that are in its manifests. */
 export interface CureObjects {
-  /** Whether nothing was heard of it yet, neither that it is there nor that it is not. Absent where everything is known. */
+  /** Whether neither its presence nor its absence is known yet. Absent where everything is known. */
   isUnknown?(kind: ClusterKind, namespace: string, name: string): boolean;
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined;
   list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][];
@@ -17,28 +17,28 @@ export interface CureObjects {
 
 export interface CureFacts {
   objects: CureObjects;
-  /** On a node of a cluster: objects are made with kubectl, and controllers bind claims. */
+  /** On a node of a cluster: objects are created with kubectl, and controllers bind claims. */
   inCluster?: boolean;
-  /** Where manifests are read from, as a person would name it; '' when there is no such folder. */
+  /** The folder of manifests, as a person would name it; '' when there is none. */
   manifests: string;
   /** Where CSI drivers register. */
   registry: string;
   isDriverThere: (name: string) => boolean;
 }
 
-/** An object or a key of it that the pod cannot do without. */
+/** An object, or a key of it, that the pod requires. */
 interface Need {
   kind: 'ConfigMap' | 'Secret';
   name: string;
   keys: readonly string[];
 }
 
-/** Keys and volumes that a sentence lists. */
+/** The most keys and volumes that a sentence lists. */
 const MOST_NAMES = 8;
 
 /**
- * What somebody could do so that a pod which waits goes on. Worked out from what the pod refers
- * to and what is there, not from what an error says. Empty when nothing it names is missing.
+ * Suggestions for a pod that waits, derived from what the pod refers to and what exists, not from error texts. Empty
+ * when nothing it names is missing.
  */
 export function computeCures(pod: Pod, facts: CureFacts): string[] {
   const { namespace } = pod.metadata;
@@ -56,7 +56,7 @@ export function computeCures(pod: Pod, facts: CureFacts): string[] {
   return [...new Set(cures)];
 }
 
-/** A volume that no container uses is not made: what it misses holds up nothing. */
+/** A volume that no container uses is not set up: what it lacks delays nothing. */
 function usedVolumes(pod: Pod): Volume[] {
   const names = new Set(
     [...allContainers(pod)].flatMap(({ container }) =>
@@ -114,7 +114,7 @@ function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: CureFa
     return [
       elsewhere.length === 0
         ? addTo(facts, { kind, namespace, name, keys })
-        : `${kind} ${namespace}/${name} is not there, but one of that name is in namespace ${listed(elsewhere)}: a pod uses only those of its own namespace`,
+        : `${kind} ${namespace}/${name} does not exist, but one of that name is in namespace ${listed(elsewhere)}: a pod uses only those of its own namespace`,
     ];
   }
   const there = Object.keys({
@@ -144,7 +144,7 @@ function cureOfVolume(pod: Pod, volume: Volume, facts: CureFacts): string[] {
   return [cureOfClaim(claim, volumes, facts)];
 }
 
-/** Controllers bind it; what keeps them from it they say in its events. */
+/** Controllers bind it; their events show what prevents it. */
 function cureOfBound(
   { metadata: { namespace, name }, spec, status }: PersistentVolumeClaim,
   facts: CureFacts,
@@ -170,7 +170,7 @@ function cureOfDriver(driver: string, { registry, isDriverThere }: CureFacts): s
     : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
 }
 
-/** Nobody binds but who writes the manifests: which volume he might name. */
+/** The author of the manifests binds it: which volume the claim could name. */
 function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[], facts: CureFacts): string {
   const { namespace, name } = claim.metadata;
   const said = `PersistentVolumeClaim ${namespace}/${name}`;
@@ -178,7 +178,7 @@ function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentV
   if (wanted !== '') {
     const owner = volumes.find(({ metadata }) => metadata.name === wanted)?.spec.claimRef;
     if (owner === undefined)
-      return `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName, is not there: put it ${whereOf(facts)}`;
+      return `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName, does not exist: put it ${whereOf(facts)}`;
     return `${said} names PersistentVolume ${wanted}, whose claimRef says that it belongs to ${owner.namespace ?? ''}/${owner.name ?? ''}: change one of them`;
   }
   const sizeOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
@@ -186,13 +186,13 @@ function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentV
     .filter((volume) => fits(claim, volume))
     .sort((left, right) => compareQuantities(sizeOf(left), sizeOf(right)));
   const fitting = smallestFirst.map(({ metadata, spec }) => `${metadata.name} (${spec.capacity?.['storage'] ?? '?'})`);
-  const start = `${said} names no volume in its spec.volumeName, and nobody binds it here`;
+  const start = `${said} names no volume in its spec.volumeName, and there is no controller that binds it`;
   return fitting.length === 0
-    ? `${start}; no PersistentVolume that is free fits it: put one ${whereOf(facts)}`
+    ? `${start}; no free PersistentVolume fits it: put one ${whereOf(facts)}`
     : `${start}: name one that fits, ${listed(fitting)}`;
 }
 
-/** What a binder would look at: size, access modes, class, mode, and that it is nobody's. */
+/** What a binder checks: size, access modes, class, mode, and that it is free. */
 function fits({ spec }: PersistentVolumeClaim, { spec: offer }: PersistentVolume): boolean {
   const { accessModes = [], storageClassName = '', volumeMode = 'Filesystem' } = spec;
   const size = spec.resources?.requests?.['storage'] ?? '0';
@@ -218,16 +218,16 @@ function isMissing({ objects }: CureFacts, { kind, namespace, name }: Asked): bo
 
 function addTo(facts: CureFacts, asked: Asked): string {
   const { kind, namespace, name } = asked;
-  const said = `${kind} ${namespace === '' ? name : `${namespace}/${name}`} is not there`;
+  const said = `${kind} ${namespace === '' ? name : `${namespace}/${name}`} does not exist`;
   return facts.inCluster === true ? `${said}: ${commandFor(asked)}` : `${said}: put it ${whereOf(facts)}`;
 }
 
-/** Of every namespace: the control plane makes it, and people need not. */
+/** Created by the control plane in every namespace, not by users. */
 const ROOT_CA = 'kube-root-ca.crt';
 
 function commandFor({ kind, namespace, name, keys = [] }: Asked): string {
   if (kind === 'ConfigMap' && name === ROOT_CA)
-    return 'the control plane makes it in each namespace; see whether its controllers run';
+    return 'the control plane creates it in each namespace; check that its controllers run';
   if (kind !== 'ConfigMap' && kind !== 'Secret')
     return `kubectl apply${namespace === '' ? '' : ` -n ${namespace}`} -f with a ${kind} of that name`;
   const content = keys

@@ -6,7 +6,7 @@ import { computeExitEntry } from './exit-entry.ts';
 const ended = (exitCode: number, reason: string) =>
   computeExitEntry({ name: 'web', exitCode, reason } as ContainerRuntimeStatus);
 
-test('the record says how a container ended, and marks all but a good end', () => {
+test('the timeline shows how a container ended, and marks all but success', () => {
   assert.deepEqual(ended(0, 'Completed'), {
     kind: 'status',
     type: 'Normal',

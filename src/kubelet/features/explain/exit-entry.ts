@@ -1,7 +1,10 @@
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
-import type { TimelineEntry } from '../../model/explanation.ts';
+import type { TimelineEntry } from '../../../api/explanation/explanation.ts';
 
-/** The line of the record for a container that ended by itself: upstream has no event for it, and without the line a failed pod tells nobody why. */
+/**
+ * The timeline entry of a container that ended: upstream has no event for it, and without the entry a failed pod would
+ * not show why.
+ */
 export function computeExitEntry(
   container: ContainerRuntimeStatus,
 ): Pick<TimelineEntry, 'kind' | 'type' | 'reason' | 'message'> {

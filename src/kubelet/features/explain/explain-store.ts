@@ -1,39 +1,41 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import { isDeleted } from '../../../api/pod.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
-import type { PodExplanation } from '../../model/explanation.ts';
-import type { ActivityBoard } from './activity-board.ts';
-import { computeBlockers, type BlockerFacts, type Failure } from './compute-blockers.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { PodExplanation } from '../../../api/explanation/explanation.ts';
+import type { ActivityTracker } from './activity-tracker.ts';
+import type { BlockerFacts, Failure } from './compute-blockers.ts';
+import { computeBlockers } from './compute-blockers.ts';
 import type { Timeline } from './timeline.ts';
 
-/** What explain asks of others, by the smallest interface. */
+/** What explain needs from other features, by the smallest interface. */
 export interface ExplainSources {
   pods(): Iterable<Pod>;
   status(uid: PodUid): PodStatus | undefined;
   worker(uid: PodUid): Pick<BlockerFacts, 'worker' | 'workerSinceMs' | 'retry' | 'busySinceMs' | 'heldBack'>;
   probes(uid: PodUid): BlockerFacts['probes'];
   volumes(uid: PodUid): BlockerFacts['volumes'];
-  /** What could be done for a pod that waits. */
+  /** Suggestions for a pod that waits. */
   cures(pod: Pod): readonly string[];
   /** The API server does not answer, and the pod may be waiting for it. */
   outage?(pod: Pod): { readonly sinceMs: number; readonly message: string } | undefined;
 }
 
-/** Remembers what the last pass over each pod could not do, and answers why a pod is not settled. */
+/** Keeps the failures of the last pass over each pod, and answers why a pod is not settled. */
 export class ExplainStore {
   readonly #sources: ExplainSources;
-  readonly #board: ActivityBoard;
+  readonly #activityTracker: ActivityTracker;
   readonly #timeline: Timeline;
   readonly #outcomes = new Map<PodUid, Pick<BlockerFacts, 'failures' | 'waits'>>();
 
-  constructor(parts: { sources: ExplainSources; board: ActivityBoard; timeline: Timeline }) {
+  constructor(parts: { sources: ExplainSources; activityTracker: ActivityTracker; timeline: Timeline }) {
     this.#sources = parts.sources;
-    this.#board = parts.board;
+    this.#activityTracker = parts.activityTracker;
     this.#timeline = parts.timeline;
   }
 
-  /** Stores what a pass came to. A failure that was there before keeps its `since`. */
+  /** Stores the result of a pass. A repeated failure keeps its `since`. */
   setOutcome(uid: PodUid, outcome: { failures: readonly Failure[]; waits: BlockerFacts['waits'] }): void {
     const before = this.#outcomes.get(uid)?.failures ?? [];
     const failures = outcome.failures.map((failure) => {
@@ -52,7 +54,7 @@ export class ExplainStore {
     const found = computeBlockers({
       pod,
       status,
-      activities: this.#board.of(uid),
+      activities: this.#activityTracker.of(uid),
       probes: probes(uid),
       volumes: volumes(uid),
       ...worker(uid),
@@ -64,7 +66,7 @@ export class ExplainStore {
         ? found
         : [
             {
-              step: 'ask the API server',
+              step: 'query the API server',
               cause: 'it cannot be reached',
               sinceMs: outage.sinceMs,
               lastError: outage.message,

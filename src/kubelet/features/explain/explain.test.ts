@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { podUid } from '../../model/ids.ts';
-import { ActivityBoard } from './activity-board.ts';
-import { computeBlockers, type BlockerFacts } from './compute-blockers.ts';
+import { ActivityTracker } from './activity-tracker.ts';
+import type { BlockerFacts } from './compute-blockers.ts';
+import { computeBlockers } from './compute-blockers.ts';
 import { ExplainStore } from './explain-store.ts';
 import { Timeline } from './timeline.ts';
 
@@ -46,12 +47,12 @@ describe('blockers', () => {
     );
   });
 
-  it('name what keeps the agent from taking a pod up, whatever it was before', () => {
+  it('name what keeps the agent from starting a pod, whatever it was before', () => {
     const heldBack = { sinceMs: 500, errors: ['PLEG is not healthy', 'the runtime is down'] };
     assert.deepEqual(computeBlockers(facts({ worker: 'none', heldBack })), [
       {
-        step: 'take up the pod',
-        cause: 'no pod is taken up before the container runtime has answered',
+        step: 'admit the pod',
+        cause: 'no pod is started before the container runtime has answered',
         sinceMs: 500,
         lastError: 'PLEG is not healthy; the runtime is down',
       },
@@ -85,7 +86,7 @@ describe('blockers', () => {
     );
   });
 
-  it('count the time of a container that lost its readiness from when it did, not from when it started', () => {
+  it('count the time of a container that lost its readiness from then, not from its start', () => {
     const conditions = [
       { type: 'ContainersReady', status: 'False' as const, lastTransitionTime: '2026-01-01T01:00:00Z' },
     ];
@@ -95,7 +96,7 @@ describe('blockers', () => {
     assert.equal(blocker?.sinceMs, Date.UTC(2026, 0, 1, 1));
   });
 
-  it('name the new resources that a running pod still waits for, or will never have', () => {
+  it('name the pending or infeasible resize of a running pod', () => {
     const status = (reason: string): BlockerFacts['status'] => ({
       phase: 'Running',
       containerStatuses: [{ ...running, ready: true }],
@@ -112,19 +113,19 @@ describe('blockers', () => {
     const sinceMs = Date.parse('2026-01-01T00:00:00Z');
     assert.deepEqual(computeBlockers(facts({ status: status('Deferred') })), [
       {
-        step: 'give the pod its new resources',
-        cause: 'the node has no room for them now',
+        step: 'resize the pod',
+        cause: 'the node has no room for the resize now',
         sinceMs,
         lastError: 'too much',
       },
     ]);
     assert.deepEqual(
       computeBlockers(facts({ status: status('Infeasible') })).map(({ cause }) => cause),
-      ['it can never have them on this node'],
+      ['the resize is infeasible on this node'],
     );
   });
 
-  it('name a pass that does not come back, for a pod of which nothing else is known to be wrong', () => {
+  it('name a pass that does not return, for a pod without another problem', () => {
     const terminated = { ...running, ready: false, state: { terminated: { exitCode: 1 } } };
     const stuck = { busySinceMs: 7, status: { phase: 'Running' as const, containerStatuses: [terminated] } };
     assert.deepEqual(computeBlockers(facts(stuck)), [
@@ -149,7 +150,7 @@ describe('blockers', () => {
     ]);
   });
 
-  it('tell the next pass as the next try of a failure that names no time of its own', () => {
+  it('give the next pass as the next try of a failure without a time of its own', () => {
     const failure = {
       step: 'start container web',
       reason: 'CreateContainerConfigError',
@@ -166,7 +167,7 @@ describe('blockers', () => {
     assert.deepEqual([tries(), tries(70)], [[50], [70]]);
   });
 
-  it('tell when a crashed container starts again, and how it ended', () => {
+  it('show when a crashed container starts again, and how it ended', () => {
     const status = {
       phase: 'Running',
       containerStatuses: [
@@ -190,7 +191,7 @@ describe('blockers', () => {
     });
   });
 
-  it('say what a pod that ends is waiting for, and the error that holds it up', () => {
+  it('show what a terminating pod waits for, and the error that delays it', () => {
     assert.deepEqual(steps({ worker: 'terminating' }), ['stop the containers']);
     const [blocker] = computeBlockers(
       facts({ worker: 'terminated', retry: { lastError: 'device busy', nextTryAtMs: 5 } }),
@@ -204,7 +205,7 @@ describe('blockers', () => {
 });
 
 describe('timeline', () => {
-  it('counts a line that comes again instead of filling up with it, and stays bounded', async () => {
+  it('counts a repeated line instead of filling up with it, and stays bounded', async () => {
     const clock = new FakeClock();
     const timeline = new Timeline(clock);
     for (let i = 0; i < 500; i++)
@@ -218,7 +219,7 @@ describe('timeline', () => {
     assert.equal(timeline.of(uid).length, 64);
   });
 
-  it('is kept across a restart, and for the last pods that are gone', () => {
+  it('is kept across a restart, and for the last removed pods', () => {
     const clock = new FakeClock();
     const before = new Timeline(clock);
     before.record(uid, { kind: 'event', type: 'Normal', reason: 'Started', message: 'm' });
@@ -228,7 +229,7 @@ describe('timeline', () => {
   });
 });
 
-describe('records of pods that are gone', () => {
+describe('records of removed pods', () => {
   const line = { kind: 'event', type: 'Normal', reason: 'Started', message: 'm' } as const;
 
   it('are kept of the last fifty, also over many restarts of the agent', () => {
@@ -256,9 +257,9 @@ describe('records of pods that are gone', () => {
 });
 
 describe('explain store', () => {
-  it('keeps since when a failure stands while it stays the same', () => {
+  it('keeps the start of a failure while it stays the same', () => {
     const clock = new FakeClock();
-    const board = new ActivityBoard(clock);
+    const activityTracker = new ActivityTracker(clock);
     const sources = {
       pods: () => [pod],
       status: () => undefined,
@@ -267,7 +268,7 @@ describe('explain store', () => {
       volumes: () => [],
       cures: () => ['a cure'],
     };
-    const store = new ExplainStore({ sources, board, timeline: new Timeline(clock) });
+    const store = new ExplainStore({ sources, activityTracker, timeline: new Timeline(clock) });
     store.setOutcome(uid, {
       failures: [{ step: 'start container web', reason: 'ErrImagePull', message: 'a', sinceMs: 10 }],
       waits: [],
@@ -283,7 +284,7 @@ describe('explain store', () => {
       store.explain({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).cures,
       [],
     );
-    const end = board.begin(uid, 'pull image', 'registry is slow');
+    const end = activityTracker.begin(uid, 'pull image', 'registry is slow');
     assert.equal(store.explain(pod).blockers.length, 2);
     end();
     store.setOutcome(uid, { failures: [], waits: [] });
@@ -303,11 +304,15 @@ describe('explain store', () => {
       cures: () => [],
       outage: () => state.outage,
     };
-    const store = new ExplainStore({ sources, board: new ActivityBoard(clock), timeline: new Timeline(clock) });
+    const store = new ExplainStore({
+      sources,
+      activityTracker: new ActivityTracker(clock),
+      timeline: new Timeline(clock),
+    });
     assert.deepEqual(store.explain(pod).blockers, volumes);
     state.outage = { sinceMs: 5, message: 'connect ECONNREFUSED' };
     assert.deepEqual(store.explain(pod).blockers, [
-      { step: 'ask the API server', cause: 'it cannot be reached', sinceMs: 5, lastError: 'connect ECONNREFUSED' },
+      { step: 'query the API server', cause: 'it cannot be reached', sinceMs: 5, lastError: 'connect ECONNREFUSED' },
       ...volumes,
     ]);
     volumes.length = 0;

@@ -1,21 +1,21 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { PodUid } from '../../model/ids.ts';
-import type { TimelineEntry } from '../../model/explanation.ts';
+import type { TimelineEntry } from '../../../api/explanation/explanation.ts';
 
 export type NewEntry = Omit<TimelineEntry, 'atMs' | 'count'>;
 
-/** How many lines are kept per pod, and for how many pods that are gone. */
+/** How many lines are kept per pod, and for how many removed pods. */
 const LINES_PER_POD = 64;
 const GONE_PODS = 50;
 
 /**
- * The bounded record of what was decided and what came of it, per pod.
- * The same line again only raises its count: a crash loop fills one line, not the record.
+ * The bounded record of decisions and results, per pod. A repeated line only raises its count: a crash loop fills one
+ * line, not the record.
  */
 export class Timeline {
   readonly #clock: Clock;
   readonly #lines = new Map<PodUid, TimelineEntry[]>();
-  /** Pods that are gone, the longest gone first. */
+  /** Removed pods, oldest first. */
   readonly #gone = new Set<PodUid>();
   #onChange: () => void = () => {};
 
@@ -24,7 +24,7 @@ export class Timeline {
     for (const [uid, lines] of Object.entries(restored)) this.#lines.set(uid as PodUid, [...lines]);
   }
 
-  /** Called after each change, for whoever keeps the record on disk. */
+  /** Called after each change, to save the record on disk. */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
@@ -53,7 +53,7 @@ export class Timeline {
     return this.#lines.get(uid) ?? [];
   }
 
-  /** The pod is gone; its record stays for a while, for those who ask afterwards. */
+  /** The pod is gone; its record stays for a while, for later queries. */
   retire(uid: PodUid): void {
     if (!this.#lines.has(uid) || this.#gone.has(uid)) return;
     this.#gone.add(uid);
@@ -65,7 +65,7 @@ export class Timeline {
     this.#onChange();
   }
 
-  /** Retires all that are not known: pods that went while no agent ran, and those with a late line after they went. */
+  /** Retires all unknown pods: those removed while no agent ran, and those with a late line after their removal. */
   retireUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of [...this.#lines.keys()]) if (!known.has(uid)) this.retire(uid);
   }
@@ -73,4 +73,11 @@ export class Timeline {
   snapshot(): Record<string, readonly TimelineEntry[]> {
     return Object.fromEntries(this.#lines);
   }
+}
+
+/** Whether a file of an earlier run holds such entries, by pod. */
+export function isSavedTimeline(value: unknown): value is Record<string, TimelineEntry[]> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(Array.isArray)
+  );
 }

@@ -1,5 +1,8 @@
+import type { Pod } from '../../../api/core/pod.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
 import type { Processes } from '../../ports/processes.ts';
@@ -8,12 +11,16 @@ import { CredentialSources } from './credentials/credential-sources.ts';
 import { ExecCredentialProvider } from './credentials/exec-provider.ts';
 import type { NodeCredentialPlaces } from './credentials/node-credentials.ts';
 import type { CredentialProvider } from './credentials/provider-config.ts';
+import type { ImageGcParts } from './image-gc.ts';
+import { ImageGc } from './image-gc.ts';
 import { ImageLeases } from './image-leases.ts';
-import { ImageManager, type EnsureSeen } from './image-manager.ts';
+import type { EnsureSeen } from './image-manager.ts';
+import { ImageManager } from './image-manager.ts';
 import { ImagePresence } from './image-presence.ts';
 import { ImagePuller } from './image-puller.ts';
 import type { Activity, SecretLookup } from './interfaces.ts';
-import { PullAccess, type AccessCheck } from './pull-access.ts';
+import type { AccessCheck } from './pull-access.ts';
+import { PullAccess } from './pull-access.ts';
 import { PullBackoff } from './pull-backoff.ts';
 import { PullQueue } from './pull-queue.ts';
 import { PullRecordFiles } from './pull-records.ts';
@@ -32,7 +39,7 @@ export interface ImageSettings {
 export interface CreateImagesOptions {
   settings: ImageSettings;
   places: NodeCredentialPlaces;
-  /** From loadCredentialProviders; with the folder they are in. */
+  /** From loadCredentialProviders; with their folder. */
   providers: readonly CredentialProvider[];
   providerBinDir: string;
   images: ImageRuntime;
@@ -47,7 +54,7 @@ export interface CreateImagesOptions {
   onAccessCheck?: (result: AccessCheck) => void;
 }
 
-/** The parts of this feature joined: the manager, and what image collection shares with it. */
+/** Creates the parts of this feature: the manager, and what image collection shares with it. */
 export function createImages(options: CreateImagesOptions): {
   manager: ImageManager;
   leases: ImageLeases;
@@ -90,4 +97,35 @@ export function createImages(options: CreateImagesOptions): {
     onEnsured: options.onEnsured,
   });
   return { manager, leases, access };
+}
+
+export interface CreateImageGcParts extends Omit<ImageGcParts, 'policy' | 'mountedImages' | 'platform'> {
+  config: Pick<KubeletConfig['images'], 'gcHighPercent' | 'gcLowPercent' | 'gcMinimumAgeMs' | 'gcMaximumAgeMs'>;
+  /** The wanted pods. */
+  store: { pods(): readonly Pod[] };
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Garbage collection of images, as this node is configured. */
+export function createImageGc({ config, store, clock, random, log, ...parts }: CreateImageGcParts): ImageGc {
+  return new ImageGc({
+    ...parts,
+    policy: {
+      highPercent: config.gcHighPercent,
+      lowPercent: config.gcLowPercent,
+      minAgeMs: config.gcMinimumAgeMs,
+      maxAgeMs: config.gcMaximumAgeMs,
+    },
+    mountedImages: () => mountedImages(store.pods()),
+    platform: { clock, random, log },
+  });
+}
+
+/** Images that pods mount as volumes. The runtime does not report them. */
+export function mountedImages(pods: readonly Pod[]): string[] {
+  return pods.flatMap(({ spec }) =>
+    (spec.volumes ?? []).flatMap(({ image }) => (image?.reference === undefined ? [] : [image.reference])),
+  );
 }

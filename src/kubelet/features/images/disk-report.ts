@@ -1,4 +1,4 @@
-/** Something that takes room on the images' file system, as far as the agent knows. */
+/** A known user of space on the images' file system. */
 export interface DiskConsumer {
   what: string;
   bytes: number;
@@ -10,14 +10,14 @@ export interface DiskFacts {
   capacityBytes: number;
   usedBytes: number;
   freedBytes: number;
-  /** All that the runtime keeps there: images, and the writable layers of containers. */
+  /** Everything that the runtime keeps there: images, and the writable layers of containers. */
   runtimeBytes: number;
   imagesInUse: readonly { name: string; bytes: number }[];
   consumers: readonly DiskConsumer[];
 }
 
 /**
- * One message that says why removing images did not help and what does use the disk. Begins with upstream's words
+ * One message that explains why removing images did not help and what uses the disk. Begins with upstream's words
  * (image_gc_manager.go), which people search for.
  */
 export function describeDiskUse(facts: DiskFacts): string {

@@ -1,11 +1,11 @@
 import { parseImageName } from '../../../api/image-name.ts';
 import type { Image } from '../../ports/images.ts';
 
-/** What is remembered of an image between passes. Monotonic ms. */
+/** The record of an image between passes. Monotonic ms. */
 export interface ImageRecord {
   image: Image;
   firstSeenMs: number;
-  /** When a container of it was last seen; undefined if never since the agent started. */
+  /** When a container last used it; undefined if never since the agent started. */
   lastUsedMs: number | undefined;
 }
 
@@ -24,7 +24,10 @@ export interface KeptImages {
   sandboxImages: readonly string[];
 }
 
-/** The records after another look at the node: new images are new, what is used was used now, what is gone is forgotten. */
+/**
+ * Updates the records after a read of the node: new images are detected now, used ones are used now, missing ones are
+ * dropped.
+ */
 export function updateRecords(
   records: ReadonlyMap<string, ImageRecord>,
   images: readonly Image[],
@@ -44,7 +47,10 @@ export function updateRecords(
   return next;
 }
 
-/** What may be removed, in order: never used first, then the least recently used, then the one seen first (upstream: byLastUsedAndDetected). */
+/**
+ * What may be removed, in order: never used first, then the least recently used, then the first detected (upstream:
+ * byLastUsedAndDetected).
+ */
 export function selectCandidates(records: ReadonlyMap<string, ImageRecord>, kept: KeptImages): ImageRecord[] {
   const stays = spellings([...kept.inUse, ...kept.leased, ...kept.sandboxImages]);
   const used = ({ lastUsedMs = Number.NEGATIVE_INFINITY }: ImageRecord): number => lastUsedMs;
@@ -56,7 +62,10 @@ export function selectCandidates(records: ReadonlyMap<string, ImageRecord>, kept
     });
 }
 
-/** Those unused for longer than `maxAgeMs`; none before the agent itself has run for so long, because it does not know what was used before. */
+/**
+ * Those unused for longer than `maxAgeMs`; none before the agent itself has run for so long, because earlier use is
+ * unknown.
+ */
 export function selectOld(
   candidates: readonly ImageRecord[],
   policy: ImageGcPolicy,
@@ -67,12 +76,14 @@ export function selectOld(
   return candidates.filter(({ lastUsedMs }) => nowMs - (lastUsedMs ?? Number.NEGATIVE_INFINITY) > policy.maxAgeMs);
 }
 
-/** Those not too young to be taken for want of space. */
+/** Those old enough to be removed for lack of space. */
 export function selectRipe(candidates: readonly ImageRecord[], policy: ImageGcPolicy, nowMs: number): ImageRecord[] {
   return candidates.filter(({ firstSeenMs }) => nowMs - firstSeenMs >= policy.minAgeMs);
 }
 
-/** How full a file system is in whole percent, and how much to free to come down to the low mark; 0 while below the high mark. */
+/**
+ * How full a file system is in whole percent, and how much to free to reach the low mark; 0 while below the high mark.
+ */
 export function computeNeed(
   usage: { capacityBytes: number; availableBytes: number },
   policy: ImageGcPolicy,
@@ -86,7 +97,7 @@ export function computeNeed(
   };
 }
 
-/** Runtimes before pinning do not say which image their sandboxes are made of, so an image called `pause` is never touched. */
+/** Runtimes without pinning do not report the image of their sandboxes, so an image called `pause` is never touched. */
 function isSandboxImage(image: Image): boolean {
   return [...image.repoTags, ...image.repoDigests].some((name) => /(^|\/)pause(-[a-z0-9_]+)?[:@]/.test(name));
 }

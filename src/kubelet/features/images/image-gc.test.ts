@@ -8,14 +8,8 @@ import type { Image } from '../../ports/images.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
 import { runPod } from '../../ports/testing/runtime-builders.ts';
-import {
-  computeNeed,
-  selectCandidates,
-  selectOld,
-  updateRecords,
-  type ImageGcPolicy,
-  type ImageRecord,
-} from './gc-select.ts';
+import type { ImageGcPolicy, ImageRecord } from './gc-select.ts';
+import { computeNeed, selectCandidates, selectOld, updateRecords } from './gc-select.ts';
 import { ImageGc } from './image-gc.ts';
 import { ImageLeases } from './image-leases.ts';
 import { PullAccess } from './pull-access.ts';
@@ -48,7 +42,7 @@ function world(options: { policy?: Partial<ImageGcPolicy>; images?: readonly str
       leases,
       access,
       policy: { ...policy, ...options.policy },
-      world: { clock, random: seededRandom(1), log },
+      platform: { clock, random: seededRandom(1), log },
     },
     disk: {
       diskUsage: async () => ({
@@ -79,7 +73,7 @@ describe('image collection', () => {
     runtime.addImage('young:1', { sizeBytes: 4_000_000 });
     disk.otherBytes = 60_000_000;
     await gc.collect();
-    // Of three that are equally idle two are enough; which, their ids decide.
+    // Of three that are equally idle two are enough; their ids decide which.
     assert.deepEqual(
       (await names()).map((name) => name.replace(/^idle:.*/, 'idle')),
       ['idle', 'pinned:1', 'registry.k8s.io/pause:3.9', 'used:1', 'young:1'],
@@ -87,7 +81,7 @@ describe('image collection', () => {
     assert.deepEqual(removed, ['space', 'space']);
   });
 
-  it('does nothing but look while there is room', async () => {
+  it('only checks while there is room', async () => {
     const { gc, runtime, clock } = world({ images: ['a:1'] });
     await gc.collect();
     await clock.advance(MINUTE);
@@ -97,7 +91,7 @@ describe('image collection', () => {
     assert.deepEqual(Object.fromEntries(runtime.journal.callCounts), { listImages: 2, listContainers: 1 });
   });
 
-  it('leaves an image alone that was promised to a pod and has no container yet', async () => {
+  it('leaves an image alone that is leased to a pod and has no container yet', async () => {
     const { gc, leases, names, disk } = world({ policy: { minAgeMs: 0 }, images: ['docker.io/library/a:1', 'b:1'] });
     leases.hold('uid-1', 'main', 'a:1');
     disk.otherBytes = 90_000_000;
@@ -105,7 +99,7 @@ describe('image collection', () => {
     assert.deepEqual(await names(), ['docker.io/library/a:1']);
   });
 
-  it('removes what was unused for the maximum age, but only once it has watched for that long', async () => {
+  it('removes what was unused for the maximum age, but only after running for that long', async () => {
     const { gc, runtime, clock, names } = world({ policy: { maxAgeMs: 60 * MINUTE }, images: ['old:1', 'used:1'] });
     await runPodNow(runtime, clock, 'used:1');
     await gc.collect();
@@ -117,7 +111,7 @@ describe('image collection', () => {
     assert.deepEqual(await names(), ['used:1']);
   });
 
-  it('says once what does use the disk when removing images does not help', async () => {
+  it('reports once what uses the disk when removing images does not help', async () => {
     const { gc, clock, runtime, events, disk } = world({ policy: { minAgeMs: 0 }, images: ['used:1'] });
     await runPodNow(runtime, clock, 'used:1');
     disk.otherBytes = 95_000_000;
@@ -143,7 +137,7 @@ describe('image collection', () => {
     assert.equal((await names()).length, 1);
   });
 
-  it('names the age that images had to have, and all that could not be removed', async () => {
+  it('names the required age of images, and all that could not be removed', async () => {
     const { gc, runtime, clock } = world({ policy: { maxAgeMs: 60 * MINUTE }, images: ['a:1', 'b:1'] });
     await gc.collect();
     await clock.advance(61 * MINUTE);
@@ -163,7 +157,7 @@ describe('image collection', () => {
     assert.deepEqual(await names(), ['c:1']);
   });
 
-  it('never selects what is kept, and always the least recently used first', () => {
+  it('never selects protected images, and always the least recently used first', () => {
     const image = (id: number, pinned: boolean): Image => ({
       id: `sha256:${id}`,
       repoTags: [`r.local/i:${id}`],

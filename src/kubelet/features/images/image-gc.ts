@@ -3,21 +3,16 @@ import { goAggregate } from '../../../api/go-aggregate.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
-import { describeDiskUse, type DiskConsumer } from './disk-report.ts';
-import {
-  computeNeed,
-  selectCandidates,
-  selectOld,
-  selectRipe,
-  updateRecords,
-  type ImageGcPolicy,
-  type ImageRecord,
-} from './gc-select.ts';
+import type { DiskConsumer } from './disk-report.ts';
+import { describeDiskUse } from './disk-report.ts';
+import type { ImageGcPolicy, ImageRecord } from './gc-select.ts';
+import { computeNeed, selectCandidates, selectOld, selectRipe, updateRecords } from './gc-select.ts';
 import type { ImageLeases } from './image-leases.ts';
 import type { DiskUsage, NodeEvents } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
@@ -33,14 +28,14 @@ export interface ImageGcParts {
   leases: ImageLeases;
   access: PullAccess;
   events: NodeEvents;
-  world: { clock: Clock; random: Random; log: Logger };
-  /** Images the runtime makes sandboxes of, as far as known. */
+  platform: { clock: Clock; random: Random; log: Logger };
+  /** Images from which the runtime creates sandboxes, as far as known. */
   sandboxImages?: readonly string[];
   /** Images that pods mount as volumes: no container names them. */
   mountedImages?: () => Iterable<string>;
-  /** Of each image that was removed: why. What is freed for eviction is freed for space, as upstream counts it. */
+  /** Why each image was removed. As upstream counts it, images removed for eviction are removed for space. */
   onRemoved?: (reason: 'age' | 'space') => void;
-  /** What else takes room there; asked only when removing images does not help. */
+  /** Other data on that file system; queried only when removing images does not help. */
   consumers?: () => Promise<readonly DiskConsumer[]>;
 }
 
@@ -50,8 +45,9 @@ interface Survey {
 }
 
 /**
- * Removes images nobody needs when their disk gets full or when they are old (upstream: images/image_gc_manager.go). Never one that is pinned,
- * that a container (dead ones too) or a sandbox is made of, or that is promised to a pod. A pass costs three calls while there is room.
+ * Removes unused images when their disk gets full or when they are old (upstream: images/image_gc_manager.go). Never
+ * one that is pinned, used by a container (including dead ones) or a sandbox, or under lease. A pass costs three calls
+ * while there is room.
  */
 export class ImageGc {
   readonly #parts: ImageGcParts;
@@ -66,10 +62,10 @@ export class ImageGc {
 
   constructor(parts: ImageGcParts) {
     this.#parts = parts;
-    this.#startedMs = parts.world.clock.monotonicMs();
+    this.#startedMs = parts.platform.clock.monotonicMs();
     this.#loop = createLoop({
       name: 'image-gc',
-      ...parts.world,
+      ...parts.platform,
       periodMs: IMAGE_GC_PERIOD_MS,
       pass: () => this.#pass(),
     });
@@ -88,15 +84,21 @@ export class ImageGc {
     return this.#images;
   }
 
-  /** One pass: old images, then down to the low mark if above the high one. Rejects when that was not reached or an image could not be removed. */
+  /**
+   * One pass: old images, then down to the low mark if above the high one. Rejects when that was not reached or an
+   * image could not be removed.
+   */
   collect(): Promise<void> {
     return this.#exclusive(() => this.#collect());
   }
 
-  /** Removes everything that may be removed, however young, for eviction. Returns the bytes that removed images had. */
+  /**
+   * Removes everything that may be removed, however young, for eviction. Returns the size of the removed images in
+   * bytes.
+   */
   deleteUnused(): Promise<number> {
     return this.#exclusive(async () => {
-      const beganMs = this.#parts.world.clock.nowMs();
+      const beganMs = this.#parts.platform.clock.nowMs();
       const { candidates } = await this.#survey();
       const { freedBytes, errors } = await this.#remove(candidates, Number.POSITIVE_INFINITY, 'eviction');
       await this.#prune(beganMs);
@@ -107,19 +109,19 @@ export class ImageGc {
   }
 
   async #pass(): Promise<void> {
-    const { policy, world, events } = this.#parts;
-    // As upstream: with these two settings image collection is off; looking costs nothing then either.
+    const { policy, platform, events } = this.#parts;
+    // As upstream: these two settings turn image collection off; then no check is made either.
     if (policy.highPercent === 100 && policy.maxAgeMs === 0) return;
     try {
       await this.collect();
-      if (this.#failures > 0) world.log.info('image garbage collection succeeds again');
+      if (this.#failures > 0) platform.log.info('image garbage collection succeeds again');
       this.#failures = 0;
       this.#lastComplaint = '';
     } catch (error) {
       this.#failures++;
       const message = errorMessage(error);
       if (message === this.#lastComplaint) return;
-      world.log.error('image garbage collection failed', { error: message, times: this.#failures });
+      platform.log.error('image garbage collection failed', { error: message, times: this.#failures });
       if (this.#failures > 1) events.nodeEvent('Warning', nodeEvents.imageGCFailed, message);
       this.#lastComplaint = message;
     }
@@ -132,9 +134,9 @@ export class ImageGc {
   }
 
   async #collect(): Promise<void> {
-    const { policy, world, disk } = this.#parts;
-    const beganMs = world.clock.nowMs();
-    const nowMs = world.clock.monotonicMs();
+    const { policy, platform, disk } = this.#parts;
+    const beganMs = platform.clock.nowMs();
+    const nowMs = platform.clock.monotonicMs();
     const { candidates, inUse } = await this.#survey();
     const old = selectOld(candidates, policy, nowMs, this.#startedMs);
     const aged = await this.#remove(old, Number.POSITIVE_INFINITY, 'age');
@@ -169,7 +171,7 @@ export class ImageGc {
       await this.#complain({ mountpoint, usedPercent, usage, freedBytes: freed.freedBytes, inUse });
   }
 
-  /** Throws the message, after saying it to the node's watchers. */
+  /** Throws the message, after reporting it as a node event. */
   async #complain(facts: {
     mountpoint: string;
     usedPercent: number;
@@ -177,9 +179,9 @@ export class ImageGc {
     freedBytes: number;
     inUse: readonly Image[];
   }): Promise<never> {
-    const { images, consumers, events, world } = this.#parts;
+    const { images, consumers, events, platform } = this.#parts;
     const known = await (consumers?.() ?? Promise.resolve([])).catch((error: unknown) => {
-      world.log.warn('could not find out what uses the disk', { error: errorMessage(error) });
+      platform.log.warn('could not determine what uses the disk', { error: errorMessage(error) });
       return [];
     });
     const runtimeBytes = (await images.imageFsInfo()).reduce((sum, { usedBytes }) => sum + usedBytes, 0);
@@ -198,13 +200,13 @@ export class ImageGc {
   }
 
   async #survey(): Promise<Survey> {
-    const { images, containers, leases, sandboxImages = [], mountedImages, world } = this.#parts;
-    // Containers after images: an image whose container is made in between is seen as used, not as free.
+    const { images, containers, leases, sandboxImages = [], mountedImages, platform } = this.#parts;
+    // Containers after images: an image whose container is created in between is seen as used, not as free.
     const present = await images.listImages();
     const inUse = new Set<string>(mountedImages?.() ?? []);
     for (const { imageId, imageRef } of await containers.listContainers()) inUse.add(imageId).add(imageRef);
     this.#images = present;
-    this.#records = updateRecords(this.#records, present, inUse, world.clock.monotonicMs());
+    this.#records = updateRecords(this.#records, present, inUse, platform.clock.monotonicMs());
     const candidates = selectCandidates(this.#records, { inUse, leased: leases.leased(), sandboxImages });
     const free = new Set(candidates.map(({ image }) => image.id));
     return { candidates, inUse: present.filter(({ id }) => !free.has(id)) };
@@ -215,17 +217,17 @@ export class ImageGc {
     enoughBytes: number,
     reason: 'age' | 'space' | 'eviction',
   ): Promise<{ freedBytes: number; errors: string[] }> {
-    const { images, leases, world, onRemoved } = this.#parts;
+    const { images, leases, platform, onRemoved } = this.#parts;
     const errors: string[] = [];
     let freedBytes = 0;
     for (const { image } of victims) {
       if (freedBytes >= enoughBytes) break;
-      // Removing takes time; a pod may have been promised the next one meanwhile.
+      // Removing takes time; a pod may have leased the next one meanwhile.
       const leased = leases.leased();
       if ([image.id, ...image.repoTags, ...image.repoDigests].some((name) => leased.has(name))) continue;
       try {
         await images.removeImage(image.id);
-        world.log.info('removed image', {
+        platform.log.info('removed image', {
           image: nameOf(image),
           imageId: image.id,
           sizeBytes: image.sizeBytes,
@@ -250,7 +252,9 @@ export class ImageGc {
     if (this.#mountpoint === undefined) {
       const [first] = await this.#parts.images.imageFsInfo();
       if (first === undefined || first.mountpoint === '')
-        throw new KubeletError('Unavailable', 'the runtime does not say where it keeps images', { op: 'ImageFsInfo' });
+        throw new KubeletError('Unavailable', 'the runtime does not report where it keeps images', {
+          op: 'ImageFsInfo',
+        });
       this.#mountpoint = first.mountpoint;
     }
     return this.#mountpoint;

@@ -7,12 +7,16 @@ interface Lease {
   untilMs: number | undefined;
 }
 
-/** From an image's being found until its container shows up in the runtime takes seconds; a pod waiting for init containers takes longer. */
+/**
+ * From finding an image until its container appears in the runtime takes seconds; a pod that waits for init containers
+ * takes longer.
+ */
 const LEASE_MS = 10 * 60_000;
 
 /**
- * Images that were promised to a pod and have no container yet. Between pull and create nothing in the runtime says that an image is needed,
- * and a garbage collector that goes by the runtime alone takes it away (kubernetes/kubernetes#18140).
+ * Images that are leased to a pod and have no container yet. Between pull and create nothing in the runtime shows that
+ * an image is needed, and a garbage collector that relies on the runtime alone removes it
+ * (kubernetes/kubernetes#18140).
  */
 export class ImageLeases {
   readonly #clock: Clock;
@@ -27,7 +31,7 @@ export class ImageLeases {
     this.#leases.set(`${podUid}/${container}`, { image, imageRef: undefined, untilMs: undefined });
   }
 
-  /** The image is there, as `imageRef`; the lease now runs out by itself. */
+  /** The image is present, as `imageRef`; from now on the lease expires. */
   confirm(podUid: string, container: string, imageRef: string): void {
     const lease = this.#leases.get(`${podUid}/${container}`);
     if (lease === undefined) return;

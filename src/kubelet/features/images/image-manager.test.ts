@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Secret } from '../../../api/core/secret.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
@@ -11,7 +12,8 @@ import type { RegistryAuth } from '../../ports/images.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FakeProcesses } from '../../ports/testing/fake-processes.ts';
 import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
-import { createImages, type ImageSettings } from './create-images.ts';
+import type { ImageSettings } from './create-images.ts';
+import { createImages } from './create-images.ts';
 import type { ImageOutcome } from './interfaces.ts';
 
 const settings: ImageSettings = {
@@ -96,7 +98,7 @@ const withSecret = (image: string, name: string, uid = 'uid-1'): Pod =>
   podOf(image, { 'spec.imagePullSecrets': [{ name }], 'metadata.uid': uid });
 
 describe('image manager', () => {
-  it('uses a present image with one question to the runtime, whatever else is being pulled', async () => {
+  it('uses a present image with one call to the runtime, whatever else is being pulled', async () => {
     const { run, events, runtime, files } = world({ images: ['busybox:1.36'], settings: { serialPulls: true } });
     runtime.hang('pullImage');
     const outcome = await run(podOf('busybox:1.36'));
@@ -117,7 +119,7 @@ describe('image manager', () => {
     assert.equal(files.calls.filter((call) => call.startsWith('read') || call.startsWith('write')).length, 0);
   });
 
-  it('pulls a missing image and says how long it took and how large it is', async () => {
+  it('pulls a missing image and reports duration and size', async () => {
     const { run, events, doing } = world();
     const outcome = await run(podOf('busybox:1.36'));
     assert.equal(outcome.kind, 'present');
@@ -157,7 +159,7 @@ describe('image manager', () => {
     );
   });
 
-  it('shows what it is doing while a pull takes its time', async () => {
+  it('shows its activity while a pull takes its time', async () => {
     const { ensure, clock, doing } = world({ settings: { serialPulls: true } });
     void ensure(podOf('registry.local/a:1'));
     void ensure(podOf('registry.local/b:1', { 'metadata.uid': 'uid-2' }));
@@ -168,7 +170,7 @@ describe('image manager', () => {
     ]);
   });
 
-  it('pulls once for many pods that ask for the same image at the same time, and tells each', async () => {
+  it('pulls once for many pods that need the same image at the same time, with events for each', async () => {
     const { ensure, clock, runtime, events } = world();
     const all = Promise.all(['1', '2', '3'].map((uid) => ensure(podOf('busybox:1.36', { 'metadata.uid': uid }))));
     await clock.advance(1000);
@@ -182,7 +184,7 @@ describe('image manager', () => {
     );
   });
 
-  it('goes on with a shared pull when one of those who wait gives up, and stops it when all have', async () => {
+  it('continues a shared pull when one of those who wait gives up, and stops it when all have', async () => {
     const { ensure, clock, runtime } = world();
     const [first, second] = [new AbortController(), new AbortController()];
     const one = ensure(podOf('busybox:1.36'), first.signal);
@@ -221,7 +223,7 @@ describe('image manager', () => {
     assert.equal(events.filter((event) => event.startsWith('Normal BackOff')).length, 0);
   });
 
-  it('says Back-off with the error of the pull before it while it waits', async () => {
+  it('reports Back-off with the error of the previous pull while it waits', async () => {
     const { run, ensure, clock, events } = world({ refuse: () => 'no such tag' });
     await run(podOf('busybox:1.36'));
     const failed = ensure(podOf('busybox:1.36', { 'metadata.uid': 'uid-2' }));
@@ -237,7 +239,7 @@ describe('image manager', () => {
     assert.equal(events.at(-1), 'Normal BackOff Back-off pulling image "busybox:1.36"');
   });
 
-  it('never pulls with Never, names a bad name, and reports a runtime that cannot say', async () => {
+  it('never pulls with Never, names an invalid name, and reports a failed query of the runtime', async () => {
     const { run, events, runtime } = world();
     const outcomes = [
       await run(podOf('busybox:1.36', { 'spec.containers[0].imagePullPolicy': 'Never' })),
@@ -257,7 +259,7 @@ describe('image manager', () => {
     assert.equal(runtime.journal.callCounts.get('pullImage') ?? 0, 0);
   });
 
-  it('fetches ahead all at once, and the start that follows uses it without asking again', async () => {
+  it('prefetches all at once, and the following start uses it without another query', async () => {
     const { manager, ensure, clock, runtime } = world();
     const pod = podOf('a:1', { 'spec.containers[1]': { name: 'side', image: 'b:1' } });
     manager.prefetch(pod, pod.spec.containers, new AbortController().signal);
@@ -267,7 +269,7 @@ describe('image manager', () => {
     assert.equal(runtime.journal.callCounts.get('imageStatus'), 4);
   });
 
-  it('looks again when what was fetched ahead is old, and pulls itself when whoever fetched ahead gave up', async () => {
+  it('checks again when a prefetched image is old, and pulls itself when the prefetch was aborted', async () => {
     const { manager, ensure, clock, runtime } = world();
     const pod = podOf('a:1');
     manager.prefetch(pod, pod.spec.containers, new AbortController().signal);
@@ -305,7 +307,7 @@ describe('image manager', () => {
     );
   });
 
-  it('warns once of pull secrets that are missing, also when the image is there', async () => {
+  it('warns once of missing pull secrets, also when the image is present', async () => {
     const { run, events } = world({ images: ['registry.local/app:1'] });
     await run(withSecret('registry.local/app:1', 'nope'));
     await run(withSecret('registry.local/app:1', 'nope'));
@@ -337,7 +339,7 @@ describe('image manager', () => {
     assert.deepEqual(auths, ['good', undefined]);
   });
 
-  it('leases an image from the first question until its container can be there', async () => {
+  it('leases an image from the first request until its container can exist', async () => {
     const { ensure, clock, leases, manager } = world();
     const pod = podOf('a:1');
     const ensuring = ensure(pod);

@@ -16,14 +16,8 @@ import type { ImagePuller, PullResult } from './image-puller.ts';
 import type { Activity, EnsureRequest, ImageOutcome, VolumeRequest } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
 import type { PullBackoff } from './pull-backoff.ts';
-import {
-  classifyPullFailure,
-  decidePull,
-  pullPolicyOf,
-  quoted,
-  resolveImage,
-  type ResolvedImage,
-} from './pull-policy.ts';
+import type { ResolvedImage } from './pull-policy.ts';
+import { classifyPullFailure, decidePull, pullPolicyOf, quoted, resolveImage } from './pull-policy.ts';
 
 export interface ImageManagerParts {
   presence: ImagePresence;
@@ -39,14 +33,14 @@ export interface ImageManagerParts {
   onEnsured?: ((seen: EnsureSeen) => void) | undefined;
 }
 
-/** One question for an image; undefined for what was not found out (upstream: images/metrics.go). */
+/** One request for an image; fields are undefined when they were not determined (upstream: images/metrics.go). */
 export interface EnsureSeen {
   policy: string;
   wasPresent: boolean | undefined;
   pullWasNeeded: boolean | undefined;
 }
 
-/** Images fetched ahead are good for this long; then the container's own start looks again. */
+/** A prefetched image is valid for this long; then the container's own start checks again. */
 const PREFETCH_FRESH_MS = 10_000;
 
 interface Prefetched {
@@ -56,17 +50,17 @@ interface Prefetched {
   doneAtMs: number | undefined;
 }
 
-/** What a volume is called where containers have their names; no container can have such a name. */
+/** The name of a volume where containers have theirs; no container can have such a name. */
 const VOLUME = 'volume/';
 
 type Named = Extract<ResolvedImage, { ok: true }>;
 
 /**
- * Makes images present by pull policy (upstream: images/image_manager.go EnsureImageExists).
- * 1. What is present and may be used costs one question to the runtime: no queue, no limiter, no credentials.
+ * Ensures that images are present, by pull policy (upstream: images/image_manager.go EnsureImageExists).
+ * 1. For a present and allowed image this costs one call to the runtime: no queue, no limiter, no credentials.
  * 2. Every failure is a value with a waiting reason; the only rejection is `Aborted`.
- * 3. The image's user comes with every answer and is read each time (CVE-2019-11245).
- * 4. From the first question until its container is made, an image is under lease and cannot be collected.
+ * 3. The image's user is part of every answer and is read each time (CVE-2019-11245).
+ * 4. From the first request until its container is created, an image is under lease and cannot be collected.
  */
 export class ImageManager {
   readonly #parts: ImageManagerParts;
@@ -84,7 +78,7 @@ export class ImageManager {
       try {
         return await untilAborted(ahead, signal);
       } catch (error) {
-        // Whoever fetched ahead gave up; this one has not.
+        // The prefetch was aborted; this request was not.
         if (signal.aborted || !isKind(error, 'Aborted')) throw error;
       }
     }
@@ -92,8 +86,8 @@ export class ImageManager {
   }
 
   /**
-   * The same for an image that is mounted as a volume: its lease, events and back-off are the pod's, not a container's (upstream: getImageVolumes
-   * gives the puller the pod as the object of its events).
+   * The same for an image that is mounted as a volume: its lease, events and back-off belong to the pod, not to a
+   * container (upstream: getImageVolumes gives the puller the pod as the object of its events).
    */
   async ensureVolume({
     pod,
@@ -115,7 +109,10 @@ export class ImageManager {
     });
   }
 
-  /** Begins to fetch images of containers that start later, all at once. Waits for nothing, and leaves pulls in back-off alone. */
+  /**
+   * Begins to fetch images of containers that start later, all at once. Does not wait, and leaves pulls in back-off
+   * alone.
+   */
   prefetch(pod: Pod, containers: readonly AnyContainer[], signal: AbortSignal, runtimeHandler = ''): void {
     const { backoff, clock } = this.#parts;
     const uid = pod.metadata.uid;
@@ -140,7 +137,7 @@ export class ImageManager {
     }
   }
 
-  /** A pod is gone: forgets its back-offs, leases and what was fetched ahead for it. */
+  /** A pod is gone: drops its back-offs, leases and prefetched images. */
   forgetPod(uid: string): void {
     this.#prefetched.delete(uid);
     this.#parts.backoff.forgetPod(uid);
@@ -217,7 +214,7 @@ export class ImageManager {
         return { kind: 'present', imageRef: image.id, user: userOf(image) };
       }
     }
-    // What this pod may not use is, as far as it can see, not there.
+    // For a pod that may not use the image, it counts as absent.
     if (decision === 'verify' || policy !== 'Never') seen.pullWasNeeded = true;
     if (decision === 'refuse' || policy === 'Never') {
       const message = `Container image ${quoted(requested)} is not present with pull policy of Never`;
@@ -292,7 +289,7 @@ export class ImageManager {
     if ('kind' in inspected) return inspected;
     const { image } = inspected;
     if (image === undefined)
-      return this.#failed(request, requested, `the runtime pulled ${quoted(requested)} and then did not have it`);
+      return this.#failed(request, requested, `the runtime pulled ${quoted(requested)} but does not list it`);
     this.#parts.backoff.succeeded(request.pod.metadata.uid, requested);
     const times = `${formatDurationMs(Math.floor(pullMs))} (${formatDurationMs(Math.floor(totalMs))} including waiting)`;
     this.#event(
@@ -312,7 +309,10 @@ export class ImageManager {
     return { kind: 'failed', reason, message, retryAtMs: clock.nowMs() + waitMs };
   }
 
-  /** What `explain` shows meanwhile. How many bytes are in is not to be had: CRI does not say before a pull is over. */
+  /**
+   * What `explain` shows meanwhile. The number of received bytes is not available: CRI does not report it before a pull
+   * is over.
+   */
   #progress(
     request: EnsureRequest,
     requested: string,

@@ -1,7 +1,9 @@
 import { untilAborted } from '../../../base/until-aborted.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 
-/** Asks the runtime about images; those who ask about the same one at the same time get one answer. Nothing is remembered beyond that. */
+/**
+ * Queries the runtime for images; concurrent queries for the same one share one answer. Nothing is cached beyond that.
+ */
 export class ImagePresence {
   readonly #runtime: Pick<ImageRuntime, 'imageStatus'>;
   readonly #asking = new Map<string, Promise<Image | undefined>>();
@@ -10,7 +12,10 @@ export class ImagePresence {
     this.#runtime = runtime;
   }
 
-  /** undefined when the image is not there. Rejects with `Aborted` when `signal` does; the question goes on for the others. */
+  /**
+   * undefined when the image is not present. Rejects with `Aborted` when `signal` does; the query goes on for the
+   * others.
+   */
   find(image: string, runtimeHandler: string, signal: AbortSignal): Promise<Image | undefined> {
     const key = `${runtimeHandler}\n${image}`;
     let asking = this.#asking.get(key);

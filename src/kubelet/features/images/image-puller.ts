@@ -6,18 +6,18 @@ import type { PullAccess } from './pull-access.ts';
 import type { PullQueue } from './pull-queue.ts';
 
 export interface PullRequest {
-  /** As the runtime is asked, and as the pod wrote it. */
+  /** The name for the runtime, and the name that the pod wrote. */
   image: string;
   requested: string;
   registry: string;
   runtimeHandler: string;
   credentials: readonly TrackedAuth[];
-  /** Told at once, and again when the pull gets its turn. */
+  /** Called at once, and again when the pull gets its turn. */
   onPhase: (phase: 'waiting' | 'pulling') => void;
 }
 
 export type PullResult =
-  /** `pullMs` without the wait for its turn. */
+  /** `pullMs` excludes the wait for its turn. */
   { ok: true; imageRef: string; image: Image | undefined; pullMs: number } | { ok: false; error: string };
 
 interface SharedPull {
@@ -29,11 +29,13 @@ interface SharedPull {
 }
 
 /**
- * Pulls, each in its turn.
- * 1. Pods that ask for one image with the same credentials at the same time share one pull; it ends early only when all of them gave up.
- * 2. Credentials are tried in order until one works; without any, the pull is anonymous (upstream: kuberuntime_image.go PullImage).
- * 3. A pull is on record before it begins (see PullAccess).
- * A pull has no deadline: how long a layer takes is unknown, and the runtime itself ends pulls without progress. CRI tells nothing of that progress.
+ * Pulls images, each in its turn.
+ * 1. Pods that need one image with the same credentials at the same time share one pull; it ends early only when all of
+ *    them gave up.
+ * 2. Credentials are tried in order until one works; without any, the pull is anonymous (upstream: kuberuntime_image.go
+ *    PullImage).
+ * 3. A pull is on record before it begins (see PullAccess). A pull has no deadline: how long a layer takes is unknown,
+ *    and the runtime itself ends pulls without progress. CRI does not report that progress.
  */
 export class ImagePuller {
   readonly #runtime: Pick<ImageRuntime, 'pullImage' | 'imageStatus'>;
@@ -86,7 +88,7 @@ export class ImagePuller {
         signal.removeEventListener('abort', giveUp);
         shared.listeners.delete(onPhase);
         if (--shared.waiters > 0) return;
-        // Nobody new may join a pull that is being stopped.
+        // No new caller may join a pull that is being stopped.
         if (this.#shared.get(key) === shared) this.#shared.delete(key);
         shared.stop.abort();
       };
@@ -184,7 +186,7 @@ export class ImagePuller {
     return { error: distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]` };
   }
 
-  /** For size and user. The pull stands even when this fails; the caller looks again. */
+  /** For size and user. The pull counts even when this fails; the caller reads it again. */
   async #look({ image, runtimeHandler }: PullRequest, signal: AbortSignal): Promise<Image | undefined> {
     try {
       return await this.#runtime.imageStatus(image, runtimeHandler, { signal });
@@ -199,7 +201,7 @@ function registryAuth({ username, password }: TrackedAuth): RegistryAuth {
   return { username, password, auth: '', serverAddress: '', identityToken: '', registryToken: '' };
 }
 
-/** What a registry or a runtime echoes back must not reach events and statuses. */
+/** Text that a registry or a runtime echoes back must not reach events and statuses. */
 function withoutSecrets(text: string, credentials: readonly TrackedAuth[]): string {
   let clean = text;
   for (const { username, password } of credentials) {
@@ -214,11 +216,11 @@ function withoutSecrets(text: string, credentials: readonly TrackedAuth[]): stri
   return clean;
 }
 
-/** btoa takes bytes as characters. */
+/** btoa treats bytes as characters. */
 function unescapeUtf8(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 }
 
 function aborted(): KubeletError {
-  return new KubeletError('Aborted', 'the pull was given up');
+  return new KubeletError('Aborted', 'the pull was aborted');
 }

@@ -3,13 +3,13 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** Who the image runs as by itself. A number wins over a name. */
+/** The default user of the image. A number takes precedence over a name. */
 export interface ImageUser {
   uid?: number;
   username: string;
 }
 
-/** What became of making an image present; `reason` is a waiting reason, `retryAtMs` wall time. */
+/** The result of ensuring that an image is present; `reason` is a waiting reason, `retryAtMs` wall time. */
 export type ImageOutcome =
   | { kind: 'present'; imageRef: string; user: ImageUser }
   | { kind: 'failed'; reason: string; message: string; retryAtMs?: number };
@@ -30,17 +30,17 @@ export interface VolumeRequest {
   signal: AbortSignal;
 }
 
-/** Secrets of the pod's namespace; undefined for one that does not exist. May reject when that cannot be known. */
+/** Secrets of the pod's namespace; undefined for one that does not exist. May reject when that cannot be determined. */
 export interface SecretLookup {
   secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
 }
 
-/** Where slow work for a pod is announced; the returned function takes it back. */
+/** Registers slow work for a pod; the returned function unregisters it. */
 export interface Activity {
   begin(uid: PodUid, step: string, cause: string): () => void;
 }
 
-/** How much of a file system is used, as `df` would say it. Rejects with NotFound or Unavailable. */
+/** How much of a file system is used, as `df` reports it. Rejects with NotFound or Unavailable. */
 export interface DiskUsage {
   diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }>;
 }

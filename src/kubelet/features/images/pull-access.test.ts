@@ -7,7 +7,8 @@ import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
 import type { TrackedAuth } from './credentials/keyring.ts';
 import { PullAccess } from './pull-access.ts';
 import { PullRecordFiles } from './pull-records.ts';
-import { mergeRecord, needsVerification, trimTagAndDigest, type VerificationPolicy } from './pull-verification.ts';
+import type { VerificationPolicy } from './pull-verification.ts';
+import { mergeRecord, needsVerification, trimTagAndDigest } from './pull-verification.ts';
 
 const rootDir = '/var/lib/kubelet';
 const auth = (name: string, hash: string): TrackedAuth => ({
@@ -49,7 +50,7 @@ async function pulled(access: PullAccess, image: string, ref: string, used?: Tra
 }
 
 describe('access to pulled images', () => {
-  it('asks for proof as the policy says', () => {
+  it('requires proof according to the policy', () => {
     const images = [
       ['x:1', true],
       ['x:1', false],
@@ -80,7 +81,7 @@ describe('access to pulled images', () => {
     ]);
   });
 
-  it('lets everybody use what was pulled without credentials, and only owners of the secret what was pulled with one', async () => {
+  it('opens images pulled without credentials to all pods, and those pulled with a secret only to pods with that secret', async () => {
     const { access, checks } = world();
     await pulled(access, 'open:1', 'ref-open');
     await pulled(access, 'r.local/x:1', 'ref-x', auth('a', 'h1'));
@@ -102,7 +103,7 @@ describe('access to pulled images', () => {
     assert.deepEqual(access.sizes(), { intents: 0, records: 2 });
   });
 
-  it('knows a secret by content or by place, and remembers the one it did not know', async () => {
+  it('matches a secret by content or by name, and records the one it did not know', async () => {
     const { access, make } = world();
     await pulled(access, 'x:1', 'ref', auth('a', 'h1'));
     assert.equal(await may(access, 'x:1', 'ref', auth('copy', 'h1')), true, 'the same content elsewhere');
@@ -110,13 +111,13 @@ describe('access to pulled images', () => {
     assert.equal(await may(make(), 'x:1', 'ref', auth('elsewhere', 'rotated')), true, 'also after a restart');
   });
 
-  it('does not take the same image under another name for proven', async () => {
+  it('does not treat the same image under another name as proven', async () => {
     const { access } = world();
     await pulled(access, 'open/x:1', 'ref');
     assert.equal(await may(access, 'private/x:1', 'ref'), false);
   });
 
-  it("writes upstream's files and understands them after a restart", async () => {
+  it("writes upstream's files and reads them after a restart", async () => {
     const { access, files, make } = world();
     await access.begin('x:1');
     const [intent = ''] = await files.list(`${rootDir}/image_manager/pulling`);
@@ -145,7 +146,7 @@ describe('access to pulled images', () => {
     );
   });
 
-  it('wants proof for an image whose pull was cut off by a crash', async () => {
+  it('requires proof for an image whose pull was interrupted by a crash', async () => {
     const { access, make, runtime, files } = world();
     await access.begin('x:1');
     runtime.addImage('x:1');
@@ -172,14 +173,14 @@ describe('access to pulled images', () => {
     assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 2);
   });
 
-  it('does not begin a pull that it could not write down', async () => {
+  it('does not begin a pull that it could not record', async () => {
     const { files, access } = world();
     await access.load();
     files.fillDisk();
     await assert.rejects(access.begin('x:1'), /no space left/);
   });
 
-  it('forgets records of images that are gone, but not of those that were pulled meanwhile', async () => {
+  it('drops records of images that are gone, but not of those that were pulled meanwhile', async () => {
     const { access, clock, files } = world();
     await pulled(access, 'old:1', 'ref-old');
     await pulled(access, 'used:1', 'ref-used');

@@ -1,21 +1,14 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 import type { TrackedAuth } from './credentials/keyring.ts';
 import type { PullRecordFiles } from './pull-records.ts';
-import {
-  mergeRecord,
-  needsVerification,
-  proveAccess,
-  trimTagAndDigest,
-  type PulledRecord,
-  type PulledWith,
-  type PulledWithSecret,
-  type VerificationPolicy,
-} from './pull-verification.ts';
+import type { PulledRecord, PulledWith, PulledWithSecret, VerificationPolicy } from './pull-verification.ts';
+import { mergeRecord, needsVerification, proveAccess, trimTagAndDigest } from './pull-verification.ts';
 
-/** Why a pod may use an image that is there, or must prove first that it may (upstream: mustAttemptImagePullResult). */
+/** Why a pod may use a present image, or must first prove that it may (upstream: mustAttemptImagePullResult). */
 export type AccessCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
 
 export interface PullAccessOptions {
@@ -30,15 +23,16 @@ export interface PullAccessOptions {
 
 /**
  * Which pods may use which of the node's images (upstream: images/pullmanager).
- * 1. What was pulled with a pod's secret is given only to pods that have that secret, whatever their pull policy says.
- * 2. Records are read once and then kept in memory; every change is on disk before it is relied on.
- * 3. An image whose pull began and whose end nobody saw counts as pulled with unknown credentials: it has to be proven.
- * 4. NeverVerify reads and checks nothing, but records are still kept for the day the policy changes.
+ * 1. An image pulled with a pod's secret is available only to pods that have that secret, whatever their pull policy.
+ * 2. Records are read once and then kept in memory; every change is on disk before it takes effect.
+ * 3. An image whose pull began and whose end was not recorded counts as pulled with unknown credentials: access has to
+ *    be proven.
+ * 4. NeverVerify reads and checks nothing, but records are still kept in case the policy changes.
  */
 export class PullAccess {
   readonly #options: PullAccessOptions;
   readonly #records = new Map<string, PulledRecord>();
-  /** Pulls under way by image, and intents left by a run before. */
+  /** Pulls under way by image, and intents left by an earlier run. */
   readonly #intents = new Map<string, number>();
   #loading: Promise<void> | undefined;
 
@@ -46,20 +40,23 @@ export class PullAccess {
     this.#options = options;
   }
 
-  /** Reads the records and settles what an earlier run left unfinished. Done by itself with the first question, if nobody calls it before. */
+  /**
+   * Reads the records and completes what an earlier run left unfinished. The first request does this if it was not
+   * called before.
+   */
   load(): Promise<void> {
     this.#loading ??= this.#load();
     return this.#loading;
   }
 
-  /** Whether this pod may use the image as it stands on the node. `secretsOfPod` is asked only when it matters. */
+  /** Whether this pod may use the image that is present on the node. `secretsOfPod` is called only when it matters. */
   async mayUse(image: string, imageRef: string, secretsOfPod: () => Promise<readonly TrackedAuth[]>): Promise<boolean> {
     const result = await this.#check(image, imageRef, secretsOfPod);
     this.#options.onCheck?.(result);
     return result !== 'mustAuthenticate';
   }
 
-  /** How many are on record. */
+  /** How many records there are. */
   sizes(): { intents: number; records: number } {
     return { intents: this.#intents.size, records: this.#records.size };
   }
@@ -75,7 +72,7 @@ export class PullAccess {
     const record = this.#records.get(imageRef);
     if (!needsVerification(policy, allowlist, image, record !== undefined || this.#intents.has(image)))
       return 'credentialPolicyAllowed';
-    const pulledWith = record?.credentials[trimTagAndDigest(image)];
+    const pulledWith = ownValue(record?.credentials, trimTagAndDigest(image));
     if (pulledWith === undefined) return 'mustAuthenticate';
     const proof = proveAccess(
       pulledWith,
@@ -89,7 +86,7 @@ export class PullAccess {
     return proof.kind === 'granted' ? 'credentialRecordFound' : 'mustAuthenticate';
   }
 
-  /** Before a pull. Rejects when it cannot be written down: then the pull must not happen. */
+  /** Called before a pull. Rejects when it cannot be recorded: then the pull must not happen. */
   async begin(image: string): Promise<void> {
     await this.load();
     const underWay = this.#intents.get(image) ?? 0;
@@ -107,7 +104,7 @@ export class PullAccess {
     try {
       await this.#merge(image, imageRef, { nodePodsAccessible: secrets.length === 0, secrets });
     } catch (error) {
-      // The intent stays: the image still counts as pulled by the agent, and has to be proven.
+      // The intent stays: the image still counts as pulled by the agent, and access has to be proven.
       this.#options.log.error('failed to write image pulled record', { imageRef, error: errorMessage(error) });
       return;
     }
@@ -118,7 +115,10 @@ export class PullAccess {
     await this.#end(image);
   }
 
-  /** Drops records of images that are gone; `beforeMs` (wall) keeps those of pulls that ended while images were being collected. */
+  /**
+   * Drops records of images that are gone; `beforeMs` (wall) keeps those of pulls that ended while images were being
+   * collected.
+   */
   async prune(presentRefs: ReadonlySet<string>, beforeMs: number): Promise<void> {
     await this.load();
     for (const [imageRef, record] of this.#records) {

@@ -1,11 +1,12 @@
-import { nextBackoff, type BackoffCurve, type BackoffEntry } from '../../../base/backoff.ts';
+import type { BackoffCurve, BackoffEntry } from '../../../base/backoff.ts';
+import { nextBackoff } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
 
 /** Upstream: kubelet.go imageBackOffPeriod and MaxImageBackOff. */
 const PULL_BACKOFF: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
 const RESET_AFTER_MS = 2 * PULL_BACKOFF.maxMs;
 
-/** Waits between failed pulls, per pod and image. What nobody asked about for twice the longest wait is forgotten. */
+/** Waits between failed pulls, per pod and image. An entry that was not used for twice the longest wait is dropped. */
 export class PullBackoff {
   readonly #clock: Clock;
   readonly #entries = new Map<string, BackoffEntry & { lastError: string }>();
@@ -14,7 +15,7 @@ export class PullBackoff {
     this.#clock = clock;
   }
 
-  /** While a pull has to wait: how long still, and why. */
+  /** While a pull has to wait: the remaining time, and why. */
   waiting(podUid: string, image: string): { leftMs: number; lastError: string } | undefined {
     const entry = this.#entries.get(keyOf(podUid, image));
     if (entry === undefined) return undefined;
@@ -37,7 +38,7 @@ export class PullBackoff {
     this.#entries.delete(keyOf(podUid, image));
   }
 
-  /** A pod is gone, or what its pulls depend on has changed. */
+  /** A pod is gone, or the conditions of its pulls have changed. */
   forgetPod(podUid: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(`${podUid}_`)) this.#entries.delete(key);
   }

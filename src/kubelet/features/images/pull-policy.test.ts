@@ -19,7 +19,7 @@ describe('pull policy', () => {
     ]);
   });
 
-  it("refuses what is no image name in upstream's words", () => {
+  it("refuses invalid image names in upstream's words", () => {
     const messageOf = (image: string): string => {
       const result = resolveImage(image);
       return result.ok ? 'ok' : result.message;
@@ -60,6 +60,34 @@ describe('pull policy', () => {
       'IfNotPresent',
       'IfNotPresent',
     ]);
+  });
+
+  it('takes a tag before a digest for no reason to leave the name as it is, and the policy as given', () => {
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const resolved = resolveImage(`app:1@${digest}`);
+    assert.ok(resolved.ok);
+    assert.equal(resolved.image, `app:1@${digest}`);
+    const policyOf = (image: string, imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never'): string => {
+      const result = resolveImage(image);
+      assert.ok(result.ok);
+      return pullPolicyOf({ name: 'app', image, imagePullPolicy } as Parameters<typeof pullPolicyOf>[0], result.name);
+    };
+    for (const policy of ['Always', 'IfNotPresent', 'Never'] as const) {
+      assert.equal(policyOf('app:latest', policy), policy);
+      assert.equal(policyOf('app:1', policy), policy);
+    }
+    assert.equal(policyOf(`app:latest@${digest}`), 'IfNotPresent');
+  });
+
+  it('calls an image id by its name only if it is one', () => {
+    const messageOf = (image: string): string => {
+      const result = resolveImage(image);
+      return result.ok ? 'ok' : result.message;
+    };
+    assert.match(messageOf('f'.repeat(64)), /64-byte/);
+    assert.equal(messageOf('f'.repeat(63)), 'ok');
+    assert.equal(messageOf(`x${'f'.repeat(64)}`), 'ok');
+    assert.doesNotMatch(messageOf('A B'), /lowercase/);
   });
 
   it("reads the reason from the first word of the runtime's message", () => {

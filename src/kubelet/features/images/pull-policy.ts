@@ -1,4 +1,5 @@
-import { parseImageName, type ImageName } from '../../../api/image-name.ts';
+import type { ImageName } from '../../../api/image-name.ts';
+import { parseImageName } from '../../../api/image-name.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import { rpcMessage } from '../../model/rpc-message.ts';
 
@@ -7,8 +8,8 @@ export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 export type ResolvedImage = { ok: true; image: string; name: ImageName } | { ok: false; message: string };
 
 /**
- * The image as the runtime is asked for it: a name without tag and digest gets `:latest`, and nothing else is spelled out, so that short names
- * stay the runtime's to resolve (upstream: image_manager.go applyDefaultImageTag).
+ * The image name for the runtime: a name without tag and digest gets `:latest`, and nothing else is expanded, so that
+ * the runtime resolves short names (upstream: image_manager.go applyDefaultImageTag).
  */
 export function resolveImage(requested: string): ResolvedImage {
   const name = parseImageName(requested);
@@ -31,7 +32,10 @@ function whyInvalid(image: string): string {
   return 'invalid reference format';
 }
 
-/** The container's policy; what was never defaulted gets the API's default: Always for `latest`, else IfNotPresent. */
+/**
+ * The container's policy; a pod that was never defaulted gets the API's default: Always for `latest`, else
+ * IfNotPresent.
+ */
 export function pullPolicyOf(container: AnyContainer, name: ImageName): PullPolicy {
   const given = container.imagePullPolicy;
   if (given === 'Always' || given === 'IfNotPresent' || given === 'Never') return given;
@@ -40,14 +44,16 @@ export function pullPolicyOf(container: AnyContainer, name: ImageName): PullPoli
 
 export type PullDecision = 'use' | 'verify' | 'pull' | 'refuse';
 
-/** What to do about an image whose presence is known; with Always it is never asked for. `verify`: usable if this pod may have it. */
+/**
+ * What to do about an image whose presence is known; not called for Always. `verify`: usable if this pod may have it.
+ */
 export function decidePull(policy: PullPolicy, present: boolean): Exclude<PullDecision, 'use'> {
   if (policy === 'Always') return 'pull';
   if (present) return 'verify';
   return policy === 'Never' ? 'refuse' : 'pull';
 }
 
-/** Text in Go's quotes, as upstream's messages have it. */
+/** Text in Go's quotes, as in upstream's messages. */
 export function quoted(text: string): string {
   return JSON.stringify(text);
 }
@@ -58,8 +64,8 @@ export interface PullFailure {
 }
 
 /**
- * The waiting reason of a failed pull. Runtimes say by the first word of their message what CRI has no code for
- * (upstream: image_manager.go evalCRIPullErr, cri-api errors).
+ * The waiting reason of a failed pull. Where CRI has no code, runtimes give the reason as the first word of their
+ * message (upstream: image_manager.go evalCRIPullErr, cri-api errors).
  */
 export function classifyPullFailure(image: string, error: string): PullFailure {
   const text = rpcMessage(error);

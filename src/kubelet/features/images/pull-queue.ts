@@ -7,7 +7,7 @@ export interface PullQueueOptions {
   qps: number;
   /** registryBurst. */
   burst: number;
-  /** Pulls at the same time; undefined for no cap, 1 for one after the other. */
+  /** Concurrent pulls; undefined for no cap, 1 for serial pulls. */
   maxParallel: number | undefined;
 }
 
@@ -18,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * The next pull to start: of the registries with pulls waiting, one that has the fewest running; then first come, first served. So a registry
- * that hangs or has much asked of it does not keep others waiting longer than one place takes to become free.
+ * The next pull to start: of the registries with waiting pulls, one that has the fewest running; then first come, first
+ * served. So a slow or busy registry delays others by at most the time until one pull ends.
  */
 export function selectNextPull<T extends { registry: string; order: number }>(
   waiting: Iterable<T>,
@@ -38,9 +38,10 @@ export function selectNextPull<T extends { registry: string; order: number }>(
 }
 
 /**
- * Who may pull when.
+ * Decides when a pull may start.
  * 1. At most `maxParallel` pulls run at once.
- * 2. Starts follow a token bucket of `qps` and `burst`. Upstream fails a pull without a token; here it waits for the next one.
+ * 2. Starts follow a token bucket of `qps` and `burst`. Upstream fails a pull without a token; here it waits for the
+ *    next one.
  * 3. An aborted wait takes no place and no token.
  */
 export class PullQueue {
@@ -67,7 +68,7 @@ export class PullQueue {
     return this.#runningCount;
   }
 
-  /** Resolves when the pull may start, with the function that gives its place back. Rejects with `Aborted`. */
+  /** Resolves when the pull may start, with the function that returns its place. Rejects with `Aborted`. */
   enter(registry: string, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const abort = (): void => {
@@ -115,14 +116,14 @@ export class PullQueue {
     }
   }
 
-  /** 0 when there was one, else how long until there is. */
+  /** Takes a token and returns 0, else returns how long until there is one. */
   #takeToken(): number {
     const { qps, burst, clock } = this.#options;
     if (qps <= 0) return 0;
     const nowMs = clock.monotonicMs();
     this.#tokens = Math.min(Math.max(burst, 1), this.#tokens + ((nowMs - this.#filledAtMs) * qps) / 1000);
     this.#filledAtMs = nowMs;
-    // Fractions of a token that rounding left short are as good as one.
+    // A token that is short by a rounding error counts as whole.
     if (this.#tokens < 1 - 1e-9) return ((1 - this.#tokens) * 1000) / qps;
     this.#tokens -= 1;
     return 0;

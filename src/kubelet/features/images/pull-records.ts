@@ -10,8 +10,9 @@ const LIMIT_BYTES = 4 * 1024 * 1024;
 const FILE_NAME = /^sha256-[0-9a-f]{64}$/;
 
 /**
- * Upstream's record files: `<root>/image_manager/pulling/sha256-…` before a pull, `pulled/sha256-…` after it, in the same format, so that
- * either agent understands what the other left (pullmanager/fs_pullrecords.go). This process is their only writer.
+ * Upstream's record files: `<root>/image_manager/pulling/sha256-…` before a pull, `pulled/sha256-…` after it, in the
+ * same format, so that either agent understands the other's files (pullmanager/fs_pullrecords.go). This process is
+ * their only writer.
  */
 export class PullRecordFiles {
   readonly #files: HostFiles;
@@ -31,7 +32,7 @@ export class PullRecordFiles {
     await this.#files.makeDirectory(this.#pulled, 0o700);
   }
 
-  /** Unreadable files are named in the log and left out. */
+  /** Unreadable files are logged by name and skipped. */
   async intents(): Promise<string[]> {
     return this.#readAll(this.#pulling, intentOf);
   }
@@ -74,7 +75,7 @@ export class PullRecordFiles {
       try {
         const value = parse(JSON.parse(await this.#files.readText(`${folder}/${name}`, LIMIT_BYTES)));
         if (value === undefined)
-          this.#log.warn('an image pull record is not understood and counts as absent', { path: `${folder}/${name}` });
+          this.#log.warn('an image pull record is invalid and counts as absent', { path: `${folder}/${name}` });
         else found.push(value);
       } catch (error) {
         this.#log.warn('an image pull record cannot be read and counts as absent', {

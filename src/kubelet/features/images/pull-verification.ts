@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { SecretSource } from './credentials/keyring.ts';
 
 export type VerificationPolicy =
@@ -6,12 +7,12 @@ export type VerificationPolicy =
   | 'NeverVerifyAllowlistedImages'
   | 'AlwaysVerify';
 
-/** A Secret that an image was pulled with, and the digest of the credentials in it. */
+/** A Secret that an image was pulled with, and the digest of its credentials. */
 export interface PulledWithSecret extends SecretSource {
   credentialHash: string;
 }
 
-/** Who may use an image that the agent pulled, per name it was pulled by. */
+/** Which pods may use an image that the agent pulled, per name by which it was pulled. */
 export interface PulledWith {
   /** Pulled without credentials or with the node's own: any pod of the node. */
   nodePodsAccessible: boolean;
@@ -32,7 +33,7 @@ export function trimTagAndDigest(image: string): string {
   return colon > named.lastIndexOf('/') ? named.slice(0, colon) : named;
 }
 
-/** Whether a present image needs proof at all (upstream: pullmanager/image_pull_policies.go). */
+/** Whether a present image needs verification at all (upstream: pullmanager/image_pull_policies.go). */
 export function needsVerification(
   policy: VerificationPolicy,
   allowlist: readonly string[],
@@ -57,14 +58,15 @@ function isAllowlisted(allowlist: readonly string[], name: string): boolean {
   );
 }
 
-/** How many Secrets a record may grow to while being only matched against. */
+/** The number of Secrets up to which a record grows when it is only matched against. */
 const MATCHING_WRITES_LIMIT = 100;
 
 export type AccessProof = { kind: 'granted'; learned?: PulledWithSecret } | { kind: 'denied' };
 
 /**
- * Whether a pod may use what was pulled by that name: everybody may, or one of its secrets is one that it was pulled with, by content or by
- * place. A secret known only by one of the two is worth remembering (`learned`), so that it is still good when the other changes.
+ * Whether a pod may use the image pulled by that name: it is open to all, or one of the pod's secrets is one that it
+ * was pulled with, by content or by name. A secret that matches in only one of the two is recorded (`learned`), so that
+ * it is still valid when the other changes.
  */
 export function proveAccess(pulledWith: PulledWith | undefined, podSecrets: readonly PulledWithSecret[]): AccessProof {
   if (pulledWith === undefined) return { kind: 'denied' };
@@ -81,7 +83,7 @@ export function proveAccess(pulledWith: PulledWith | undefined, podSecrets: read
   return { kind: 'denied' };
 }
 
-/** The record with one more way in; the same object when it says nothing new. Node-wide access, once given, stays. */
+/** The record with one more allowed access; the same object when nothing changes. Node-wide access is never removed. */
 export function mergeRecord(
   record: PulledRecord | undefined,
   add: { imageRef: string; image: string; pulledWith: PulledWith | undefined },
@@ -96,7 +98,7 @@ export function mergeRecord(
       credentials: pulledWith === undefined ? {} : { [name]: pulledWith },
     };
   if (pulledWith === undefined || (!pulledWith.nodePodsAccessible && pulledWith.secrets.length === 0)) return record;
-  const known = record.credentials[name];
+  const known = ownValue(record.credentials, name);
   if (known?.nodePodsAccessible === true) return record;
   const merged = known === undefined ? pulledWith : mergeAccess(known, pulledWith);
   return merged === known

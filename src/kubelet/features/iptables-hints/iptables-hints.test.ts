@@ -84,8 +84,8 @@ const expected4 = {
 const tablesOf = ({ chains }: FakeTables): object =>
   Object.fromEntries([...chains].sort(([a], [b]) => (a < b ? -1 : 1)));
 
-describe('chains that others look for', () => {
-  it('are made as upstream makes them, and martian packets to the loopback address are dropped (CVE-2020-8558)', async () => {
+describe('chains for other programs', () => {
+  it('are created as upstream does, and martian packets to the loopback address are dropped (CVE-2020-8558)', async () => {
     const { clock, v4, v6, make } = setUp();
     const hints = make();
     hints.start();
@@ -104,9 +104,9 @@ describe('chains that others look for', () => {
     assert.deepEqual(tablesOf(v4), expected4, 'they outlive the agent');
   });
 
-  it('are made once, however often the agent starts and whoever made some of them before', async () => {
+  it('are created once, however often the agent starts and whichever program made some of them before', async () => {
     const { clock, v4, make } = setUp();
-    v4.chains.set('filter KUBE-FIREWALL', [...expected4['filter KUBE-FIREWALL'], '-j somebody-else']);
+    v4.chains.set('filter KUBE-FIREWALL', [...expected4['filter KUBE-FIREWALL'], '-j other-program']);
     for (let start = 0; start < 3; start += 1) {
       const hints = make();
       hints.start();
@@ -115,11 +115,11 @@ describe('chains that others look for', () => {
     }
     assert.deepEqual(tablesOf(v4), {
       ...expected4,
-      'filter KUBE-FIREWALL': [...expected4['filter KUBE-FIREWALL'], '-j somebody-else'],
+      'filter KUBE-FIREWALL': [...expected4['filter KUBE-FIREWALL'], '-j other-program'],
     });
   });
 
-  it('come back within a minute after somebody emptied the tables; until then a look costs one command', async () => {
+  it('come back within a minute after the tables were flushed; until then a check costs one command', async () => {
     const { clock, v4, make } = setUp();
     const hints = make();
     hints.start();
@@ -133,7 +133,7 @@ describe('chains that others look for', () => {
     await hints.stop();
   });
 
-  it('are not missed on a machine without iptables, which is said once and asked once', async () => {
+  it('are not missed on a machine without iptables, which is logged once and checked once', async () => {
     const { clock, log, v4, v6, make } = setUp();
     v4.refuse = v6.refuse = 'absent';
     const hints = make();
@@ -147,7 +147,7 @@ describe('chains that others look for', () => {
     await hints.stop();
   });
 
-  it('that are refused are tried again, and a family does not wait for the other', async () => {
+  it('that are refused are retried, and a family does not wait for the other', async () => {
     const { clock, log, v4, v6, make } = setUp();
     v4.refuse = 4;
     const hints = make();

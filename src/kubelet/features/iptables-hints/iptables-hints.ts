@@ -6,17 +6,17 @@ import type { Loop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Iptables } from '../../ports/iptables.ts';
 
-/** Its being there tells others which of legacy and nf_tables this machine uses. */
+/** Its presence shows other programs which of legacy and nf_tables this machine uses. */
 const HINT = 'KUBE-IPTABLES-HINT';
 const FIREWALL = 'KUBE-FIREWALL';
-/** Empty and used by nobody: when it is gone, somebody has emptied the tables. */
+/** Empty and unused: when it is gone, the tables were flushed. */
 const CANARY = 'KUBE-KUBELET-CANARY';
 const CANARY_TABLES = ['mangle', 'nat', 'filter'] as const;
 const CHECK_MS = 60_000;
 
 /**
- * kube-proxy sets route_localnet, which would let neighbours reach what listens on the loopback address (CVE-2020-8558). kube-proxy has the same rule to the
- * letter, so that only one of the two comes to be.
+ * kube-proxy sets route_localnet, which would let neighbours reach what listens on the loopback address
+ * (CVE-2020-8558). kube-proxy has exactly the same rule, so that only one of the two is added.
  */
 const MARTIANS = [
   '-m',
@@ -44,11 +44,14 @@ export interface IptablesHintsOptions {
   readonly log: Logger;
 }
 
-/** Chains that other programs of a node look for (upstream: kubelet_network_linux.go). Nothing here is needed by pods, and no failure keeps the agent from anything. */
+/**
+ * Chains that other programs of a node check for (upstream: kubelet_network_linux.go). Pods need nothing of this, and
+ * no failure affects the agent.
+ */
 export class IptablesHints {
   readonly #log: Logger;
   readonly #loop: Loop;
-  /** Families that there is a filter for; undefined before the first look. */
+  /** Families with a filter; undefined before the first check. */
   #families: readonly Iptables[] | undefined;
   readonly #made = new Set<Iptables>();
   readonly #failures = new Map<Iptables, string>();
@@ -85,7 +88,9 @@ export class IptablesHints {
       await ensureRules(family);
       for (const table of CANARY_TABLES) await ensureChain(family, table, CANARY);
       this.#log.info(
-        this.#made.has(family) ? 'iptables rules were gone and are there again' : 'Initialized iptables rules.',
+        this.#made.has(family)
+          ? 'iptables rules were removed and have been added again'
+          : 'Initialized iptables rules.',
         { protocol: family.family },
       );
       this.#made.add(family);
@@ -106,7 +111,7 @@ async function answers(family: Iptables): Promise<boolean> {
   try {
     return (await family.run(['-t', 'nat', '-S', 'POSTROUTING', '1'])).exitCode === 0;
   } catch {
-    return false; // No such program here: told by the caller.
+    return false; // No such program here: reported by the caller.
   }
 }
 
@@ -124,7 +129,7 @@ async function hasChain(filter: Iptables, table: string, chain: string): Promise
 
 async function ensureChain(filter: Iptables, table: string, chain: string): Promise<void> {
   const { exitCode, stderr } = await filter.run(['-t', table, '-N', chain]);
-  // 1: it is there already.
+  // 1: it already exists.
   if (exitCode > 1) throw failed(`error creating chain ${JSON.stringify(chain)}`, exitCode, stderr);
 }
 

@@ -3,16 +3,12 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
-import { combineVersions, type FileVersion } from './file-version.ts';
-import {
-  manifestLimitBytes,
-  readManifest,
-  type ManifestContent,
-  type ManifestProblem,
-  type ManifestRules,
-} from './manifest-reader.ts';
-import type { ObjectStore } from './object-store.ts';
-import { ProblemBook } from './problem-book.ts';
+import type { FileVersion } from './file-version.ts';
+import { combineVersions } from './file-version.ts';
+import type { ManifestContent, ManifestProblem, ManifestRules } from './manifest-reader.ts';
+import { manifestLimitBytes, readManifest } from './manifest-reader.ts';
+import type { ManifestObjects } from './manifest-objects.ts';
+import { ManifestProblems } from './manifest-problems.ts';
 
 const SUFFIX = '.manifest';
 
@@ -22,7 +18,7 @@ export interface AcceptedManifestsOptions {
   rules: ManifestRules;
   files: HostFiles;
   log: Logger;
-  objects?: ObjectStore;
+  objects?: ManifestObjects;
   setPods: (pods: readonly Pod[]) => void;
 }
 
@@ -32,23 +28,23 @@ interface Accepted {
 }
 
 /**
- * The manifests handed to this node over HTTP, kept on its disk so that a restart of the agent keeps them.
- * 1. A manifest is in force only after it is on the disk, and gone only after it is gone there.
- * 2. A change is faultless or refused as a whole.
- * 3. Changes happen one after another.
+ * The manifests sent to this node over HTTP, stored on disk so that they survive a restart of the agent.
+ * 1. A manifest takes effect only after it is on disk, and ends only after it was removed from there.
+ * 2. A change is applied completely or rejected completely.
+ * 3. Changes are applied one after another.
  */
 export class AcceptedManifests {
   readonly #options: AcceptedManifestsOptions;
-  readonly #book: ProblemBook;
+  readonly #manifestProblems: ManifestProblems;
   readonly #byName = new Map<string, Accepted>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: AcceptedManifestsOptions) {
     this.#options = options;
-    this.#book = new ProblemBook(options.log);
+    this.#manifestProblems = new ManifestProblems(options.log);
   }
 
-  /** Reads what was kept and reports it. A damaged one is put aside and said; the others are not held up. */
+  /** Reads and reports the stored manifests. A damaged one is set aside and logged; the others are not delayed. */
   async start(): Promise<void> {
     const { files, folder, log } = this.#options;
     const stored = await files.list(folder);
@@ -61,14 +57,14 @@ export class AcceptedManifests {
         if (content.errors.length > 0) throw new Error(content.errors[0]?.message);
         this.#byName.set(name, { text, version: content });
       } catch (error) {
-        log.error('accepted manifest is damaged; put aside', { file: where, error: errorMessage(error) });
-        this.#book.set(name, [
-          { file: where, message: `damaged, put aside as ${file}.corrupt: ${errorMessage(error)}` },
+        log.error('accepted manifest is damaged; set aside', { file: where, error: errorMessage(error) });
+        this.#manifestProblems.set(name, [
+          { file: where, message: `damaged, set aside as ${file}.corrupt: ${errorMessage(error)}` },
         ]);
         await files
           .rename(where, `${where}.corrupt`)
           .catch((cause: unknown) =>
-            log.warn('cannot put a damaged manifest aside', { file: where, error: errorMessage(cause) }),
+            log.warn('cannot set a damaged manifest aside', { file: where, error: errorMessage(cause) }),
           );
       }
     }
@@ -76,7 +72,7 @@ export class AcceptedManifests {
   }
 
   problems(): readonly ManifestProblem[] {
-    return this.#book.list();
+    return this.#manifestProblems.list();
   }
 
   list(): { name: string; pods: readonly Pod[] }[] {
@@ -89,7 +85,9 @@ export class AcceptedManifests {
     return this.#byName.get(name)?.text;
   }
 
-  /** Takes a manifest in. Refused (with the problems) when it is faulty, or when `create` and the name is taken. */
+  /**
+   * Accepts a manifest. Rejected (with the problems) when it is invalid, or when `create` is set and the name is taken.
+   */
   put(name: string, text: string, mode: 'create' | 'replace'): Promise<PutOutcome> {
     return this.#inTurn(async () => {
       const { files, folder } = this.#options;
@@ -101,19 +99,19 @@ export class AcceptedManifests {
       await files.makeDirectory(folder, 0o700);
       await files.writeFileAtomic(this.#pathOf(name), text, 0o600);
       this.#byName.set(name, { text, version: content });
-      this.#book.set(name, content.warnings);
+      this.#manifestProblems.set(name, content.warnings);
       this.#report();
       return { kind: existed ? 'replaced' : 'created', pods: content.pods, warnings: content.warnings };
     });
   }
 
-  /** False when there was none. */
+  /** false when it did not exist. */
   remove(name: string): Promise<boolean> {
     return this.#inTurn(async () => {
       if (!this.#byName.has(name)) return false;
       await this.#options.files.remove(this.#pathOf(name));
       this.#byName.delete(name);
-      this.#book.set(name, []);
+      this.#manifestProblems.set(name, []);
       this.#report();
       return true;
     });
@@ -145,7 +143,7 @@ export class AcceptedManifests {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
-    // A failure is the caller's to see; the next change goes on all the same.
+    // The caller sees a failure; the next change proceeds all the same.
     this.#turn = result.catch(() => undefined);
     return result;
   }

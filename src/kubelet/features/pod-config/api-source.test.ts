@@ -4,7 +4,8 @@ import { pods as podType } from '../../../api/client/resource-types.ts';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
-import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { silentLogger } from '../../../base/log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
@@ -45,7 +46,7 @@ function setUp(found: readonly unknown[] = [], nodeKnown: Promise<void> = Promis
 }
 
 describe('the API server as a source of pods', () => {
-  it('tells the whole set of this node after each change, once the first list is complete', async () => {
+  it('reports all pods of this node after each change, once the first list is complete', async () => {
     const { clock, api, told, heard, source } = setUp();
     api.seed(podType, build('a'));
     api.seed(podType, build('elsewhere', { 'spec.nodeName': 'n2' }));
@@ -63,7 +64,7 @@ describe('the API server as a source of pods', () => {
     assert.deepEqual(api.openWatches, []);
   });
 
-  it('asks for nothing before the node is known, and can be stopped all the same', async () => {
+  it('sends no request before the node is known, and can be stopped all the same', async () => {
     let known: (() => void) | undefined;
     const waiting = setUp([], new Promise((resolve) => (known = resolve)));
     waiting.source.start();
@@ -78,7 +79,7 @@ describe('the API server as a source of pods', () => {
     await never.source.stop();
   });
 
-  it('takes a pod of a name for another one when its uid is another', async () => {
+  it('treats a pod with another uid as another pod, even with the same name', async () => {
     const { clock, api, told, source } = setUp();
     api.seed(podType, build('a'));
     source.start();
@@ -92,7 +93,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('says nothing while the API server is away, and takes up where it was', async () => {
+  it('reports nothing while the API server is unavailable, and resumes afterwards', async () => {
     const { clock, api, told, source } = setUp();
     api.seed(podType, build('a'));
     source.start();
@@ -108,7 +109,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('goes on with the pods it was told last when the API server is away at the start, without taking them for all there are', async () => {
+  it('reports the last known pods as incomplete when the API server is unavailable at the start', async () => {
     const before = setUp();
     before.api.seed(podType, build('a', { 'status.phase': 'Running', 'metadata.managedFields': [{ manager: 'm' }] }));
     before.api.seed(podType, build('b'));
@@ -133,7 +134,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('remembers of a pod that is over how its containers ended', async () => {
+  it('keeps the container statuses of a finished pod', async () => {
     const before = setUp();
     const containerStatuses = [
       {
@@ -166,7 +167,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('does not bring back what it was told last when the API server tells what is now', async () => {
+  it('does not restore the last known pods after the API server sent its list', async () => {
     const { clock, told, source } = setUp([{ pod: build('old') }, { gone: 'x' }, 'rubbish', { pod: { metadata: {} } }]);
     source.start();
     await clock.advance(10_000);
@@ -174,7 +175,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('records a pod again only when something of it changed that is kept', async () => {
+  it('records a pod again only when a recorded part of it changed', async () => {
     const { clock, api, lines, source } = setUp();
     api.seed(podType, build('a'));
     source.start();
@@ -192,7 +193,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('keeps what was known of a pod that cannot be read any more, and says so', async () => {
+  it('keeps the last version of a pod that can no longer be decoded, and logs it', async () => {
     const { clock, api, told, invalid, source } = setUp();
     api.seed(podType, build('a'));
     source.start();
@@ -209,7 +210,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('knows an answer to a write before the watch tells of it, and no older version after that', async () => {
+  it('uses the response to a write before the watch event, and no older version after it', async () => {
     const { clock, api, source } = setUp();
     const seeded = api.seed(podType, build('a'));
     source.start();

@@ -1,3 +1,4 @@
+import { fieldEquals } from '../../../api/selectors.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { inBackground } from '../../../base/background.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -7,7 +8,8 @@ import { reflect, withoutManagedFields } from '../../../api/client/reflector.ts'
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { pods as podType } from '../../../api/client/resource-types.ts';
 import { isOlderVersion } from '../../../api/client/resource-version.ts';
-import { PodSchema, type Pod } from '../../../api/core/pod.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { PodSchema } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
 import { decode, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { RememberedPods } from './remembered-pods.ts';
@@ -15,13 +17,13 @@ import type { RememberedPods } from './remembered-pods.ts';
 export interface ApiPodSourceOptions {
   client: ApiClient;
   nodeName: string;
-  /** Pods are judged by the node they are on, so nothing is asked for before it is known (upstream: nodeHasSynced). */
+  /** Pods are admitted against their node, so nothing is requested before it is known (upstream: nodeHasSynced). */
   nodeKnown: () => Promise<void>;
-  /** As the API server had them when it was heard of last. */
+  /** As the API server last sent them. */
   remembered: RememberedPods;
-  /** All pods after each change; not `complete` while they are only remembered. */
+  /** All pods after each change; not `complete` while they come from the record of an earlier run. */
   setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
-  /** Called with every version of a pod, once it is in place; `listed` says that the API server has just told of all pods. */
+  /** Called with every version of a pod, after it is stored; `listed`: the API server has just sent its full list. */
   onChange: (change: { kind: 'pod'; pod: Pod } | { kind: 'listed' }) => void;
   onInvalid: (pod: Pod, problems: string) => void;
   clock: Clock;
@@ -29,15 +31,16 @@ export interface ApiPodSourceOptions {
   log: Logger;
 }
 
-/** An API server that has not told its pods by then counts as away, and the pods it told last as wanted. */
+/** An API server that has not sent its list by then counts as unavailable, and the last known pods as wanted. */
 const RECALL_AFTER_MS = 3000;
 
 /**
- * The API server as a source of pods: those bound to this node, static pods' mirrors among them (upstream: config/apiserver.go).
- * 1. Until the API server has told all its pods, nothing of what is on the node counts as unwanted.
- * 2. An API server that is away changes nothing: what it told last stands.
- * 3. A version that is older than one already known is not taken in, except as part of a whole new list.
- * 4. What cannot be read keeps nobody else's pods back, and what was known of it stands.
+ * The API server as a source of pods: those bound to this node, mirror pods of static pods included (upstream:
+ * config/apiserver.go).
+ * 1. Until the API server has sent its full list, no pod on the node counts as unwanted.
+ * 2. While the API server is unavailable, nothing changes: the last known state stays.
+ * 3. A version older than the known one is ignored, except as part of a new full list.
+ * 4. A pod that cannot be decoded does not affect others, and its last known version stays.
  */
 export class ApiPodSource {
   readonly #options: ApiPodSourceOptions;
@@ -64,17 +67,20 @@ export class ApiPodSource {
     await this.#running;
   }
 
-  /** Whether the API server itself has told of its pods since the agent began. */
+  /** Whether this run of the agent has received the full list from the API server. */
   isListed(): boolean {
     return this.#isListed;
   }
 
-  /** The newest known version of a pod, from the watch or an answer. */
+  /** The newest known version of a pod, from the watch or a response. */
   get(namespace: string, name: string): Pod | undefined {
     return this.#byKey.get(formatKey({ namespace, name }));
   }
 
-  /** An answer of the API server is often earlier here than the watch. Returns the pod as it is kept; undefined for one that cannot be read. */
+  /**
+   * A response of the API server often arrives before the watch event. Returns the pod as it is stored; undefined for
+   * one that cannot be decoded.
+   */
   noteWritten(answered: Pod): Pod | undefined {
     const pod = this.#read(answered);
     const known = pod === undefined ? undefined : this.#byKey.get(formatKey(keyOf(pod)));
@@ -102,7 +108,7 @@ export class ApiPodSource {
         client,
         type: podType,
         namespace: '',
-        fieldSelector: `spec.nodeName=${nodeName}`,
+        fieldSelector: fieldEquals('spec.nodeName', nodeName),
         clock,
         random,
         log,
@@ -117,7 +123,7 @@ export class ApiPodSource {
     const { remembered, log } = this.#options;
     const pods = remembered.pods();
     if (this.#isListed || pods.length === 0) return;
-    log.warn('the API server is away; going on with the pods it told last', { pods: pods.length });
+    log.warn('the API server is unavailable; using its last known pods', { pods: pods.length });
     for (const pod of pods) this.#byKey.set(formatKey(keyOf(pod)), pod);
     this.#report();
   }
@@ -164,7 +170,7 @@ export class ApiPodSource {
     this.#options.setPods([...this.#byKey.values()], { complete: this.#isListed });
   }
 
-  /** A copy without what nobody here needs; fields of a newer API are left out. */
+  /** A copy without the fields the agent does not use; fields of a newer API are omitted. */
   #read(given: Pod): Pod | undefined {
     const { value, errors } = decode(PodSchema, given, { mode: 'lenient' });
     const problems =
@@ -172,7 +178,7 @@ export class ApiPodSource {
         ? 'it has no name or no uid'
         : errors.map(formatDecodeError).join('; ');
     if (problems !== '') {
-      this.#options.log.error('a pod of the API server cannot be read; what was known of it stands', {
+      this.#options.log.error('a pod of the API server cannot be decoded; its last known version is kept', {
         pod: podKey(value),
         problems,
       });

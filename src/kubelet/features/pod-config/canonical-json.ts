@@ -1,6 +1,6 @@
 /**
- * JSON with sorted keys and without undefined values: two objects of the same content give the same text, whatever the order
- * in which their manifest wrote the fields.
+ * JSON with sorted keys and without undefined values: two objects of the same content give the same text, whatever the
+ * order of the fields in their manifests.
  */
 export function canonicalJson(value: unknown): string {
   return (
@@ -15,7 +15,7 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Equal in content; a field that is undefined equals one that is missing. */
+/** Equal in content; an undefined field equals a missing one. */
 export function sameContent(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

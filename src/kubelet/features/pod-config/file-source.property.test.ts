@@ -9,7 +9,9 @@ import { FileSource } from './file-source.ts';
 
 const DIR = '/etc/manifests';
 const PERIOD_MS = 20_000;
-/** A folder that went is noticed by then. One whose file is there again, broken, before that has kept its last good version. */
+/**
+ * A removed folder is noticed by then. A file that exists again, broken, before that has kept its last good version.
+ */
 const NOTICED_MS = 1_500;
 const podText = (name: string, image: string): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
@@ -35,7 +37,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.constant({ kind: 'folder' as const }),
 );
 
-/** What each file may stand for in the end: its last good image, or nothing. */
+/** The possible final states of each file: its last good image, or nothing. */
 class Expectation {
   readonly images = new Map<string, string>();
 }
@@ -75,7 +77,7 @@ async function perform(files: FakeHostFiles, step: Action, expected: Expectation
   }
 }
 
-test('whatever is done to the files, and however fast, each one ends as its last good version or gone', async () => {
+test('after any sequence of changes at any speed, each file ends as its last good version or removed', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 25 }), async (steps) => {
       const clock = new FakeClock();
@@ -105,7 +107,8 @@ test('whatever is done to the files, and however fast, each one ends as its last
         // A version that was overwritten within this pause may be missed, and then it was never good: see below.
         await clock.advance(step.kind === 'wait' ? step.ms : step.kind === 'folder' ? NOTICED_MS : 25);
       }
-      // A version nobody had time to see is not known; give the last one of each file its chance by the watch and the period.
+      // A version that no check could see is not known; let the watch and the period find the last version of each
+      // file.
       await clock.advance(2 * PERIOD_MS + 2_000);
       for (const [name, image] of shown)
         assert.equal(expected.images.has(name), true, `${name}=${image} should be gone`);

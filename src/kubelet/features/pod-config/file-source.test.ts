@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog, type RecordingLog } from '../../../base/testing/recording-log.ts';
+import type { RecordingLog } from '../../../base/testing/recording-log.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FileSource } from './file-source.ts';
 import { LastGoodManifests } from './last-good.ts';
-import { ObjectStore } from './object-store.ts';
+import { ManifestObjects } from './manifest-objects.ts';
 
 const podText = (name: string, image = 'a'): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec:\n  containers: [{name: c, image: ${image}}]\n`;
@@ -18,7 +19,7 @@ interface Bench {
   files: FakeHostFiles;
   log: RecordingLog;
   source: FileSource;
-  objects: ObjectStore;
+  objects: ManifestObjects;
   /** Every emission, `name=image`, and `!` when incomplete. */
   emitted: string[];
   last: () => string;
@@ -30,7 +31,7 @@ function bench(
   const { path = DIR, standalone = true, clock = new FakeClock(), lastGood = false } = options;
   const files = options.files ?? new FakeHostFiles(clock);
   const log = recordingLog();
-  const objects = new ObjectStore();
+  const objects = new ManifestObjects();
   const emitted: string[] = [];
   const source = new FileSource({
     path,
@@ -82,7 +83,7 @@ test('a folder is read sorted, without dot-files and folders, and all is reporte
   assert.deepEqual(made.emitted, ['a=a b=a']);
 });
 
-test('a missing path is an empty list, and what appears there later is picked up by its event', async () => {
+test('a missing path is an empty list, and a file that appears later is read on its event', async () => {
   const made = bench();
   await made.files.makeDirectory('/etc', 0o755);
   made.source.start();
@@ -102,7 +103,7 @@ test('a file renamed into place acts at once, without any timer', async () => {
   assert.equal(made.last(), 'a=a');
 });
 
-test('a file being written is read only once it rests', async () => {
+test('a file being written is read only once it is stable', async () => {
   const made = await started({});
   const text = podText('a');
   for (let end = 10; end < text.length + 10; end += 10) {
@@ -114,7 +115,7 @@ test('a file being written is read only once it rests', async () => {
   assert.deepEqual([made.last(), errorLines(made.log)], ['a=a', []]);
 });
 
-test('a file that is written to for ever is read all the same', async () => {
+test('a file that is written continuously is read all the same', async () => {
   const made = await started({});
   for (let round = 0; round < 200; round++) {
     await made.files.writeFile(`${DIR}/a.yaml`, `${podText('a')}# ${round}\n`, 0o644);
@@ -123,7 +124,7 @@ test('a file that is written to for ever is read all the same', async () => {
   assert.equal(made.last(), 'a=a');
 });
 
-test('a half-written file that parses and lacks a pod does not take that pod away', async () => {
+test('a half-written file that parses and lacks a pod does not remove that pod', async () => {
   const both = `${podText('a')}---\n${podText('b')}`;
   const made = await started({ 'x.yaml': both });
   await made.files.writeFile(`${DIR}/x.yaml`, podText('a'), 0o644);
@@ -133,7 +134,7 @@ test('a half-written file that parses and lacks a pod does not take that pod awa
   assert.deepEqual(made.emitted, ['a=a b=a']);
 });
 
-test('a pod taken out of a file by writing in place goes after a second of rest, by rename at once', async () => {
+test('a pod removed from a file goes after one stable second if written in place, and at once if renamed', async () => {
   const both = `${podText('a')}---\n${podText('b')}`;
   const made = await started({ 'x.yaml': both });
   await made.files.writeFile(`${DIR}/x.yaml`, podText('a'), 0o644);
@@ -146,7 +147,7 @@ test('a pod taken out of a file by writing in place goes after a second of rest,
   assert.equal(made.last(), 'b=a');
 });
 
-test('a broken version of one file holds up no other and leaves its own last good version running', async () => {
+test('a broken file delays no other and keeps its own last good version running', async () => {
   const made = await started({ 'a.yaml': podText('a'), 'b.yaml': podText('b') });
   await made.files.writeFileAtomic(`${DIR}/a.yaml`, 'kind: [', 0o644);
   await made.files.writeFileAtomic(`${DIR}/b.yaml`, podText('b', 'new'), 0o644);
@@ -161,7 +162,7 @@ test('a broken version of one file holds up no other and leaves its own last goo
   assert.deepEqual([made.last(), made.source.problems()], ['a=mended b=new', []]);
 });
 
-test('a refused pod is a problem with file and line, said once and not each period', async () => {
+test('a rejected pod is a problem with file and line, logged once and not each period', async () => {
   const made = await started({ 'a.yaml': podText('a', 'BAD'), 'b.yaml': podText('b') });
   await made.clock.advance(PERIOD_MS * 5);
   assert.equal(made.last(), 'b=a');
@@ -170,7 +171,7 @@ test('a refused pod is a problem with file and line, said once and not each peri
   ]);
 });
 
-test('a faulty object does not hold back the new faultless ones beside it', async () => {
+test('an invalid object does not delay new valid ones in the same file', async () => {
   const made = await started({ 'x.yaml': `${podText('a', 'BAD')}---\n${podText('b')}` });
   assert.equal(made.last(), 'b=a');
   await made.files.writeFileAtomic(`${DIR}/x.yaml`, `${podText('a', 'ok')}---\n${podText('b', 'BAD')}`, 0o644);
@@ -178,7 +179,7 @@ test('a faulty object does not hold back the new faultless ones beside it', asyn
   assert.equal(made.last(), 'b=a a=ok');
 });
 
-test('an emptied file is an error and takes nothing away; a deleted one does', async () => {
+test('an emptied file is an error and removes nothing; a deleted one does', async () => {
   const made = await started({ 'a.yaml': podText('a') });
   await made.files.writeFile(`${DIR}/a.yaml`, '', 0o644);
   await made.clock.advance(5_000);
@@ -188,7 +189,7 @@ test('an emptied file is an error and takes nothing away; a deleted one does', a
   assert.deepEqual([made.last(), made.source.problems()], ['', []]);
 });
 
-test('an editor that moves the old file away before the new one is in place disturbs nothing', async () => {
+test('an editor that moves the old file away before the new one is in place changes nothing', async () => {
   const made = await started({ 'a.yaml': podText('a') });
   await made.files.rename(`${DIR}/a.yaml`, `${DIR}/.a.yaml.swp`);
   await made.clock.advance(5);
@@ -197,7 +198,7 @@ test('an editor that moves the old file away before the new one is in place dist
   assert.deepEqual(made.emitted, ['a=a']);
 });
 
-test('a file that is deleted and made again takes its pods away and gives them back, however fast', async () => {
+test('deleting and recreating a file removes its pods and adds them again, however fast', async () => {
   const made = await started({ 'a.yaml': podText('a'), 'b.yaml': podText('b') });
   await made.files.remove(`${DIR}/a.yaml`);
   await made.files.writeFile(`${DIR}/a.yaml`, podText('a'), 0o644);
@@ -209,7 +210,7 @@ test('a file that is deleted and made again takes its pods away and gives them b
   assert.deepEqual(made.emitted.slice(3), ['a=other b=a']);
 });
 
-test('of two files with one pod the first stays, the other is named; it steps in when the first goes', async () => {
+test('of two files with the same pod the first is used and the other reported; it replaces the first when that is removed', async () => {
   const made = await started({ 'a.yaml': podText('web', 'one'), 'b.yaml': podText('web', 'two') });
   assert.equal(made.last(), 'web=one');
   assert.deepEqual(
@@ -221,7 +222,7 @@ test('of two files with one pod the first stays, the other is named; it steps in
   assert.deepEqual([made.last(), made.source.problems()], ['web=two', []]);
 });
 
-test('a duplicate is said once, not each time its file is read', async () => {
+test('a duplicate is logged once, not each time its file is read', async () => {
   const made = await started({ 'a.yaml': podText('web', 'one'), 'b.yaml': podText('web', 'two') });
   for (const image of ['three', 'four']) {
     await made.files.writeFile(`${DIR}/b.yaml`, podText('web', image), 0o644);
@@ -233,7 +234,7 @@ test('a duplicate is said once, not each time its file is read', async () => {
   );
 });
 
-test('a link that leads nowhere is named, its pod goes, and is back when the file is', async () => {
+test('a dangling link is reported and its pod removed, until the file is back', async () => {
   const made = await started({ 'a.yaml': podText('a') });
   await made.files.makeDirectory('/elsewhere', 0o755);
   await made.files.writeFile('/elsewhere/b.yaml', podText('b'), 0o644);
@@ -267,7 +268,7 @@ test('fifos, sockets and huge files are skipped with a message and never opened'
   );
 });
 
-test('a file on a dead mount delays the others by a moment only, and its pods join when it answers', async () => {
+test('a file on a dead mount delays the others only briefly, and its pods are added when it answers', async () => {
   const made = bench();
   await made.files.makeDirectory(DIR, 0o755);
   made.files.seed({ [`${DIR}/a.yaml`]: podText('a'), [`${DIR}/b.yaml`]: podText('b') });
@@ -292,7 +293,7 @@ test('a file on a dead mount delays the others by a moment only, and its pods jo
   assert.equal(made.last(), 'a=a b=a c=a');
 });
 
-test('an unreadable file keeps the clean-up back for a minute at most', async () => {
+test('an unreadable file delays the clean-up for a minute at most', async () => {
   const made = bench();
   await made.files.makeDirectory(DIR, 0o755);
   made.files.seed({ [`${DIR}/a.yaml`]: podText('a') });
@@ -316,7 +317,7 @@ test('only files whose stamp changed are read again by the period', async () => 
   );
 });
 
-test('when the folder is removed and made again, the watch is back', async () => {
+test('the watch is restored when the folder is removed and recreated', async () => {
   const made = await started({ 'a.yaml': podText('a') });
   await made.files.removeTree(DIR);
   await made.clock.advance(100);
@@ -328,7 +329,7 @@ test('when the folder is removed and made again, the watch is back', async () =>
   assert.equal(made.last(), 'a=back');
 });
 
-test('a link to a folder is watched where it leads', async () => {
+test('a link to a folder is watched at its target', async () => {
   const made = bench({ path: '/etc/link' });
   await made.files.makeDirectory(DIR, 0o755);
   await made.files.symlink(DIR, '/etc/link');
@@ -339,7 +340,7 @@ test('a link to a folder is watched where it leads', async () => {
   assert.equal(made.last(), 'a=a');
 });
 
-test('a file that came before the watch heard anything is found by a second look', async () => {
+test('a file created before the watch was active is found by a second check', async () => {
   const made = await started({});
   made.files.seed({ [`${DIR}/a.yaml`]: podText('a') });
   await made.clock.advance(150);
@@ -379,7 +380,7 @@ test('ConfigMaps and Secrets of the folder can be looked up, follow changes and 
   );
 });
 
-test('what is in no namespace is found under none, and a faulty object is refused in the words of the API server', async () => {
+test('a cluster-scoped object has no namespace, and an invalid object is rejected in the words of the API server', async () => {
   const classText = (handler: string): string =>
     `apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: r}\nhandler: ${handler}\n`;
   const made = await started({
@@ -401,7 +402,7 @@ test('what is in no namespace is found under none, and a faulty object is refuse
   assert.deepEqual([made.objects.get('RuntimeClass', '', 'r')?.handler, changes], ['runsc', ["RuntimeClass '' r"]]);
 });
 
-test('a list is of one namespace, or of all', async () => {
+test('a list covers one namespace or all', async () => {
   const service = (namespace: string): string =>
     `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ${namespace}}, spec: {ports: [{port: 80}]}}`;
   const made = await started({ 's.yaml': `${service('one')}\n---\n${service('two')}\n` });
@@ -410,7 +411,7 @@ test('a list is of one namespace, or of all', async () => {
   assert.deepEqual([namespaces('one'), namespaces(''), namespaces('three')], [['one'], ['one', 'two'], []]);
 });
 
-test('in a cluster the folder may hold neither ConfigMaps nor pods that use them', async () => {
+test('in a cluster the folder may contain neither ConfigMaps nor pods that use them', async () => {
   const uses = `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: v, secret: {secretName: s}}]\n  containers: [{name: c, image: a}]\n`;
   const made = await started(
     { 'a.yaml': uses, 'm.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n' },
@@ -420,7 +421,7 @@ test('in a cluster the folder may hold neither ConfigMaps nor pods that use them
   assert.match(errorLines(made.log).join('\n'), /a\.yaml:1:1: pod default\/a: static pods may not reference secrets/);
 });
 
-test('a manifest broken while the agent was down goes on with its last good version', async () => {
+test('a manifest broken while the agent was down keeps its last good version', async () => {
   const first = await started({ 'a.yaml': podText('a'), 'b.yaml': podText('b') }, { lastGood: true });
   await first.clock.advance(6_000);
   await first.source.stop();
@@ -432,7 +433,7 @@ test('a manifest broken while the agent was down goes on with its last good vers
   assert.deepEqual([second.emitted, second.source.problems().length], [['a=a'], 1]);
 });
 
-test('a damaged memory of a manifest is not used', async () => {
+test('a damaged record of a manifest is not used', async () => {
   const first = await started({ 'a.yaml': podText('a') }, { lastGood: true });
   await first.source.stop();
   const [name] = await first.files.list('/root/last-good');

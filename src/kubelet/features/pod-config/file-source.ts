@@ -1,46 +1,52 @@
 import path from 'node:path/posix';
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
 import { FolderWatch } from './folder-watch.ts';
-import { combineVersions, computeFileVersion, nothing, takesAway, type FileVersion } from './file-version.ts';
+import type { FileVersion } from './file-version.ts';
+import { combineVersions, computeFileVersion, nothing, takesAway } from './file-version.ts';
 import type { LastGoodManifests } from './last-good.ts';
-import { manifestLimitBytes, readManifest, type ManifestProblem, type ManifestRules } from './manifest-reader.ts';
-import type { ObjectStore } from './object-store.ts';
-import { ProblemBook } from './problem-book.ts';
+import type { ManifestProblem, ManifestRules } from './manifest-reader.ts';
+import { manifestLimitBytes, readManifest } from './manifest-reader.ts';
+import type { ManifestObjects } from './manifest-objects.ts';
+import { ManifestProblems } from './manifest-problems.ts';
 
 /** A file that may still be written to is read after this long without a change. */
 const SETTLE_MS = 20;
-/** A file that never rests is read all the same after this long. */
+/** A file that never becomes stable is read all the same after this long. */
 const LONGEST_SETTLE_MS = 2_000;
-/** A version that takes pods away while the file may still be written to must stand this long: it looks like a file cut off in the middle. */
+/**
+ * A version that removes pods while the file may still be written to must be stable for this long: it may be truncated.
+ */
 const TAKE_AWAY_MS = 1_000;
-/** stat and read of one file; a dead mount holds up nobody else longer than EMIT_MS. */
+/** stat and read of one file; a dead mount delays other files by at most EMIT_MS. */
 const READ_LIMIT_MS = 5_000;
 const EMIT_MS = 50;
-/** For so long a file that cannot be read at start-up keeps back the clean-up of unknown pods. */
+/** How long a file that cannot be read at start-up delays the clean-up of unknown pods. */
 const INCOMPLETE_LIMIT_MS = 60_000;
 const SECOND_LOOK_MS = 100;
 const MOST_LINKS = 8;
-/** Time stamps this young may not tell two writes apart. */
+/** Time stamps younger than this may not distinguish two writes. */
 const RACY_STAMP_MS = 100;
 
 export interface FileSourceOptions {
   /** A file or a folder. */
   path: string;
-  /** fileCheckFrequency: the safety net behind the watch. */
+  /** fileCheckFrequency: the fallback for missed watch events. */
   periodMs: number;
   rules: ManifestRules;
   files: HostFiles;
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Where other objects than pods go; standalone only. */
-  objects?: ObjectStore;
+  /** Receives objects other than pods; standalone only. */
+  objects?: ManifestObjects;
   lastGood?: LastGoodManifests;
   /** All pods of all manifests. See PodConfig.setSource for `complete`. */
   setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
@@ -48,19 +54,19 @@ export interface FileSourceOptions {
 
 interface Entry {
   version: FileVersion;
-  /** What was read last, to read again only what changed; undefined to read in any case. */
+  /** The stamp of the last read, to read again only what changed; undefined: read in any case. */
   stamp: string | undefined;
   problems: readonly ManifestProblem[];
-  /** Of the last emission: what another file has already. */
+  /** Of the last report: what other files define already. */
   duplicates: readonly ManifestProblem[];
-  /** Something of it was read, or nothing was there: false while it could never be read. */
+  /** It was read at least once, or found missing: false while it could never be read. */
   readOnce: boolean;
-  /** It was not there when last looked for; gone when it is not there the next time either. */
+  /** It was missing at the last check; removed if it is missing at the next one too. */
   missed: boolean;
-  /** It was deleted since it was read; it may be there again. */
+  /** It was deleted since it was read; it may exist again. */
   removed: boolean;
   busy: boolean;
-  /** A call on it is out, perhaps for ever. */
+  /** A call on it is pending, possibly for ever. */
   stuck: boolean;
   again: boolean;
   firstTouchMs: number;
@@ -70,21 +76,21 @@ interface Entry {
 
 /**
  * Pods from a file or a folder of manifests (upstream: config/file.go).
- * 1. Each file is read on its own: a broken, hung or vanishing one changes nothing of another.
- * 2. A faulty version of a file takes nothing away; its last good version stays.
- * 3. Events of the watch only wake; what counts is what stat and read say, and only a file whose stamp changed is read.
+ * 1. Each file is read independently: a broken, hung or vanishing one does not affect the others.
+ * 2. An invalid version of a file removes nothing; its last good version stays.
+ * 3. Watch events only trigger a check; stat and read decide, and only a file whose stamp changed is read.
  */
 export class FileSource {
   readonly #options: FileSourceOptions;
   readonly #path: string;
-  readonly #book: ProblemBook;
+  readonly #manifestProblems: ManifestProblems;
   readonly #loop: Loop;
   readonly #watch: FolderWatch;
   readonly #entries = new Map<string, Entry>();
   #mode: 'folder' | 'file' | 'missing' | 'unknown' = 'unknown';
   #reading = 0;
   #listed = false;
-  /** Which file each object in force comes from. */
+  /** The file that each active object comes from. */
   #owners: ReadonlyMap<string, string> = new Map();
   #startedMs = 0;
   #stopped = false;
@@ -95,7 +101,7 @@ export class FileSource {
   constructor(options: FileSourceOptions) {
     this.#options = options;
     this.#path = path.resolve('/', options.path);
-    this.#book = new ProblemBook(options.log);
+    this.#manifestProblems = new ManifestProblems(options.log);
     const { clock, random, log, files } = options;
     this.#loop = createLoop({
       name: 'manifest files',
@@ -130,29 +136,29 @@ export class FileSource {
     await this.#options.lastGood?.flush();
   }
 
-  /** What stands in the way of which manifest, for `explain` and the local API. */
+  /** The problems of each manifest, for `explain` and the local API. */
   problems(): readonly ManifestProblem[] {
-    return this.#book.list();
+    return this.#manifestProblems.list();
   }
 
-  /** Looks at everything now. */
+  /** Checks everything now. */
   check(): void {
     this.#loop.wake();
   }
 
-  // ---- which files there are ----
+  // ---- listing files ----
 
   async #pass(): Promise<void> {
     const found = await this.#listFiles();
     if (found === undefined) return;
     for (const file of this.#entries.keys()) if (!found.includes(file)) this.#touch(file, true);
-    // Not awaited: a file on a dead mount must not hold up the next pass. Each read has its own deadline.
+    // Not awaited: a file on a dead mount must not block the next check. Each read has its own deadline.
     for (const file of found) if (this.#entries.get(file)?.settling === undefined) void this.#check(file);
     this.#listed = true;
     this.#emitSoon();
   }
 
-  /** undefined when even that could not be found out; everything stays as it is then. */
+  /** undefined when that could not be determined; everything then stays as it is. */
   async #listFiles(): Promise<readonly string[] | undefined> {
     const { files, clock } = this.#options;
     try {
@@ -160,7 +166,10 @@ export class FileSource {
         const info = await files.stat(this.#path);
         this.#mode = info?.type === 'directory' ? 'folder' : info === undefined ? 'missing' : 'file';
         await this.#aim(this.#mode === 'folder' ? this.#path : path.dirname(this.#path));
-        this.#book.set('', info === undefined ? [{ file: this.#path, message: 'path does not exist, ignoring' }] : []);
+        this.#manifestProblems.set(
+          '',
+          info === undefined ? [{ file: this.#path, message: 'path does not exist, ignoring' }] : [],
+        );
         if (info === undefined) return [];
         if (info.type !== 'directory') return [this.#path];
         return (await files.list(this.#path))
@@ -168,16 +177,16 @@ export class FileSource {
           .map((name) => path.join(this.#path, name));
       });
     } catch (error) {
-      this.#book.set('', [{ file: this.#path, message: `cannot be read: ${errorMessage(error)}` }]);
+      this.#manifestProblems.set('', [{ file: this.#path, message: `cannot be read: ${errorMessage(error)}` }]);
       return undefined;
     }
   }
 
-  /** A new watch may begin to hear a moment after it was asked for, so everything is looked at once more then. */
+  /** A new watch may become active a moment after it was requested, so everything is checked once more then. */
   async #aim(wanted: string): Promise<void> {
     const { files, clock } = this.#options;
     let folder = wanted;
-    // A watch looks at a link itself; what counts is the folder it leads to.
+    // A watch applies to a link itself; the folder it points to matters.
     for (let links = 0; links < MOST_LINKS && (await files.lstat(folder))?.type === 'symlink'; links++)
       folder = path.resolve(path.dirname(folder), await files.readLink(folder));
     if (this.#stopped || !this.#watch.aim(folder)) return;
@@ -189,7 +198,7 @@ export class FileSource {
     if (this.#stopped) return;
     const base = path.basename(this.#path);
     if (this.#mode === 'folder' && name !== undefined) {
-      // `..data` is the link that swaps a whole folder of links at once.
+      // `..data` is the link that swaps a whole folder of links atomically.
       if (name.startsWith('..')) this.#loop.wake();
       else if (!name.startsWith('.')) this.#touch(path.join(this.#path, name), settled, removed);
     } else if (this.#mode === 'file' && name === base) this.#touch(this.#path, settled, removed);
@@ -221,7 +230,7 @@ export class FileSource {
     return entry;
   }
 
-  /** The file changed: read it now if it is complete, else once it rests. */
+  /** The file changed: read it now if it is complete, otherwise once it is stable. */
   #touch(file: string, settled: boolean, removed = false): void {
     const { clock } = this.#options;
     const entry = this.#entry(file);
@@ -272,7 +281,7 @@ export class FileSource {
   async #load(file: string, entry: Entry): Promise<void> {
     const { clock } = this.#options;
     try {
-      // A call that never came back is still holding a thread: do not send another after it.
+      // A call that never returned still blocks a thread: do not send another one.
       if (entry.stuck) return;
       await withDeadline({ clock, limitMs: READ_LIMIT_MS, op: `read ${file}` }, async (signal) => {
         entry.stuck = true;
@@ -328,7 +337,10 @@ export class FileSource {
     if (content.errors.length === 0) lastGood?.note(file, text);
   }
 
-  /** A file that was deleted took its pods along, though the same ones are in it again (upstream: REMOVE, then ADD; static pods are restarted so). */
+  /**
+   * A deleted file removes its pods, even if the same ones are in it again (upstream: REMOVE, then ADD; static pods are
+   * restarted so).
+   */
   #endRemoved(entry: Entry, next: FileVersion): void {
     entry.removed = false;
     const again = new Set(next.pods.map((pod) => pod.metadata.uid));
@@ -338,7 +350,7 @@ export class FileSource {
     this.#emit();
   }
 
-  /** The version that ran before the agent was restarted, for a manifest that cannot be used now. */
+  /** The version from before the agent's restart, for a manifest that cannot be used now. */
   async #recall(entry: Entry, file: string): Promise<void> {
     const text = await this.#options.lastGood?.recall(file);
     if (text === undefined || entry.readOnce) return;
@@ -346,10 +358,10 @@ export class FileSource {
     if (content.errors.length > 0) return;
     entry.version = computeFileVersion(nothing, content);
     entry.readOnce = true;
-    this.#options.log.warn('manifest cannot be used; going on with its last good version', { file });
+    this.#options.log.warn('manifest cannot be used; keeping its last good version', { file });
   }
 
-  /** A file that is gone may be about to come back: editors move the old one away before the new one is in place. */
+  /** A missing file may be about to come back: editors move the old one away before the new one is in place. */
   #vanish(file: string, entry: Entry, link: FileInfo | undefined): void {
     if (!entry.missed) {
       entry.missed = true;
@@ -362,17 +374,17 @@ export class FileSource {
       return this.#note(file, entry, [{ file, message: 'is a link to a file that does not exist' }]);
     }
     this.#entries.delete(file);
-    this.#book.set(file, []);
+    this.#manifestProblems.set(file, []);
   }
 
   #note(file: string, entry: Entry, problems: readonly ManifestProblem[]): void {
     entry.problems = problems;
-    if (this.#entries.has(file)) this.#book.set(file, [...problems, ...entry.duplicates]);
+    if (this.#entries.has(file)) this.#manifestProblems.set(file, [...problems, ...entry.duplicates]);
   }
 
-  // ---- telling ----
+  // ---- reporting ----
 
-  /** At once when nothing is being read, else as soon as that ends; but the slow ones are not waited for long. */
+  /** At once when no file is being read, otherwise as soon as the reads end; slow ones are not awaited for long. */
   #emitSoon(): void {
     if (this.#stopped || !this.#listed) return;
     if (this.#reading === 0) return this.#emit();
@@ -391,7 +403,7 @@ export class FileSource {
     this.#owners = combined.owners;
     for (const [file, entry] of entries) {
       entry.duplicates = combined.duplicates.get(file) ?? [];
-      this.#book.set(file, [...entry.problems, ...entry.duplicates]);
+      this.#manifestProblems.set(file, [...entry.problems, ...entry.duplicates]);
     }
     const complete =
       this.#emitted?.complete === true ||

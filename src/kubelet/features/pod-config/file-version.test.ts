@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { combineVersions, computeFileVersion, nothing, takesAway, type FileVersion } from './file-version.ts';
+import type { FileVersion } from './file-version.ts';
+import { combineVersions, computeFileVersion, nothing, takesAway } from './file-version.ts';
 
 const version = (...images: string[]): FileVersion => ({
   ...nothing,
@@ -13,7 +14,7 @@ const images = (files: {
   pods: readonly { spec: { containers: readonly { image?: string }[] } }[];
 }): (string | undefined)[] => files.pods.map((pod) => pod.spec.containers[0]?.image);
 
-test('of two pods of one name the first file wins, and the other file is told', () => {
+test('of two pods with the same name the first file wins, and the other file gets a problem', () => {
   const combined = combineVersions([
     ['a.yaml', version('one')],
     ['b.yaml', version('two')],
@@ -21,7 +22,7 @@ test('of two pods of one name the first file wins, and the other file is told', 
   assert.deepEqual([images(combined), [...combined.duplicates.keys()]], [['one'], ['b.yaml']]);
 });
 
-test('a pod in force stays when a file that sorts before it brings another of its name', () => {
+test('an active pod stays when a file that sorts before it adds another of its name', () => {
   const before = combineVersions([['b.yaml', version('two')]]);
   const combined = combineVersions(
     [
@@ -33,7 +34,7 @@ test('a pod in force stays when a file that sorts before it brings another of it
   assert.deepEqual([images(combined), [...combined.duplicates.keys()]], [['two'], ['a.yaml']]);
 });
 
-test('the other takes over when the file in force gives the name up', () => {
+test('the other file is used when the active one drops the name', () => {
   const before = combineVersions([['b.yaml', version('two')]]);
   const both = combineVersions(
     [
@@ -70,7 +71,7 @@ const volume = (name: string): FileVersion['objects'][number] => ({
   object: { metadata: { name, namespace: '', uid: '' }, spec: {} },
 });
 
-test('what is gone from a file counts, whatever its kind; what changed or came does not', () => {
+test('removed objects count, whatever their kind; changed or added ones do not', () => {
   const before: FileVersion = { pods: [], objects: [map('a', '1'), volume('a')] };
   assert.deepEqual(
     [
@@ -82,7 +83,7 @@ test('what is gone from a file counts, whatever its kind; what changed or came d
   );
 });
 
-test('a faulty version adds objects and changes none', () => {
+test('an invalid version adds objects and changes none', () => {
   const content = {
     pods: [],
     objects: [map('a', '2'), map('b', '1')],
@@ -95,7 +96,7 @@ test('a faulty version adds objects and changes none', () => {
   ]);
 });
 
-test('objects of one name and different kinds are different; of one kind the second is told so', () => {
+test('objects of one name and different kinds are different; of the same kind the second is a problem', () => {
   const combined = combineVersions([
     ['a.yaml', { pods: [], objects: [map('x', '1'), volume('x')] }],
     ['b.yaml', { pods: [], objects: [volume('x')] }],

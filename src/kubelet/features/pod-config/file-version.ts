@@ -4,7 +4,7 @@ import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
 import { sameContent } from './canonical-json.ts';
 import type { ManifestContent, ManifestProblem } from './manifest-reader.ts';
 
-/** What a manifest contributes now. */
+/** The current content of a manifest. */
 export interface FileVersion {
   pods: readonly Pod[];
   objects: readonly KindedObject[];
@@ -12,14 +12,14 @@ export interface FileVersion {
 
 export const nothing: FileVersion = { pods: [], objects: [] };
 
-/** As messages name it: `ConfigMap default/c`, and `PersistentVolume p` for what is in no namespace. */
+/** As in messages: `ConfigMap default/c`, and `PersistentVolume p` for a cluster-scoped object. */
 function objectName({ kind, object: { metadata } }: KindedObject): string {
   return `${kind} ${metadata.namespace === '' ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
 
 /**
- * What holds after `content` was read. A faultless version replaces everything. A faulty one takes nothing away and changes nothing
- * (the last good version stays): it may only add objects that were not there before.
+ * The objects after `content` was read. A valid version replaces everything. An invalid one removes and changes nothing
+ * (the last good version stays): it can only add objects that did not exist before.
  */
 export function computeFileVersion(current: FileVersion, content: ManifestContent): FileVersion {
   if (content.errors.length === 0) return keepEqualPods(current, content);
@@ -33,7 +33,7 @@ export function computeFileVersion(current: FileVersion, content: ManifestConten
   return { pods: [...current.pods, ...added.pods], objects: [...current.objects, ...added.objects] };
 }
 
-/** Keeps the very object of a pod that did not change, so that nobody further on has to compare it. */
+/** Keeps the identical object of an unchanged pod, so that later stages need not compare it. */
 function keepEqualPods(current: FileVersion, content: ManifestContent): FileVersion {
   const known = new Map(current.pods.map((pod) => [pod.metadata.uid, pod]));
   const pods = content.pods.map((pod) => {
@@ -43,7 +43,9 @@ function keepEqualPods(current: FileVersion, content: ManifestContent): FileVers
   return { pods, objects: content.objects };
 }
 
-/** Whether `next` lacks something that `current` has: what a manifest cut off in the middle of being written looks like. */
+/**
+ * Whether `next` lacks something that `current` has, as a manifest does that is truncated while it is being written.
+ */
 export function takesAway(current: FileVersion, next: FileVersion): boolean {
   const left = new Set([...next.pods.map(podFullName), ...next.objects.map(objectName)]);
   return (
@@ -55,13 +57,14 @@ export function takesAway(current: FileVersion, next: FileVersion): boolean {
 export interface Combined extends FileVersion {
   /** By file. */
   duplicates: ReadonlyMap<string, readonly ManifestProblem[]>;
-  /** The file whose object of that kind and name is in force. */
+  /** The file whose object of that kind and name is active. */
   owners: ReadonlyMap<string, string>;
 }
 
 /**
- * All manifests together, in the order given. Of two objects with one name the one in force before stays (`before` being the owners of the
- * last combination), else the first is taken; the other is a problem of its file. A new file thus never ends a pod that runs.
+ * Combines all manifests, in the order given. Of two objects with one name the active one stays (`before`: the owners
+ * of the last combination), otherwise the first is used; the other is reported as a problem of its file. A new file
+ * therefore never ends a running pod.
  */
 export function combineVersions(
   files: readonly (readonly [file: string, version: FileVersion])[],

@@ -2,12 +2,12 @@ import { Buffer } from 'node:buffer';
 
 const LIMBS = 8;
 const OFFSET_BASIS = 0x6c62272e07bb014262b821756295c58dn;
-/** The prime is 2^88 + 0x13b, so a product is a small product plus a shift of five and a half limbs. */
+/** The prime is 2^88 + 0x13b, so a product is a small product plus a shift by five and a half limbs. */
 const PRIME_LOW = 0x13b;
 
 /**
- * FNV-1a with 128 bits over the UTF-8 bytes of `text`, as 32 hex digits: the form of a static pod's UID (upstream: config/common.go).
- * In 16-bit limbs because BigInt costs a hundred times more per byte.
+ * FNV-1a with 128 bits over the UTF-8 bytes of `text`, as 32 hex digits: the form of a static pod's UID (upstream:
+ * config/common.go). In 16-bit limbs because BigInt costs a hundred times more per byte.
  */
 export function fnv128a(text: string): string {
   const hash = new Uint32Array(LIMBS);

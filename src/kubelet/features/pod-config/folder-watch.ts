@@ -5,8 +5,8 @@ import type { HostFiles } from '../../ports/host-files.ts';
 const FIRST_RETRY_MS = 1_000;
 
 /**
- * One watch on one folder, kept alive: when it is lost, or cannot be had, the owner is woken after a growing pause, looks at everything
- * and aims again. Says the loss once.
+ * A watch on one folder that is kept alive: when it is lost, or cannot be created, the owner is called after a growing
+ * back-off, checks everything and watches again. The loss is logged once.
  */
 export class FolderWatch {
   readonly #options: {
@@ -18,7 +18,7 @@ export class FolderWatch {
     onLost: () => void;
   };
   #folder: string | undefined;
-  /** Stands for the watch in force, so that a late word of an earlier one is not heard. */
+  /** Identifies the current watch, so that late events of an earlier one are ignored. */
   #current: object | undefined;
   #stopWatching: (() => void) | undefined;
   #retry: Timer | undefined;
@@ -35,7 +35,7 @@ export class FolderWatch {
     this.#options = options;
   }
 
-  /** Watches `folder` and nothing else; does nothing, and says so by false, when it is watched already. */
+  /** Watches `folder` and nothing else; does nothing and returns false when it is watched already. */
   aim(folder: string): boolean {
     if (this.#folder === folder && this.#current !== undefined) return false;
     this.stop();

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog, type RecordingLog } from '../../../base/testing/recording-log.ts';
+import type { RecordingLog } from '../../../base/testing/recording-log.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { FakeNetDial, hang } from '../../ports/testing/fake-net-dial.ts';
 import { HttpSource } from './http-source.ts';
 
@@ -49,7 +50,7 @@ function bench(): {
   };
 }
 
-test('one pod, then a list of pods, is taken; an unchanged body is not told again', async () => {
+test('one pod, then a list of pods, is accepted; an unchanged body is not reported again', async () => {
   const made = bench();
   made.serve(podText('a'));
   made.source.start();
@@ -59,18 +60,18 @@ test('one pod, then a list of pods, is taken; an unchanged body is not told agai
   assert.deepEqual([made.emitted, made.dial.calls.length], [['a-n=a', 'a-n=a b-n=a'], 5]);
 });
 
-test('an unreachable server reports nothing at all, so that nothing is removed on its account', async () => {
+test('an unreachable server reports nothing at all, so that nothing is removed because of it', async () => {
   const made = bench();
   made.source.start();
   await made.clock.advance(PERIOD_MS * 10);
   assert.deepEqual(made.emitted, []);
   assert.deepEqual(
     made.log.lines.map((line) => line.fields['problem']),
-    [`${URL_}: cannot be read: Get "${URL_}": dial tcp ${URL_}: connect: connection refused`],
+    [`${URL_}: cannot be read: Get "${URL_}": dial tcp config.test: connect: connection refused`],
   );
 });
 
-test('failures keep the last state, are said once, and their end is said', async () => {
+test('failures keep the last state and are logged once, as is their end', async () => {
   const made = bench();
   made.serve(podText('a'));
   made.source.start();
@@ -87,7 +88,7 @@ test('failures keep the last state, are said once, and their end is said', async
   );
 });
 
-test('of a faulty body nothing is used', async () => {
+test('an invalid body is ignored completely', async () => {
   const made = bench();
   made.serve(podText('a'));
   made.source.start();
@@ -110,10 +111,34 @@ test('an empty answer means no pods', async () => {
   assert.deepEqual(made.emitted, ['a-n=a', '', 'a-n=a']);
 });
 
-test('a server that never answers is given up after ten seconds', async () => {
+test('a request without a response times out after ten seconds', async () => {
   const made = bench();
   made.dial.page(URL_, () => hang());
   made.source.start();
   await made.clock.advance(10_000);
   assert.match(made.source.problems()[0]?.message ?? '', /took longer than 10000 ms/);
+});
+
+test('a password in the URL is in no problem and no log line', async () => {
+  const { clock, dial, log } = bench();
+  const secret = 'https://me:s3cret@config.test/pods';
+  const source = new HttpSource({
+    url: secret,
+    headers: [],
+    periodMs: PERIOD_MS,
+    rules: { nodeName: 'n', standalone: true, validate: () => [] },
+    dial,
+    clock,
+    random: seededRandom(1),
+    log,
+    setPods: () => undefined,
+  });
+  source.start();
+  await clock.settle();
+  assert.equal(source.problems().length, 1);
+  dial.page(secret, () => ({ status: 200, body: 'kind: [' }));
+  await clock.advance(PERIOD_MS * 2);
+  assert.ok(source.problems().length > 0);
+  assert.doesNotMatch(JSON.stringify([source.problems(), log.lines]), /s3cret/);
+  await source.stop();
 });

@@ -1,16 +1,20 @@
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { shownUrl } from '../../../base/shown-url.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
-import { computeFileVersion, nothing, type FileVersion } from './file-version.ts';
-import { manifestLimitBytes, readManifest, type ManifestProblem, type ManifestRules } from './manifest-reader.ts';
-import type { ObjectStore } from './object-store.ts';
-import { ProblemBook } from './problem-book.ts';
+import type { FileVersion } from './file-version.ts';
+import { computeFileVersion, nothing } from './file-version.ts';
+import type { ManifestProblem, ManifestRules } from './manifest-reader.ts';
+import { manifestLimitBytes, readManifest } from './manifest-reader.ts';
+import type { ManifestObjects } from './manifest-objects.ts';
+import { ManifestProblems } from './manifest-problems.ts';
 
-/** Of the whole exchange (upstream: config/http.go). */
+/** Limit of the whole request (upstream: config/http.go). */
 const EXCHANGE_LIMIT_MS = 10_000;
 
 export interface HttpSourceOptions {
@@ -23,18 +27,19 @@ export interface HttpSourceOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Where other objects than pods go; standalone only. */
-  objects?: ObjectStore;
+  /** Receives objects other than pods; standalone only. */
+  objects?: ManifestObjects;
   setPods: (pods: readonly Pod[]) => void;
 }
 
 /**
- * Pods from a URL: one Pod or a list of them. An unchanged body is ignored. A failure, or a faulty body, keeps what was there; it is said
- * once, not each period. Nothing is reported before the first answer, so an unreachable server costs no running pod.
+ * Pods from a URL: one Pod or a list of them. An unchanged body is ignored. A failure, or an invalid body, keeps the
+ * previous state; it is logged once, not each period. Nothing is reported before the first response, so an unreachable
+ * server ends no running pod.
  */
 export class HttpSource {
   readonly #options: HttpSourceOptions;
-  readonly #book: ProblemBook;
+  readonly #manifestProblems: ManifestProblems;
   readonly #loop: Loop;
   #body: string | undefined;
   #version: FileVersion = nothing;
@@ -42,7 +47,7 @@ export class HttpSource {
 
   constructor(options: HttpSourceOptions) {
     this.#options = options;
-    this.#book = new ProblemBook(options.log);
+    this.#manifestProblems = new ManifestProblems(options.log);
     const { clock, random, log } = options;
     this.#loop = createLoop({
       name: 'manifest URL',
@@ -63,7 +68,7 @@ export class HttpSource {
   }
 
   problems(): readonly ManifestProblem[] {
-    return this.#book.list();
+    return this.#manifestProblems.list();
   }
 
   async #pass(): Promise<void> {
@@ -72,20 +77,22 @@ export class HttpSource {
     try {
       body = await this.#fetch();
     } catch (error) {
-      this.#book.set('exchange', [{ file: url, message: `cannot be read: ${errorMessage(error)}` }]);
+      this.#manifestProblems.set('exchange', [
+        { file: shownUrl(url), message: `cannot be read: ${errorMessage(error)}` },
+      ]);
       return;
     }
     if (body.length === 0) {
-      this.#book.set('exchange', [{ file: url, message: 'zero-length data received' }]);
+      this.#manifestProblems.set('exchange', [{ file: shownUrl(url), message: 'zero-length data received' }]);
       this.#body = undefined;
       return this.#take(nothing);
     }
-    this.#book.set('exchange', []);
+    this.#manifestProblems.set('exchange', []);
     if (body === this.#body) return;
     this.#body = body;
     const content = readManifest(body, { kind: 'http', url }, this.#options.rules);
-    this.#book.set('content', [...content.errors, ...content.warnings]);
-    // Of a faulty answer nothing is used, not even its faultless part, as upstream has it.
+    this.#manifestProblems.set('content', [...content.errors, ...content.warnings]);
+    // Of an invalid response nothing is used, not even its valid part, as in upstream.
     if (content.errors.length > 0) return;
     this.#take(computeFileVersion(this.#version, content));
   }

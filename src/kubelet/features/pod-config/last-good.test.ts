@@ -17,7 +17,7 @@ function bench() {
 }
 
 describe('the last good text of each manifest', () => {
-  it('is on disk a moment after it was noted, so that a kill -9 soon after does not bring the version before it back', async () => {
+  it('is on disk shortly after it was recorded, so that a kill -9 does not restore the previous version', async () => {
     const { clock, open } = bench();
     const killed = open();
     killed.note(FILE, 'one');
@@ -27,14 +27,14 @@ describe('the last good text of each manifest', () => {
     assert.equal(await open().recall(FILE), 'two');
   });
 
-  it('is not written in the moment it is noted: the disk is for the pod that starts', async () => {
+  it('is not written immediately, so that it does not slow down the start of a pod', async () => {
     const { clock, files, open } = bench();
     open().note(FILE, 'one');
     await clock.advance(100);
     assert.deepEqual(files.calls, []);
   });
 
-  it('is written once the disk takes it again, the newest of what was noted, and the trouble is said once', async () => {
+  it('is written in its newest version once the disk accepts it again, and the failure is logged once', async () => {
     const { clock, files, log, open } = bench();
     const memory = open();
     memory.note(FILE, 'one');
@@ -51,7 +51,7 @@ describe('the last good text of each manifest', () => {
     assert.equal(log.lines.length, 1);
   });
 
-  it('leaves no timer behind after a last write, even one that failed', async () => {
+  it('leaves no timer after a last write, even a failed one', async () => {
     const { clock, files, open } = bench();
     const memory = open();
     files.failIo(FOLDER);

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path/posix';
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 
 /**
- * Writing waits this long: off the way of a pod that is being started, and what arrives together is written together. Within this time a
- * kill -9 loses a version; so it is short, and pays for that by not waiting for the disk.
+ * Delay of a write: it does not slow down the start of a pod, and changes that arrive together are written together.
+ * Within this time a kill -9 loses a version; so it is short, and the write is not synced to disk.
  */
 const WRITE_DELAY_MS = 200;
-/** What could not be written is tried again after this. */
+/** Retry interval of a failed write. */
 const RETRY_MS = 10_000;
 
 const RECALL_LIMIT_MS = 2_000;
@@ -18,8 +19,9 @@ const RECALL_LIMIT_MS = 2_000;
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * The last faultless text of each manifest, kept across agent restarts: a manifest that is broken, or cannot be read, at the moment the
- * agent starts must not cost its running pods. Loss of an entry is harmless; a damaged one is recognised by its digest and dropped.
+ * The last valid text of each manifest, kept across agent restarts: a manifest that is broken or unreadable when the
+ * agent starts must not end its running pods. Loss of an entry is harmless; a damaged one is recognised by its digest
+ * and dropped.
  */
 export class LastGoodManifests {
   readonly #folder: string;
@@ -38,13 +40,13 @@ export class LastGoodManifests {
     this.#log = options.log;
   }
 
-  /** Remembers a faultless text; undefined forgets the manifest. */
+  /** Records a valid text; undefined removes the manifest. */
   note(file: string, text: string | undefined): void {
     this.#pending.set(file, text);
     this.#writeIn(WRITE_DELAY_MS);
   }
 
-  /** The last faultless text, if it is known and undamaged. */
+  /** The last valid text, if it is known and undamaged. */
   async recall(file: string): Promise<string | undefined> {
     try {
       const stored = await withDeadline({ clock: this.#clock, limitMs: RECALL_LIMIT_MS, op: 'recall manifest' }, () =>
@@ -54,7 +56,7 @@ export class LastGoodManifests {
       const text = stored.slice(end + 1);
       return end > 0 && stored.slice(0, end) === digest(file + text) ? text : undefined;
     } catch {
-      // Missing or unreadable: nothing is remembered, which is all the caller needs to know.
+      // Missing or unreadable: no record exists, which is all the caller needs to know.
       return undefined;
     }
   }
@@ -91,10 +93,10 @@ export class LastGoodManifests {
       }
       this.#failing = false;
     } catch (error) {
-      // Forgetting them would bring an older version back later. What was noted meanwhile is newer.
+      // Dropping them would restore an older version later. What was recorded meanwhile is newer.
       for (const [file, text] of left) if (!this.#pending.has(file)) this.#pending.set(file, text);
       if (!this.#failing)
-        this.#log.warn('cannot remember the last good manifests, will try again', {
+        this.#log.warn('cannot record the last good manifests, will retry', {
           folder: this.#folder,
           error: errorMessage(error),
         });

@@ -1,15 +1,17 @@
 import { overheadWithoutClass } from '../../../api/apply-runtime-class.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { loadManifest } from '../../../api/manifest/load-manifest.ts';
-import { inDefaultNamespace, validateObject, type KindedObject } from '../../../api/manifest/manifest-kinds.ts';
+import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
+import { inDefaultNamespace, validateObject } from '../../../api/manifest/manifest-kinds.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
 import { podWarnings } from '../../../api/validation/pod/pod-warnings.ts';
-import { originName, selectForbiddenReference, toStaticPod, type ManifestOrigin } from './static-pod.ts';
+import type { ManifestOrigin } from './static-pod.ts';
+import { originName, selectForbiddenReference, toStaticPod } from './static-pod.ts';
 
-/** Larger manifests are refused unread (upstream: config/common.go). */
+/** Larger manifests are rejected unread (upstream: config/common.go). */
 export const manifestLimitBytes = 10 * 1024 * 1024;
 
-/** Something a person has to mend, and where. Lines and columns count from 1. */
+/** A problem that a person has to fix, and where. Lines and columns count from 1. */
 export interface ManifestProblem {
   /** Path, URL or name of the manifest. */
   file: string;
@@ -18,29 +20,32 @@ export interface ManifestProblem {
   /** The field, as in `spec.containers[0].image`. */
   path?: string;
   message: string;
-  /** Absent for an error. A warning keeps nothing from running. */
+  /** Absent for an error. A warning does not prevent anything from running. */
   severity?: 'warning';
 }
 
-/** The node's side of reading a manifest: the same for every source. */
+/** The node's part of reading a manifest: the same for every source. */
 export interface ManifestRules {
   nodeName: string;
-  /** No API server: other objects than pods may stand in manifests, and pods there may use them. */
+  /** No API server: manifests may contain other objects than pods, and their pods may use them. */
   standalone: boolean;
-  /** Full validation of a pod as this node would run it (after name, UID and namespace were set); `field` in upstream's notation. */
+  /**
+   * Full validation of a pod as this node would run it (after name, UID and namespace were set); `field` in upstream's
+   * notation.
+   */
   validate: (pod: Pod) => readonly { field: string; message: string }[];
 }
 
-/** What one manifest holds, as this node would run it. */
+/** The content of one manifest, as this node would run it. */
 export interface ManifestContent {
   pods: readonly Pod[];
   objects: readonly KindedObject[];
-  /** Not empty: something of it is refused, and the pods above are only the faultless rest. */
+  /** Not empty: something was rejected, and the pods above are only the valid rest. */
   errors: readonly ManifestProblem[];
   warnings: readonly ManifestProblem[];
 }
 
-/** Decodes and judges one manifest. Never throws: whatever is wrong with the text comes back as errors. */
+/** Decodes and validates one manifest. Never throws: every problem of the text is returned as an error. */
 export function readManifest(text: string, origin: ManifestOrigin, rules: ManifestRules): ManifestContent {
   const file = originName(origin);
   const loaded = loadManifest(text, { fileName: file, limits: { maxBytes: manifestLimitBytes } });
@@ -67,7 +72,7 @@ export function readManifest(text: string, origin: ManifestOrigin, rules: Manife
     errors.push({
       file,
       ...loaded.locate(foreign.object, ''),
-      message: `${foreign.kind} in a manifest: on a node with an API server only pods may stand there`,
+      message: `${foreign.kind} in a manifest: on a node with an API server manifests may only contain pods`,
     });
     return { pods, objects: [], errors, warnings };
   }
@@ -111,7 +116,7 @@ function acceptPod(
   return { accepted, problems: [] };
 }
 
-/** `file:line:column: path: message`, leaving out what is not known. */
+/** `file:line:column: path: message`, without the parts that are not known. */
 export function formatProblem(problem: ManifestProblem): string {
   const place = [problem.file, problem.line, problem.line === undefined ? undefined : problem.column]
     .filter((part) => part !== undefined)

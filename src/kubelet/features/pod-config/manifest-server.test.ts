@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog, type RecordingLog } from '../../../base/testing/recording-log.ts';
+import type { RecordingLog } from '../../../base/testing/recording-log.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { AcceptedManifests } from './accepted-manifests.ts';
 import { createManifestServer, readManifestToken } from './manifest-server.ts';
-import { ObjectStore } from './object-store.ts';
+import { ManifestObjects } from './manifest-objects.ts';
 
 const FOLDER = '/root/manifests-accepted';
 const TOKEN = 'a-token-long-enough';
@@ -16,7 +17,7 @@ interface Bench {
   files: FakeHostFiles;
   log: RecordingLog;
   manifests: AcceptedManifests;
-  objects: ObjectStore;
+  objects: ManifestObjects;
   emitted: string[];
   call: (
     method: string,
@@ -28,7 +29,7 @@ interface Bench {
 async function bench(files = new FakeHostFiles(new FakeClock())): Promise<Bench> {
   const log = recordingLog();
   const emitted: string[] = [];
-  const objects = new ObjectStore();
+  const objects = new ManifestObjects();
   const rules = {
     nodeName: 'n',
     standalone: true,
@@ -58,7 +59,7 @@ async function bench(files = new FakeHostFiles(new FakeClock())): Promise<Bench>
   return { files, log, manifests, objects, emitted, call };
 }
 
-test('a manifest is taken in, told, read back, replaced and deleted', async () => {
+test('a manifest is accepted, reported, read back, replaced and deleted', async () => {
   const made = await bench();
   const [created, body] = await made.call('PUT', '/manifests/web', { body: podText('a') });
   assert.deepEqual([created, body['name'], (body['pods'] as { name: string }[])[0]?.name], [201, 'web', 'a-n']);
@@ -74,7 +75,7 @@ test('a manifest is taken in, told, read back, replaced and deleted', async () =
   assert.deepEqual(made.emitted, ['', 'a-n=a', 'a-n=b', '']);
 });
 
-test('without the token, or with another, nothing is told and nothing is done', async () => {
+test('without the token, or with another, nothing is returned and nothing changes', async () => {
   const made = await bench();
   for (const token of ['', 'wrong', `${TOKEN}x`]) {
     for (const [method, path] of [
@@ -111,7 +112,7 @@ test('POST does not replace', async () => {
   );
 });
 
-test('a faulty manifest is refused as a whole, with file and line, and changes nothing', async () => {
+test('an invalid manifest is rejected completely, with file and line, and changes nothing', async () => {
   const made = await bench();
   await made.call('PUT', '/manifests/web', { body: podText('a') });
   const [status, body] = await made.call('PUT', '/manifests/web', {
@@ -128,14 +129,14 @@ test('a faulty manifest is refused as a whole, with file and line, and changes n
   );
 });
 
-test('a pod that another accepted manifest defines is refused', async () => {
+test('a pod that another accepted manifest defines is rejected', async () => {
   const made = await bench();
   await made.call('PUT', '/manifests/one', { body: podText('a') });
   assert.equal((await made.call('PUT', '/manifests/two', { body: podText('a', 'b') }))[0], 422);
   assert.equal((await made.call('PUT', '/manifests/one', { body: podText('a', 'b') }))[0], 200);
 });
 
-test('names that could be paths are refused', async () => {
+test('names that could be paths are rejected', async () => {
   const made = await bench();
   for (const name of ['..%2fetc', '.hidden', 'A', 'a%00', 'a/b', 'x'.repeat(201)]) {
     const [status] = await made.call('PUT', `/manifests/${name}`, { body: podText('a') });
@@ -144,19 +145,19 @@ test('names that could be paths are refused', async () => {
   assert.deepEqual(await made.files.list('/root'), []);
 });
 
-test('a body over 10 MB is refused', async () => {
+test('a body over 10 MB is rejected', async () => {
   const made = await bench();
   assert.equal((await made.call('PUT', '/manifests/web', { body: '#'.repeat(10 * 1024 * 1024 + 1) }))[0], 413);
 });
 
-test('a manifest that cannot be kept is not in force', async () => {
+test('a manifest that cannot be stored does not take effect', async () => {
   const made = await bench();
   made.files.fillDisk();
   assert.equal((await made.call('PUT', '/manifests/web', { body: podText('a') }))[0], 503);
   assert.deepEqual(made.emitted, ['']);
 });
 
-test('a damaged kept manifest is put aside, said, and does not hold up the others', async () => {
+test('a damaged stored manifest is set aside and reported, and does not delay the others', async () => {
   const first = await bench();
   await first.call('PUT', '/manifests/web', { body: podText('a') });
   await first.call('PUT', '/manifests/db', { body: podText('b') });
@@ -179,7 +180,7 @@ test('ConfigMaps of an accepted manifest can be looked up until it is deleted', 
   assert.equal(made.objects.configMap('default', 'm'), undefined);
 });
 
-test("the token file must be root's alone and hold a token worth the name", async () => {
+test('the token file must be readable by root only and contain a token that is long enough', async () => {
   const files = new FakeHostFiles(new FakeClock());
   await files.makeDirectory('/etc', 0o755);
   const token = async (content: string, mode: number, uid = 0): Promise<string> => {

@@ -1,20 +1,25 @@
 import type { Buffer } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { Hono, type Context } from 'hono';
+import type { Context } from 'hono';
+import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { errorKind, errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { AcceptedManifests } from './accepted-manifests.ts';
-import { manifestLimitBytes, type ManifestProblem } from './manifest-reader.ts';
+import type { ManifestProblem } from './manifest-reader.ts';
+import { manifestLimitBytes } from './manifest-reader.ts';
 
 /** A DNS-1123 subdomain, so that a name can be neither a path nor a hidden file. */
 const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const TOKEN_LIMIT_BYTES = 4096;
 const TOKEN_SHORTEST = 16;
 
-/** Reads the bearer token; `Invalid` unless the file is root's alone (mode 0600 or stricter) and holds a token worth the name. */
+/**
+ * Reads the bearer token; `Invalid` unless the file is readable by root only (mode 0600 or stricter) and its token is
+ * long enough.
+ */
 export async function readManifestToken(files: HostFiles, path: string): Promise<string> {
   const info = await files.lstat(path);
   if (info === undefined) throw new KubeletError('NotFound', `manifest server: token file ${path} does not exist`);
@@ -23,7 +28,7 @@ export async function readManifestToken(files: HostFiles, path: string): Promise
   if (info.uid !== 0 || (info.mode & 0o077) !== 0)
     throw new KubeletError(
       'Invalid',
-      `manifest server: token file ${path} must belong to root and be readable by nobody else (mode 0600)`,
+      `manifest server: token file ${path} must be owned by root and not readable by others (mode 0600)`,
     );
   const token = (await files.readText(path, TOKEN_LIMIT_BYTES)).trim();
   if (token.length < TOKEN_SHORTEST)
@@ -38,21 +43,21 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 export interface ManifestServerOptions {
   manifests: AcceptedManifests;
-  /** Asked at each request, so that a changed token takes effect. */
+  /** Called for each request, so that a changed token takes effect. */
   token: () => string;
   log: Logger;
 }
 
 /**
- * The HTTP face of the accepted manifests: GET /manifests, and GET, PUT, POST, DELETE /manifests/{name}. Only for a bearer of the token.
- * Listens to nothing by itself; whoever serves it sees to TLS or loopback.
+ * The HTTP API of the accepted manifests: GET /manifests, and GET, PUT, POST, DELETE /manifests/{name}. Requires the
+ * bearer token. It opens no port itself; the caller that serves it provides TLS or loopback.
  */
 export function createManifestServer(options: ManifestServerOptions): Hono {
   const { manifests, log } = options;
   const app = new Hono();
   app.use('*', async (context, next) => {
     if (isBearer(context.req.header('authorization'), options.token())) return next();
-    return context.json({ error: 'a bearer token is needed' }, 401, { 'www-authenticate': 'Bearer' });
+    return context.json({ error: 'a bearer token is required' }, 401, { 'www-authenticate': 'Bearer' });
   });
   app.use('/manifests/:name', async (context, next) => {
     const { name } = context.req.param();
@@ -89,7 +94,7 @@ export function createManifestServer(options: ManifestServerOptions): Hono {
 
 function isBearer(header: string | undefined, token: string): boolean {
   const given = /^Bearer (.+)$/i.exec(header ?? '')?.[1];
-  // Digests have one length, so the comparison tells nothing of the token's own.
+  // Digests have the same length, so the comparison reveals nothing of the token's length.
   return given !== undefined && token !== '' && timingSafeEqual(digest(given), digest(token));
 }
 
@@ -102,7 +107,7 @@ async function put(context: Context, manifests: AcceptedManifests, mode: 'create
     case 'exists':
       return context.json({ error: `manifest ${name} already exists` }, 409);
     case 'refused':
-      return context.json({ error: 'the manifest is refused', problems: outcome.problems.map(publicProblem) }, 422);
+      return context.json({ error: 'the manifest was rejected', problems: outcome.problems.map(publicProblem) }, 422);
     case 'created':
     case 'replaced':
       return context.json(

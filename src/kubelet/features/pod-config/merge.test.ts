@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Pod } from '../../../api/core/pod.ts';
-import { computeMerge, type Merge, type MergedPod } from './merge.ts';
+import type { Merge, MergedPod } from './merge.ts';
+import { computeMerge } from './merge.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const none: ReadonlyMap<string, MergedPod> = new Map();
@@ -46,7 +47,7 @@ test('a new pod is added, with its source and when it was first seen', () => {
   });
 });
 
-test('an equal pod, given again as another object, changes nothing', () => {
+test('an equal pod in a new object changes nothing', () => {
   assert.deepEqual(operations(computeMerge(merged(pod('1')).pods, [pod('1')], 'file', nowMs + 1)), []);
 });
 
@@ -73,7 +74,7 @@ test('an ephemeral container that was added to a pod of the API server is an upd
   );
 });
 
-test("the agent's own annotations never make a difference", () => {
+test("the agent's own annotations are ignored in the comparison", () => {
   const mirror = {
     annotations: {
       'kubernetes.io/config.mirror': 'x',

@@ -4,22 +4,25 @@ import { podFullName } from '../../../api/pod.ts';
 import type { PodOperation, PodSource, PodUpdate } from '../../model/pod-update.ts';
 import { sameContent } from './canonical-json.ts';
 
-/** A pod of a source: as the source gave it last, and as the agent keeps it (with the local annotations). Neither is ever changed in place. */
+/**
+ * A pod of a source: as the source last sent it, and as the agent keeps it (with the local annotations). Neither is
+ * ever modified.
+ */
 export interface MergedPod {
   given: Pod;
   pod: Pod;
 }
 
 export interface Merge {
-  /** The pods of the source from now on, by UID. */
+  /** The new pods of the source, by UID. */
   pods: ReadonlyMap<string, MergedPod>;
   /** In the order of delivery: REMOVE, ADD, UPDATE, DELETE, RECONCILE; none of them empty. */
   updates: readonly PodUpdate[];
-  /** Pods that were left out because an earlier one of the same source has their name (or their UID). */
+  /** Pods that were skipped because an earlier one of the same source has their name (or their UID). */
   duplicates: readonly Pod[];
 }
 
-/** Annotations of the agent's own, which never make two pods differ. */
+/** Annotations of the agent itself, which are ignored when pods are compared. */
 const localAnnotations: readonly string[] = [
   annotations.configSource,
   annotations.configMirror,
@@ -27,9 +30,9 @@ const localAnnotations: readonly string[] = [
 ];
 
 /**
- * What changed in one source between `previous` and the whole new set `next` (upstream: config/config.go). A pod is the same pod when
- * its UID is. Spec, labels, deletion fields and foreign annotations make an UPDATE (or a DELETE when deletionTimestamp is set);
- * a change of the status alone makes a RECONCILE.
+ * The changes of one source between `previous` and the complete new set `next` (upstream: config/config.go). The UID
+ * identifies a pod. Spec, labels, deletion fields and foreign annotations make an UPDATE (or a DELETE when
+ * deletionTimestamp is set); a change of the status alone makes a RECONCILE.
  */
 export function computeMerge(
   previous: ReadonlyMap<string, MergedPod>,
@@ -93,7 +96,7 @@ function mergeOne(
   given: Pod,
   source: PodSource,
 ): { merged: MergedPod; op: PodOperation | undefined } {
-  // A source hands the same object again when its file did not change: nothing to compare.
+  // A source passes the identical object again when its file did not change: nothing to compare.
   if (before.given === given) return { merged: before, op: undefined };
   const old = before.pod;
   if (!differSemantically(old, given)) {

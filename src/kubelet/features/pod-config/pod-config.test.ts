@@ -19,8 +19,8 @@ function setUp(sources: readonly PodSource[]): { config: PodConfig; said: string
     recorder: { event: (_pod, type, reason, message) => said.push(`${type} ${reason} ${message}`) },
     onUpdate: (update) =>
       said.push(`${update.op} ${update.source} ${update.pods.map((each) => each.metadata.uid).join(',')}`),
-    onSourcesReady: () => said.push('ready'),
   });
+  config.onSourcesReady(() => said.push('ready'));
   return { config, said };
 }
 
@@ -41,7 +41,7 @@ test('no pod is removed before every source has reported', () => {
   assert.deepEqual(said.slice(1), ['ADD http ', 'REMOVE file 1', 'ready']);
 });
 
-test('a removal that was taken back before it could leave becomes an update', () => {
+test('a removal that was reverted before it was sent becomes an update', () => {
   const { config, said } = setUp(['file', 'http']);
   config.setSource('file', [pod('1')]);
   config.setSource('file', []);
@@ -50,7 +50,7 @@ test('a removal that was taken back before it could leave becomes an update', ()
   assert.deepEqual(said, ['ADD file 1', 'ADD file 2', 'UPDATE file 1', 'ADD http ', 'ready']);
 });
 
-test('an incomplete report brings its pods but does not count', () => {
+test('an incomplete report adds its pods but does not count as a report', () => {
   const { config, said } = setUp(['file']);
   config.setSource('file', [pod('1')], { complete: false });
   assert.deepEqual([config.sourcesReady(), said], [false, ['ADD file 1']]);
@@ -59,7 +59,7 @@ test('an incomplete report brings its pods but does not count', () => {
   assert.deepEqual(said.slice(1), ['ADD file 2', 'ready', 'REMOVE file 1']);
 });
 
-test('a second pod of the same name in a source is refused with an event and the first runs', () => {
+test('a second pod of the same name in a source is rejected with an event and the first runs', () => {
   const { config, said } = setUp(['file']);
   config.setSource('file', [pod('1', 'a', 'web'), pod('2', 'a', 'web')]);
   assert.deepEqual(said, [

@@ -5,18 +5,17 @@ import { podFullName, podKey } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodSource, PodUpdate } from '../../model/pod-update.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import { computeMerge, type MergedPod } from './merge.ts';
+import type { MergedPod } from './merge.ts';
+import { computeMerge } from './merge.ts';
 
 export interface PodConfigOptions {
-  /** Every source that will report. Nothing is removed until each of them has. */
+  /** Every source that will report. Nothing is removed until all of them have. */
   sources: readonly PodSource[];
   clock: Clock;
   recorder: EventRecorder;
   log: Logger;
-  /** Gets the updates of all sources, one after another. An empty ADD says that a source has reported and has nothing. */
+  /** Receives the updates of all sources, one after another. An empty ADD means that a source has reported no pods. */
   onUpdate: (update: PodUpdate) => void;
-  /** Called once, after the last source has reported in full. */
-  onSourcesReady?: () => void;
 }
 
 interface SourceState {
@@ -28,13 +27,14 @@ interface SourceState {
 /**
  * The mux of pod sources.
  * 1. The updates of one source reach the handler in the order they were merged, REMOVE before ADD.
- * 2. No REMOVE leaves before every source has reported completely; one that was taken back meanwhile never leaves.
+ * 2. No REMOVE is sent before every source has reported completely; one that was reverted meanwhile is never sent.
  * 3. A pod known to the handler is never announced by a second ADD.
  */
 export class PodConfig {
   readonly #options: PodConfigOptions;
   readonly #sources: Map<PodSource, SourceState>;
   readonly #held = new Map<string, { source: PodSource; pod: Pod }>();
+  readonly #readyListeners = new Set<() => void>();
   #ready = false;
 
   constructor(options: PodConfigOptions) {
@@ -44,9 +44,14 @@ export class PodConfig {
     );
   }
 
-  /** Whether every source has reported completely: only then may what is not listed be cleaned up. */
+  /** Whether every source has reported completely: only then may pods that are not listed be cleaned up. */
   sourcesReady(): boolean {
     return this.#ready;
+  }
+
+  /** Calls `listener` once, after the last source has reported completely. */
+  onSourcesReady(listener: () => void): void {
+    this.#readyListeners.add(listener);
   }
 
   /** For `explain` and health: sources that have not reported yet. */
@@ -55,7 +60,7 @@ export class PodConfig {
   }
 
   /**
-   * The whole set of pods of one source. `complete: false` says that the source could not read all of it: the pods are taken in,
+   * The whole set of pods of one source. `complete: false`: the source could not read all of it, so the pods are added,
    * but the source does not count as having reported yet.
    */
   setSource(source: PodSource, pods: readonly Pod[], report: { complete: boolean } = { complete: true }): void {
@@ -104,7 +109,7 @@ export class PodConfig {
         pods: held.filter((each) => each.source === source).map((each) => each.pod),
       });
     }
-    this.#options.onSourcesReady?.();
+    for (const listener of this.#readyListeners) listener();
   }
 
   #refuse(pod: Pod, source: PodSource): void {

@@ -1,19 +1,20 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import { isMirrorPod, isTerminalPhase } from '../../../api/pod.ts';
+import { isMirrorPod, isTerminalPod } from '../../../api/pod.ts';
 import { sameContent } from './canonical-json.ts';
 
-/** One line of the record: a pod as it is now, or that it is gone. */
+/** One line of the record: the current version of a pod, or its removal. */
 type Line = { pod: Pod } | { gone: string };
 
 /**
- * The pods of this node as the API server had them last, for an agent that starts while the API server is away.
- * What is kept of a status is what others said; the agent's own words are on record elsewhere, and may be there late: of a pod that is over, all is kept.
+ * The last known pods of this node from the API server, for an agent that starts while the API server is unavailable.
+ * Of a status only what others wrote is kept; the agent's own part is recorded elsewhere, possibly late: for a finished
+ * pod the whole status is kept.
  */
 export class RememberedPods {
   readonly #byUid = new Map<string, Pod>();
   readonly #record: (line: Line) => void;
 
-  /** `found` is what an earlier run recorded, line by line; `record` gets what there is to add to it. */
+  /** `found`: the record of an earlier run, line by line; `record` receives the lines to append. */
   constructor(found: readonly unknown[], record: (line: Line) => void) {
     this.#record = record;
     for (const line of found.filter(isLine)) {
@@ -26,7 +27,7 @@ export class RememberedPods {
     return [...this.#byUid.values()];
   }
 
-  /** All there is in the API now. */
+  /** The complete list of the API. */
   replace(pods: readonly Pod[]): void {
     const kept = new Set(pods.map((pod) => pod.metadata.uid));
     for (const uid of [...this.#byUid.keys()]) if (!kept.has(uid)) this.forget(uid);
@@ -34,7 +35,7 @@ export class RememberedPods {
   }
 
   note(pod: Pod): void {
-    // Static pods come from their manifests, whoever shows them.
+    // Static pods come from their manifests, even when they are shown in the API.
     if (isMirrorPod(pod)) return;
     const kept = reduced(pod);
     const before = this.#byUid.get(pod.metadata.uid);
@@ -54,7 +55,7 @@ export class RememberedPods {
 
 function reduced(pod: Pod): Pod {
   const { resourceVersion: _resourceVersion, ...metadata } = pod.metadata;
-  if (isTerminalPhase(pod)) return { ...pod, metadata };
+  if (isTerminalPod(pod)) return { ...pod, metadata };
   const { phase, reason, message, startTime, qosClass, conditions } = pod.status ?? {};
   return { ...pod, metadata, status: { phase, reason, message, startTime, qosClass, conditions } };
 }

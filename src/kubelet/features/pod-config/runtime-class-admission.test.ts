@@ -18,7 +18,7 @@ const classOf = (memory: string): RuntimeClass => ({
   overhead: { podFixed: { memory } },
 });
 
-function ground(classes: Record<string, RuntimeClass> = {}) {
+function fixture(classes: Record<string, RuntimeClass> = {}) {
   const told: string[] = [];
   const setSource = (source: string, pods: readonly Pod[], report?: { complete: boolean }): void =>
     void told.push(
@@ -31,18 +31,28 @@ function ground(classes: Record<string, RuntimeClass> = {}) {
   };
 }
 
-test('a pod gets its overhead with its class, at once or when the class appears', () => {
-  const { admission, classes, told } = ground();
+test('a pod gets the overhead of its class, at once or when the class appears', () => {
+  const { admission, classes, told } = fixture();
   const pods = [pod('a', { runtimeClassName: 'r' }), pod('b')];
-  admission.setPods('file', pods, { complete: false });
+  admission.setPods('file', pods);
   classes['r'] = classOf('1Mi');
   admission.classChanged('other');
   admission.classChanged('r');
-  assert.deepEqual(told, ['file (incomplete): a=- b=-', 'file (incomplete): a=1Mi b=-']);
+  assert.deepEqual(told, ['file: a=- b=-', 'file: a=1Mi b=-']);
 });
 
-test('a pod keeps what its class said at first; its successor gets what it says now', () => {
-  const { admission, classes, told } = ground({ r: classOf('1Mi') });
+test('a pod whose class may not have been read yet is held back until it is', () => {
+  const { admission, classes, told } = fixture();
+  const pods = [pod('a', { runtimeClassName: 'r' }), pod('b'), pod('c', { runtimeClassName: 'none' })];
+  admission.setPods('file', pods, { complete: false });
+  classes['r'] = classOf('1Mi');
+  admission.classChanged('r');
+  admission.setPods('file', pods, { complete: true });
+  assert.deepEqual(told, ['file (incomplete): b=-', 'file (incomplete): a=1Mi b=-', 'file: a=1Mi b=- c=-']);
+});
+
+test('a pod keeps the first values of its class; its successor gets the current ones', () => {
+  const { admission, classes, told } = fixture({ r: classOf('1Mi') });
   const first = pod('a', { runtimeClassName: 'r' });
   admission.setPods('file', [first]);
   classes['r'] = classOf('2Mi');
@@ -52,8 +62,8 @@ test('a pod keeps what its class said at first; its successor gets what it says 
   assert.deepEqual(told, ['file: a=1Mi', 'file: a=1Mi', 'file: b=2Mi']);
 });
 
-test('a pod that contradicts its class goes on as it is, and the reason is known', () => {
-  const { admission, told } = ground({ r: classOf('1Mi') });
+test('a pod that contradicts its class keeps running, and the reason is reported', () => {
+  const { admission, told } = fixture({ r: classOf('1Mi') });
   admission.setPods('http', [pod('a', { runtimeClassName: 'r', overhead: { memory: '5Mi' } })]);
   assert.deepEqual(
     [told, admission.refusal('a'), admission.refusal('b')],

@@ -1,4 +1,5 @@
-import { applyRuntimeClass, type AppliedRuntimeClass } from '../../../api/apply-runtime-class.ts';
+import type { AppliedRuntimeClass } from '../../../api/apply-runtime-class.ts';
+import { applyRuntimeClass } from '../../../api/apply-runtime-class.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { RuntimeClass } from '../../../api/node/runtime-class.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -12,17 +13,21 @@ interface Decided {
 
 export interface RuntimeClassAdmissionOptions {
   lookup: (name: string) => RuntimeClass | undefined;
-  /** Where pods go that have been through here. */
+  /** The next stage for pods that were processed here. */
   setSource: (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
   log: Logger;
 }
 
 /**
- * Does for pods of a node without an API server what the API server does when a pod is made: gives them the overhead, the node selector and the
- * tolerations of their runtime class.
- * 1. Once: a pod keeps what its class said when it was first seen, whatever becomes of the class.
- * 2. A pod whose class is not there goes on without; its sandbox is refused until the class appears, and then it gets its share.
- * 3. One that contradicts its class goes on as it is, so that nothing that runs is lost; `refusal` says why it cannot start anew.
+ * Applies a runtime class on a standalone node, as the API server does when a pod is created: adds the overhead, the
+ * node selector and the tolerations of the class.
+ * 1. Once: a pod keeps the values its class had when the pod was first seen, whatever happens to the class.
+ * 2. A pod without its class continues; its sandbox is not created until the class appears, and then its values are
+ *    added.
+ * 3. Until its source has been read completely, a pod without its class is held back, because the class may not have
+ *    been read yet: a pod that ran before a restart of the agent is not seen without its overhead.
+ * 4. A pod that contradicts its class continues unchanged, so that nothing running is lost; `refusal` says why it
+ *    cannot start again.
  */
 export class RuntimeClassAdmission {
   readonly #options: RuntimeClassAdmissionOptions;
@@ -39,14 +44,15 @@ export class RuntimeClassAdmission {
     const before = this.#sources.get(source)?.decided;
     const decided = new Map(pods.map((pod) => [pod.metadata.uid, this.#decide(pod, before?.get(pod.metadata.uid))]));
     this.#sources.set(source, { pods, report, decided });
-    const admitted = pods.map((pod) => {
+    const admitted = pods.flatMap((pod) => {
       const result = decided.get(pod.metadata.uid)?.result;
-      return result?.kind === 'applied' ? result.pod : pod;
+      if (result === undefined && (pod.spec.runtimeClassName ?? '') !== '' && report?.complete === false) return [];
+      return [result?.kind === 'applied' ? result.pod : pod];
     });
     this.#options.setSource(source, admitted, report);
   }
 
-  /** A runtime class appeared or changed: pods that had to do without are looked at again. */
+  /** A runtime class appeared or changed: pods without their class are processed again. */
   classChanged(name: string): void {
     for (const [source, { pods, report, decided }] of this.#sources) {
       const waiting = pods.some(
@@ -56,7 +62,7 @@ export class RuntimeClassAdmission {
     }
   }
 
-  /** Why no sandbox may be made for this pod. */
+  /** Why no sandbox may be created for this pod. */
   refusal(uid: string): string | undefined {
     for (const { decided } of this.#sources.values()) {
       const result = decided.get(uid)?.result;

@@ -17,7 +17,7 @@ test('the hash is FNV-1a with 128 bits', () => {
   );
 });
 
-test('a static pod is bound to the node, named after it, pending and survives node problems', () => {
+test('a static pod is bound to the node, named after it, pending and tolerates node problems', () => {
   const made = toStaticPod(pod(), file, 'Node-1');
   const uid = made.metadata.uid;
   assert.match(uid, /^[0-9a-f]{32}$/);
@@ -32,16 +32,16 @@ test('a static pod is bound to the node, named after it, pending and survives no
   });
 });
 
-test('a pod from a URL gets no toleration, as upstream has it', () => {
+test('a pod from a URL gets no toleration, as in upstream', () => {
   assert.equal(toStaticPod(pod(), { kind: 'http', url: 'http://x/' }, 'n').spec.tolerations, undefined);
 });
 
-test('the toleration is not given twice', () => {
+test('the toleration is not added twice', () => {
   const tolerations = [{ operator: 'Exists', effect: 'NoExecute' }] as const;
   assert.equal(toStaticPod(pod({ tolerations: [...tolerations] }), file, 'n').spec.tolerations?.length, 1);
 });
 
-test('the uid follows content, node and path, and nothing else', () => {
+test('the uid depends on content, node and path only', () => {
   const uid = (given: Pod, origin: typeof file | { kind: 'file'; path: string } = file, node = 'n'): string =>
     toStaticPod(given, origin, node).metadata.uid;
   const base = uid(pod());
@@ -59,7 +59,7 @@ test('the uid follows content, node and path, and nothing else', () => {
   assert.notEqual(uid(pod(), file, 'other'), base);
 });
 
-test('the uid of a known manifest does not change from one version of the agent to the next', () => {
+test('the uid of a known manifest does not change between versions of the agent', () => {
   assert.equal(toStaticPod(pod(), file, 'node-1').metadata.uid, 'ce9e05a1b03951910c1195e9768e2fdb');
 });
 

@@ -1,4 +1,5 @@
 import { annotations } from '../../../api/annotations.ts';
+import { shownUrl } from '../../../base/shown-url.ts';
 import { configMapNames, secretNames } from '../../../api/pod-references.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Toleration } from '../../../api/core/scheduling.ts';
@@ -6,24 +7,25 @@ import type { Volume } from '../../../api/core/volume.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { fnv128a } from './fnv128a.ts';
 
-/** Which manifest a static pod comes from. `server` manifests are kept on this node, so they are treated as files are. */
+/** The manifest a static pod comes from. `server` manifests are stored on this node, so they are treated like files. */
 export type ManifestOrigin =
   | { kind: 'file'; path: string }
   | { kind: 'http'; url: string }
   | { kind: 'server'; name: string };
 
-/** How a person names the origin in a message. */
+/** The origin's name in messages. */
 export function originName(origin: ManifestOrigin): string {
   if (origin.kind === 'file') return origin.path;
-  return origin.kind === 'http' ? origin.url : `manifests/${origin.name}`;
+  return origin.kind === 'http' ? shownUrl(origin.url) : `manifests/${origin.name}`;
 }
 
 const surviveNodeProblems: Toleration = { operator: 'Exists', effect: 'NoExecute' };
 
 /**
- * The pod as this node runs it (upstream: config/common.go applyDefaults): a UID that is a hash of pod, node and origin unless the manifest
- * gives one, so that any change of content makes another pod; the node's name behind the pod's; the default namespace; bound to this node;
- * status Pending. The hash covers content, not layout: order of fields, comments and white space do not count.
+ * The pod as this node runs it (upstream: config/common.go applyDefaults): a UID that is a hash of pod, node and origin
+ * unless the manifest sets one, so that any change of content makes another pod; the node's name appended to the pod's;
+ * the default namespace; bound to this node; status Pending. The hash covers content, not layout: order of fields,
+ * comments and white space do not count.
  */
 export function toStaticPod(pod: Pod, origin: ManifestOrigin, nodeName: string): Pod {
   const uid = pod.metadata.uid === '' ? staticPodUid(pod, origin, nodeName) : pod.metadata.uid;
@@ -68,9 +70,10 @@ function withToleration(tolerations: readonly Toleration[]): Toleration[] {
 }
 
 /**
- * The first reference to an API object that a static pod may not have, as the resource's name for "static pods may not reference …";
- * undefined when there is none (upstream: api/pod HasAPIObjectReference, gate PreventStaticPodAPIReferences). With `localObjects`
- * (standalone), ConfigMaps, Secrets, claims and drivers come from the manifest folder and are allowed; nothing else is, for nobody would serve it.
+ * The first reference to an API object that a static pod may not have, as the resource's name for "static pods may not
+ * reference …"; undefined when there is none (upstream: api/pod HasAPIObjectReference, gate
+ * PreventStaticPodAPIReferences). With `localObjects` (standalone), ConfigMaps, Secrets, claims and drivers come from
+ * the manifest folder and are allowed; other references are not, because nothing provides them.
  */
 export function selectForbiddenReference(pod: Pod, allow: { localObjects: boolean }): string | undefined {
   if ((pod.spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';

@@ -28,7 +28,7 @@ function pod(
   };
 }
 
-test('a pod is found by uid, by name and by what it mentions, until it is removed', () => {
+test('a pod is found by uid, by name and by the objects it refers to, until it is removed', () => {
   const store = new PodStore();
   store.set(pod('1', { secret: 's', configMap: 'm' }));
   const uids = (pods: Pod[]): string[] => pods.map((each) => each.metadata.uid);
@@ -48,7 +48,7 @@ test('a pod is found by uid, by name and by what it mentions, until it is remove
   );
 });
 
-test('a pod that no longer mentions a secret is not told of its changes', () => {
+test('a pod that no longer refers to a secret is not notified of its changes', () => {
   const store = new PodStore();
   store.set(pod('1', { secret: 'old' }));
   store.set(pod('1', { secret: 'new' }));
@@ -64,7 +64,7 @@ test('a secret of another namespace is another secret', () => {
   assert.deepEqual(store.podsUsing('Secret', 'other', 's'), []);
 });
 
-test('removing the predecessor leaves the name with its successor, and the reverse', () => {
+test('removing a predecessor leaves its successor under the name, and the reverse', () => {
   const store = new PodStore();
   store.set(pod('1'));
   store.set(pod('2'));
@@ -99,14 +99,14 @@ test('a mirror pod is matched with its static pod by name and never counts as on
   );
 });
 
-test("an API pod that has a mirror's name is not taken for its static pod", () => {
+test("an API pod that has a mirror's name is not treated as its static pod", () => {
   const store = new PodStore();
   store.set(pod('api', { source: 'api' }));
   store.set(pod('mirror', { source: 'api', mirror: true }));
   assert.equal(store.staticOf(store.mirrorByUid(podUid('mirror')) as Pod), undefined);
 });
 
-test('who uses a claim or a runtime class is known, so that a pod waiting for it hears of it', () => {
+test('the pods that use a claim or a runtime class are found, so that waiting pods are notified', () => {
   const store = new PodStore();
   store.set(
     buildPod({

@@ -1,14 +1,15 @@
 import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isMirrorPod, isStaticPod, podFullName } from '../../../api/pod.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { ClusterKind } from '../../ports/cluster-objects.ts';
 
 /**
- * The pods this node should run, as their sources want them (upstream: pod/pod_manager.go). A mirror pod is kept beside the static pod
- * of the same full name and is never run itself.
+ * The pods this node should run, as their sources want them (upstream: pod/pod_manager.go). A mirror pod is kept next
+ * to the static pod of the same full name and is never run itself.
  * 1. A UID is in exactly one of the two indexes: pods to run, or mirror pods.
- * 2. The index of references speaks only of pods to run.
+ * 2. The index of references covers only pods to run.
  */
 export class PodStore {
   readonly #byUid = new Map<PodUid, Pod>();
@@ -34,7 +35,7 @@ export class PodStore {
     }
   }
 
-  /** What is not there is success. */
+  /** A missing pod is success. */
   remove(uid: PodUid): void {
     const pod = this.#byUid.get(uid);
     if (pod !== undefined) {
@@ -70,7 +71,7 @@ export class PodStore {
     return this.#byUid.get(uid);
   }
 
-  /** A pod to run, by `name_namespace`; when a successor has taken the name, that one. */
+  /** A pod to run, by `name_namespace`; when a successor has the name, that one. */
   byFullName(fullName: string): Pod | undefined {
     return this.#byFullName.get(fullName);
   }
@@ -94,19 +95,22 @@ export class PodStore {
     return pod !== undefined && isStaticPod(pod) ? pod : undefined;
   }
 
-  /** The UID of the pod that really runs: a mirror pod's UID becomes that of its static pod, any other stays (upstream: TranslatePodUID). */
+  /**
+   * The UID of the pod that actually runs: a mirror pod's UID is translated to that of its static pod, any other stays
+   * (upstream: TranslatePodUID).
+   */
   runningUid(uid: PodUid): PodUid {
     const mirror = this.#mirrorsByUid.get(uid);
     const pod = mirror === undefined ? undefined : this.staticOf(mirror);
     return pod === undefined ? uid : podUid(pod.metadata.uid);
   }
 
-  /** Mirror pods without a static pod: their full names are to be deleted from the API. */
+  /** Mirror pods without a static pod: their full names, to be deleted from the API. */
   orphanMirrors(): Pod[] {
     return this.mirrorPods().filter((mirror) => this.staticOf(mirror) === undefined);
   }
 
-  /** The pods whose spec names this object. Empty for kinds that no pod names itself. */
+  /** The pods whose spec names this object. Empty for kinds that pods do not name directly. */
   podsUsing(kind: ClusterKind, namespace: string, name: string): Pod[] {
     const users = this.#references.get(referenceKey(kind, namespace, name)) ?? [];
     return [...users].map((uid) => this.#byUid.get(uid)).filter((pod) => pod !== undefined);
@@ -114,7 +118,7 @@ export class PodStore {
 
   #dropName(names: Map<string, Pod>, pod: Pod): void {
     const fullName = podFullName(pod);
-    // A newer pod may have taken the name already.
+    // A newer pod may have the name already.
     if (names.get(fullName)?.metadata.uid !== pod.metadata.uid) return;
     names.delete(fullName);
     const heir = [...(names === this.#byFullName ? this.#byUid : this.#mirrorsByUid).values()].findLast(

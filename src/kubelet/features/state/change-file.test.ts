@@ -25,8 +25,8 @@ async function harness() {
   return { clock, files, log, known, file, say, load, read, writes };
 }
 
-describe('a file of changes', () => {
-  it('has a change as soon as it was said, without any time passing', async () => {
+describe('a change file', () => {
+  it('contains a change as soon as it is noted, without any delay', async () => {
     const { clock, say, read } = await harness();
     say('a', 1);
     await clock.advance(0);
@@ -36,7 +36,7 @@ describe('a file of changes', () => {
     assert.deepEqual(await read(), { a: 2, b: 3 });
   });
 
-  it('is written as a whole once and then only added to, what is said meanwhile together', async () => {
+  it('is written as a whole once and then appended to, with changes merged during a write', async () => {
     const { clock, say, writes } = await harness();
     for (let round = 0; round < 3; round++) {
       for (let value = 0; value < 50; value++) say('a', value);
@@ -63,7 +63,7 @@ describe('a file of changes', () => {
     assert.ok((files.peek(path) ?? '').split('\n').length <= 1002);
   });
 
-  it('is nothing, silently, when it is missing', async () => {
+  it('is silently empty when it is missing', async () => {
     const { load, log } = await harness();
     assert.deepEqual([await load(), log.lines], [{ entries: [], isWhole: false }, []]);
   });
@@ -94,7 +94,7 @@ describe('a file of changes', () => {
     assert.deepEqual([await load(), await files.stat(path)], [{ entries: [], isWhole: false }, undefined]);
   });
 
-  it('is written as a whole, by itself, when the disk is well again; that it could not be is said once', async () => {
+  it('is written as a whole when the disk works again, and the failure is logged once', async () => {
     const { clock, files, say, read, log } = await harness();
     say('a', 1);
     await clock.advance(0);
@@ -113,7 +113,7 @@ describe('a file of changes', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('makes the folder that the disk refused when the agent started', async () => {
+  it('creates the folder that could not be created when the agent started', async () => {
     const { clock, files, say, read } = await harness();
     await files.removeTree('/state');
     say('a', 1);
@@ -121,7 +121,7 @@ describe('a file of changes', () => {
     assert.deepEqual(await read(), { a: 1 });
   });
 
-  it('keeps no timer when the agent leaves while the disk is full', async () => {
+  it('keeps no timer when the agent exits while the disk is full', async () => {
     const { clock, files, file, say } = await harness();
     files.fillDisk('/state');
     say('a', 1);

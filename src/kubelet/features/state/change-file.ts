@@ -10,30 +10,32 @@ export interface ChangeFileOptions {
   files: HostFiles;
   clock: Clock;
   log: Logger;
-  /** Everything that is to be known, in as few entries as it takes; written instead of all changes so far. */
+  /** The complete state, in as few entries as possible; written instead of all changes so far. */
   snapshot: () => readonly unknown[];
 }
 
-/** What was found on the disk. Not `isWhole`: something may be missing from it. */
+/** What was found on disk. `isWhole` false: something may be missing. */
 export interface FoundChanges {
   entries: readonly unknown[];
   isWhole: boolean;
 }
 
-/** How soon a failed write is tried again; nobody else writes what it held. */
+/** Retry interval of a failed write; no other write contains what it held. */
 const RETRY_MS = 2000;
-/** So many lines may always be there before the file is written anew; more when the snapshot itself is long. */
+/** This many lines are always allowed before the file is rewritten; more when the snapshot itself is long. */
 const FEWEST_LINES = 1000;
 const LINES_PER_ENTRY = 8;
 
 /**
- * Changes of what an agent must know after a kill -9, one line each, of which the newest counts.
- * 1. A change is handed to the kernel in the moment it is said, so that only a machine that dies can lose it. What is said while a write is
- *    under way goes with the next one. Nothing is forced to the disk: the kernel gathers what is added to a file, so that a value which
- *    changes all the time costs a block or two per half minute, where replacing the file would cost that with every change.
- * 2. Once in an agent's life, and whenever many changes have gathered, the file is replaced as a whole by a snapshot.
- * 3. Each line carries a checksum. A last line that was cut is left out; a file with any other damage is set aside, loudly.
- * 4. After a failed write the file is written as a whole, tried again every 2 s; that is said once.
+ * Changes of state that an agent needs after a kill -9, one line each, of which the newest counts.
+ * 1. A change is passed to the kernel immediately, so that only a failure of the machine can lose it. Changes during a
+ *    write are written with the next one. Nothing is synced to disk: the kernel collects what is appended to a file, so
+ *    that a value which changes all the time costs a block or two per half minute, while replacing the file would cost
+ *    that with every change.
+ * 2. Once in an agent's life, and whenever many changes have accumulated, the file is replaced by a snapshot.
+ * 3. Each line has a checksum. A truncated last line is ignored; a file with any other damage is set aside and logged
+ *    as an error.
+ * 4. After a failed write the file is rewritten as a whole, retried every 2 s; the failure is logged once.
  */
 export class ChangeFile {
   readonly #options: ChangeFileOptions;
@@ -58,7 +60,7 @@ export class ChangeFile {
       text = await files.readText(path);
     } catch (error) {
       if (!isKind(error, 'NotFound'))
-        log.error('state file cannot be read, going on without it', { path, error: errorMessage(error) });
+        log.error('state file cannot be read, continuing without it', { path, error: errorMessage(error) });
       return nothing;
     }
     const lines = text.split('\n');
@@ -78,13 +80,13 @@ export class ChangeFile {
     return nothing;
   }
 
-  /** Something changed; `entry` says all about it. */
+  /** Something changed; `entry` is the complete new value. */
   changed(entry: unknown): void {
     this.#pending.push(seal(entry));
     this.#begin();
   }
 
-  /** Resolves when everything said is written, or cannot be. */
+  /** Resolves when everything noted is written, or cannot be. */
   async flush(): Promise<void> {
     this.#retry?.cancel();
     this.#retry = undefined;
@@ -126,25 +128,26 @@ export class ChangeFile {
     const entries = snapshot();
     this.#lines = entries.length;
     this.#mostLines = Math.max(FEWEST_LINES, entries.length * LINES_PER_ENTRY);
-    // After a power cut none of the containers it speaks of runs any more; waiting for the disk would only slow down their runtime.
+    // After a power failure none of its containers runs any more; waiting for the disk would only slow down their
+    // runtime.
     await files.writeFileAtomic(path, entries.map(seal).join(''), 0o600, { survivesPowerCut: false });
     this.#needsAll = false;
   }
 
   async #noteFailure(error: unknown): Promise<void> {
     const { path, files, clock, log } = this.#options;
-    // Half a line may be there; and one is as good as all when all is written anew.
+    // A partial line may have been written; and when the file is rewritten, retrying one entry is as good as all.
     this.#needsAll = true;
     this.#pending.length = 1;
     if (!this.#hasFailed)
-      log.error('state file cannot be written; a restart of the agent would forget recent state', {
+      log.error('state file cannot be written; a restart of the agent would lose recent state', {
         path,
         error: errorMessage(error),
       });
     this.#hasFailed = true;
-    // The disk may have refused the folder too, when the agent started.
+    // The disk may also have rejected the folder when the agent started.
     if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o700).catch(() => undefined);
-    // Whoever leaves the agent has no time to wait for a disk.
+    // An agent that is exiting cannot wait for a disk.
     if (this.#isFlushing) return;
     this.#retry = clock.setTimer(RETRY_MS, () => {
       this.#retry = undefined;
@@ -162,7 +165,7 @@ function checksumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** Undefined for a line that is not as it was written. */
+/** undefined for a line that is not intact. */
 function open(line: string): unknown {
   const at = line.indexOf(' ');
   const text = line.slice(at + 1);

@@ -4,7 +4,8 @@ import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
-import { StateFile, type StateFileOptions } from './state-file.ts';
+import type { StateFileOptions } from './state-file.ts';
+import { StateFile } from './state-file.ts';
 
 const path = '/state/value.json';
 const isList = (value: unknown): value is number[] => Array.isArray(value);
@@ -22,7 +23,7 @@ async function harness(options: Partial<StateFileOptions<unknown>> = {}) {
 }
 
 describe('a state file', () => {
-  it('gives back what was saved', async () => {
+  it('returns what was saved', async () => {
     const { file, load, world } = await harness();
     world.value = [1, 'ü', { nested: null }];
     file.changed();
@@ -30,12 +31,12 @@ describe('a state file', () => {
     assert.deepEqual(await load(), world.value);
   });
 
-  it('is silently nothing when it is missing', async () => {
+  it('is silently empty when it is missing', async () => {
     const { load, log } = await harness();
     assert.deepEqual([await load(), log.lines], [undefined, []]);
   });
 
-  it('is set aside and said when it is truncated, damaged by any single bit, empty, or of another shape', async () => {
+  it('is set aside with an error when it is truncated, damaged by any single bit, empty, or of another shape', async () => {
     const { file, files, load, log, world } = await harness();
     file.changed();
     await file.flush();
@@ -62,7 +63,7 @@ describe('a state file', () => {
     );
   });
 
-  it('is done without, loudly, when it cannot be read', async () => {
+  it('is skipped with an error when it cannot be read', async () => {
     const { file, files, load, log } = await harness();
     file.changed();
     await file.flush();
@@ -71,7 +72,7 @@ describe('a state file', () => {
     assert.equal(log.lines.length, 1);
   });
 
-  it('writes changes that come close together once, and an unchanged value not again', async () => {
+  it('writes changes that arrive close together once, and an unchanged value not again', async () => {
     const { clock, file, writes } = await harness();
     for (let i = 0; i < 10; i++) {
       file.changed();
@@ -85,7 +86,7 @@ describe('a state file', () => {
     assert.equal(writes(), 1);
   });
 
-  it('says once that the disk is full, saves with the next change after that, and says it anew the next time', async () => {
+  it('logs a full disk once, saves with the next change after that, and logs it again the next time', async () => {
     const { clock, file, files, load, log, world } = await harness();
     const step = async (value: number): Promise<void> => {
       world.value = [value];
@@ -104,10 +105,10 @@ describe('a state file', () => {
     assert.equal(log.lines.length, 2);
     free();
     await file.flush();
-    assert.deepEqual(await load(), [5], 'what could not be saved is saved when the agent leaves');
+    assert.deepEqual(await load(), [5], 'what could not be saved is saved when the agent exits');
   });
 
-  it('saves what could not be saved as soon as the disk is well again, though nothing changes any more', async () => {
+  it('saves what could not be saved as soon as the disk works again, even without another change', async () => {
     const { clock, file, files, load } = await harness({ spacingMs: 10_000, burst: 2 });
     const heal = files.failIo('/state');
     file.changed();
@@ -117,7 +118,7 @@ describe('a state file', () => {
     assert.deepEqual([await load(), clock.armedTimers], [[1], 0]);
   });
 
-  it('has its whole write budget after a time in which no write worked', async () => {
+  it('has its full write budget after a time in which every write failed', async () => {
     const { clock, file, files, load, world } = await harness({ coalesceMs: 20, spacingMs: 10_000, burst: 2 });
     const heal = files.failIo('/state');
     file.changed();
@@ -130,7 +131,7 @@ describe('a state file', () => {
     assert.deepEqual(await load(), [2]);
   });
 
-  it('makes the folder that the disk refused when the agent started', async () => {
+  it('creates the folder that could not be created when the agent started', async () => {
     const { clock, file, files, load } = await harness();
     await files.removeTree('/state');
     file.changed();
@@ -138,7 +139,7 @@ describe('a state file', () => {
     assert.deepEqual(await load(), [1]);
   });
 
-  it('keeps no timer when the agent leaves while the disk is full', async () => {
+  it('keeps no timer when the agent exits while the disk is full', async () => {
     const { clock, file, files } = await harness();
     files.fillDisk('/state');
     file.changed();
@@ -147,7 +148,7 @@ describe('a state file', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('goes on after a snapshot that throws', async () => {
+  it('continues after a snapshot that throws', async () => {
     let broken = true;
     const { file, load } = await harness({
       snapshot: () => {
@@ -206,7 +207,7 @@ describe('the write budget of a state file', () => {
     assert.ok(writes() <= 14, `${writes()} writes in 100 s`);
   });
 
-  it('has its whole burst again after a quiet time', async () => {
+  it('has its full burst again after a quiet time', async () => {
     const { clock, change, writes } = bench({ coalesceMs: 20, spacingMs: 10_000, burst: 3 });
     for (let round = 0; round < 2; round++) {
       for (let count = 0; count < 3; count++) {
@@ -218,7 +219,7 @@ describe('the write budget of a state file', () => {
     assert.equal(writes(), 6);
   });
 
-  it('keeps the distance from the first write on without a burst', async () => {
+  it('keeps the interval from the first write on without a burst', async () => {
     const { clock, change, writes } = bench({ coalesceMs: 20, spacingMs: 10_000 });
     change();
     await clock.advance(20);

@@ -10,17 +10,20 @@ export interface StateFileOptions<T> {
   files: HostFiles;
   clock: Clock;
   log: Logger;
-  /** What to save, asked when it is time to. */
+  /** The value to save, read at the moment of writing. */
   snapshot: () => T;
   /** Changes within this time are written together. */
   coalesceMs: number;
-  /** Least time between two writes, for values that may change all the time: the write budget of flash storage. */
+  /** Minimum time between two writes, for values that may change all the time: the write budget of flash storage. */
   spacingMs?: number;
-  /** So many writes may come without that distance after a quiet time; one more for each distance that passes. 1 unless given. */
+  /**
+   * After a quiet time, this many writes may ignore that interval; one more for each interval that passes. 1 unless
+   * given.
+   */
   burst?: number;
 }
 
-/** How soon a failed write is tried again; nobody else writes what it held. */
+/** Retry interval of a failed write; no other write contains what it held. */
 const RETRY_MS = 2000;
 
 interface Envelope {
@@ -30,10 +33,11 @@ interface Envelope {
 
 /**
  * One JSON value that survives a restart of the agent, and that the agent can do without.
- * 1. The file is replaced atomically and carries a checksum: it is read whole or not at all.
- * 2. A file that is missing, truncated or corrupt never stops the agent: it is set aside under a name with `.corrupt`, said loudly,
- *    and what it held is rebuilt from the runtime.
- * 3. A failed write (disk full, read-only) is said once and tried again every 2 s: nothing else need ever change after it.
+ * 1. The file is replaced atomically and has a checksum: it is read completely or not at all.
+ * 2. A file that is missing, truncated or corrupt never stops the agent: it is set aside under a name with `.corrupt`,
+ *    logged as an error, and its content is rebuilt from the runtime.
+ * 3. A failed write (disk full, read-only) is logged once and retried every 2 s, because there may be no later change
+ *    that would write it.
  */
 export class StateFile<T> {
   readonly #options: StateFileOptions<T>;
@@ -49,7 +53,7 @@ export class StateFile<T> {
     this.#options = options;
   }
 
-  /** The saved value, checked by `accept`; undefined when there is none that can be trusted. */
+  /** The saved value, checked by `accept`; undefined when there is no valid one. */
   static async load<T>(
     source: { path: string; files: HostFiles; log: Logger },
     accept: (value: unknown) => value is T,
@@ -60,7 +64,7 @@ export class StateFile<T> {
       text = await files.readText(path);
     } catch (error) {
       if (!isKind(error, 'NotFound'))
-        log.error('state file cannot be read, going on without it', { path, error: errorMessage(error) });
+        log.error('state file cannot be read, continuing without it', { path, error: errorMessage(error) });
       return undefined;
     }
     const value = openState(text);
@@ -78,7 +82,7 @@ export class StateFile<T> {
     return undefined;
   }
 
-  /** Something changed: save it soon. What must not wait belongs in a ChangeFile. */
+  /** Something changed: save it soon. Values that must be saved at once belong in a ChangeFile. */
   changed(): void {
     const { clock, coalesceMs, spacingMs = 0, burst = 1 } = this.#options;
     const affordableMs = this.#spentUntilMs - (burst - 1) * spacingMs;
@@ -97,7 +101,7 @@ export class StateFile<T> {
     this.#timer = { timer, atMs };
   }
 
-  /** Saves now what is pending or could not be saved, and resolves when that was done or has failed. */
+  /** Saves what is pending or could not be saved, and resolves when that was done or has failed. */
   async flush(): Promise<void> {
     if (this.#timer !== undefined || this.#failed) {
       this.#timer?.timer.cancel();
@@ -123,22 +127,23 @@ export class StateFile<T> {
         this.#spentUntilMs = spentMs;
         return;
       }
-      // After a power cut none of the containers it speaks of runs any more; waiting for the disk would only slow down their runtime.
+      // After a power failure none of its containers runs any more; waiting for the disk would only slow down their
+      // runtime.
       await files.writeFileAtomic(path, text, 0o600, { survivesPowerCut: false });
       this.#lastWritten = text;
       this.#failed = false;
     } catch (error) {
-      // The disk may have refused the folder too, when the agent started.
+      // The disk may also have rejected the folder when the agent started.
       if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o700).catch(() => undefined);
       if (!this.#failed)
-        log.error('state file cannot be written; a restart of the agent would forget recent state', {
+        log.error('state file cannot be written; a restart of the agent would lose recent state', {
           path,
           error: errorMessage(error),
         });
       this.#failed = true;
-      // Tries must not use up what the disk's health allows: the write after the last of them is the one that counts.
+      // Failed attempts must not use up the write budget: only the write that succeeds counts.
       this.#spentUntilMs = spentMs;
-      // Whoever leaves the agent has no time to wait for a disk.
+      // An agent that is exiting cannot wait for a disk.
       if (!this.#isFlushing) this.#writeWithin(RETRY_MS);
     }
   }
@@ -148,13 +153,13 @@ function checksumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** A value as it stands in a file, with a checksum. */
+/** A value as stored in a file, with a checksum. */
 export function sealState(value: unknown): string {
   const text = JSON.stringify(value);
   return `{"checksum":"${checksumOf(text)}","value":${text}}\n`;
 }
 
-/** Undefined for what is not as it was written. */
+/** undefined for content that is not intact. */
 export function openState(text: string): unknown {
   try {
     const envelope = JSON.parse(text) as Partial<Envelope>;

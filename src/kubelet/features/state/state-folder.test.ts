@@ -23,7 +23,7 @@ function setUp() {
 }
 
 describe('a folder of values that survive a restart', () => {
-  it('gives back what was put and not dropped, the newest of each', async () => {
+  it('returns what was put and not dropped, the newest of each', async () => {
     const { folder, load } = setUp();
     folder.put('a', 'old');
     folder.put('a', 'new');
@@ -41,7 +41,7 @@ describe('a folder of values that survive a restart', () => {
     );
   });
 
-  it('is for root alone, folder and files', async () => {
+  it('is readable by root only, folder and files', async () => {
     const { folder, files } = setUp();
     folder.put('a', 'secret');
     await folder.flush();
@@ -50,7 +50,7 @@ describe('a folder of values that survive a restart', () => {
     assert.deepEqual([of?.mode, file?.mode], [0o700, 0o600]);
   });
 
-  it('leaves nothing of what was dropped on the disk', async () => {
+  it('leaves nothing on disk of a dropped value', async () => {
     const { folder, files } = setUp();
     folder.put('a', 'secret');
     await folder.flush();
@@ -59,7 +59,7 @@ describe('a folder of values that survive a restart', () => {
     assert.deepEqual(await files.list('/state/objects'), []);
   });
 
-  it('removes a damaged file, says so, and gives the others', async () => {
+  it('removes and logs a damaged file, and returns the others', async () => {
     const { folder, files, load, log } = setUp();
     folder.put('a', 'one');
     await folder.flush();
@@ -72,7 +72,7 @@ describe('a folder of values that survive a restart', () => {
     assert.deepEqual([(await files.list('/state/objects')).length, log.lines.length], [1, 1]);
   });
 
-  it('says once that the disk refuses, and writes when it takes again', async () => {
+  it('logs a failing disk once, and writes when it works again', async () => {
     const { folder, files, clock, load, log } = setUp();
     files.fail('writeFileAtomic', { below: '/state', kind: 'Unavailable', times: 2 });
     folder.put('a', 'value');

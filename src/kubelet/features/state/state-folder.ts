@@ -6,7 +6,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import { openState, sealState } from './state-file.ts';
 
 export interface StateFolderOptions {
-  /** For these files alone; made when it is not there, for root only. */
+  /** Used for these files only; created when it is missing, for root only. */
   path: string;
   files: HostFiles;
   clock: Clock;
@@ -18,19 +18,21 @@ interface Entry {
   value: unknown;
 }
 
-/** How soon failed writes are tried again. */
+/** Retry interval of failed writes. */
 const RETRY_MS = 2000;
 const SUFFIX = '.json';
 
 /**
- * Values of any size and number that survive a restart of the agent and of the machine, each in a file of its own, which only root may read.
- * 1. A file is replaced atomically and carries a checksum: it is read whole or not at all. One that is damaged is removed, and said.
- * 2. What is dropped is gone from the disk: values may be secret.
- * 3. Writes are done one after the other, the newest wish of each key; a failure is said once and tried again every 2 s.
+ * Values of any size and number that survive a restart of the agent and of the machine, each in a file of its own,
+ * which only root may read.
+ * 1. A file is replaced atomically and has a checksum: it is read completely or not at all. A damaged one is removed
+ *    and logged.
+ * 2. A dropped value is removed from disk: values may be secret.
+ * 3. Writes run one after another, only the newest for each key; a failure is logged once and retried every 2 s.
  */
 export class StateFolder {
   readonly #options: StateFolderOptions;
-  /** What is still to be done: a value to write, or undefined to remove. */
+  /** Pending writes: a value to write, or undefined to remove. */
   readonly #wishes = new Map<string, { value: unknown } | undefined>();
   #work: Promise<void> | undefined;
   #retry: Timer | undefined;
@@ -41,7 +43,7 @@ export class StateFolder {
     this.#options = options;
   }
 
-  /** What is on disk. Values that `accept` does not take are removed. */
+  /** The values on disk. Values that `accept` rejects are removed. */
   static async load<T>(options: StateFolderOptions, accept: (value: unknown) => value is T): Promise<Map<string, T>> {
     const { path, files, log } = options;
     const found = new Map<string, T>();
@@ -52,13 +54,13 @@ export class StateFolder {
         if (isEntry(entry) && fileName(entry.key) === name && accept(entry.value)) found.set(entry.key, entry.value);
         else {
           log.error(
-            "a file of the agent's state is damaged; it was removed, and the API server is asked for what it held",
+            "a file of the agent's state is damaged; it was removed, and its content is requested from the API server",
             { path: file },
           );
           await files.remove(file);
         }
       } catch (error) {
-        log.error("a file of the agent's state cannot be read, going on without it", {
+        log.error("a file of the agent's state cannot be read, continuing without it", {
           path: file,
           error: errorMessage(error),
         });
@@ -79,7 +81,7 @@ export class StateFolder {
     this.#begin();
   }
 
-  /** Resolves when everything said is on disk, or cannot be brought there. */
+  /** Resolves when everything is on disk, or cannot be written. */
   async flush(): Promise<void> {
     this.#endRetry();
     this.#begin();
@@ -108,17 +110,20 @@ export class StateFolder {
         if (!this.#isMade) await files.makeDirectory(path, 0o700);
         this.#isMade = true;
         const file = `${path}/${fileName(key)}`;
-        // Forcing it to the disk would slow down the runtime, which has its own to force; the kernel writes it within half a minute.
+        // Syncing it would slow down the runtime, which syncs its own data; the kernel writes it within half a minute.
         if (wish === undefined) await files.remove(file);
         else
           await files.writeFileAtomic(file, sealState({ key, value: wish.value }), 0o600, { survivesPowerCut: false });
         this.#hasFailed = false;
       } catch (error) {
         if (!this.#hasFailed)
-          log.error("the agent's state cannot be written; a restart while the API server is away would not know it", {
-            path,
-            error: errorMessage(error),
-          });
+          log.error(
+            "the agent's state cannot be written; it would be lost in a restart while the API server is unavailable",
+            {
+              path,
+              error: errorMessage(error),
+            },
+          );
         this.#hasFailed = true;
         this.#isMade = false;
         if (!this.#wishes.has(key)) this.#wishes.set(key, wish);

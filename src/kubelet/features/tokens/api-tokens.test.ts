@@ -43,7 +43,7 @@ describe('tokens from the API server', () => {
     ]);
   });
 
-  it("are refused in the server's words, an answer told apart from silence", async () => {
+  it("are rejected in the server's words, and an error response differs from no response", async () => {
     const api = new FakeApiClient({ clock: new FakeClock() });
     api.fail('post', 'serviceaccounts', notFound(serviceAccounts, 'robot'));
     await assert.rejects(new ApiTokens(api).request(order), {

@@ -4,7 +4,7 @@ import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { IssuedToken, TokenOrder, TokenSource } from '../../ports/tokens.ts';
 
-/** Tokens as the TokenRequest API gives them out, each bound to its pod. What the API server says against it is told in its own words. */
+/** Tokens from the TokenRequest API, each bound to its pod. Errors of the API server are shown in its own words. */
 export class ApiTokens implements TokenSource {
   readonly #client: ApiClient;
 
@@ -40,7 +40,10 @@ function issuedOf(answer: unknown): IssuedToken {
   return { token: status.token, expiresAtMs };
 }
 
-/** `Unavailable` only for what says nothing of the account: an answer must not be replaced by an old token. */
+/**
+ * `Unavailable` only for failures that say nothing about the account: a definite answer must not be replaced by an old
+ * token.
+ */
 function failure(error: unknown): KubeletError {
   if (error instanceof KubeletError) return error;
   const reason = error instanceof ApiStatusError ? error.reason : undefined;

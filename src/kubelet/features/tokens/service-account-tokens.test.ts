@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import type { TokenOrder } from '../../ports/tokens.ts';
-import { computeRefreshAtMs, ServiceAccountTokens, type KeptToken } from './service-account-tokens.ts';
+import type { KeptToken } from './service-account-tokens.ts';
+import { computeRefreshAtMs, ServiceAccountTokens } from './service-account-tokens.ts';
 
 const HOUR_MS = 3_600_000;
 const order = (uid: string, expirationSeconds = 3600): TokenOrder => ({
@@ -45,7 +47,7 @@ function setUp() {
 }
 
 describe('tokens of service accounts', () => {
-  it('are replaced at 80 % of their life, at most after a day, up to ten seconds early', () => {
+  it('are replaced at 80 % of their lifetime, at most after a day, up to ten seconds early', () => {
     assert.deepEqual(
       [computeRefreshAtMs(HOUR_MS, HOUR_MS, 0), computeRefreshAtMs(HOUR_MS, HOUR_MS, 1)],
       [0.8 * HOUR_MS, 0.8 * HOUR_MS - 10_000],
@@ -53,14 +55,14 @@ describe('tokens of service accounts', () => {
     assert.equal(computeRefreshAtMs(1000 * HOUR_MS, 1000 * HOUR_MS, 0), 24 * HOUR_MS);
   });
 
-  it('are asked for once by all who want the same at once', async () => {
+  it('are requested once for concurrent callers', async () => {
     const { api, start } = setUp();
     const tokens = start();
     const got = await Promise.all([tokens.get(order('a')), tokens.get(order('a')), tokens.get(order('b'))]);
     assert.deepEqual([got.map(({ token }) => token), api.asked], [['token-1', 'token-1', 'token-2'], 2]);
   });
 
-  it('are not asked for again by an agent that starts again, and renewed when it is time', async () => {
+  it('are not requested again after a restart of the agent, and are renewed in time', async () => {
     const { api, start, clock } = setUp();
     await start().get(order('a'));
     await clock.advance(HOUR_MS / 2);
@@ -70,7 +72,7 @@ describe('tokens of service accounts', () => {
     assert.equal((await tokens.get(order('a'))).token, 'token-2');
   });
 
-  it('that expired while the machine was off are given as long as the API server is away, and no longer', async () => {
+  it('that expired while the machine was off are used only while the API server is unavailable', async () => {
     const { api, start, clock } = setUp();
     await start().get(order('a'));
     await clock.advance(2 * HOUR_MS);
@@ -83,7 +85,7 @@ describe('tokens of service accounts', () => {
     assert.equal((await tokens.get(order('a'))).token, 'token-2');
   });
 
-  it('go with their pod, from the disk too', async () => {
+  it('are dropped with their pod, from disk too', async () => {
     const { start, disk } = setUp();
     const tokens = start();
     for (const uid of ['a', 'b', 'c']) await tokens.get(order(uid));
@@ -95,7 +97,7 @@ describe('tokens of service accounts', () => {
     );
   });
 
-  it("that cannot be had are told of in upstream's words", async () => {
+  it("that cannot be requested fail with upstream's messages", async () => {
     const { api, start } = setUp();
     api.refuses = 'NotFound';
     await assert.rejects(start().get(order('a')), { kind: 'Unavailable', message: 'failed to fetch token: no' });

@@ -6,10 +6,10 @@ import type { IssuedToken, PodToken, PodTokens, TokenOrder, TokenSource } from '
 
 const LONGEST_USE_MS = 24 * 3_600_000;
 const LONGEST_JITTER_MS = 10_000;
-/** How soon a refresh that failed is tried again. */
+/** Retry interval of a failed renewal. */
 const RETRY_MS = 30_000;
 
-/** A token as it lies on disk. */
+/** A token as stored on disk. */
 export interface KeptToken extends IssuedToken {
   readonly podUid: string;
   readonly lifeMs: number;
@@ -26,24 +26,25 @@ export interface ServiceAccountTokensOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Where tokens outlive the agent; nowhere without it. */
+  /** Stores tokens across restarts of the agent; absent: they are not stored. */
   readonly folder?: { put(key: string, value: KeptToken): void; drop(key: string): void };
-  /** What an earlier run left there. */
+  /** The tokens stored by an earlier run. */
   readonly left?: ReadonlyMap<string, KeptToken>;
 }
 
 /**
- * When a token is replaced: at 80 % of its life or after 24 h, up to 10 s earlier by chance, so that a node's tokens are not all asked for at once
- * (upstream: token_manager.go requiresRefresh).
+ * When a token is renewed: at 80 % of its lifetime or after 24 h, up to 10 s earlier at random, so that a node's tokens
+ * are not all requested at once (upstream: token_manager.go requiresRefresh).
  */
 export function computeRefreshAtMs(expiresAtMs: number, lifeMs: number, chance: number): number {
   return Math.min(expiresAtMs - lifeMs + LONGEST_USE_MS, expiresAtMs - 0.2 * lifeMs) - chance * LONGEST_JITTER_MS;
 }
 
 /**
- * The tokens of this node's pods: asked for once, kept until it is time for a new one, gone with their pod.
- * After a restart those on disk are used as if they had been asked for just now. One that has expired meanwhile is given for as long as the API
- * server is away: it is all there is, and API servers take tokens of pods for longer than they say.
+ * The tokens of this node's pods: requested once, kept until it is time to renew them, dropped with their pod. After a
+ * restart those on disk are used as if they had just been requested. One that has expired meanwhile is used while the
+ * API server is unavailable: there is no other, and API servers accept pod tokens for longer than their stated
+ * lifetime.
  */
 export class ServiceAccountTokens implements PodTokens {
   readonly #options: ServiceAccountTokensOptions;
@@ -73,7 +74,7 @@ export class ServiceAccountTokens implements PodTokens {
     }
   }
 
-  /** The old token where that will do. */
+  /** The old token if it is still usable. */
   #without({
     key,
     held,
@@ -92,8 +93,8 @@ export class ServiceAccountTokens implements PodTokens {
     if (isOver && !(held.isLeft && isKind(error, 'Unavailable'))) throw fail(`token ${key} expired and refresh failed`);
     this.#options.log.warn(
       isOver
-        ? 'a service account token of an earlier run has expired and cannot be renewed; it is all there is'
-        : 'a service account token could not be renewed; the old one still holds',
+        ? 'a service account token of an earlier run has expired and cannot be renewed; it is used because there is no other'
+        : 'a service account token could not be renewed; the old one is still valid',
       { podUID: held.podUid, error: errorMessage(error) },
     );
     return answer(held, isOver ? RETRY_MS : Math.min(RETRY_MS, held.expiresAtMs - nowMs));
@@ -103,7 +104,7 @@ export class ServiceAccountTokens implements PodTokens {
     for (const [key, held] of this.#held) if (held.podUid === podUid) this.#drop(key);
   }
 
-  /** Tokens of other pods go. Called when all pods that are wanted are known. */
+  /** Drops tokens of other pods. Called when all wanted pods are known. */
   retain(known: Pick<ReadonlySet<string>, 'has'>): void {
     for (const [key, { podUid }] of this.#held) if (!known.has(podUid)) this.#drop(key);
   }
@@ -113,7 +114,7 @@ export class ServiceAccountTokens implements PodTokens {
     this.#options.folder?.drop(key);
   }
 
-  /** One request at a time for the same thing. */
+  /** One request at a time for the same token. */
   #ask(key: string, order: TokenOrder): Promise<Held> {
     const under = this.#asking.get(key);
     if (under !== undefined) return under;
@@ -135,7 +136,7 @@ export class ServiceAccountTokens implements PodTokens {
 
 const answer = ({ token, expiresAtMs }: Held, againInMs: number): PodToken => ({ token, expiresAtMs, againInMs });
 
-/** Nothing secret: it may stand in an error. */
+/** Contains no secret: it may be part of an error. */
 function keyOf({ namespace, serviceAccount, audiences, expirationSeconds, pod }: TokenOrder): string {
   return JSON.stringify([serviceAccount, namespace, audiences, expirationSeconds, pod.name, pod.uid]);
 }

@@ -12,13 +12,13 @@ const refused = (why: string): { kind: string; message: string } => ({
   message: `create user namespace manager: ${why}`,
 });
 
-describe('the ids a node may give out', () => {
-  test('are all but the first 65536 where nobody assigned any', () => {
+describe('the ids a node may allocate', () => {
+  test('are all but the first 65536 where none are assigned', () => {
     assert.deepEqual(pool(65_536, 110), { firstId: 65_536, pieces: 65_535, idsPerPod: 65_536 });
     assert.deepEqual(pool(131_072, 110), { firstId: 131_072, pieces: 32_767, idsPerPod: 131_072 });
   });
 
-  test('are refused with the words of upstream when they cannot be divided among the pods', () => {
+  test("are rejected in upstream's words when they cannot be divided among the pods", () => {
     assert.throws(() => pool(65_537, 1), refused('kubelet user namespace length 65537 is not a multiple of 65536'));
     assert.throws(
       () => pool(65_536, 1, { hostId: 100_000, length: 65_536 }),
@@ -56,7 +56,7 @@ describe('the ids a node may give out', () => {
   });
 });
 
-test('pieces that are given out are of the pool and overlap nothing, until there are none left', () => {
+test('allocated ranges are from the pool and do not overlap, until there are none left', () => {
   const ids = fc.record({
     pieces: fc.integer({ min: 1, max: 12 }),
     randoms: fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 14, maxLength: 14 }),
@@ -94,7 +94,7 @@ describe('the file of a pod', () => {
     assert.deepEqual(parseMappings(text), { hostId: 131_072, length: 65_536 });
   });
 
-  test('is refused when it says something the agent did not write', () => {
+  test('is rejected when it has content the agent did not write', () => {
     const one = (fields: object): object[] => [{ hostId: 65_536, containerId: 0, length: 65_536, ...fields }];
     const cases: [unknown, RegExp][] = [
       [{}, /no more than one mapping allowed/],

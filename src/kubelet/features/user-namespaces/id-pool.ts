@@ -1,12 +1,12 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** Ids of the host from `firstId` on, `length` of them: one for each user, and one for each group, of a pod. */
+/** Ids of the host from `firstId` on, `length` of them: used for the users and for the groups of a pod. */
 export interface IdRange {
   readonly hostId: number;
   readonly length: number;
 }
 
-/** The ids that may be given out, in pieces of `idsPerPod`. */
+/** The ids that may be allocated, in ranges of `idsPerPod`. */
 export interface IdPool {
   readonly firstId: number;
   readonly pieces: number;
@@ -16,7 +16,10 @@ export interface IdPool {
 const unit = 65_536;
 const allIds = 2 ** 32;
 
-/** Without ids assigned by the operator all are used but the first piece, where the host's own users are (upstream: kubelet_pods.go getKubeletMappings). */
+/**
+ * Without ids assigned by the operator all are used but the first range, which has the host's own users (upstream:
+ * kubelet_pods.go getKubeletMappings).
+ */
 export function defaultIds(idsPerPod: number): IdRange {
   return { hostId: idsPerPod, length: allIds - idsPerPod };
 }
@@ -36,7 +39,7 @@ export function computeIdPool({
   };
   if (idsPerPod % unit !== 0) refuse(`kubelet user namespace length ${idsPerPod} is not a multiple of ${unit}`);
   if (ids.hostId % idsPerPod !== 0) refuse(`kubelet user assigned ID ${ids.hostId} is not a multiple of ${idsPerPod}`);
-  // Id 0 of the host given to a pod would be no protection at all.
+  // Giving id 0 of the host to a pod would be no protection at all.
   if (ids.hostId < idsPerPod) refuse(`kubelet user assigned ID ${ids.hostId} must be greater or equal to ${idsPerPod}`);
   if (ids.length % idsPerPod !== 0)
     refuse(`kubelet user assigned IDs length ${ids.length} is not a multiple of ${idsPerPod}`);
@@ -50,7 +53,7 @@ export function parseSubIds(output: string): IdRange {
   const refuse = (why: string): never => {
     throw new KubeletError('Invalid', why, { op: 'getsubids' });
   };
-  const lines = output.replace(/^\n+|\n+$/g, '').split('\n');
+  const lines = output.replace(/^\n+|(?<!\n)\n+$/g, '').split('\n');
   if (lines.length !== 1) refuse(`error parsing line ${JSON.stringify(output)}: it must contain only one line`);
   const parts = (lines[0] ?? '').split(/\s+/).filter((part) => part !== '');
   if (parts.length !== 4) refuse(`invalid line ${JSON.stringify(output)}`);
@@ -68,16 +71,19 @@ export function overlap(left: IdRange, right: IdRange): boolean {
   return left.hostId < right.hostId + right.length && right.hostId < left.hostId + left.length;
 }
 
-/** Whether the range is one piece of the pool. */
+/** Whether the range is one of the pool's. */
 export function isPieceOf(pool: IdPool, { hostId, length }: IdRange): boolean {
   const piece = (hostId - pool.firstId) / pool.idsPerPod;
   return length === pool.idsPerPod && Number.isInteger(piece) && piece >= 0 && piece < pool.pieces;
 }
 
-/** The first free piece from a random one on, so that ids of a pod that is gone are not those of the very next; undefined when all are taken. */
+/**
+ * The first free range after a random one, so that the ids of a removed pod are not reused by the very next; undefined
+ * when all are taken.
+ */
 export function selectRange(pool: IdPool, taken: readonly IdRange[], random: number): IdRange | undefined {
   const start = Math.floor(random * pool.pieces);
-  // Among more candidates than there are obstacles one is free, so the search is as short as the list of the taken.
+  // With more candidates than obstacles one is free, so the search is as short as the list of used ranges.
   const candidates = Math.min(pool.pieces, piecesUnder(pool, taken) + 1);
   for (let step = 0; step < candidates; step++) {
     const range = { hostId: pool.firstId + ((start + step) % pool.pieces) * pool.idsPerPod, length: pool.idsPerPod };

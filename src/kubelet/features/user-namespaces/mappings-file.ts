@@ -1,4 +1,4 @@
-/** The file `pods/<uid>/userns`, as upstream's kubelet writes and reads it: either agent can follow the other on a node. */
+/** The file `pods/<uid>/userns` in the format of upstream's kubelet: either agent can replace the other on a node. */
 import { KubeletError } from '../../../base/errors.ts';
 import type { IdRange } from './id-pool.ts';
 
@@ -9,7 +9,7 @@ export function encodeMappings({ hostId, length }: IdRange): string {
   return JSON.stringify({ uidMappings: mappings, gidMappings: mappings });
 }
 
-/** Throws `Invalid` with what upstream says of such a file (userns_manager.go parseUserNsFileAndRecord). */
+/** Throws `Invalid` with upstream's message for such a file (userns_manager.go parseUserNsFileAndRecord). */
 export function parseMappings(text: string): IdRange {
   const { uidMappings: uids, gidMappings: gids } = fieldsOf(text);
   if (uids.length !== 1) refuse('invalid user namespace configuration: no more than one mapping allowed.');

@@ -8,8 +8,9 @@ const user = 'kubelet';
 const limits = { timeoutMs: 10_000, outputLimitBytes: 64 * 1024 };
 
 /**
- * The ids the operator assigned to the user `kubelet`; undefined when there is no such user, or no tool to ask (upstream: getKubeletMappings).
- * A user that exists and has no answer is an error: the source of subordinate ids may be remote, and away.
+ * The ids the operator assigned to the user `kubelet`; undefined when there is no such user, or no tool to read them
+ * (upstream: getKubeletMappings). A user without a result is an error: the source of subordinate ids may be remote, and
+ * unavailable.
  */
 export async function assignedIds({
   files,
@@ -30,7 +31,7 @@ export async function assignedIds({
   }
 }
 
-/** The file first, so that nothing is run on most nodes; then all other sources the system knows users from. */
+/** The file first, so that on most nodes no program is run; then all other sources of users the system has. */
 async function userExists(files: Pick<HostFiles, 'readText'>, processes: Processes): Promise<boolean> {
   try {
     if ((await files.readText('/etc/passwd')).split('\n').some((line) => line.startsWith(`${user}:`))) return true;

@@ -9,7 +9,8 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FakeProcesses } from '../../ports/testing/fake-processes.ts';
 import { encodeMappings } from './mappings-file.ts';
-import { UserNamespaces, type UserNamespacesOptions } from './user-namespaces.ts';
+import type { UserNamespacesOptions } from './user-namespaces.ts';
+import { UserNamespaces } from './user-namespaces.ts';
 
 const PIECE = 65_536;
 
@@ -93,7 +94,7 @@ const hostIds = async (agent: UserNamespaces, ...uids: string[]): Promise<number
   );
 
 describe('ids for a pod', () => {
-  test('are its own, are on disk before anything is made of them, and stay the same', async () => {
+  test('are unique, are on disk before they are used, and stay the same', async () => {
     const node = new Node();
     const agent = await node.agent();
     const [first = 0, second = 0] = await hostIds(agent, 'a', 'b');
@@ -114,7 +115,7 @@ describe('ids for a pod', () => {
     );
   });
 
-  test('need a handler that maps users; without one the pod is refused in the words of upstream', async () => {
+  test("need a handler that maps users; without one the pod is rejected in upstream's words", async () => {
     const node = new Node();
     const agent = await node.agent();
     await assert.rejects(agent.ensure(pod('a'), 'plain'), {
@@ -124,7 +125,7 @@ describe('ids for a pod', () => {
       message:
         'can\'t set `spec.hostUsers: false`, RuntimeClass handler "new" does not support user namespaces: the handler "new" is not known',
     });
-    // A runtime from before handlers were told of.
+    // A runtime from before handlers were reported.
     node.handlers = new Map();
     await assert.rejects(agent.ensure(pod('a'), ''), {
       message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
@@ -132,7 +133,7 @@ describe('ids for a pod', () => {
     assert.equal(node.file('a'), undefined);
   });
 
-  test('are from those assigned to the user kubelet, and a pod too many is told so until another is gone', async () => {
+  test('are from those assigned to the user kubelet, and a pod without free ids waits until another is gone', async () => {
     const node = new Node();
     node.assign(3);
     const agent = await node.agent();
@@ -148,7 +149,7 @@ describe('ids for a pod', () => {
     assert.equal((await agent.ensure(pod('d'), '')).mode, 'pod');
   });
 
-  test('are not for a pod whose uid leads out of the folder of pods', async () => {
+  test('are not allocated for a pod whose uid is a path', async () => {
     const node = new Node();
     const agent = await node.agent();
     for (const uid of ['', '.', '..', '../../etc', 'a/b'])
@@ -156,7 +157,7 @@ describe('ids for a pod', () => {
     assert.equal(node.files.peek('/etc/userns'), undefined);
   });
 
-  test('that cannot be written down are not used, and free again', async () => {
+  test('that cannot be recorded are not used, and are free again', async () => {
     const node = new Node();
     node.assign(3);
     const agent = await node.agent();
@@ -168,7 +169,7 @@ describe('ids for a pod', () => {
 });
 
 describe('a restart of the agent', () => {
-  test('changes nobody and gives away nothing that is in use', async () => {
+  test('changes no pod and reuses no ids', async () => {
     const node = new Node();
     node.assign(3);
     const before = await hostIds(await node.agent(), 'a', 'b');
@@ -178,7 +179,7 @@ describe('a restart of the agent', () => {
     assert.deepEqual(await hostIds(after, 'a', 'b'), before);
   });
 
-  test('with files lost or damaged finds the ids in what runs, and writes them down again', async () => {
+  test('with files lost or damaged takes the ids from the running pods, and records them again', async () => {
     const node = new Node();
     node.assign(3);
     node.files.seed({
@@ -214,7 +215,7 @@ describe('a restart of the agent', () => {
     assert.equal(node.file('b'), encodeMappings({ hostId: ids[1] ?? 0, length: PIECE }));
   });
 
-  test('on a disk that fails goes on, and finds what is in use when a pod needs ids', async () => {
+  test('on a failing disk continues, and finds the used ids when a pod needs some', async () => {
     const node = new Node();
     node.assign(3);
     const before = await hostIds(await node.agent(), 'a', 'b');
@@ -227,7 +228,7 @@ describe('a restart of the agent', () => {
     assert.deepEqual(await hostIds(agent, 'b', 'a'), before.toReversed());
   });
 
-  test('pods nobody knows and that do not run give their ids back', async () => {
+  test('unknown pods that do not run release their ids', async () => {
     const node = new Node();
     node.assign(3);
     await hostIds(await node.agent(), 'kept', 'gone', 'orphan');
@@ -252,13 +253,13 @@ describe('ids assigned by the operator', () => {
   };
   const prefix = 'create user namespace manager:';
 
-  test('are not asked for without the user, or without the tool', async () => {
+  test('are not read without the user, or without the tool', async () => {
     assert.equal(await problem(() => undefined), 'none');
     assert.equal(await problem((node) => node.files.seed({ '/etc/passwd': 'kubelet:x:1:1::/:/bin/sh\n' })), 'none');
     assert.equal(await problem((node) => node.processes.install('getent', () => ({ exitCode: 2 }))), 'none');
   });
 
-  test('that are wanted and cannot be had, or do not do, keep the agent from starting', async () => {
+  test('that cannot be read, or are invalid, keep the agent from starting', async () => {
     assert.equal(
       await problem((node) => node.assign(2)),
       `${prefix} kubelet user assigned IDs are not enough to support 3 pods`,

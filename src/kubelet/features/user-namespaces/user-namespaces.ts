@@ -2,7 +2,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Processes } from '../../ports/processes.ts';
@@ -20,17 +21,19 @@ export interface UserNamespacesOptions {
   processes: Processes;
   random: Random;
   log: Logger;
-  /** Of the runtime, by name; empty for one from before handlers were told of. */
+  /** The runtime's handlers, by name; empty for a runtime that does not report them. */
   handlers: () => ReadonlyMap<string, { userNamespaces: boolean }>;
-  /** What runs, as far as is known. */
+  /** The running pods, as far as known. */
   runtimePods: () => Iterable<PodRuntimeStatus>;
 }
 
 /**
- * Gives each pod with `hostUsers: false` ids of the host of its own (upstream: pkg/kubelet/userns).
- * 1. No two pods are given ids that overlap.
- * 2. The ids are on disk before a sandbox is made with them, and are the same for as long as it lives, across restarts of the agent.
- * 3. A sandbox that runs decides which ids its pod has: a file that is lost or damaged costs nothing (upstream does not start then).
+ * Allocates host ids for each pod with `hostUsers: false` (upstream: pkg/kubelet/userns).
+ * 1. The ids of two pods never overlap.
+ * 2. The ids are on disk before a sandbox is created with them, and stay the same for its lifetime, across restarts of
+ *    the agent.
+ * 3. A running sandbox determines the ids of its pod: a lost or damaged file has no effect (upstream does not start
+ *    then).
  */
 export class UserNamespaces {
   readonly #options: UserNamespacesOptions;
@@ -42,17 +45,20 @@ export class UserNamespaces {
     this.#options = options;
   }
 
-  /** Before the first pass. Rejects with `Invalid` when the ids assigned to this node cannot be used; a disk that fails is asked again when a pod needs ids. */
+  /**
+   * To be called before the first sync. Rejects with `Invalid` when the ids assigned to this node are invalid; after a
+   * disk failure it is retried when a pod needs ids.
+   */
   async start(): Promise<void> {
     try {
       await this.#prepare();
     } catch (error) {
       if (isKind(error, 'Invalid')) throw error;
-      this.#options.log.warn('which ids pods may be given could not be found out yet', { error: errorMessage(error) });
+      this.#options.log.warn('the ids available for pods could not be determined yet', { error: errorMessage(error) });
     }
   }
 
-  /** The pool, once it is known which ids are in use. */
+  /** The pool, once the used ids are known. */
   async #prepare(): Promise<IdPool> {
     if (this.#pool !== undefined) return this.#pool;
     const { idsPerPod, maxPods, files, rootDir } = this.#options;
@@ -67,12 +73,15 @@ export class UserNamespaces {
     return pool;
   }
 
-  /** CRI's user namespace of the pod. Rejects with the message users see: `Invalid` when the handler cannot, `Unavailable` when there are no ids left. */
+  /**
+   * CRI's user namespace of the pod. Rejects with the message users see: `Invalid` when the handler does not support
+   * it, `Unavailable` when there are no ids left.
+   */
   async ensure(pod: Pod, runtimeHandler: string): Promise<NonNullable<NamespaceOptions['userns']>> {
     if (pod.spec.hostUsers !== false) return { mode: 'node' };
     this.#checkHandler(runtimeHandler);
     const uid = podUid(pod.metadata.uid);
-    // Validation forbids this too: a uid that leads out of the folder of pods would have the agent write elsewhere.
+    // Validation forbids this too: with a uid that is a path the agent would write outside the folder of pods.
     if (/^\.{0,2}$|[/\0]/.test(uid))
       throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot be used as a file name`, {
         op: 'user namespace',
@@ -85,7 +94,7 @@ export class UserNamespaces {
     return { mode: 'pod', ...(await pending) };
   }
 
-  /** When nothing of the pod runs any more. */
+  /** To be called when nothing of the pod runs any more. */
   async release(uid: PodUid): Promise<void> {
     if (!this.#held.delete(uid)) return;
     await this.#options.files.remove(this.#path(uid));
@@ -131,7 +140,7 @@ export class UserNamespaces {
     }
   }
 
-  /** What a file says, if it may be given to the pod: it may be of an agent with other settings, or be a copy. */
+  /** The content of a file, if it applies to the pod: it may be from an agent with other settings, or be a copy. */
   #usable(pool: IdPool, uid: PodUid, range: IdRange | undefined): IdRange | undefined {
     if (range === undefined || !isPieceOf(pool, range)) return undefined;
     return this.#taken(uid).some((other) => overlap(range, other)) ? undefined : range;
@@ -148,7 +157,7 @@ export class UserNamespaces {
     return range;
   }
 
-  /** Also what runs without a file that says so. */
+  /** Also the ids of running pods without a file. */
   #taken(except: PodUid): IdRange[] {
     const held = [...this.#held].filter(([uid]) => uid !== except).map(([, range]) => range);
     const running = [...this.#options.runtimePods()].filter(({ uid }) => uid !== except).flatMap(rangesOf);
@@ -171,7 +180,7 @@ export class UserNamespaces {
       return text === '' ? undefined : parseMappings(text);
     } catch (error) {
       if (!isKind(error, 'NotFound'))
-        log.warn('the record of the user namespace of a pod cannot be used; what runs tells instead', {
+        log.warn('the record of the user namespace of a pod cannot be used; the running pod is used instead', {
           podUID: uid,
           error: errorMessage(error),
         });

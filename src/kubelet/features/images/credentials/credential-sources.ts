@@ -7,8 +7,10 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 import type { EventRecorder } from '../../../ports/recorder.ts';
 import type { SecretLookup } from '../interfaces.ts';
 import type { ExecCredentialProvider } from './exec-provider.ts';
-import { Keyring, type TrackedAuth } from './keyring.ts';
-import { readNodeCredentials, type NodeCredentialPlaces } from './node-credentials.ts';
+import type { TrackedAuth } from './keyring.ts';
+import { Keyring } from './keyring.ts';
+import type { NodeCredentialPlaces } from './node-credentials.ts';
+import { readNodeCredentials } from './node-credentials.ts';
 import { findPullSecrets } from './pull-secrets.ts';
 
 export interface CredentialSourcesOptions {
@@ -20,10 +22,13 @@ export interface CredentialSourcesOptions {
   log: Logger;
 }
 
-/** All credentials a pod may pull an image with, in the order they are tried: its pull secrets, the node's files, the plugins. */
+/**
+ * All credentials that a pod may pull an image with, in the order of tries: its pull secrets, the node's files, the
+ * plugins.
+ */
 export class CredentialSources {
   readonly #options: CredentialSourcesOptions;
-  /** What was said to be missing, by pod, so that it is said once and not with every container and try. */
+  /** Missing secrets that were reported, by pod, so that each is reported once and not with every container and try. */
   readonly #announced = new Map<string, string>();
 
   constructor(options: CredentialSourcesOptions) {
@@ -45,7 +50,7 @@ export class CredentialSources {
     return (await this.#ofPod(pod)).lookup(name.repository);
   }
 
-  /** Says which pull secrets are missing, whether or not anything is pulled. Costs nothing for pods that name none. */
+  /** Reports missing pull secrets, whether or not anything is pulled. Costs nothing for pods that name none. */
   announceMissing(pod: Pod): void {
     if ((pod.spec.imagePullSecrets ?? []).length === 0) return;
     this.#ofPod(pod).catch((error: unknown) =>
@@ -78,7 +83,7 @@ export class CredentialSources {
     return keyring;
   }
 
-  /** A plugin that fails gives nothing; the others may. */
+  /** A plugin that fails returns nothing; the others may. */
   async #ofPlugin(provider: ExecCredentialProvider, repository: string): Promise<Keyring> {
     const keyring = new Keyring();
     try {

@@ -5,18 +5,18 @@ export interface DockerAuth {
   password: string;
 }
 
-/** Where to what credentials: the key is a registry, with or without scheme and path. */
+/** Credentials by registry: the key is a registry, with or without scheme and path. */
 export type DockerConfig = Readonly<Record<string, DockerAuth>>;
 
-/** Parts that could not be used, by registry; never with what they hold. */
+/** Parts that could not be used, by registry; never with their content. */
 export interface ParsedDockerConfig {
   config: DockerConfig;
   problems: readonly string[];
 }
 
 /**
- * `~/.docker/config.json` (`{"auths": {...}}`) or, with `legacy`, `~/.dockercfg` (the map itself). An entry that cannot be read is left out and
- * named; the others count. Error texts never quote the content, as JSON.parse's own would.
+ * `~/.docker/config.json` (`{"auths": {...}}`) or, with `legacy`, `~/.dockercfg` (the map itself). An unreadable entry
+ * is skipped and named; the others count. Error texts never quote the content, as JSON.parse's own would.
  */
 export function parseDockerConfig(text: string, legacy: boolean): ParsedDockerConfig {
   let parsed: unknown;
@@ -38,7 +38,9 @@ export function parseDockerConfig(text: string, legacy: boolean): ParsedDockerCo
   return { config, problems };
 }
 
-/** `auth`, base64 of `username:password`, counts over the two fields (upstream: credentialprovider/config.go). */
+/**
+ * `auth`, base64 of `username:password`, takes precedence over the two fields (upstream: credentialprovider/config.go).
+ */
 function readEntry(entry: Record<string, unknown>): DockerAuth | string {
   const { username = '', password = '', auth = '' } = entry;
   if (typeof username !== 'string' || typeof password !== 'string' || typeof auth !== 'string')
@@ -46,7 +48,7 @@ function readEntry(entry: Record<string, unknown>): DockerAuth | string {
   if (auth === '') return { username, password };
   const decoded = Buffer.from(auth.trim(), 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
-  if (colon < 0 || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(auth))
+  if (colon < 0 || !/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/.test(auth))
     return 'has an "auth" that is not base64 of username:password';
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }

@@ -3,9 +3,11 @@ import { describe, it } from 'node:test';
 import { errorMessage } from '../../../../base/errors.ts';
 import { FakeClock } from '../../../../base/testing/fake-clock.ts';
 import { FakeHostFiles } from '../../../ports/testing/fake-host-files.ts';
-import { FakeProcesses, type FakeProgram } from '../../../ports/testing/fake-processes.ts';
+import type { FakeProgram } from '../../../ports/testing/fake-processes.ts';
+import { FakeProcesses } from '../../../ports/testing/fake-processes.ts';
 import { ExecCredentialProvider, redact } from './exec-provider.ts';
-import { loadCredentialProviders, parseProviderConfig, type CredentialProvider } from './provider-config.ts';
+import type { CredentialProvider } from './provider-config.ts';
+import { loadCredentialProviders, parseProviderConfig } from './provider-config.ts';
 
 const API = 'credentialprovider.kubelet.k8s.io/v1';
 const CANARY = 'canary-9f3c-password';
@@ -39,7 +41,7 @@ function plugin(behave: FakeProgram, config: Partial<CredentialProvider> = {}) {
 }
 
 describe('credential provider plugin', () => {
-  it('hands over the image on stdin and understands the answer', async () => {
+  it('passes the image on stdin and reads the answer', async () => {
     const { provider, processes } = plugin(() => answer({}));
     assert.deepEqual(await provider.provide('r.local/app'), { 'r.local': { username: 'u', password: CANARY } });
     assert.deepEqual(processes.runs, [
@@ -52,12 +54,12 @@ describe('credential provider plugin', () => {
     ]);
   });
 
-  it('is not run for images it is not meant for', async () => {
+  it('is not run for images that it does not match', async () => {
     const { provider, processes } = plugin(() => answer({}));
     assert.deepEqual([await provider.provide('docker.io/library/x'), processes.runs.length], [{}, 0]);
   });
 
-  it('keeps an answer for as long and for as much as it says', async () => {
+  it('caches an answer for its duration and key type', async () => {
     for (const [cacheKeyType, runs] of [
       ['Image', 3],
       ['Registry', 2],
@@ -74,7 +76,7 @@ describe('credential provider plugin', () => {
     assert.equal(processes.runs.length, 2);
   });
 
-  it('keeps it for the default duration when it says none, and not at all for 0', async () => {
+  it('caches it for the default duration when it gives none, and not at all for 0', async () => {
     for (const [response, defaultCacheMs, runs] of [
       [{}, 60_000, 1],
       [{}, 0, 2],
@@ -87,7 +89,7 @@ describe('credential provider plugin', () => {
     }
   });
 
-  it('forgets what has run out, now and then', async () => {
+  it('drops expired answers now and then', async () => {
     const { provider, clock } = plugin(() => answer({ cacheKeyType: 'Image', cacheDuration: '1m' }));
     for (let index = 0; index < 5; index++) await provider.provide(`r.local/${index}`);
     await clock.advance(16 * 60_000);
@@ -95,13 +97,13 @@ describe('credential provider plugin', () => {
     assert.equal(provider.cacheSize, 1);
   });
 
-  it('is asked once by those who need the same image at the same time', async () => {
+  it('is called once for concurrent requests of the same image', async () => {
     const { provider, processes } = plugin(() => answer({}));
     await Promise.all([provider.provide('r.local/a'), provider.provide('r.local/a')]);
     assert.equal(processes.runs.length, 1);
   });
 
-  it('says what went wrong without what it was told', async () => {
+  it('reports its failure without its input', async () => {
     const answers: FakeProgram[] = [
       () => ({ exitCode: 1, stdout: CANARY, stderr: `no: password=${CANARY} eu-west ${'A1b2'.repeat(10)}` }),
       () => ({ stdout: `{"password": "${CANARY}"` }),
@@ -188,7 +190,7 @@ describe('credential provider configuration', () => {
     assert.doesNotMatch(errors.join('\n'), /canary/);
   });
 
-  it('comes from a folder in lexical order, with every plugin there and every name once', async () => {
+  it('comes from a folder in lexical order, with every plugin present and every name once', async () => {
     const files = new FakeHostFiles(new FakeClock());
     files.seed({
       '/etc/cp/b.yaml': good.replace('helper', 'second'),

@@ -1,8 +1,10 @@
 import { parseDurationMs } from '../../../../api/duration.ts';
+import { BoundedMap } from '../../../../base/bounded-map.ts';
 import type { Clock } from '../../../../base/clock.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 import type { Processes } from '../../../ports/processes.ts';
-import { isRecord, type DockerAuth, type DockerConfig } from './docker-config.ts';
+import type { DockerAuth, DockerConfig } from './docker-config.ts';
+import { isRecord } from './docker-config.ts';
 import { matchesImage } from './match-image.ts';
 import type { CredentialProvider } from './provider-config.ts';
 
@@ -10,6 +12,10 @@ const TIMEOUT_MS = 60_000;
 const OUTPUT_LIMIT_BYTES = 1024 * 1024;
 const PURGE_MS = 15 * 60_000;
 const GLOBAL_KEY = '<global>';
+/** Bounds of the cache: keys are image names, which pods choose, and an answer may be as long as its limit. */
+const MOST_KEPT = 200;
+/** A cached answer expires after this time at the latest. */
+const LONGEST_KEPT_MS = 7 * 24 * 3600_000;
 
 interface Cached {
   config: DockerConfig;
@@ -18,15 +24,16 @@ interface Cached {
 }
 
 /**
- * One credential provider plugin (upstream: credentialprovider/plugin/plugin.go): a program that gets a CredentialProviderRequest on stdin and
- * answers with a CredentialProviderResponse on stdout. Asked once at a time per image; its answer is kept for as long as it says, under the key it says.
+ * One credential provider plugin (upstream: credentialprovider/plugin/plugin.go): a program that gets a
+ * CredentialProviderRequest on stdin and answers with a CredentialProviderResponse on stdout. Called once at a time per
+ * image; its answer is cached under the key type and for the duration that it gives.
  */
 export class ExecCredentialProvider {
   readonly #provider: CredentialProvider;
   readonly #binDir: string;
   readonly #processes: Processes;
   readonly #clock: Clock;
-  readonly #cache = new Map<string, Cached>();
+  readonly #cache = new BoundedMap<string, Cached>(MOST_KEPT);
   readonly #asking = new Map<string, Promise<DockerConfig>>();
   #purgedAtMs: number;
 
@@ -46,7 +53,7 @@ export class ExecCredentialProvider {
     return this.#cache.size;
   }
 
-  /** Empty for images it is not meant for. Rejects when the plugin fails, with a message free of credentials. */
+  /** Empty for images that it does not match. Rejects when the plugin fails, with a message free of credentials. */
   async provide(repository: string): Promise<DockerConfig> {
     if (!this.#provider.matchImages.some((pattern) => matchesImage(pattern, repository))) return {};
     this.#purge();
@@ -111,14 +118,15 @@ export class ExecCredentialProvider {
       throw failed('credential provider plugin did not return a valid cacheKeyType: one of Image, Registry, Global');
     const given = typeof response.cacheDuration === 'string' ? parseDurationMs(response.cacheDuration) : undefined;
     const keepMs = given ?? this.#provider.defaultCacheMs;
-    if (keepMs > 0) this.#cache.set(key, { config, untilMs: this.#clock.monotonicMs() + keepMs });
+    if (keepMs > 0)
+      this.#cache.set(key, { config, untilMs: this.#clock.monotonicMs() + Math.min(keepMs, LONGEST_KEPT_MS) });
   }
 
   #purge(): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#purgedAtMs < PURGE_MS) return;
     this.#purgedAtMs = nowMs;
-    for (const [key, { untilMs }] of this.#cache) if (untilMs < nowMs) this.#cache.delete(key);
+    for (const [key, { untilMs }] of [...this.#cache.entries()]) if (untilMs < nowMs) this.#cache.delete(key);
   }
 }
 
@@ -129,19 +137,23 @@ function registryOf(repository: string): string {
 function authsOf(auth: unknown): DockerConfig | undefined {
   if (auth === undefined || auth === null) return {};
   if (!isRecord(auth)) return undefined;
-  const config: Record<string, DockerAuth> = {};
+  const found: [place: string, auth: DockerAuth][] = [];
   for (const [place, entry] of Object.entries(auth)) {
     if (!isRecord(entry) || typeof (entry.username ?? '') !== 'string' || typeof (entry.password ?? '') !== 'string')
       return undefined;
-    config[place] = {
-      username: (entry.username as string | undefined) ?? '',
-      password: (entry.password as string | undefined) ?? '',
-    };
+    found.push([
+      place,
+      {
+        username: (entry.username as string | undefined) ?? '',
+        password: (entry.password as string | undefined) ?? '',
+      },
+    ]);
   }
-  return config;
+  // Defines an own property, whatever the registry is called.
+  return Object.fromEntries(found);
 }
 
-/** A plugin's complaint, cut to a line, without what it was given and without what looks like a credential. */
+/** A plugin's error output, reduced to a line, without its input and without anything that resembles a credential. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   let line = text.trim().split('\n')[0] ?? '';
   for (const secret of secrets) if (secret.length >= 4) line = line.replaceAll(secret, '[redacted]');

@@ -38,6 +38,19 @@ describe('keyring', () => {
     assert.deepEqual(who(ringOf('https://index.docker.io/v1/'), 'quay.io/x'), []);
   });
 
+  it("knows Docker Hub's images by the missing or by its own registry", () => {
+    const hub = ringOf('index.docker.io');
+    for (const name of ['busybox', 'library/busybox', 'docker.io/x', 'index.docker.io/x'])
+      assert.deepEqual(who(hub, name), ['index.docker.io'], name);
+    for (const name of ['', '/x', 'localhost:5000/x', 'r.local/x']) assert.deepEqual(who(hub, name), [], name);
+  });
+
+  it('ignores path parts that name an old protocol, and only at the start', () => {
+    assert.deepEqual(who(ringOf('https://r.local/v1/team'), 'r.local/team/app'), ['https://r.local/v1/team']);
+    assert.deepEqual(who(ringOf('r.local/team/v1/'), 'r.local/team/app'), []);
+    assert.deepEqual(who(ringOf('r.local/'), 'r.local/app'), ['r.local/']);
+  });
+
   it('keeps several credentials of one place in the order they were added', () => {
     const keyring = new Keyring();
     for (const username of ['first', 'second'])
@@ -54,6 +67,16 @@ describe('keyring', () => {
       ['[a-c]x', 'bx', true],
       ['[^a]x', 'ax', false],
       ['\\*', '*', true],
+      ['[ac-]x', '-x', true],
+      ['[ac-]x', 'bx', false],
+      ['[a-cx]', 'x', true],
+      ['[a-cx]', 'd', false],
+      ['[a-c]', '-', false],
+      ['a\\*', 'ab', false],
+      ['a\\', 'a', false],
+      ['[]]', ']', true],
+      ['b', 'a', false],
+      ['ab', 'a', false],
       ['[', '[', false],
     ];
     assert.deepEqual(
@@ -88,7 +111,29 @@ describe('keyring', () => {
     );
   });
 
-  it('leaves out entries it cannot read, names them, and never quotes them', () => {
+  it('hashes missing fields as absent', () => {
+    const hashes = [
+      { username: '', password: '' },
+      { username: 'u', password: '' },
+      { username: '', password: 'u' },
+    ].map(hashAuth);
+    assert.equal(new Set(hashes).size, 3);
+    // SHA-256 of {}.
+    assert.equal(hashes[0], '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a');
+  });
+
+  it('refuses fields that are not text, and files that are not maps', () => {
+    const problemOf = (entry: object): string =>
+      parseDockerConfig(JSON.stringify({ auths: { r: entry } }), false).problems.join();
+    for (const entry of [{ username: 1 }, { password: 1 }, { auth: 1 }])
+      assert.equal(problemOf(entry), 'entry "r" has a field that is not text');
+    for (const auth of ['!!dTpw', 'dTpw!', 'OnA', 'dTpw===='])
+      assert.equal(problemOf({ auth }) === '', auth === 'OnA', auth);
+    assert.deepEqual(parseDockerConfig('{"auths": []}', false).problems, ['"auths" is not a map of registries']);
+    assert.deepEqual(parseDockerConfig('[]', true).problems, ['is not a map of registries']);
+  });
+
+  it('skips entries that it cannot read, names them, and never quotes them', () => {
     const parsed = parseDockerConfig(
       JSON.stringify({
         auths: {

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { DockerAuth, DockerConfig } from './docker-config.ts';
 import { matchesImage } from './match-image.ts';
 
-/** A Secret of the cluster that credentials came from. */
+/** The Secret that credentials came from. */
 export interface SecretSource {
   uid: string;
   namespace: string;
   name: string;
 }
 
-/** Credentials and where they came from. Without a source they are the node's own, which every pod on it may use. */
+/** Credentials and their source. Without a source they are the node's own, which every pod on it may use. */
 export interface TrackedAuth extends DockerAuth {
   hash: string;
   source: SecretSource | undefined;
@@ -30,7 +30,7 @@ export class Keyring {
     }
   }
 
-  /** All that fit the repository (`docker.io/library/x`), the more specific place first. */
+  /** All that match the repository (`docker.io/library/x`), the more specific one first. */
   lookup(repository: string): TrackedAuth[] {
     const keys = [...this.#credentials.keys()].sort().reverse();
     const found = keys
@@ -41,7 +41,7 @@ export class Keyring {
   }
 }
 
-/** `https://host/v1/team` and `host/team` are the same place. */
+/** `https://host/v1/team` and `host/team` are the same key. */
 function keyOf(location: string): string {
   const bare = location.replace(/^https?:\/\//, '');
   const slash = bare.indexOf('/');
@@ -58,7 +58,10 @@ function isDefaultRegistry(repository: string): boolean {
   return first === 'docker.io' || first === DEFAULT_REGISTRY || (first !== '' && !/[.:]/.test(first));
 }
 
-/** The same digest upstream keeps in its pull records, so that records stay valid when the agent is replaced: SHA-256 of Go's JSON. */
+/**
+ * The digest that upstream keeps in its pull records, so that records stay valid when the agent is replaced: SHA-256 of
+ * Go's JSON.
+ */
 export function hashAuth(auth: DockerAuth): string {
   const fields = {
     ...(auth.username === '' ? {} : { username: auth.username }),

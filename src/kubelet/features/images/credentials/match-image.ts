@@ -15,8 +15,8 @@ function parse(text: string): SchemelessUrl {
 }
 
 /**
- * Whether a pattern such as `*.example.com:8443/team` fits an image's repository: as many host parts, each fitting its glob, the same port, and the
- * pattern's path as a prefix (upstream: credentialprovider/keyring.go URLsMatch).
+ * Whether a pattern such as `*.example.com:8443/team` matches an image's repository: as many host parts, each matching
+ * its glob, the same port, and the pattern's path as a prefix (upstream: credentialprovider/keyring.go URLsMatch).
  */
 export function matchesImage(pattern: string, repository: string): boolean {
   const glob = parse(pattern);
@@ -28,7 +28,10 @@ export function matchesImage(pattern: string, repository: string): boolean {
 
 type Token = { kind: 'star' } | { kind: 'one'; fits: (char: string) => boolean };
 
-/** Go's filepath.Match: `*`, `?`, `[a-c]`, `[^x]`, `\x`. A malformed pattern fits nothing. Never slower than the product of both lengths. */
+/**
+ * Go's filepath.Match: `*`, `?`, `[a-c]`, `[^x]`, `\x`. A malformed pattern matches nothing. Never slower than the
+ * product of both lengths.
+ */
 export function globMatches(pattern: string, text: string): boolean {
   const tokens = tokenize(pattern);
   if (tokens === undefined) return false;

@@ -13,7 +13,7 @@ export interface NodeCredentialPlaces {
   homeDir: string;
 }
 
-/** Where upstream looks, in its order: every config.json before any .dockercfg (credentialprovider/config.go). */
+/** Upstream's search order: every config.json before any .dockercfg (credentialprovider/config.go). */
 function nodeCredentialPaths({
   rootDir,
   workingDir,
@@ -31,7 +31,10 @@ function nodeCredentialPaths({
   return [...modern, ...legacy];
 }
 
-/** The node's own credentials: the first file found that can be read. Read for each pull, so that a change counts at once. */
+/**
+ * The node's own credentials: the first file found that can be read. Read for each pull, so that a change takes effect
+ * at once.
+ */
 export async function readNodeCredentials(
   places: NodeCredentialPlaces,
   files: HostFiles,

@@ -5,8 +5,10 @@ import { splitDocuments } from '../../../../api/manifest/split-documents.ts';
 import { locate, toPlainValue } from '../../../../api/manifest/yaml-value.ts';
 import { parseDurationMs } from '../../../../api/duration.ts';
 import { decode } from '../../../../api/schema/decode.ts';
-import { formatFieldPath, type FieldPath } from '../../../../api/schema/field-path.ts';
-import { array, duration, object, opaque, required, string, type Infer } from '../../../../api/schema/schema.ts';
+import type { FieldPath } from '../../../../api/schema/field-path.ts';
+import { formatFieldPath } from '../../../../api/schema/field-path.ts';
+import type { Infer } from '../../../../api/schema/schema.ts';
+import { array, duration, object, opaque, required, string } from '../../../../api/schema/schema.ts';
 import { errorMessage } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 
@@ -38,7 +40,7 @@ type RawProvider = NonNullable<Infer<typeof ConfigSchema>['providers']>[number];
 export interface CredentialProvider {
   name: string;
   matchImages: readonly string[];
-  /** 0: what the plugin gives no duration for is not kept. */
+  /** 0: answers without a duration are not cached. */
   defaultCacheMs: number;
   apiVersion: string;
   args: readonly string[];
@@ -52,8 +54,9 @@ export interface LoadedProviders {
 }
 
 /**
- * Configuration of credential provider plugins from a file, or from the *.json, *.yaml and *.yml files of a folder in lexical order
- * (upstream: credentialprovider/plugin/config.go). Checks all of it and that each plugin is there. Never throws; values of `env` are in no error.
+ * Configuration of credential provider plugins from a file, or from the *.json, *.yaml and *.yml files of a folder in
+ * lexical order (upstream: credentialprovider/plugin/config.go). Validates all of it and that each plugin exists. Never
+ * throws; errors contain no values of `env`.
  */
 export async function loadCredentialProviders(
   files: HostFiles,
@@ -161,10 +164,7 @@ function checkProvider(provider: RawProvider, fail: (field: FieldPath, message: 
       `Invalid value: ${JSON.stringify(defaultCacheDuration)}: must be greater than or equal to 0`,
     );
   if (tokenAttributes !== undefined)
-    fail(
-      ['tokenAttributes'],
-      'not supported yet: tokens of service accounts come from an API server, and this agent does not ask one for them',
-    );
+    fail(['tokenAttributes'], 'not supported yet: service account tokens for credential providers');
 }
 
 function toProvider(provider: RawProvider): CredentialProvider {

@@ -4,13 +4,14 @@ import type { Secret } from '../../../../api/core/secret.ts';
 import { errorMessage } from '../../../../base/errors.ts';
 import type { Logger } from '../../../../base/log.ts';
 import type { SecretLookup } from '../interfaces.ts';
-import { parseDockerConfig, type ParsedDockerConfig } from './docker-config.ts';
+import type { ParsedDockerConfig } from './docker-config.ts';
+import { parseDockerConfig } from './docker-config.ts';
 import { Keyring } from './keyring.ts';
 
 const JSON_TYPE = { type: 'kubernetes.io/dockerconfigjson', key: '.dockerconfigjson' } as const;
 const LEGACY_TYPE = { type: 'kubernetes.io/dockercfg', key: '.dockercfg' } as const;
 
-/** The credentials in a Secret; undefined when it is not of a kind that holds any. */
+/** The credentials in a Secret; undefined for a Secret of another type. */
 function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
   for (const { type, key } of [JSON_TYPE, LEGACY_TYPE]) {
     const data = secret.data?.[key];
@@ -22,11 +23,14 @@ function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
 
 export interface FoundPullSecrets {
   keyring: Keyring;
-  /** Names of those that are not there, in the pod's order. */
+  /** Names of missing ones, in the pod's order. */
   missing: readonly string[];
 }
 
-/** The pod's imagePullSecrets. One that is missing or unreadable is no error: the image may be had without it (upstream: getPullSecretsForPod). */
+/**
+ * The pod's imagePullSecrets. A missing or unreadable one is no error: the image may be available without it (upstream:
+ * getPullSecretsForPod).
+ */
 export async function findPullSecrets(pod: Pod, lookup: SecretLookup, log: Logger): Promise<FoundPullSecrets> {
   const keyring = new Keyring();
   const missing: string[] = [];

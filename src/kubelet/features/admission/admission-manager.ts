@@ -5,43 +5,52 @@ import { podKey, terminationGraceSeconds } from '../../../api/pod.ts';
 import { containerEvents, podConditionReasons, podEvents, podReasons } from '../../../api/reasons.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { AdmissionQuestion, Rejection } from './admission-check.ts';
 import type { AdmittedRecord } from './admitted-record.ts';
 import type { ChainVerdict } from './admission-chain.ts';
 import type { AdmissionStep } from './admission-step.ts';
-import { askSteps, type Hold } from './ask-steps.ts';
-import { rejectionMessage, type PodVerdict, type Standing } from './standing.ts';
+import type { Hold } from './ask-steps.ts';
+import { askSteps } from './ask-steps.ts';
+import type { PodVerdict, AdmissionState } from './admission-state.ts';
+import { rejectionMessage } from './admission-state.ts';
 
-export interface AdmissionDeskParts {
+export interface AdmissionManagerParts {
   judge: (question: AdmissionQuestion) => ChainVerdict;
-  /** The operator's own, in the order they are asked. */
+  /** The operator's own steps, in the order of their calls. */
   steps: readonly AdmissionStep[];
-  /** Asked before those, of the pods they concern: most pods have none, and are admitted at once. */
+  /** Called before those, for the pods they concern: most pods have none and are admitted at once. */
   stepsOf?: (pod: Pod) => readonly AdmissionStep[];
   node: () => Node;
-  /** All pods the sources want that have not ended, whatever the desk thinks of them, each with the resources it was granted. */
+  /**
+   * All pods that the sources want and that have not ended, whatever their admission state, with their allocated
+   * resources.
+   */
   livePods: () => readonly Pod[];
   /** The pod as its source wants it now. */
   pod: (uid: PodUid) => Pod | undefined;
-  /** The pod ran here before: the runtime has something of it, or may have. */
+  /** The pod ran here before: the runtime has, or may have, something of it. */
   hasRun: (pod: Pod) => boolean;
-  /** The pod is over, as its source or an earlier run of the agent has said. */
+  /** The pod is over, as its source or an earlier run of the agent reported. */
   hasEnded: (pod: Pod) => boolean;
-  /** What is remembered across restarts of the agent: pods that were admitted and may not have begun to run yet. */
+  /**
+   * Called before the first decision about a pod: removes the status that an earlier run published for a pod it
+   * rejected, when this run is to decide again.
+   */
+  forgetRejection: (pod: Pod) => void;
+  /** Persisted across restarts of the agent: pods that were admitted and may not have started yet. */
   record: Pick<AdmittedRecord, 'has' | 'isPreempted' | 'add' | 'preempt' | 'forget'>;
-  /** Resolves when the record is on disk, or cannot be brought there now. */
+  /** Resolves when the record is on disk, or cannot be written now. */
   saved: () => Promise<void>;
-  /** The pod with the resources it was granted; another one than is given only where its source wants others by now. */
-  granted: (pod: Pod) => Pod;
-  /** The pod has its place from now on, or had it before this agent came. */
-  onAdmitted: (pod: Pod) => void;
-  /** Stops a pod for good to make room. */
+  /** The pod with its allocated resources: the same object unless its source now asks for different ones. */
+  allocated: (pod: Pod) => Pod;
+  /** Stops a pod permanently to make room. */
   stop: (uid: PodUid) => void;
   /** Nothing of the pod runs any more. */
   hasStopped: (uid: PodUid) => boolean;
-  /** A pod's standing is another one now. */
+  /** A pod's admission state changed. */
   onChange: (uid: PodUid) => void;
   recorder: EventRecorder;
   clock: Clock;
@@ -65,39 +74,54 @@ const PREEMPTED: PodVerdict = {
     message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
   },
 };
-/** How long a victim may take is a matter of its grace (upstream: pod_workers.go killPodNow). */
+/** How long a victim may take depends on its grace period (upstream: pod_workers.go killPodNow). */
 const MINIMUM_PATIENCE_MS = 10_000;
 const GRACE_STRETCH = 1.5;
 
 /**
- * Decides which pods may begin to run on this node.
- * 1. Each pod is judged once. One that was admitted, or ran here, is never judged again, whatever becomes of the agent or of the node's labels.
- * 2. Nothing here waits: a pod that cannot be decided at once is held, and `onChange` tells when that is over.
- * 3. A held pod takes no resources, and is judged again when it is let go. One for which room is being made has its place already.
- * 4. Who was stopped to make room stays so, also for a later agent: that is on disk before anybody gets the room.
- * 5. One pod's step, however long it hangs, holds up no other pod.
+ * Decides which pods may start on this node.
+ * 1. Each pod is decided once. A pod that was admitted, or ran here, is never decided again, even after a restart of
+ *    the agent or a change of the node's labels.
+ * 2. Nothing here blocks: a pod that cannot be decided at once is held, and `onChange` reports the end of the hold.
+ * 3. A held pod takes no resources, and is decided again when it is released. A pod for which room is being made
+ *    already has its place.
+ * 4. A preempted pod stays stopped, also for a later agent: this is on disk before its room is used.
+ * 5. A step that hangs for one pod delays no other pod.
  */
-export class AdmissionDesk {
-  readonly #parts: AdmissionDeskParts;
+export class AdmissionManager {
+  readonly #parts: AdmissionManagerParts;
   readonly #cases = new Map<PodUid, Case>();
+  readonly #admittedListeners = new Set<(pod: Pod) => void>();
 
-  constructor(parts: AdmissionDeskParts) {
+  constructor(parts: AdmissionManagerParts) {
     this.#parts = parts;
   }
 
-  /** Lets in pods that need no decision. To be called with all pods of an update before the first of them is judged: what runs has its place before what is new. */
+  /**
+   * Calls `listener` for each pod that has, or gets, its place; includes pods admitted by an earlier agent. Returns the
+   * function that unsubscribes.
+   */
+  onAdmitted(listener: (pod: Pod) => void): () => void {
+    this.#admittedListeners.add(listener);
+    return () => void this.#admittedListeners.delete(listener);
+  }
+
+  /**
+   * Admits pods that need no decision. Must be called with all pods of an update before the first of them is decided:
+   * pods that run get their place before new ones.
+   */
   adopt(pods: readonly Pod[]): void {
     for (const pod of pods) this.#adopted(pod);
   }
 
-  /** Where the pod stands; judges one that was never judged. */
-  consider(pod: Pod): Standing {
+  /** The admission state of the pod; decides a pod that has none. */
+  admit(pod: Pod): AdmissionState {
     const uid = podUid(pod.metadata.uid);
     if (!this.#cases.has(uid) && !this.#adopted(pod)) this.#begin(pod);
-    return this.standing(uid) ?? { kind: 'admitted' };
+    return this.state(uid) ?? { kind: 'admitted' };
   }
 
-  standing(uid: PodUid): Standing | undefined {
+  state(uid: PodUid): AdmissionState | undefined {
     const own = this.#cases.get(uid);
     switch (own?.kind) {
       case undefined:
@@ -113,22 +137,22 @@ export class AdmissionDesk {
           kind: 'held',
           sinceMs: own.sinceMs,
           by: 'preemption',
-          why: `pods that make room for it are being stopped: ${[...own.victims].map((victim) => this.#nameOf(victim)).join(', ')}`,
+          why: `waiting for preempted pods to stop: ${[...own.victims].map((victim) => this.#nameOf(victim)).join(', ')}`,
         };
     }
   }
 
-  /** What the desk makes of a pod's status; undefined leaves it to its containers. */
+  /** The pod's status as far as admission decides it; undefined leaves it to its containers. */
   verdictOn(uid: PodUid): PodVerdict | undefined {
-    const standing = this.standing(uid);
-    if (standing?.kind === 'rejected')
-      return { kind: 'rejected', reason: standing.reason, message: rejectionMessage(standing.message) };
-    if (standing?.kind === 'held')
-      return { kind: 'held', reason: podReasons.admissionHeld, message: `held by ${standing.by}: ${standing.why}` };
+    const state = this.state(uid);
+    if (state?.kind === 'rejected')
+      return { kind: 'rejected', reason: state.reason, message: rejectionMessage(state.message) };
+    if (state?.kind === 'held')
+      return { kind: 'held', reason: podReasons.admissionHeld, message: `held by ${state.by}: ${state.why}` };
     return this.#parts.record.isPreempted(uid) ? PREEMPTED : undefined;
   }
 
-  /** The pods that have a place on the node, each with the resources it was granted (upstream: GetActivePods). */
+  /** The pods that have a place on the node, with their allocated resources (upstream: GetActivePods). */
   activePods(): Pod[] {
     return this.#parts.livePods().filter(({ metadata }) => {
       const uid = podUid(metadata.uid);
@@ -137,7 +161,7 @@ export class AdmissionDesk {
     });
   }
 
-  /** Why a pod with these resources would not fit beside the others; for a change of resources of one that runs. */
+  /** Why a pod with these resources would not fit beside the others; used for resizes of running pods. */
   misfit(pod: Pod): Rejection | undefined {
     const verdict = this.#judge(pod, 'resized');
     if (verdict.kind === 'admit') return undefined;
@@ -145,12 +169,12 @@ export class AdmissionDesk {
     return { reason, message };
   }
 
-  /** Asks the operator's steps about every held pod again, now. */
+  /** Calls the operator's steps again, now, for every held pod. */
   wake(): void {
     for (const own of this.#cases.values()) if (own.kind === 'asking') for (const wake of [...own.wakes]) wake();
   }
 
-  /** The pod is being stopped: whatever it waited for is of no interest any more. */
+  /** The pod is being stopped: what it waited for no longer matters. */
   withdraw(uid: PodUid): void {
     const own = this.#cases.get(uid);
     if (own?.kind !== 'asking' && own?.kind !== 'making-room') return;
@@ -158,7 +182,7 @@ export class AdmissionDesk {
     this.#cases.delete(uid);
   }
 
-  /** Nothing of the pod runs any more: whoever waited for its place may have it. */
+  /** Nothing of the pod runs any more: its room is free. */
   podStopped(uid: PodUid): void {
     for (const [waiting, own] of this.#cases) {
       if (own.kind === 'making-room' && own.victims.has(uid)) this.#roomMade(waiting, own);
@@ -173,19 +197,25 @@ export class AdmissionDesk {
     this.podStopped(uid);
   }
 
-  /** Ends all waiting; nothing is decided any more. */
+  /** Ends all waits; no more decisions are made. */
   close(): void {
     for (const own of this.#cases.values()) this.#end(own);
   }
 
+  #tellAdmitted(pod: Pod): void {
+    for (const listener of this.#admittedListeners) listener(pod);
+  }
+
   #adopted(pod: Pod): boolean {
-    const { record, hasRun, hasEnded } = this.#parts;
+    const { record, hasRun, hasEnded, forgetRejection } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     if (this.#cases.has(uid)) return true;
-    const isOver = record.isPreempted(uid) || hasEnded(pod);
+    const isPreempted = record.isPreempted(uid);
+    if (!isPreempted) forgetRejection(pod);
+    const isOver = isPreempted || hasEnded(pod);
     if (!record.has(uid) && !isOver && !hasRun(pod)) return false;
     this.#cases.set(uid, { kind: 'admitted' });
-    if (!isOver) this.#parts.onAdmitted(pod);
+    if (!isOver) this.#tellAdmitted(pod);
     return true;
   }
 
@@ -210,7 +240,7 @@ export class AdmissionDesk {
     const own: Case & { kind: 'asking' } = {
       kind: 'asking',
       sinceMs,
-      hold: { by: steps[0]?.name ?? '', why: 'it has been asked and has not answered yet' },
+      hold: { by: steps[0]?.name ?? '', why: 'the step has not answered yet' },
       abort: new AbortController(),
       wakes: new Set(),
     };
@@ -230,7 +260,7 @@ export class AdmissionDesk {
     });
     asked.then(
       (rejection) => this.#answered(uid, own, rejection),
-      (error: unknown) => log.error('admission steps could not be asked', { podUid: uid, error: errorMessage(error) }),
+      (error: unknown) => log.error('admission steps could not be called', { podUid: uid, error: errorMessage(error) }),
     );
   }
 
@@ -278,7 +308,7 @@ export class AdmissionDesk {
     if (pod === undefined) return;
     if (own.kind === 'admitted') {
       record.add(uid);
-      return this.#parts.onAdmitted(pod);
+      return this.#tellAdmitted(pod);
     }
     log.info('Pod admission denied', { pod: podKey(pod), podUid: uid, reason: own.reason, message: own.message });
     recorder.event(pod, 'Warning', own.reason, own.message);
@@ -325,7 +355,7 @@ export class AdmissionDesk {
     this.#parts.onChange(uid);
   }
 
-  /** Upstream goes on without the victim that does not end. */
+  /** As upstream, goes on without the victim that does not end. */
   #lostPatience(uid: PodUid, own: Case & { kind: 'making-room' }): void {
     if (this.#cases.get(uid) !== own) return;
     for (const victim of own.victims) {
@@ -342,11 +372,11 @@ export class AdmissionDesk {
     this.#parts.onChange(uid);
   }
 
-  /** Who is being stopped to make room has no place any more, who waits for that room has one. */
+  /** Pods that are being stopped to make room no longer count; a pod that waits for that room does. */
   #judge(pod: Pod, as: 'new' | 'resized' = 'new'): ChainVerdict {
-    const { judge, node, granted } = this.#parts;
+    const { judge, node, allocated } = this.#parts;
     const others = this.activePods().filter((other) => other.metadata.uid !== pod.metadata.uid);
-    return judge({ pod: as === 'new' ? granted(pod) : pod, node: node(), others });
+    return judge({ pod: as === 'new' ? allocated(pod) : pod, node: node(), others });
   }
 
   #end(own: Case): void {

@@ -1,15 +1,15 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** Something slow that is being done for a pod right now. */
+/** Slow work that is being done for a pod right now. */
 export interface Activity {
   step: string;
   cause: string;
   sinceMs: number;
 }
 
-/** Who does something slow for a pod says so here, and takes it back when done; `explain` shows what is up. Costs two map operations. */
-export class ActivityBoard {
+/** Slow work for a pod is registered here while it lasts; `explain` shows it. Costs two map operations. */
+export class ActivityTracker {
   readonly #clock: Clock;
   readonly #running = new Map<PodUid, Set<Activity>>();
 
@@ -17,7 +17,7 @@ export class ActivityBoard {
     this.#clock = clock;
   }
 
-  /** Returns the function that ends it; calling that twice does nothing. */
+  /** Returns the function that ends it; a second call does nothing. */
   begin(uid: PodUid, step: string, cause: string): () => void {
     const activity: Activity = { step, cause, sinceMs: this.#clock.nowMs() };
     const running = this.#running.get(uid) ?? new Set();

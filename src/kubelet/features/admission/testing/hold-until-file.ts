@@ -1,28 +1,29 @@
 import { basename, dirname } from 'node:path/posix';
-import type { Pod } from '../../../api/core/pod.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { AdmissionStep } from './admission-step.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { AdmissionStep } from '../admission-step.ts';
 
 export interface HoldUntilFileOptions {
   /** Absolute. */
   path: string;
   files: Pick<HostFiles, 'lstat' | 'watch'>;
-  /** Which pods wait; all of them unless said. */
+  /** Which pods wait; all of them by default. */
   appliesTo?: (pod: Pod) => boolean;
 }
 
 const LOOK_AGAIN_MS = 5000;
 
 /**
- * An admission step as an example: pods start when a file is there, such as one that says that the node's driver is loaded.
- * The file's folder is watched, so a held pod starts within milliseconds of the file; a folder that is not there yet is looked for again.
+ * An example of an admission step: pods start when a file exists, such as one that shows that the node's driver is
+ * loaded. The file's folder is watched, so a held pod starts within milliseconds of the file; a folder that does not
+ * exist yet is checked for again.
  */
 export function holdUntilFile({ path, files, appliesTo = () => true }: HoldUntilFileOptions): AdmissionStep {
   return {
     name: `file ${path}`,
     admit: async ({ pod }, signal) => {
       if (!appliesTo(pod)) return { kind: 'admit' };
-      // The watch comes before the look, so that a file that comes between them is not missed.
+      // The watch comes before the check, so that a file that appears between them is not missed.
       const watch = watchFor(path, files);
       signal.addEventListener('abort', watch.stop, { once: true });
       if ((await files.lstat(path)) !== undefined) {

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podUid } from '../../model/ids.ts';
 import { judgeAdmission } from './admission-chain.ts';
-import { AdmissionDesk } from './admission-desk.ts';
+import { AdmissionManager } from './admission-manager.ts';
 import { AdmittedRecord } from './admitted-record.ts';
 import type { AdmissionAnswer, AdmissionStep } from './admission-step.ts';
-import type { Standing } from './standing.ts';
+import type { AdmissionState } from './admission-state.ts';
 
 const node: Node = {
   metadata: { name: 'n1', namespace: '', uid: '', labels: {} },
@@ -33,7 +34,7 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     node,
   };
   const record = new AdmittedRecord();
-  const desk = new AdmissionDesk({
+  const manager = new AdmissionManager({
     judge: (question) =>
       judgeAdmission(question, { checks: {}, standalone: false, podLevelResources: true, taintComparisons: false }),
     steps,
@@ -43,10 +44,10 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     pod: (uid) => pods.get(uid),
     hasRun: ({ metadata }) => world.ran.has(metadata.uid),
     hasEnded: ({ metadata }) => world.ended.has(metadata.uid),
+    forgetRejection: () => undefined,
     record,
     saved: () => world.saved,
-    granted: (pod) => pod,
-    onAdmitted: () => undefined,
+    allocated: (pod) => pod,
     stop: (uid) => void log.push(`stop ${uid}`),
     hasStopped: (uid) => !world.running.has(uid),
     onChange: (uid) => void log.push(`changed ${uid}`),
@@ -56,30 +57,30 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     clock,
     log: silentLogger,
   });
-  const add = (uid: string, changes: Changes = {}): Standing => {
+  const add = (uid: string, changes: Changes = {}): AdmissionState => {
     const pod = buildPod({ 'metadata.uid': uid, 'metadata.name': uid, ...changes });
     pods.set(uid, pod);
-    return desk.consider(pod);
+    return manager.admit(pod);
   };
   const remove = (uid: string): void => {
     pods.delete(uid);
-    desk.forget(podUid(uid));
+    manager.forget(podUid(uid));
   };
-  const kind = (uid: string): string | undefined => desk.standing(podUid(uid))?.kind;
-  return { clock, desk, pods, log, world, record, add, remove, kind };
+  const kind = (uid: string): string | undefined => manager.state(podUid(uid))?.kind;
+  return { clock, manager, pods, log, world, record, add, remove, kind };
 }
 
 const FULL = "Node didn't have enough resource: cpu, requested: 1500, used: 1500, capacity: 2000";
 
-describe('the admission desk', () => {
-  it('admits what fits, remembers it, and turns away what does not, with an event', () => {
+describe('the admission manager', () => {
+  it('admits what fits, remembers it, and rejects what does not, with an event', () => {
     const { add, record, log } = harness();
     assert.deepEqual(add('a', ask('1500m')), { kind: 'admitted' });
     assert.deepEqual(add('b', ask('1500m')), { kind: 'rejected', reason: 'OutOfcpu', message: FULL });
     assert.deepEqual([record.snapshot().admitted, log], [['a'], [`b: Warning OutOfcpu ${FULL}`]]);
   });
 
-  it('holds the pods that something of their own must be asked about, and no others', async () => {
+  it('holds the pods that have steps of their own, and no others', async () => {
     const { clock, add, kind } = harness(undefined, ({ metadata }) =>
       metadata.name === 'a' ? [{ name: 'this agent', admit: () => ({ kind: 'hold', why: 'not supported yet' }) }] : [],
     );
@@ -89,22 +90,22 @@ describe('the admission desk', () => {
     assert.equal(kind('a'), 'held');
   });
 
-  it('tells the status of a pod it turned away, and nothing of one it admitted', () => {
-    const { add, desk } = harness();
+  it('sets the status of a rejected pod, and leaves that of an admitted one alone', () => {
+    const { add, manager } = harness();
     add('a', ask('1500m'));
     add('b', ask('1500m'));
     assert.deepEqual(
-      [desk.verdictOn(podUid('a')), desk.verdictOn(podUid('b'))],
+      [manager.verdictOn(podUid('a')), manager.verdictOn(podUid('b'))],
       [undefined, { kind: 'rejected', reason: 'OutOfcpu', message: `Pod was rejected: ${FULL}` }],
     );
   });
 
-  it('lets what was turned away take no room, and judges nobody twice', () => {
-    const { add, remove, desk } = harness();
+  it('reserves no room for rejected pods, and decides on no pod twice', () => {
+    const { add, remove, manager } = harness();
     add('a', ask('1500m'));
     add('b', ask('1500m'));
     assert.deepEqual(
-      desk.activePods().map(({ metadata }) => metadata.uid),
+      manager.activePods().map(({ metadata }) => metadata.uid),
       ['a'],
     );
     assert.equal(add('c', ask('500m')).kind, 'admitted');
@@ -113,7 +114,7 @@ describe('the admission desk', () => {
     assert.equal(add('d', ask('1500m')).kind, 'admitted');
   });
 
-  it('never judges a pod that ran here, that was admitted by an earlier agent, or that is over', () => {
+  it('never decides on a pod that ran here, that was admitted by an earlier agent, or that is over', () => {
     const { add, world, record, log } = harness();
     world.node = { ...node, metadata: { ...node.metadata, labels: {} } };
     const misfit = { 'spec.nodeSelector': { zone: 'gone' } };
@@ -127,17 +128,17 @@ describe('the admission desk', () => {
     assert.equal(log.length, 1);
   });
 
-  it('gives what runs its place before what is new, whichever is older', () => {
-    const { desk, pods, world } = harness();
+  it('gives running pods their place before new ones, whichever are older', () => {
+    const { manager, pods, world } = harness();
     const build = (uid: string) => buildPod({ 'metadata.uid': uid, ...ask('1500m') });
     world.ran.add('ran');
     for (const uid of ['new', 'ran']) pods.set(uid, build(uid));
-    desk.adopt([build('new'), build('ran')]);
-    assert.equal(desk.consider(build('new')).kind, 'rejected');
-    assert.equal(desk.consider(build('ran')).kind, 'admitted');
+    manager.adopt([build('new'), build('ran')]);
+    assert.equal(manager.admit(build('new')).kind, 'rejected');
+    assert.equal(manager.admit(build('ran')).kind, 'admitted');
   });
 
-  it('judges a pod anew that is gone and comes again', () => {
+  it('decides again on a pod that was removed and comes back', () => {
     const { add, remove, kind } = harness();
     add('a', ask('1500m'));
     add('b', ask('1500m'));
@@ -147,11 +148,11 @@ describe('the admission desk', () => {
     assert.equal(add('b', ask('1500m')).kind, 'admitted');
   });
 
-  it('says of a pod that runs whether more resources would fit', () => {
-    const { add, desk } = harness();
+  it('reports for a running pod whether more resources would fit', () => {
+    const { add, manager } = harness();
     add('a', ask('500m'));
     add('b', ask('500m'));
-    const grown = (cpu: string) => desk.misfit(buildPod({ 'metadata.uid': 'a', ...ask(cpu) }))?.reason;
+    const grown = (cpu: string) => manager.misfit(buildPod({ 'metadata.uid': 'a', ...ask(cpu) }))?.reason;
     assert.deepEqual([grown('1500m'), grown('1501m')], [undefined, 'OutOfcpu']);
   });
 });
@@ -159,8 +160,8 @@ describe('the admission desk', () => {
 describe('making room', () => {
   const critical = { 'spec.priority': 2_000_000_000 };
 
-  it('stops the victims, says why, and admits the pod when nothing of them runs any more', async () => {
-    const { add, desk, log, world, kind, record, clock } = harness();
+  it('stops the victims, gives the reason, and admits the pod when nothing of them runs any more', async () => {
+    const { add, manager, log, world, kind, record, clock } = harness();
     add('low', ask('1500m'));
     world.running.add('low');
     const held = add('high', ask('1500m', critical));
@@ -168,10 +169,10 @@ describe('making room', () => {
       kind: 'held',
       sinceMs: 1_767_225_600_000,
       by: 'preemption',
-      why: 'pods that make room for it are being stopped: default/low',
+      why: 'waiting for preempted pods to stop: default/low',
     });
     assert.deepEqual(log, ['low: Warning Preempting Preempted in order to admit critical pod', 'stop low']);
-    const verdict = desk.verdictOn(podUid('low'));
+    const verdict = manager.verdictOn(podUid('low'));
     assert.deepEqual(verdict, {
       kind: 'preempted',
       reason: 'Preempting',
@@ -185,20 +186,20 @@ describe('making room', () => {
     });
     await clock.advance(0);
     world.running.delete('low');
-    desk.podStopped(podUid('low'));
+    manager.podStopped(podUid('low'));
     assert.deepEqual(
       [kind('high'), record.snapshot(), log.at(-1)],
       ['admitted', { admitted: ['high'], preempted: ['low'] }, 'changed high'],
     );
   });
 
-  it('gives the room to nobody before it is on disk whose it was: a later agent would bring the victim back', async () => {
-    const { add, desk, world, kind, clock } = harness();
+  it('uses the room only when the preemption is on disk: a later agent would restart the victim', async () => {
+    const { add, manager, world, kind, clock } = harness();
     const { promise, resolve } = Promise.withResolvers<void>();
     world.saved = promise;
     add('low', ask('1500m'));
     add('high', ask('1500m', critical));
-    desk.podStopped(podUid('low'));
+    manager.podStopped(podUid('low'));
     await clock.advance(5000);
     assert.equal(kind('high'), 'held');
     resolve();
@@ -206,18 +207,18 @@ describe('making room', () => {
     assert.equal(kind('high'), 'admitted');
   });
 
-  it('is remembered of a victim by the next agent, whatever is left of it in the runtime', () => {
-    const { add, desk, world, record } = harness();
+  it('of a victim is remembered by the next agent, whatever is left of it in the runtime', () => {
+    const { add, manager, world, record } = harness();
     record.preempt(podUid('low'));
     world.ran.add('low');
     assert.equal(add('low', ask('1500m')).kind, 'admitted');
-    assert.equal(desk.verdictOn(podUid('low'))?.reason, 'Preempting');
+    assert.equal(manager.verdictOn(podUid('low'))?.reason, 'Preempting');
     assert.equal(add('high', ask('1500m')).kind, 'admitted');
-    desk.forget(podUid('low'));
-    assert.equal(desk.verdictOn(podUid('low')), undefined);
+    manager.forget(podUid('low'));
+    assert.equal(manager.verdictOn(podUid('low')), undefined);
   });
 
-  it('lets nobody else have the room that is being made', () => {
+  it('reserves the room for the pod that it is made for', () => {
     const { add, world } = harness();
     add('low', ask('1500m'));
     world.running.add('low');
@@ -226,7 +227,7 @@ describe('making room', () => {
     assert.equal(add('small', ask('500m')).kind, 'admitted');
   });
 
-  it('goes on without a victim that does not end in its time and a half', async () => {
+  it('goes on without a victim that does not end within one and a half of its grace period', async () => {
     const { add, world, kind, clock, log } = harness();
     add('low', ask('1500m', { 'spec.terminationGracePeriodSeconds': 20 }));
     world.running.add('low');
@@ -243,20 +244,20 @@ describe('making room', () => {
     );
   });
 
-  it('is given up when the pod it is for goes away', () => {
-    const { add, world, remove, desk, kind } = harness();
+  it('is given up when the pod that it is for is removed', () => {
+    const { add, world, remove, manager, kind } = harness();
     add('low', ask('1500m'));
     world.running.add('low');
     add('high', ask('1500m', critical));
     remove('high');
     world.running.delete('low');
-    desk.podStopped(podUid('low'));
+    manager.podStopped(podUid('low'));
     assert.equal(kind('high'), undefined);
   });
 });
 
 describe("an operator's own step", () => {
-  /** A step that answers what it is told to. */
+  /** A step with scripted answers. */
   function scripted(extra: Partial<AdmissionStep> = {}) {
     const control = { answer: { kind: 'admit' } as AdmissionAnswer | Error | 'hang', asked: [] as string[] };
     const step: AdmissionStep = {
@@ -272,36 +273,36 @@ describe("an operator's own step", () => {
     return { step, control };
   }
 
-  it('may hold a pod until what it waits for happens; the pod takes no room meanwhile', async () => {
+  it('may hold a pod until an event; the pod takes no room meanwhile', async () => {
     const { step, control } = scripted();
-    const { add, clock, desk, kind, log } = harness([step]);
+    const { add, clock, manager, kind, log } = harness([step]);
     const ready = Promise.withResolvers<void>();
     control.answer = { kind: 'hold', why: 'no driver', until: ready.promise };
     assert.equal(add('a', ask('1500m')).kind, 'held');
     await clock.advance(0);
-    assert.deepEqual(desk.standing(podUid('a')), {
+    assert.deepEqual(manager.state(podUid('a')), {
       kind: 'held',
       by: 'driver',
       why: 'no driver',
       sinceMs: clock.nowMs(),
       nextTryAtMs: clock.nowMs() + 60_000,
     });
-    assert.deepEqual(desk.verdictOn(podUid('a')), {
+    assert.deepEqual(manager.verdictOn(podUid('a')), {
       kind: 'held',
       reason: 'AdmissionHeld',
       message: 'held by driver: no driver',
     });
     assert.equal(log[0], 'a: Normal AdmissionHeld Held by admission step driver: no driver');
-    assert.equal(desk.misfit(buildPod({ 'metadata.uid': 'z', ...ask('2') })), undefined);
+    assert.equal(manager.misfit(buildPod({ 'metadata.uid': 'z', ...ask('2') })), undefined);
     control.answer = { kind: 'admit' };
     ready.resolve();
     await clock.advance(100);
     assert.deepEqual([kind('a'), log.at(-1), control.asked], ['admitted', 'changed a', ['a 1', 'a 2']]);
   });
 
-  it('is asked again after a pause that grows, at its own pace, or when the desk is woken', async () => {
+  it('is called again after a growing pause, at its own pace, or when the manager is woken', async () => {
     const { step, control } = scripted();
-    const { add, clock, desk } = harness([step]);
+    const { add, clock, manager } = harness([step]);
     control.answer = { kind: 'hold', why: 'not yet' };
     add('a');
     await clock.advance(1000 + 2000 + 4000 - 1);
@@ -310,18 +311,18 @@ describe("an operator's own step", () => {
     await clock.advance(1);
     await clock.advance(100_000);
     assert.equal(control.asked.length, 4);
-    desk.wake();
+    manager.wake();
     await clock.advance(0);
     assert.equal(control.asked.length, 5);
   });
 
-  it('may turn a pod away with a reason of its own', async () => {
+  it('may reject a pod with a reason of its own', async () => {
     const { step, control } = scripted();
-    const { add, clock, desk, log } = harness([step]);
+    const { add, clock, manager, log } = harness([step]);
     control.answer = { kind: 'reject', reason: 'NoGpu', message: 'this node has none' };
     add('a');
     await clock.advance(0);
-    assert.deepEqual(desk.verdictOn(podUid('a')), {
+    assert.deepEqual(manager.verdictOn(podUid('a')), {
       kind: 'rejected',
       reason: 'NoGpu',
       message: 'Pod was rejected: this node has none',
@@ -329,9 +330,9 @@ describe("an operator's own step", () => {
     assert.deepEqual(log, ['a: Warning NoGpu this node has none', 'changed a']);
   });
 
-  it('that fails or hangs holds its pod and no other, and says so', async () => {
+  it('that fails or hangs holds its pod and no other, and reports why', async () => {
     const { step, control } = scripted({ timeoutMs: 2000 });
-    const { add, clock, desk, kind } = harness([step]);
+    const { add, clock, manager, kind } = harness([step]);
     control.answer = 'hang';
     add('a');
     control.answer = { kind: 'admit' };
@@ -339,16 +340,16 @@ describe("an operator's own step", () => {
     await clock.advance(0);
     assert.deepEqual([kind('a'), kind('b')], ['held', 'admitted']);
     await clock.advance(2000);
-    const standing = desk.standing(podUid('a'));
+    const state = manager.state(podUid('a'));
     assert.match(
-      standing?.kind === 'held' ? standing.why : '',
+      state?.kind === 'held' ? state.why : '',
       /the step failed: admission step driver took longer than 2000 ms/,
     );
     await clock.advance(1000);
     assert.equal(kind('a'), 'admitted');
   });
 
-  it('that fails is left out when it was made to be', async () => {
+  it('that fails is skipped when it is configured so', async () => {
     const { step, control } = scripted({ onFailure: 'ignore' });
     const { add, clock, kind } = harness([step]);
     control.answer = new Error('broken');
@@ -357,7 +358,7 @@ describe("an operator's own step", () => {
     assert.equal(kind('a'), 'admitted');
   });
 
-  it('is not asked about a pod that the node would not take, nor about one that ran here', async () => {
+  it('is not called for a pod that the node would not take, nor for one that ran here', async () => {
     const { step, control } = scripted();
     const { add, clock, world } = harness([step]);
     world.ran.add('ran');
@@ -367,35 +368,35 @@ describe("an operator's own step", () => {
     assert.deepEqual(control.asked, []);
   });
 
-  it('lets a pod go that is judged again then: its room may be taken', async () => {
+  it('releases a pod into a new decision: its room may be taken', async () => {
     const { step, control } = scripted();
-    const { add, clock, world, desk, pods } = harness([step]);
+    const { add, clock, world, manager, pods } = harness([step]);
     control.answer = { kind: 'hold', why: 'x', retryAfterMs: 1000 };
     add('a', ask('1500m'));
     world.ran.add('b');
     pods.set('b', buildPod({ 'metadata.uid': 'b', ...ask('1500m') }));
-    desk.adopt([...pods.values()]);
+    manager.adopt([...pods.values()]);
     await clock.advance(0);
     control.answer = { kind: 'admit' };
     await clock.advance(1000);
-    assert.equal(desk.verdictOn(podUid('a'))?.reason, 'OutOfcpu');
+    assert.equal(manager.verdictOn(podUid('a'))?.reason, 'OutOfcpu');
   });
 
-  it('is asked no more about a pod that is stopped, and told so', async () => {
+  it('is not called again for a pod that is being stopped, and gets an abort', async () => {
     const signals: AbortSignal[] = [];
     const step: AdmissionStep = {
       name: 's',
       admit: (_request, signal) => (signals.push(signal), { kind: 'hold', why: 'x' }),
     };
-    const { add, clock, desk, kind } = harness([step]);
+    const { add, clock, manager, kind } = harness([step]);
     add('a');
     await clock.advance(0);
-    desk.withdraw(podUid('a'));
+    manager.withdraw(podUid('a'));
     await clock.advance(60_000);
     assert.deepEqual([signals.length, signals[0]?.aborted, kind('a')], [1, true, undefined]);
   });
 
-  it('is asked about the pod as it is wanted by then', async () => {
+  it('gets the current spec of the pod', async () => {
     const names: (string | undefined)[] = [];
     const step: AdmissionStep = {
       name: 's',
@@ -408,7 +409,7 @@ describe("an operator's own step", () => {
     assert.deepEqual(names, ['1', '2']);
   });
 
-  it('that never tires of an `until` that is always over does not keep the agent busy', async () => {
+  it('with an `until` that is always settled does not keep the agent busy', async () => {
     const { step, control } = scripted();
     const { add, clock } = harness([step]);
     control.answer = { kind: 'hold', why: 'x', until: Promise.resolve() };
@@ -417,7 +418,7 @@ describe("an operator's own step", () => {
     assert.ok(control.asked.length >= 2 && control.asked.length <= 12, String(control.asked.length));
   });
 
-  it('comes after the step before it', async () => {
+  it('is called after the step before it', async () => {
     const first = scripted();
     const second = scripted();
     const { add, clock, kind } = harness([{ ...first.step, name: 'first' }, second.step]);

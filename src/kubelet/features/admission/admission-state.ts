@@ -1,13 +1,13 @@
 import type { PodCondition } from '../../../api/core/pod-status.ts';
 
-/** Where a pod stands with the admission desk. */
-export type Standing =
+/** The admission state of a pod. */
+export type AdmissionState =
   | { kind: 'admitted' }
   | { kind: 'rejected'; reason: string; message: string }
   /** `by` is a step's name; times are wall milliseconds. */
   | { kind: 'held'; by: string; why: string; sinceMs: number; nextTryAtMs?: number };
 
-/** What admission has to say in a pod's status. */
+/** What admission reports in a pod's status. */
 export type PodVerdict =
   | { kind: 'rejected' | 'held'; reason: string; message: string }
   | { kind: 'preempted'; reason: string; message: string; condition: PodCondition };
@@ -16,7 +16,7 @@ const REJECTED = 'Pod was rejected: ';
 
 export const rejectionMessage = (message: string): string => `${REJECTED}${message}`;
 
-/** Whether a status kept from an earlier run says that the pod was turned away, rather than that it ran and failed. */
+/** Whether a status kept from an earlier run says that the pod was rejected, rather than that it ran and failed. */
 export function tellsOfRejection(status: { phase?: string; message?: string } | undefined): boolean {
   return status?.phase === 'Failed' && status.message?.startsWith(REJECTED) === true;
 }

@@ -4,15 +4,15 @@ import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import { inDefaultNamespace } from '../../../api/manifest/manifest-kinds.ts';
 import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
-import { ObjectStore } from './object-store.ts';
+import { ManifestObjects } from './manifest-objects.ts';
 
 const objects = (...texts: string[]): KindedObject[] =>
   texts.flatMap((text) => loadManifest(text, { fileName: 'f' }).objects.map(inDefaultNamespace));
 const map = (rest: string): string => `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, ${rest}}`;
 
-test('what changes of an immutable object is warned of in the words of the API server, and is in force for what starts later', () => {
+test('a changed immutable object causes a warning in the words of the API server, and applies to pods that start later', () => {
   const log = recordingLog();
-  const store = new ObjectStore(log);
+  const store = new ManifestObjects(log);
   const problems = (...texts: string[]): unknown[] => {
     const before = log.lines.length;
     store.replace('file', objects(...texts));
@@ -30,9 +30,9 @@ test('what changes of an immutable object is warned of in the words of the API s
   assert.deepEqual(problems(map('data: {a: "3"}')), []);
 });
 
-test('an immutable object that goes and comes back is another one', () => {
+test('an immutable object that is deleted and recreated is another one', () => {
   const log = recordingLog();
-  const store = new ObjectStore(log);
+  const store = new ManifestObjects(log);
   const secret = (value: string): string =>
     `{apiVersion: v1, kind: Secret, metadata: {name: s}, immutable: true, stringData: {a: ${value}}}`;
   for (const found of [objects(secret('x')), [], objects(secret('z'))]) store.replace('file', found);

@@ -1,8 +1,9 @@
 import type { Logger } from '../../../base/log.ts';
-import { formatProblem, type ManifestProblem } from './manifest-reader.ts';
+import type { ManifestProblem } from './manifest-reader.ts';
+import { formatProblem } from './manifest-reader.ts';
 
-/** What is wrong with which manifest now. Says each problem once, when it comes, and once more when it is mended. */
-export class ProblemBook {
+/** The current problems of each manifest. Logs each problem once when it appears, and once when it is fixed. */
+export class ManifestProblems {
   readonly #log: Logger;
   readonly #byKey = new Map<string, readonly ManifestProblem[]>();
 
@@ -10,7 +11,7 @@ export class ProblemBook {
     this.#log = log;
   }
 
-  /** Replaces what is known about `key`; an empty list means all is well. */
+  /** Replaces the problems of `key`; an empty list means that there are none. */
   set(key: string, problems: readonly ManifestProblem[]): void {
     const before = (this.#byKey.get(key) ?? []).map(formatProblem);
     const now = problems.map(formatProblem);
@@ -20,12 +21,12 @@ export class ProblemBook {
       if (problem.severity === 'warning') this.#log.warn('manifest warning', { problem: line });
       else this.#log.error('manifest problem', { problem: line });
     }
-    if (before.length > 0 && now.length === 0) this.#log.info('manifest is well again', { manifest: key });
+    if (before.length > 0 && now.length === 0) this.#log.info('manifest is valid again', { manifest: key });
     if (now.length === 0) this.#byKey.delete(key);
     else this.#byKey.set(key, problems);
   }
 
-  /** All standing problems, by key. */
+  /** All current problems, by key. */
   list(): ManifestProblem[] {
     return [...this.#byKey.keys()].sort().flatMap((key) => [...(this.#byKey.get(key) ?? [])]);
   }

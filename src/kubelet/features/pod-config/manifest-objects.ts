@@ -18,8 +18,8 @@ function isOf<Kind extends ClusterKind>(
   return entry.kind === kind;
 }
 
-/** The objects of a node without an API server, as its sources hold them. Objects are values: a changed one is a new object. */
-export class ObjectStore implements ClusterObjects {
+/** The objects of a standalone node, from its sources. Objects are immutable: a changed one is a new object. */
+export class ManifestObjects implements ClusterObjects {
   readonly #origins = new Map<string, Origin>();
   readonly #listeners = new Set<(change: ClusterObjectChange) => void>();
   readonly #log: Logger | undefined;
@@ -57,7 +57,9 @@ export class ObjectStore implements ClusterObjects {
     return this.get('Secret', namespace, name);
   }
 
-  /** Sets everything that `origin` (a source) holds; listeners hear of what differs, after all of it is in place. */
+  /**
+   * Sets all objects of `origin` (a source); listeners are notified of the differences after all objects are stored.
+   */
   replace(origin: string, objects: readonly KindedObject[]): void {
     const before: Origin = this.#origins.get(origin) ?? new Map();
     const next = new Map(objects.map((entry) => [keyOfObject(entry), entry]));
@@ -66,7 +68,10 @@ export class ObjectStore implements ClusterObjects {
     for (const change of changesOf(before, next)) for (const listener of this.#listeners) listener(change);
   }
 
-  /** An API server would refuse it. In a folder nobody can: what runs keeps what it has, and what starts from now on takes the new one. */
+  /**
+   * An API server would reject the change. A folder cannot: running pods keep the old object, and pods that start from
+   * now on use the new one.
+   */
   #warnOfImmutable(before: Origin, next: Origin): void {
     for (const [key, { kind, object }] of before) {
       const now = next.get(key);
@@ -85,7 +90,7 @@ export class ObjectStore implements ClusterObjects {
       for (const field of fields) {
         const problem = `${kind} ${object.metadata.namespace}/${object.metadata.name}: ${field}: Forbidden: field is immutable when \`immutable\` is set`;
         this.#log?.warn(
-          'an immutable object was changed: volumes that show it stay as they are, what starts from now on takes the new one',
+          'an immutable object was changed: existing volumes keep the old content, pods that start from now on use the new one',
           { problem },
         );
       }

@@ -1,0 +1,113 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { checkAppArmor } from '../../model/security-checks.ts';
+import { checkSysctls, sysctlAllowList } from '../../model/sysctls.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { MachineFacts } from '../../ports/machine-facts.ts';
+import type { Processes } from '../../ports/processes.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import type { ChainOptions } from './admission-chain.ts';
+import { judgeAdmission } from './admission-chain.ts';
+import { AdmissionManager } from './admission-manager.ts';
+import type { AdmissionStep } from './admission-step.ts';
+import type { AdmittedRecord } from './admitted-record.ts';
+import { createHookStep } from './hook-folder.ts';
+import { unsupportedSteps } from './unsupported-steps.ts';
+
+/** The operator's own conditions for starting pods. */
+export interface AdmissionSettings {
+  /** Passed in by an embedder, called in this order. */
+  steps?: readonly AdmissionStep[];
+  /** A folder of programs, called after them. */
+  hooks?: { folder: string; timeoutMs: number; onFailure: 'hold' | 'ignore' };
+}
+
+export interface CreateAdmissionParts {
+  settings: AdmissionSettings;
+  config: Pick<KubeletConfig, 'runtime' | 'gates'>;
+  machine: Pick<MachineFacts, 'kernelVersion' | 'appArmorEnabled'>;
+  /** There is no API server. */
+  standalone: boolean;
+  /** The node as it is now. */
+  node: () => Node;
+  /** Which pods there are. */
+  directory: {
+    live(): Pod[];
+    hasEnded(pod: Pod): boolean;
+    wasTurnedAway(pod: Pod): boolean;
+    hasStopped(uid: PodUid): boolean;
+  };
+  store: { byUid(uid: PodUid): Pod | undefined };
+  cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
+  /** Pods with their allocated resources. */
+  allocatedPods: { apply(pod: Pod): Pod };
+  admitted: AdmittedRecord;
+  saveAdmitted: () => Promise<void>;
+  forgetStatus: (uid: PodUid) => void;
+  /** Stops a pod permanently to make room. */
+  evict: (uid: PodUid) => void;
+  onChange: (uid: PodUid) => void;
+  /** For the programs of the folder. */
+  files: HostFiles;
+  processes: Processes;
+  recorder: EventRecorder;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Admission as this node is configured: upstream's checks, unsupported fields, and the operator's steps. */
+export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
+  const { settings, directory, store, cache, allocatedPods, recorder, clock, log } = parts;
+  const { steps = [], hooks } = settings;
+  const options = chainOptions(parts);
+  const hookSteps =
+    hooks === undefined ? [] : [createHookStep({ ...hooks, files: parts.files, processes: parts.processes, clock })];
+  return new AdmissionManager({
+    judge: (question) => judgeAdmission(question, options),
+    steps: [...steps, ...hookSteps],
+    stepsOf: unsupportedSteps,
+    node: parts.node,
+    livePods: () => directory.live().map((pod) => allocatedPods.apply(pod)),
+    pod: (uid) => store.byUid(uid),
+    hasRun: ({ metadata }) => {
+      const status = cache.get(podUid(metadata.uid));
+      return (
+        !cache.isRead(podUid(metadata.uid)) ||
+        (status !== undefined && status.containers.length + status.sandboxes.length > 0)
+      );
+    },
+    hasEnded: (pod) => directory.hasEnded(pod),
+    forgetRejection: (pod) => {
+      if (directory.wasTurnedAway(pod)) parts.forgetStatus(podUid(pod.metadata.uid));
+    },
+    allocated: (pod) => allocatedPods.apply(pod),
+    record: parts.admitted,
+    saved: parts.saveAdmitted,
+    stop: parts.evict,
+    hasStopped: (uid) => directory.hasStopped(uid),
+    onChange: parts.onChange,
+    recorder,
+    clock,
+    log,
+  });
+}
+
+function chainOptions({ config, machine, standalone }: CreateAdmissionParts): ChainOptions {
+  const sysctls = sysctlAllowList(config.runtime.allowedUnsafeSysctls, machine.kernelVersion);
+  return {
+    checks: {
+      sysctls: ({ pod }) => checkSysctls(pod, sysctls),
+      // As upstream, only for pods that have not started.
+      appArmor: ({ pod }) => checkAppArmor(pod, machine),
+    },
+    standalone,
+    podLevelResources: config.gates.enabled('PodLevelResources'),
+    taintComparisons: config.gates.enabled('TaintTolerationComparisonOperators'),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodStatus } from '../../../api/core/pod-status.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { Cgroups } from '../../ports/cgroups.ts';
+import type { AllocationManagerOptions } from './allocation-manager.ts';
+import { AllocationManager } from './allocation-manager.ts';
+
+export interface CreateAllocationParts
+  extends Pick<
+    AllocationManagerOptions,
+    'allocatedPods' | 'allocated' | 'actuated' | 'sourcesReady' | 'observe' | 'recorder' | 'clock'
+  > {
+  config: Pick<KubeletConfig, 'versioned' | 'cgroups'>;
+  cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
+  node: Pick<ReturnType<AllocationManagerOptions['node']>, 'allocatable'>;
+  store: { pods(): Pod[]; byUid(uid: PodUid): Pod | undefined };
+  directory: { isOver(uid: PodUid): boolean };
+  cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
+  statuses: { get(uid: PodUid): PodStatus | undefined };
+  /** Decides whether a resize fits, and reports pods that were admitted. */
+  admission: {
+    misfit(pod: Pod): { reason: string; message: string } | undefined;
+    onAdmitted(listener: (pod: Pod) => void): unknown;
+  };
+  /** Requests a pass over the pod. */
+  sync: (uid: PodUid) => void;
+}
+
+/** The allocation manager, as this node is configured. */
+export function createAllocation(parts: CreateAllocationParts): AllocationManager {
+  const { config, cgroups, node, store, directory, cache, statuses, admission, sync } = parts;
+  const manager = new AllocationManager({
+    allocatedPods: parts.allocatedPods,
+    allocated: parts.allocated,
+    actuated: parts.actuated,
+    clock: parts.clock,
+    recorder: parts.recorder,
+    node: () => ({
+      allocatable: node.allocatable,
+      cpuManagerPolicy: config.versioned.cpuManagerPolicy,
+      memoryManagerPolicy: config.versioned.memoryManagerPolicy,
+      swapBehavior: config.cgroups.swapBehavior,
+      cgroupVersion: cgroups.version,
+      swapControl: cgroups.swapControl,
+    }),
+    pods: () => store.pods(),
+    isOver: (uid) => directory.isOver(uid),
+    misfit: (pod) => admission.misfit(pod),
+    sourcesReady: parts.sourcesReady,
+    runtime: (uid) => (cache.isRead(uid) ? cache.get(uid) : undefined),
+    toldConditions: (uid) => statuses.get(uid)?.conditions ?? store.byUid(uid)?.status?.conditions ?? [],
+    // Queued, not run at once: a pod that is just being admitted has no probes yet, and a status now would report it as
+    // not ready.
+    onChange: sync,
+    ...(parts.observe && { observe: parts.observe }),
+    onAllocated: sync,
+  });
+  admission.onAdmitted((pod) => manager.podAdded(pod));
+  return manager;
+}

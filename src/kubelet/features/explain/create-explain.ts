@@ -1,0 +1,83 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
+import type { ActivityTracker } from './activity-tracker.ts';
+import type { BlockerFacts } from './compute-blockers.ts';
+import { computeCures } from './compute-cures.ts';
+import type { ObjectSources } from './explain-facts.ts';
+import { cureObjects, outageFor } from './explain-facts.ts';
+import type { ExplainSources } from './explain-store.ts';
+import { ExplainStore } from './explain-store.ts';
+import type { Timeline } from './timeline.ts';
+
+/** What explain reads from the pod workers. */
+export interface ExplainWorkers {
+  stateOf(uid: PodUid): { readonly phase: Exclude<BlockerFacts['worker'], 'none'> } | undefined;
+  sinceMs(uid: PodUid): number | undefined;
+  retryOf(uid: PodUid): { lastError: string | undefined; inMs: number | undefined };
+  busyForMs(uid: PodUid): number | undefined;
+}
+
+export interface CreateExplainParts extends ObjectSources {
+  /** The folder of manifests as the configuration names it. */
+  staticPodPath: string;
+  rootDir: string;
+  drivers: { nodeDrivers(): readonly { readonly name: string }[] };
+  /** Undefined on a standalone node. */
+  cluster: Pick<ClusterApi, 'outage'> | undefined;
+  directory: { visible(): Iterable<Pod> };
+  statuses: { get: ExplainSources['status'] };
+  probes: { standing: ExplainSources['probes'] };
+  volumes: { blockers: ExplainSources['volumes'] };
+  /** Both are read when needed: they are created later. */
+  workers: () => ExplainWorkers;
+  loop: () => { heldBack(): BlockerFacts['heldBack'] };
+  activityTracker: ActivityTracker;
+  timeline: Timeline;
+  clock: Clock;
+}
+
+/** Explains why a pod is not settled, from the state of this agent. */
+export function createExplain(parts: CreateExplainParts): ExplainStore {
+  const { directory, statuses, probes, volumes, drivers, cluster, workers, loop, clock } = parts;
+  const cureFacts = {
+    ...cureObjects(parts),
+    manifests: parts.staticPodPath,
+    registry: `${parts.rootDir}/plugins_registry`,
+    isDriverThere: (name: string) => drivers.nodeDrivers().some((driver) => driver.name === name),
+  };
+  return new ExplainStore({
+    activityTracker: parts.activityTracker,
+    timeline: parts.timeline,
+    sources: {
+      pods: () => directory.visible(),
+      status: (uid) => statuses.get(uid),
+      probes: (uid) => probes.standing(uid),
+      volumes: (uid) => volumes.blockers(uid),
+      cures: (pod) => computeCures(pod, cureFacts),
+      outage: (pod) => outageFor(pod, parts, cluster, volumes.blockers(podUid(pod.metadata.uid)).length > 0),
+      worker: (uid) => ({ heldBack: loop().heldBack(), ...workerFacts(workers(), uid, clock.nowMs()) }),
+    },
+  });
+}
+
+/** A pass over a healthy pod takes milliseconds. One that takes longer waits for something. */
+const LONG_PASS_MS = 1000;
+
+/** The state of a pod's worker, with its times on the wall clock. */
+export function workerFacts(
+  workers: ExplainWorkers,
+  uid: PodUid,
+  nowMs: number,
+): Pick<BlockerFacts, 'worker' | 'workerSinceMs' | 'retry' | 'busySinceMs'> {
+  const { lastError, inMs } = workers.retryOf(uid);
+  const busyForMs = workers.busyForMs(uid) ?? 0;
+  return {
+    worker: workers.stateOf(uid)?.phase ?? 'none',
+    workerSinceMs: workers.sinceMs(uid) ?? nowMs,
+    retry: { lastError, nextTryAtMs: inMs === undefined ? undefined : nowMs + inMs },
+    busySinceMs: busyForMs < LONG_PASS_MS ? undefined : nowMs - busyForMs,
+  };
+}

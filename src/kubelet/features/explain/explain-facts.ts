@@ -1,0 +1,69 @@
+import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { CureObjects } from './compute-cures.ts';
+import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
+import type { ApiOutage, ClusterApi } from '../../ports/cluster-api.ts';
+
+/** What is known of the objects of the cluster, without a request. */
+export interface KnownObjects {
+  peek<Kind extends ClusterKind>(
+    kind: Kind,
+    namespace: string,
+    name: string,
+  ): { known: true; object: ClusterKinds[Kind] | undefined } | { known: false };
+}
+
+/** Where features read objects: those of manifests, and the API server's where there is one. */
+export interface ObjectSources {
+  clusterObjects: KnownObjects | undefined;
+  localObjects: CureObjects;
+}
+
+/** The source of suggestions: manifests, or what is known of the cluster without a request. */
+export function cureObjects({ clusterObjects, localObjects }: ObjectSources): {
+  objects: CureObjects;
+  inCluster: boolean;
+} {
+  if (clusterObjects === undefined) return { objects: localObjects, inCluster: false };
+  return { objects: knownObjects(clusterObjects), inCluster: true };
+}
+
+function knownObjects(objects: KnownObjects): CureObjects {
+  return {
+    get: <Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined => {
+      const found = objects.peek(kind, namespace, name);
+      return found.known ? found.object : undefined;
+    },
+    list: () => [],
+    isUnknown: (kind, namespace, name) => !objects.peek(kind, namespace, name).known,
+  };
+}
+
+/**
+ * The outage of the API server, if the pod waits for something that only it can provide. `waitsForVolumes`: one of its
+ * volumes is not ready.
+ */
+export function outageFor(
+  pod: Pod,
+  { clusterObjects }: Pick<ObjectSources, 'clusterObjects'>,
+  cluster: Pick<ClusterApi, 'outage'> | undefined,
+  waitsForVolumes: boolean,
+): ApiOutage | undefined {
+  const outage = cluster?.outage?.();
+  if (outage === undefined || clusterObjects === undefined) return undefined;
+  const { namespace } = pod.metadata;
+  const isUnknown = (kind: ClusterKind, names: ReadonlySet<string>): boolean =>
+    [...names].some((name) => !clusterObjects.peek(kind, namespace, name).known);
+  const wantsToken =
+    waitsForVolumes &&
+    (pod.spec.volumes ?? []).some(
+      ({ projected }) =>
+        projected?.sources.some(({ serviceAccountToken }) => serviceAccountToken !== undefined) === true,
+    );
+  return wantsToken ||
+    isUnknown('Secret', secretNames(pod)) ||
+    isUnknown('ConfigMap', configMapNames(pod)) ||
+    isUnknown('PersistentVolumeClaim', claimNames(pod))
+    ? outage
+    : undefined;
+}

@@ -1,0 +1,25 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { TokenSource } from '../../ports/tokens.ts';
+import { ApiTokens } from './api-tokens.ts';
+import type { ServiceAccountTokensOptions } from './service-account-tokens.ts';
+import { ServiceAccountTokens } from './service-account-tokens.ts';
+
+export interface CreateTokensParts extends Pick<ServiceAccountTokensOptions, 'clock' | 'random' | 'log'> {
+  /** Undefined on a standalone node. */
+  client: ApiClient | undefined;
+  /** Where tokens survive a restart of the agent. */
+  kept: Required<Pick<ServiceAccountTokensOptions, 'folder' | 'left'>> | undefined;
+}
+
+/** Only an API server issues tokens (upstream's words in standalone mode). */
+const standaloneSource: TokenSource = {
+  request: () =>
+    Promise.reject(new KubeletError('Unavailable', 'cannot use TokenManager when kubelet is in standalone mode')),
+};
+
+/** The service account tokens of this node's pods. On a standalone node every request is rejected. */
+export function createTokens({ client, kept, clock, random, log }: CreateTokensParts): ServiceAccountTokens {
+  const source = client === undefined ? standaloneSource : new ApiTokens(client);
+  return new ServiceAccountTokens({ source, clock, random, log, ...kept });
+}

@@ -1,0 +1,46 @@
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Processes } from '../../ports/processes.ts';
+import type { RuntimeHealth } from '../../ports/runtime.ts';
+import { UserNamespaces } from './user-namespaces.ts';
+
+export interface CreateUserNamespacesParts {
+  config: Pick<KubeletConfig, 'runtime' | 'node'>;
+  rootDir: string;
+  files: HostFiles;
+  processes: Processes;
+  health: () => RuntimeHealth | undefined;
+  runtimePods: () => Iterable<PodRuntimeStatus>;
+  random: Random;
+  log: Logger;
+}
+
+/**
+ * Pods with their own user namespace: the runtime's status shows which handlers support it; the files and the running
+ * pods show which ids are in use.
+ */
+export function createUserNamespaces({
+  config,
+  rootDir,
+  files,
+  processes,
+  health,
+  runtimePods,
+  random,
+  log,
+}: CreateUserNamespacesParts): UserNamespaces {
+  return new UserNamespaces({
+    rootDir,
+    idsPerPod: config.runtime.userNamespaceIdsPerPod,
+    maxPods: config.node.maxPods,
+    files,
+    processes,
+    random,
+    log,
+    handlers: () => new Map((health()?.handlers ?? []).map((handler) => [handler.name, handler])),
+    runtimePods,
+  });
+}
