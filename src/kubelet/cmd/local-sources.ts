@@ -9,15 +9,10 @@ import type { LogQuery } from '../features/server/log-query.ts';
 import type { ExecRequest, LocalApiSources, PlannedPod, Problem } from '../features/server/local-api.ts';
 import type { ContainerTarget } from '../features/server/pod-routes.ts';
 import { podUid } from '../model/ids.ts';
-import {
-  emptyPodRuntimeStatus,
-  isAnythingRunning,
-  newestContainer,
-  type PodRuntimeStatus,
-} from '../model/runtime-status.ts';
-import type { Kubelet } from './compose/compose.ts';
-import { visiblePods } from './compose/compose-loop.ts';
-import { observedChecks } from './compose/compose-metrics.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { emptyPodRuntimeStatus, isAnythingRunning, newestContainer } from '../model/runtime-status.ts';
+import type { Kubelet } from './compose/compose-kubelet.ts';
+import { observedChecks } from '../features/metrics/observation.ts';
 
 /** What the local API shows of this agent. */
 export function localSources(kubelet: Kubelet): LocalApiSources {
@@ -38,14 +33,16 @@ export function localSources(kubelet: Kubelet): LocalApiSources {
 }
 
 /**
- * Pods of which something can be said. One that no status was published of and that the runtime has not told about yet may run and be ready:
- * to show it as Pending would be a flap. `explain` has it, with what it waits for.
+ * Pods of which something can be said. One without a published status may run and be ready, unless the runtime was read
+ * and holds no container of it: to show it as Pending would be a flap. `explain` has it, with what it waits for.
  */
 function knownPods(kubelet: Kubelet): Pod[] {
-  const waiting = new Set(kubelet.loop.waitingPods().map((pod) => pod.metadata.uid));
-  return visiblePods(kubelet).filter(({ metadata }) => {
+  const waiting = new Set(kubelet.queue.waitingPods().map((pod) => pod.metadata.uid));
+  return kubelet.directory.visible().filter(({ metadata }) => {
     const uid = podUid(metadata.uid);
-    return kubelet.records.statuses.get(uid) !== undefined || (!waiting.has(metadata.uid) && kubelet.cache.isRead(uid));
+    if (kubelet.records.statuses.get(uid) !== undefined) return true;
+    const holdsNothing = kubelet.cache.isRead(uid) && (kubelet.cache.get(uid)?.containers ?? []).length === 0;
+    return holdsNothing && !waiting.has(metadata.uid);
   });
 }
 
@@ -67,7 +64,10 @@ export function healthChecks(kubelet: Kubelet): Record<string, HealthCheck> {
   });
 }
 
-/** The pod with its latest status; one that is being stopped because its source dropped it carries the time of that, as a deleted pod does. */
+/**
+ * The pod with its latest status; one that is being stopped because its source dropped it carries the time of that, as
+ * a deleted pod does.
+ */
 function presented(kubelet: Kubelet, pod: Pod): Pod {
   const uid = podUid(pod.metadata.uid);
   const state = kubelet.workers.stateOf(uid);
@@ -75,7 +75,7 @@ function presented(kubelet: Kubelet, pod: Pod): Pod {
   const ending =
     (state?.phase === 'terminating' || state?.phase === 'terminated') && state.termination.cause !== 'completed';
   if (!ending || pod.metadata.deletionTimestamp !== undefined) return { apiVersion: 'v1', kind: 'Pod', ...pod, status };
-  const deletionTimestamp = new Date(kubelet.workers.sinceMs(uid) ?? kubelet.world.clock.nowMs()).toISOString();
+  const deletionTimestamp = new Date(kubelet.workers.sinceMs(uid) ?? kubelet.platform.clock.nowMs()).toISOString();
   return { apiVersion: 'v1', kind: 'Pod', ...pod, metadata: { ...pod.metadata, deletionTimestamp }, status };
 }
 
@@ -96,7 +96,7 @@ function watch(kubelet: Kubelet, onChange: (change: { type: 'MODIFIED' | 'DELETE
   const stopStatus = kubelet.records.statuses.onChange(({ pod }) =>
     onChange({ type: 'MODIFIED', pod: presented(kubelet, pod) }),
   );
-  const stopGone = kubelet.onPodGone((pod) => onChange({ type: 'DELETED', pod }));
+  const stopGone = kubelet.changes.onGone((pod) => onChange({ type: 'DELETED', pod }));
   return () => {
     stopStatus();
     stopGone();
@@ -118,7 +118,7 @@ function planPod(kubelet: Kubelet, wanted: Pod): PlannedPod {
   const identity = { uid: podUid(pod.metadata.uid), name: pod.metadata.name, namespace: pod.metadata.namespace };
   const actual = isSame
     ? kubelet.cache.getOrEmpty(identity)
-    : emptyPodRuntimeStatus(identity, kubelet.world.clock.monotonicMs());
+    : emptyPodRuntimeStatus(identity, kubelet.platform.clock.monotonicMs());
   const { steps, waits } = kubelet.podRuntime.plan(pod, actual);
   const replace =
     present !== undefined && !isSame ? [`stop the pod that runs under this name now (its manifest differs)`] : [];
@@ -127,9 +127,9 @@ function planPod(kubelet: Kubelet, wanted: Pod): PlannedPod {
 }
 
 function findPod(kubelet: Kubelet, target: ContainerTarget): Pod {
-  const pod = visiblePods(kubelet).find(
-    (candidate) => candidate.metadata.name === target.pod && candidate.metadata.namespace === target.namespace,
-  );
+  const pod = kubelet.directory
+    .visible()
+    .find((candidate) => candidate.metadata.name === target.pod && candidate.metadata.namespace === target.namespace);
   if (pod === undefined) throw new KubeletError('NotFound', `pod "${target.pod}" does not exist`);
   return pod;
 }
@@ -169,7 +169,7 @@ async function exec(kubelet: Kubelet, target: ContainerTarget, request: ExecRequ
   const container = runtime === undefined ? undefined : newestContainer(runtime, name);
   if (container?.state !== 'running')
     throw new KubeletError('NotFound', `container "${name}" of pod ${podKey(pod)} is not running`);
-  return kubelet.world.runtime.execUrl({
+  return kubelet.platform.runtime.execUrl({
     id: container.id,
     command: request.command,
     tty: request.tty,

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { errorKind, errorMessage } from '../../base/errors.ts';
+import { printable } from '../../base/printable.ts';
 import { parseCommandLine } from './cli/command-line.ts';
 import { completionScript, isShell, shells } from './flags/completion.ts';
 import { formatConfigError } from './config/config-error.ts';
 import { loadKubeletConfig } from './config/config-load.ts';
-import { commands, type CommandName } from './flags/flags-commands.ts';
+import type { CommandName } from './flags/flags-commands.ts';
+import { commands } from './flags/flags-commands.ts';
 import { commandHelpText } from './flags/flags-help.ts';
 import { versionText } from './flags/flags-version.ts';
 import type { AgentSettings } from './run-agent.ts';
@@ -94,7 +96,10 @@ async function runAgent(settings: AgentSettings): Promise<number> {
   return 0;
 }
 
-/** Resolves with the first signal to leave; the second ends the process at once. Before the agent has started there is nothing to put in order. */
+/**
+ * Resolves with the first signal to leave; the second ends the process at once. Before the agent has started there is
+ * nothing to put in order.
+ */
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let asked = false;
@@ -114,12 +119,13 @@ function stackOf(reason: unknown): string {
 
 try {
   const exitCode = await main(process.argv.slice(2));
-  // A pipe takes what it has room for and the rest waits here, where process.exit would leave it: kubelet pods -o json | slow-reader
+  // A pipe takes what it has room for and the rest waits here, where process.exit would leave it: kubelet pods -o json
+  // | slow-reader
   if (process.stdout.writableLength > 0)
     await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
   process.exit(exitCode);
 } catch (error) {
   const text = errorKind(error) === 'Internal' ? stackOf(error) : errorMessage(error);
-  process.stderr.write(`kubelet: ${text}\n`);
+  process.stderr.write(`kubelet: ${printable(text)}\n`);
   process.exit(FAILED);
 }

@@ -1,6 +1,6 @@
-// Every path that is known, by every method, on the ports as they are opened: nobody who is not known gets anything but the health of the process.
+// Every path that is known, by every method, on the ports as they are opened: nobody who is not known gets anything but
+// the health of the process.
 import assert from 'node:assert/strict';
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
@@ -13,10 +13,11 @@ import { FakeApiClient } from '../../api/client/testing/fake-api-client.ts';
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
-import { noNames } from '../../pki/certificate-template.ts';
-import { writeCertificate } from '../../pki/x509-writer.ts';
-import { listenUnix, type Listening } from '../adapters/net/http-listen.ts';
-import { listenSecurely, type SecureListening } from '../adapters/tls/secure-listen.ts';
+import { selfSignedPair } from './testing/self-signed-pair.ts';
+import type { Listening } from '../adapters/net/http-listen.ts';
+import { listenUnix } from '../adapters/net/http-listen.ts';
+import type { SecureListening } from '../adapters/tls/secure-listen.ts';
+import { listenSecurely } from '../adapters/tls/secure-listen.ts';
 import { createAuthenticator } from '../features/server/auth/authenticators.ts';
 import type { Authenticator, NodeAttributes } from '../features/server/auth/auth-types.ts';
 import { createRequestGuard } from '../features/server/auth/request-guard.ts';
@@ -68,24 +69,6 @@ function knownPaths(): string[] {
   return [...new Set([...paths, ...elsewhere])];
 }
 
-function serverPair(): { certificate: string; key: string } {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const nowMs = systemClock.nowMs();
-  const certificate = writeCertificate(
-    {
-      subject: { commonName: 'n' },
-      publicKey: createPublicKey(privateKey),
-      notBeforeMs: nowMs - 60_000,
-      notAfterMs: nowMs + 3_600_000,
-      keyUsages: ['digitalSignature'],
-      extendedKeyUsages: [],
-      altNames: noNames,
-    },
-    { selfSignedBy: privateKey },
-  );
-  return { certificate, key: privateKey.export({ type: 'sec1', format: 'pem' }).toString() };
-}
-
 describe('the ports of an agent, for somebody who is not known', () => {
   const state = {
     served: [] as string[],
@@ -120,7 +103,7 @@ describe('the ports of an agent, for somebody who is not known', () => {
       },
       log: silentLogger,
     });
-    const pair = serverPair();
+    const pair = selfSignedPair(systemClock.nowMs());
     secure = await listenSecurely({
       host: '127.0.0.1',
       port: 0,

@@ -1,5 +1,5 @@
 import type { AdjustableLogger } from '../../base/pino-log.ts';
-import type { ProcessFacts } from './compose/compose-server.ts';
+import type { ProcessFacts } from './servers/compose-server.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { kubernetesVersion } from './flags/flags-version.ts';
 

@@ -1,15 +1,19 @@
 import { statSync } from 'node:fs';
-import { loadCredentialProviders, type CredentialProvider } from '../features/images/credentials/provider-config.ts';
+import type { CredentialProvider } from '../features/images/credentials/provider-config.ts';
+import { loadCredentialProviders } from '../features/images/credentials/provider-config.ts';
 import { IptablesHints } from '../features/iptables-hints/iptables-hints.ts';
 import { createHealthApp } from '../features/server/health-app.ts';
-import { createLocalApi, type Problem } from '../features/server/local-api.ts';
+import type { Problem } from '../features/server/local-api.ts';
+import { createLocalApi } from '../features/server/local-api.ts';
 import { createReadOnlyApp } from '../features/server/read-only-app.ts';
 import { createManifestServer, readManifestToken } from '../features/pod-config/manifest-server.ts';
 import { linuxIptables } from '../adapters/net/linux-iptables.ts';
-import { listenTcp, listenUnix, type Listening } from '../adapters/net/http-listen.ts';
+import type { Listening } from '../adapters/net/http-listen.ts';
+import { listenTcp, listenUnix } from '../adapters/net/http-listen.ts';
 import { takeInstanceLock } from '../adapters/process/instance-lock.ts';
 import { systemdNotify, watchdogPeriodMs } from '../adapters/process/systemd-notify.ts';
-import { createPinoLog, type AdjustableLogger } from '../../base/pino-log.ts';
+import type { AdjustableLogger } from '../../base/pino-log.ts';
+import { createPinoLog } from '../../base/pino-log.ts';
 import { inBackground } from '../../base/background.ts';
 import { KubeletError, errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -17,18 +21,23 @@ import { createLoop } from '../../base/loop.ts';
 import type { NodeAddress } from '../../api/core/node.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import { hostProblems } from '../model/config/validate.ts';
-import { composeKubelet, type Kubelet } from './compose/compose.ts';
-import { openRecords } from './compose/compose-records.ts';
+import type { Kubelet } from './compose/compose-kubelet.ts';
+import { composeKubelet } from './compose/compose-kubelet.ts';
+import { composeRecords } from './compose/compose-records.ts';
 import type { ComposeSettings } from './compose/compose-settings.ts';
-import { composeServing, type Serving } from './compose/compose-serving.ts';
-import { openSecureServer } from './compose/compose-secure-server.ts';
-import { composeServer, observedFetch, observeRequests } from './compose/compose-server.ts';
-import { composeWorld, type RealWorld } from './compose/compose-world.ts';
+import type { Serving } from './servers/compose-serving.ts';
+import { composeServing } from './servers/compose-serving.ts';
+import { openSecureServer } from './servers/compose-secure-server.ts';
+import { observeRequests } from '../features/metrics/http-requests.ts';
+import { observedFetch } from '../features/server/request-metrics.ts';
+import { composeServer } from './servers/compose-server.ts';
+import type { RealPlatform } from './platform/compose-platform.ts';
+import { composePlatform } from './platform/compose-platform.ts';
 import { guardedFiles, looseFile } from './config/file-modes.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { healthChecks, localSources } from './local-sources.ts';
 import { processFacts } from './process-facts.ts';
-import { orRefuse } from './compose/or-refuse.ts';
+import { orRefuse } from './or-refuse.ts';
 
 export interface AgentSettings {
   config: KubeletConfig;
@@ -53,19 +62,22 @@ export function agentLog(config: KubeletConfig): AdjustableLogger {
   });
 }
 
-/** Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another agent's, the host is unfit. */
+/**
+ * Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another
+ * agent's, the host is unfit.
+ */
 export async function startAgent(
   { config, flags, warnings }: AgentSettings,
   log: AdjustableLogger,
 ): Promise<RunningAgent> {
   for (const warning of [...warnings, ...looseFiles(config, flags)]) log.warn(warning);
   const lock = await takeInstanceLock(flags.rootDir);
-  const world = await composeWorld({ config, flags, log });
-  refuseUnfitHost(config, world);
+  const platform = await composePlatform({ config, flags, log });
+  refuseUnfitHost(config, platform);
   const token =
     flags.manifestServerAddress === ''
       ? undefined
-      : await readManifestToken(world.files, flags.manifestServerTokenFile);
+      : await readManifestToken(platform.files, flags.manifestServerTokenFile);
   const settings: ComposeSettings = {
     config,
     rootDir: flags.rootDir,
@@ -75,7 +87,7 @@ export async function startAgent(
       maxPerContainer: flags.maxDeadContainersPerContainer,
       maxTotal: flags.maxDeadContainers,
     },
-    credentialProviders: await credentialProviders(flags, world),
+    credentialProviders: await credentialProviders(flags, platform),
     credentialProviderBinDir: flags.imageCredentialProviderBinDir,
     node: {
       labels: flags.nodeLabels,
@@ -97,27 +109,27 @@ export async function startAgent(
   };
   const records = await orRefuse(
     `the root directory ${flags.rootDir} cannot be used`,
-    openRecords(flags.rootDir, world),
+    composeRecords(flags.rootDir, platform),
   );
-  const kubelet = composeKubelet(settings, world, records);
-  if (world.cluster !== undefined) world.join?.start(world.cluster);
+  const kubelet = composeKubelet(settings, platform, records);
+  if (platform.cluster !== undefined) platform.join?.start(platform.cluster);
   await orRefuse('the agent cannot work on this machine', kubelet.start());
-  const hints = composeHints(world, config);
+  const hints = composeHints(platform, config);
   hints?.start();
   const servers = new Servers(log);
-  const serving = composeNodeServing(kubelet, world, { config, flags });
+  const serving = composeNodeServing(kubelet, platform, { config, flags });
   await openServers(servers, kubelet, {
     config,
     flags,
     serving,
     log,
-    problems: () => [...(world.join?.problems() ?? []), ...serving.problems()],
+    problems: () => [...(platform.join?.problems() ?? []), ...serving.problems()],
   });
   if (token !== undefined) serveManifests(servers, kubelet, { address: flags.manifestServerAddress, token });
   systemdNotify('READY=1', process.env);
   const watchdog = startWatchdog(kubelet);
   log.info('agent is running', {
-    node: world.machine.nodeName,
+    node: platform.machine.nodeName,
     rootDir: flags.rootDir,
     listening: servers.addresses(),
   });
@@ -128,19 +140,22 @@ export async function startAgent(
     await serving.stop();
     await hints?.stop();
     await kubelet.stop();
-    await world.join?.stop();
-    world.close();
+    await platform.join?.stop();
+    platform.close();
     lock.release();
   };
   let leaving: Promise<void> | undefined;
   return { log, stop: () => (leaving ??= leave()) };
 }
 
-/** Credential provider plugins are configured for the whole life of the agent; a mistake there is better known now than at the first pull. */
-async function credentialProviders(flags: AgentFlags, world: RealWorld): Promise<readonly CredentialProvider[]> {
+/**
+ * Credential provider plugins are configured for the whole life of the agent; a mistake there is better known now than
+ * at the first pull.
+ */
+async function credentialProviders(flags: AgentFlags, platform: RealPlatform): Promise<readonly CredentialProvider[]> {
   if (flags.imageCredentialProviderConfig === '') return [];
   const { providers, errors } = await loadCredentialProviders(
-    world.files,
+    platform.files,
     flags.imageCredentialProviderConfig,
     flags.imageCredentialProviderBinDir,
   );
@@ -166,14 +181,14 @@ function looseFiles({ security }: KubeletConfig, flags: AgentFlags): readonly st
 }
 
 function composeHints(
-  { processes, clock, random, log }: RealWorld,
+  { processes, clock, random, log }: RealPlatform,
   { network }: KubeletConfig,
 ): IptablesHints | undefined {
   return network.utilChains ? new IptablesHints({ families: linuxIptables(processes), clock, random, log }) : undefined;
 }
 
-function refuseUnfitHost(config: KubeletConfig, world: RealWorld): void {
-  const [problem] = hostProblems(config.versioned, { cgroupVersion: world.cgroups.version });
+function refuseUnfitHost(config: KubeletConfig, platform: RealPlatform): void {
+  const [problem] = hostProblems(config.versioned, { cgroupVersion: platform.cgroups.version });
   if (problem !== undefined) throw new KubeletError('Invalid', problem.message);
 }
 
@@ -210,10 +225,10 @@ class Servers {
 
 function composeNodeServing(
   kubelet: Kubelet,
-  world: RealWorld,
+  platform: RealPlatform,
   { config, flags }: Pick<AgentSettings, 'config' | 'flags'>,
 ): Serving {
-  const { clock, random, log, cluster, certificates: figures, machine } = world;
+  const { clock, random, log, cluster, certificates: figures, machine } = platform;
   const { nodeName } = machine;
   // As the cluster has them: whoever approves compares with these.
   const addresses = (): readonly NodeAddress[] => kubelet.node.watch.current()?.status?.addresses ?? [];
@@ -246,14 +261,14 @@ async function openServers(
 ): Promise<void> {
   const { healthzPort, healthzBindAddress, readOnlyPort, address, enabled, port } = config.server;
   const local = localSources(kubelet);
-  const observer = observeRequests(kubelet);
+  const observer = observeRequests(kubelet.observation.metrics, () => kubelet.platform.clock.monotonicMs());
   const sources = { ...local, problems: () => [...local.problems(), ...problems()] };
   await Promise.all([
     flags.cliSocket === '' ? undefined : servers.open(listenUnix(createLocalApi(sources), flags.cliSocket)),
     enabled && port > 0
       ? servers.open(
           openSecureServer({
-            world: kubelet.world,
+            platform: kubelet.platform,
             config,
             serving,
             handlers: composeServer({ kubelet, views: sources, process: processFacts(flags, log), observer }),
@@ -286,7 +301,7 @@ function serveManifests(
   kubelet: Kubelet,
   { address, token }: { address: string; token: string },
 ): void {
-  const { log } = kubelet.world;
+  const { log } = kubelet.platform;
   const [host, port] = splitAddress(address);
   const serve = async (): Promise<void> => {
     const manifests = await kubelet.sources.accepted();
@@ -305,7 +320,7 @@ function splitAddress(address: string): [string, number] {
 function startWatchdog(kubelet: Kubelet): { stop(): Promise<void> } | undefined {
   const periodMs = watchdogPeriodMs(process.env, process.pid);
   if (periodMs === undefined) return undefined;
-  const { clock, random, log } = kubelet.world;
+  const { clock, random, log } = kubelet.platform;
   const checks = healthChecks(kubelet);
   const pass = (): void => {
     const failed = Object.entries(checks).flatMap(([name, check]) => (check() === undefined ? [] : [name]));

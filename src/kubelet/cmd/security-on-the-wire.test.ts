@@ -1,16 +1,13 @@
-// What a runtime receives for a pod's security context: pods as manifests, the agent's own configuration of them, gRPC, and a CRI server that notes down.
+// What a runtime receives for a pod's security context: pods as manifests, the agent's own configuration of them, gRPC,
+// and a CRI server that notes down.
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { createCriClient } from '../../cri/cri-client.ts';
-import { serveCri } from '../../cri/cri-server.ts';
-import {
-  NamespaceMode,
-  SecurityProfile_ProfileType,
-  SupplementalGroupsPolicy,
-  type CreateContainerRequest,
-  type RunPodSandboxRequest,
-} from '../../cri/generated/cri-v1.ts';
+import { serveCri } from '../../cri/testing/cri-server.ts';
+import type { CreateContainerRequest, RunPodSandboxRequest } from '../../cri/generated/cri-v1.ts';
+import { NamespaceMode, SecurityProfile_ProfileType, SupplementalGroupsPolicy } from '../../cri/generated/cri-v1.ts';
 import { tempSocket } from '../../cri/testing/temp-socket.ts';
 import type { PodSpec } from '../../api/core/pod-spec.ts';
 import { CriRuntime } from '../adapters/cri/cri-runtime.ts';

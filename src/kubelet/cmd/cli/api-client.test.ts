@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { isKind, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { isKind } from '../../../base/errors.ts';
 import { ApiClient, findSocket } from './api-client.ts';
 
 const folder = mkdtempSync('/tmp/api-client-');

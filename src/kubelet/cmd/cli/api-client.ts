@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
 import http from 'node:http';
-import { errorMessage, KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { answerTo } from '../../../base/node-answer.ts';
+import { readText } from '../../../base/read-text.ts';
 
 /** Where an agent's socket is when nobody says: that of a node agent, then that of `npm run up`. */
 const DEFAULT_SOCKETS = ['/var/lib/kubelet/kubelet.sock', '/var/lib/kubelet-ts/kubelet/kubelet.sock'];
@@ -12,6 +15,9 @@ export function findSocket(given: string | undefined, env: Readonly<Record<strin
   if (fromEnv !== undefined && fromEnv !== '') return fromEnv;
   return DEFAULT_SOCKETS.find((path) => existsSync(path)) ?? (DEFAULT_SOCKETS[0] as string);
 }
+
+/** As much as the agent may have to say of all its pods. */
+const LONGEST_ANSWER = 32 * 1024 * 1024;
 
 /** Speaks HTTP to the running agent over its unix socket. */
 export class ApiClient {
@@ -31,18 +37,14 @@ export class ApiClient {
   }
 
   /** The answer as a stream. Rejects with `NotFound`, `Invalid` ... carrying the agent's own words. */
-  open(path: string, body?: unknown): Promise<http.IncomingMessage> {
-    return new Promise((resolve, reject) => {
-      const request = http.request(
-        { socketPath: this.#socketPath, path, method: body === undefined ? 'GET' : 'POST' },
-        (response) => {
-          if (response.statusCode === 200) resolve(response);
-          else readError(response).then(reject, reject);
-        },
-      );
-      request.on('error', (error: NodeJS.ErrnoException) => reject(this.#explain(error)));
-      request.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+  async open(path: string, body?: unknown): Promise<http.IncomingMessage> {
+    const request = http.request({ socketPath: this.#socketPath, path, method: body === undefined ? 'GET' : 'POST' });
+    request.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+    const response = await answerTo(request).catch((error: unknown) => {
+      throw this.#explain(error as NodeJS.ErrnoException);
     });
+    if (response.statusCode === 200) return response;
+    throw await readError(response);
   }
 
   #explain(error: NodeJS.ErrnoException): KubeletError {
@@ -73,7 +75,8 @@ function kindOf(statusCode: number): ErrorKind {
 }
 
 async function readAll(response: http.IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  const text = await readText(response as AsyncIterable<Buffer>, LONGEST_ANSWER);
+  if (text === undefined)
+    throw new KubeletError('Unavailable', `the agent's answer is longer than ${LONGEST_ANSWER} bytes`);
+  return text;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isKind } from '../../../base/errors.ts';
-import { commands, type CommandName } from '../flags/flags-commands.ts';
+import type { CommandName } from '../flags/flags-commands.ts';
+import { commands } from '../flags/flags-commands.ts';
 import { parseCommandLine } from './command-line.ts';
 import { pick } from './commands.ts';
 

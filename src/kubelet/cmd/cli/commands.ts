@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { printable } from '../../../base/printable.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
-import type { EventList } from '../../../api/core/event.ts';
-import type { Pod, PodList } from '../../../api/core/pod.ts';
-import type { PodExplanation } from '../../model/explanation.ts';
+import type { Event } from '../../../api/core/event.ts';
+import type { ListOf } from '../../../api/core/meta.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodExplanation } from '../../../api/explanation/explanation.ts';
 import type { PlannedPod, Problem } from '../../features/server/local-api.ts';
 import type { CommandName } from '../flags/flags-commands.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Terminal } from './exec-session.ts';
 import { eventTable } from './event-table.ts';
-import { explanationText, podTable } from './pod-table.ts';
+import { explanationText } from '../../../api/explanation/explanation-text.ts';
+import { podTable } from './pod-table.ts';
 
 export interface CommandIo {
   client: ApiClient;
@@ -31,20 +34,23 @@ export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 
 };
 
 async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
-  const list = await client.json<PodList>('/pods');
+  const list = await client.json<ListOf<Pod>>('/pods');
   const items = list.items.filter(
     (pod) => line.values['namespace'] === undefined || pod.metadata.namespace === line.values['namespace'],
   );
   if (line.values['output'] === 'name') {
-    terminal.out(items.map((pod) => `${pod.metadata.name}\n`).join(''));
+    terminal.out(printable(items.map((pod) => `${pod.metadata.name}\n`).join('')));
     return 0;
   }
-  terminal.out(line.values['output'] === 'json' ? json({ ...list, items }) : podTable(items, nowMs()));
-  for (const { message } of await client.json<Problem[]>('/api/problems')) terminal.error(`${message}\n`);
+  terminal.out(line.values['output'] === 'json' ? json({ ...list, items }) : printable(podTable(items, nowMs())));
+  for (const { message } of await client.json<Problem[]>('/api/problems')) terminal.error(printable(`${message}\n`));
   return 0;
 }
 
-/** Exit code 0 when everything asked about is settled, 1 when not: so that scripts can wait for it. A manifest in error is a pod that is wanted and not there. */
+/**
+ * Exit code 0 when everything asked about is settled, 1 when not: so that scripts can wait for it. A manifest in error
+ * is a pod that is wanted and not there.
+ */
 async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
   const all = await client.json<PodExplanation[]>('/explain');
   const [name] = line.positionals;
@@ -55,9 +61,9 @@ async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo
   const isSettled = unsettled.length === 0 && (name !== undefined || !problems.some((problem) => problem.blocking));
   if (line.values['output'] === 'json') terminal.out(json(name === undefined ? wanted : wanted[0]));
   else {
-    for (const { message } of problems) terminal.out(`${message}\n`);
+    for (const { message } of problems) terminal.out(printable(`${message}\n`));
     for (const explanation of name === undefined ? unsettled : wanted)
-      terminal.out(explanationText(explanation, nowMs(), name !== undefined));
+      terminal.out(printable(explanationText(explanation, nowMs(), name !== undefined)));
     if (name === undefined && isSettled) terminal.out(`all ${all.length} pods are settled\n`);
   }
   return isSettled ? 0 : 1;
@@ -65,7 +71,7 @@ async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo
 
 /** Of a pod that is gone, too, so the name is looked for among the events. */
 async function events(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
-  const list = await client.json<EventList>('/api/events');
+  const list = await client.json<ListOf<Event>>('/api/events');
   const [name] = line.positionals;
   const namespace = line.values['namespace'];
   const items = list.items.filter(
@@ -78,12 +84,12 @@ async function events(line: CommandLine, { client, terminal, nowMs }: CommandIo)
     terminal.error(
       name === undefined ? 'no events within the last hour\n' : `no events of "${name}" within the last hour\n`,
     );
-  else terminal.out(eventTable(items, nowMs()));
+  else terminal.out(printable(eventTable(items, nowMs())));
   return 0;
 }
 
 /** A static pod also answers to its name without the node's. */
-function isNamed({ namespace, name = '' }: EventList['items'][number]['involvedObject'], wanted: string): boolean {
+function isNamed({ namespace, name = '' }: Event['involvedObject'], wanted: string): boolean {
   const [inNamespace, bare] = wanted.includes('/') ? (wanted.split('/', 2) as [string, string]) : [namespace, wanted];
   return inNamespace === namespace && (name === bare || name.startsWith(`${bare}-`));
 }
@@ -132,7 +138,7 @@ async function plan(line: CommandLine, { client, terminal }: CommandIo): Promise
     );
   const planned = await client.json<PlannedPod[]>('/api/plan', manifestText(file));
   if (line.values['output'] === 'json') terminal.out(json(planned));
-  else for (const pod of planned) terminal.out(planText(pod));
+  else for (const pod of planned) terminal.out(printable(planText(pod)));
   return planned.every((pod) => pod.problems.length === 0) ? 0 : 1;
 }
 
@@ -151,7 +157,7 @@ function planText(planned: PlannedPod): string {
 }
 
 function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
+  return printable(`${JSON.stringify(value, null, 2)}\n`);
 }
 
 function duration(text: string): number {
@@ -165,7 +171,7 @@ async function findPod(line: CommandLine, client: ApiClient): Promise<Pod> {
   const [name] = line.positionals;
   if (name === undefined)
     throw new KubeletError('Invalid', 'which pod? Name it, as in: kubelet logs web (kubelet pods lists them)');
-  const list = await client.json<PodList>('/pods');
+  const list = await client.json<ListOf<Pod>>('/pods');
   return pick(list.items, { name, namespace: line.values['namespace'] }, (pod) => pod.metadata);
 }
 

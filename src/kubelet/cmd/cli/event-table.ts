@@ -1,5 +1,6 @@
 import type { Event } from '../../../api/core/event.ts';
-import { age, table } from './pod-table.ts';
+import { age } from '../../../api/explanation/age.ts';
+import { table } from './pod-table.ts';
 
 /** As `kubectl events` prints them. */
 export function eventTable(events: readonly Event[], nowMs: number): string {
@@ -8,7 +9,7 @@ export function eventTable(events: readonly Event[], nowMs: number): string {
     event.type ?? '',
     event.reason ?? '',
     objectName(event),
-    (event.message ?? '').trim().replace(/\s*[\r\n]+\s*/g, ' | '),
+    (event.message ?? '').trim().replace(/(?<!\s)\s*[\r\n]\s*/g, ' | '),
   ]);
   return table([['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'], ...rows]);
 }

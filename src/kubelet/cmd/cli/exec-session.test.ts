@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { WebSocketServer, type WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
+import { WebSocketServer } from 'ws';
 import { isKind } from '../../../base/errors.ts';
-import { runExec, type Terminal } from './exec-session.ts';
+import type { Terminal } from './exec-session.ts';
+import { runExec } from './exec-session.ts';
 
 type Input = Parameters<Terminal['input']>[0];
 

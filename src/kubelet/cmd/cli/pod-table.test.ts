@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ContainerState, ContainerStatus, PodStatus } from '../../../api/core/pod-status.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { age, explanationText, podTable, readyCount, statusWord } from './pod-table.ts';
+import { age } from '../../../api/explanation/age.ts';
+import { explanationText } from '../../../api/explanation/explanation-text.ts';
+import { podTable, readyCount, statusWord } from './pod-table.ts';
 
 const container = (name: string, state: ContainerState, more: Partial<ContainerStatus> = {}): ContainerStatus => ({
   name,
@@ -221,7 +223,7 @@ describe('an explanation', () => {
         phase: 'Pending',
         settled: false,
         blockers,
-        cures: ['ConfigMap default/a is not there: put it into /m'],
+        cures: ['ConfigMap default/a does not exist: put it into /m'],
         timeline,
       },
       61_000,
@@ -236,7 +238,7 @@ describe('an explanation', () => {
         '    since      60s ago',
         '    last error no such host | try later',
         '    next try   in 6s',
-        '  to do        ConfigMap default/a is not there: put it into /m',
+        '  to do        ConfigMap default/a does not exist: put it into /m',
         '  timeline',
         '       30s ago  ! Failed: pull (x3)',
         '',

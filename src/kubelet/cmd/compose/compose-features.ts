@@ -1,156 +1,182 @@
-import { goQuote } from '../../../api/go-quote.ts';
-import { nodeEvents } from '../../../api/reasons.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import { ContainerManager } from '../../features/container-manager/container-manager.ts';
+import type { AdmissionManager } from '../../features/admission/admission-manager.ts';
+import { AllocatedPods } from '../../features/allocation/allocated-pods.ts';
+import type { ContainerManager } from '../../features/container-manager/container-manager.ts';
+import { createContainerManager } from '../../features/container-manager/create-container-manager.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
-import { ActivityBoard } from '../../features/explain/activity-board.ts';
+import { ActivityTracker } from '../../features/explain/activity-tracker.ts';
 import { computeExitEntry } from '../../features/explain/exit-entry.ts';
-import { HookRunner } from '../../features/lifecycle-hooks/hook-runner.ts';
-import { Pleg } from '../../features/pleg/pleg.ts';
+import { createEvents } from '../../features/events/create-events.ts';
+import { createLifecycleHooks } from '../../features/lifecycle-hooks/create-lifecycle-hooks.ts';
+import { createPleg } from '../../features/pleg/create-pleg.ts';
+import type { Pleg } from '../../features/pleg/pleg.ts';
 import { RuntimeCache } from '../../features/pleg/runtime-cache.ts';
-import type { RuntimeHandlers } from '../../features/pod-runtime/interfaces.ts';
+import { createPodRuntime } from '../../features/pod-runtime/create-pod-runtime.ts';
 import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
-import { PodStore } from '../../features/pod-store/pod-store.ts';
-import { ProbeManager } from '../../features/probes/probe-manager.ts';
+import { createRuntimeHandlers } from '../../features/pod-runtime/runtime-handlers.ts';
+import { WorkerStates } from '../../features/pod-workers/worker-states.ts';
+import { createProbes } from '../../features/probes/create-probes.ts';
+import type { ProbeManager } from '../../features/probes/probe-manager.ts';
 import { createVolumeManager } from '../../features/volumes/create-volume-manager.ts';
+import type { VolumeAttachWaiter } from '../../features/volumes/volume-attach-waiter.ts';
 import type { VolumeManager } from '../../features/volumes/volume-manager.ts';
+import { PodDirectory } from '../../loop/pod-directory.ts';
 import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
-import type { ClusterObjects } from '../../ports/cluster-objects.ts';
-import { composeAttachGate } from './compose-attachments.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { composeVolumeAttachWaiter, composeCsi } from './compose-csi.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
-import { composeCsi, type CsiParts } from './compose-csi.ts';
-import { composeEvents } from './compose-events.ts';
-import { composeNode } from './compose-node.ts';
-import { composeAllocation } from './compose-allocation.ts';
-import type { Actors, FeatureContext, Knowledge, Links } from './compose-context.ts';
+import { kubernetesVersion } from '../flags/flags-version.ts';
+import { createAdmission } from '../../features/admission/create-admission.ts';
+import type { NodeSettings } from '../../features/node/create-node.ts';
+import { createNode } from '../../features/node/create-node.ts';
+import type { CsiParts, FeatureParts, Given, KnownParts } from './kubelet-parts.ts';
 import { noteVolumeOperation } from '../../features/metrics/storage.ts';
-import { noteRelist, observeProbe } from './compose-metrics.ts';
-import { composePodRuntime } from './compose-pod-runtime.ts';
-import type { Records } from './compose-records.ts';
-import type { ComposeSettings } from './compose-settings.ts';
+import { observeHooks, observeProbe, observeRelists } from '../../features/metrics/observation.ts';
+import { composePodConfig } from './compose-sources.ts';
 import { composeImages } from './compose-images.ts';
 import { composeLogs } from './compose-logs.ts';
-import type { World } from './world.ts';
+import type { AllocationManager } from '../../features/allocation/allocation-manager.ts';
+import { createAllocation } from '../../features/allocation/create-allocation.ts';
+import { observedResizes } from '../../features/metrics/resizes.ts';
 
-const MICROSECONDS_PER_MS = 1000;
+/** What applies where no flag describes the node. */
+const NO_NODE_SETTINGS: NodeSettings = {
+  labels: {},
+  externalCloudProvider: false,
+  ignoreEviction: false,
+  nodeIps: [],
+  version: kubernetesVersion,
+};
 
 /** Throws `Invalid` when the node cannot be what the configuration asks for. */
-export function composeKnowledge(
-  settings: ComposeSettings,
-  world: World,
-  records: Records,
-): Omit<Knowledge, 'observation'> {
+export function composeKnown(parts: Given): KnownParts {
+  const { settings, platform, records, queue, store } = parts;
+  const { cluster, clock, random, log, machine } = platform;
+  const { nodeName } = machine;
+  const states = new WorkerStates();
+  const cache = new RuntimeCache(clock);
+  const objects = composeClusterObjects(settings, platform, records);
+  const events = createEvents({ client: cluster?.events, timeline: records.timeline, nodeName, clock, random, log });
   return {
-    store: new PodStore(),
-    ...composeClusterObjects(settings, world, records),
-    cache: new RuntimeCache(world.clock),
-    board: new ActivityBoard(world.clock),
-    ...composeEvents(world, records),
-    node: composeNode(settings.config, world, settings.node),
+    states,
+    directory: new PodDirectory({ store, states, statuses: records.statuses, cache, queue }),
+    ...objects,
+    cache,
+    activityTracker: new ActivityTracker(clock),
+    ...events,
+    ...composePodConfig(parts, { ...objects, ...events }),
+    allocatedPods: new AllocatedPods(records.allocated),
+    node: createNode(settings.config, platform, settings.node ?? NO_NODE_SETTINGS),
   };
 }
 
-export function composeActors(context: FeatureContext): Actors {
-  const pleg = composePleg(context);
-  const monitor = composeMonitor(context, pleg);
-  const probes = composeProbes(context);
-  const images = composeImages(context);
-  const logs = composeLogs(context);
-  const csi = composeCsi(context.world, { rootDir: context.settings.rootDir, ...context.knowledge });
-  const allocation = composeAllocation(context);
-  const cgroups = composeCgroups(context);
+export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: PodUid) => void): FeatureParts {
+  const pleg = composePleg(parts);
+  const { runtime, clock, random, log } = parts.platform;
+  const monitor = new RuntimeMonitor({ runtime, clock, random, log, moreErrors: () => pleg.errors() });
+  const probes = composeProbes(parts);
+  const images = composeImages(parts);
+  const logs = composeLogs(parts);
+  const csi = composeCsi(parts);
+  const attachWaiter = composeVolumeAttachWaiter(parts);
+  const admission = composeAdmission(parts, monitor, evict);
+  const allocation = composeAllocation(parts, admission);
+  const cgroups = composeCgroups(parts, admission);
   return {
     ...images,
     ...logs,
     pleg,
     monitor,
     probes,
-    volumes: composeVolumes(context, csi),
+    volumes: composeVolumes(parts, csi, attachWaiter),
+    attachWaiter,
     csi,
     cgroups,
+    admission,
     allocation,
-    podRuntime: composeRuntime(context, { monitor, probes, cgroups, ...images, ...logs }),
+    podRuntime: composeRuntime(parts, { monitor, probes, cgroups, ...images, ...logs }),
   };
 }
 
-function composePleg({ settings, world, knowledge, links, records }: FeatureContext): Pleg {
-  const { clock, random, log, runtime, logFiles, eventSources: sources } = world;
+function composePleg(parts: Given<'cache'>): Pleg {
+  const { settings, platform, queue, records, cache, observation } = parts;
+  const { clock, random, log, runtime, logFiles, eventSources: sources } = platform;
   const messages = { logFiles, rootDir: settings.rootDir, podLogsDir: settings.config.containerLogs.podLogsDir };
-  const { cache } = knowledge;
-  let adopted = false;
-  const noteExit = (uid: PodUid, id: string): void => {
-    const container = cache.container(id);
-    if (container?.state === 'exited') records.timeline.record(uid, computeExitEntry(container));
-  };
-  const pleg = new Pleg({
-    clock,
-    random,
-    log,
+  return createPleg({
     runtime,
     sources,
     cache,
     terminationMessage: (ended) => readTerminationMessage(messages, ended),
-    onPodRead: (durationMs) =>
-      knowledge.observation.metrics.main.observe('kubelet_pleg_pod_relist_duration_seconds', {}, durationMs / 1000),
-    onRelist: (durationMs) => noteRelist(knowledge.observation, durationMs, clock.monotonicMs()),
-    // What the agent did itself it knows already.
-    onEvent: (event, origin) => {
-      if (origin !== 'observed') return;
-      // What had ended before the agent came is in the record already.
-      if (adopted && event.kind === 'ContainerDied') noteExit(event.podUid, event.containerId);
-      links.post({ kind: 'pleg', event });
-    },
-  });
-  void pleg.whenAdopted().then(() => (adopted = true));
-  return pleg;
-}
-
-function composeMonitor({ world, links }: FeatureContext, pleg: Pleg): RuntimeMonitor {
-  const { clock, random, log, runtime } = world;
-  let adopted = false;
-  void pleg.whenAdopted().then(() => (adopted = true));
-  const moreErrors = (): string[] => {
-    const health = pleg.health();
-    if (!health.ok) return [`PLEG is not healthy: ${health.reason}`];
-    // A pass over a pod that runs but was not read yet could only fail and be tried again later.
-    return adopted ? [] : ['PLEG is not healthy: the pods that run are being read for the first time'];
-  };
-  return new RuntimeMonitor({ runtime, clock, random, log, moreErrors, onChange: () => links.runtimeChanged() });
-}
-
-/** Probes and hooks of pods on the host's network go here. */
-function hostIpOf({ node }: Knowledge): () => string {
-  return () => node.hostIps()[0] ?? '127.0.0.1';
-}
-
-function composeProbes({ world, knowledge, records, links }: FeatureContext): ProbeManager {
-  const { clock, random, log, runtime, dial, nodeLoad } = world;
-  const { recorder } = knowledge;
-  const probes: ProbeManager = new ProbeManager({
+    onObserved: (event) => queue.post({ kind: 'pleg', event }),
+    onExit: (uid, container) => records.timeline.record(uid, computeExitEntry(container)),
+    ...observeRelists(observation, () => clock.monotonicMs()),
     clock,
     random,
     log,
+  });
+}
+
+function composeAdmission(
+  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'recorder' | 'store'>,
+  monitor: Pick<RuntimeMonitor, 'health'>,
+  evict: (uid: PodUid) => void,
+): AdmissionManager {
+  const { settings, platform, records, changes, queue, store, directory, allocatedPods, cache, recorder, node } = parts;
+  return createAdmission({
+    settings: settings.admission ?? {},
+    config: settings.config,
+    machine: platform.machine,
+    standalone: platform.cluster === undefined,
+    node: () => node.object(monitor.health),
+    directory,
+    store,
+    cache,
+    allocatedPods,
+    admitted: records.admitted,
+    saveAdmitted: () => records.saveAdmitted(),
+    forgetStatus: (uid) => records.statuses.forget(uid),
+    evict,
+    onChange: (uid) => {
+      changes.notify(uid);
+      queue.post({ kind: 'sync', uids: [uid] });
+    },
+    files: platform.guardedFiles,
+    processes: platform.processes,
     recorder,
+    clock: platform.clock,
+    log: platform.log,
+  });
+}
+
+function composeProbes(parts: Given<'node' | 'recorder'>): ProbeManager {
+  const { platform, records, queue, recorder, node } = parts;
+  const { clock, random, log, runtime, dial, nodeLoad } = platform;
+  return createProbes({
+    saved: records.probes,
+    keep: (snapshot) => records.keepProbes(snapshot),
     runtime,
     dial,
     nodeLoad,
-    hostIp: hostIpOf(knowledge),
-    onUpdate: (update) => links.post({ kind: 'probe', ...update }),
-    onProbe: observeProbe(knowledge.observation),
-    onSnapshotChange: (change) => save(change),
+    recorder,
+    hostIp: node.hostIp,
+    onUpdate: (update) => queue.post({ kind: 'probe', ...update }),
+    onProbe: observeProbe(parts.observation),
+    clock,
+    random,
+    log,
   });
-  const save = records.keepProbes(() => probes.snapshot());
-  probes.restore(records.probes);
-  return probes;
 }
 
-function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: CsiParts): VolumeManager {
-  const { clock, random, log, files, guardedFiles, mounts, processes } = world;
-  const { objects, tokens, recorder } = knowledge;
+function composeVolumes(
+  parts: Given<'node' | 'objects' | 'recorder' | 'tokens'>,
+  csi: CsiParts,
+  attachWaiter: VolumeAttachWaiter | undefined,
+): VolumeManager {
+  const { settings, platform, objects, tokens, recorder } = parts;
+  const { clock, random, log, files, guardedFiles, mounts, processes } = platform;
   const { rootDir } = settings;
-  const manager: VolumeManager = createVolumeManager({
-    ...composeAttachGate(world, settings.config, knowledge.node, () => manager),
+  return createVolumeManager({
+    attachWaiter,
+    onInUseChanged: () => parts.node.statusChanges.notify(),
     rootDir,
     files,
     guardedFiles,
@@ -162,95 +188,66 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
     log,
     recorder,
     tokens,
-    onOperation: (operation) => noteVolumeOperation(knowledge.observation.metrics, operation),
-    standalone: world.cluster === undefined,
+    onOperation: (operation) => noteVolumeOperation(parts.observation.metrics, operation),
+    standalone: platform.cluster === undefined,
     driverDir: settings.config.volumes.driverDir,
     morePlugins: [csi.volumes],
     node: () => {
-      const { name, labels = {} } = knowledge.node.object(undefined).metadata;
+      const { name, labels = {} } = parts.node.object(undefined).metadata;
       return { name, labels };
     },
-    nodeAllocatable: () => knowledge.node.allocatable,
-  });
-  return manager;
-}
-
-function composeCgroups({ settings, world, knowledge, links }: FeatureContext): ContainerManager {
-  const { cgroups: config } = settings.config;
-  const { machine, cgroups, clock, random, log } = world;
-  return new ContainerManager({
-    cgroups,
-    clock,
-    random,
-    log,
-    config: {
-      cgroupsPerQOS: config.perQos,
-      cgroupRoot: config.root,
-      cpuCFSQuota: config.cpuQuota,
-      cpuCFSQuotaPeriodUs: config.cpuQuotaPeriodMs * MICROSECONDS_PER_MS,
-      podPidsLimit: config.podPidsLimit,
-      hugePageSizesBytes: machine.hugePageSizesBytes,
-    },
-    rootLimits: () => knowledge.node.podsCgroupLimits,
-    onRootLimits: ({ problem }) => {
-      if (problem === undefined)
-        knowledge.recorder.nodeEvent(
-          'Normal',
-          nodeEvents.nodeAllocatableEnforced,
-          'Updated Node Allocatable limit across pods',
-        );
-      else
-        knowledge.recorder.nodeEvent(
-          'Warning',
-          nodeEvents.failedNodeAllocatableEnforcement,
-          `Failed to update Node Allocatable Limits [${[...config.root.split('/').filter((part) => part !== ''), 'kubepods'].map(goQuote).join(' ')}]: ${problem}`,
-        );
-    },
-    activePods: () => links.activePods(),
+    nodeAllocatable: () => parts.node.allocatable,
   });
 }
 
-/** Upstream: runtimeclass_manager.go LookupRuntimeHandler. */
-function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers {
-  return {
-    lookup: async (pod) => {
-      const name = pod.spec.runtimeClassName ?? '';
-      if (name === '') return '';
-      const found = await objects.get('RuntimeClass', '', name);
-      if (found === undefined)
-        throw new KubeletError('NotFound', `runtimeclass.node.k8s.io ${goQuote(name)} not found`);
-      const refusal = links.runtimeClassRefusal(podUid(pod.metadata.uid));
-      if (refusal !== undefined) throw new KubeletError('Invalid', refusal);
-      return found.handler;
-    },
-  };
+function composeCgroups(
+  parts: Given<'node' | 'recorder'>,
+  admission: Pick<AdmissionManager, 'activePods'>,
+): ContainerManager {
+  const { settings, platform } = parts;
+  return createContainerManager({
+    config: settings.config.cgroups,
+    cgroups: platform.cgroups,
+    machine: platform.machine,
+    podsCgroupLimits: parts.node.podsCgroupLimits,
+    activePods: () => admission.activePods(),
+    recorder: parts.recorder,
+    clock: platform.clock,
+    random: platform.random,
+    log: platform.log,
+  });
 }
 
-const HOOK_ODDITIES = {
-  httpFallback: 'kubelet_lifecycle_handler_http_fallbacks_total',
-  sleepCutShort: 'kubelet_sleep_action_terminated_early_total',
-} as const;
-
-type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'cgroups' | 'images' | 'logLinks' | 'logRotation'>;
+type RuntimeNeeds = Pick<FeatureParts, 'monitor' | 'probes' | 'cgroups' | 'images' | 'logLinks' | 'logRotation'>;
 
 function composeRuntime(
-  { settings, world, records, knowledge, links }: FeatureContext,
+  parts: Given<'cache' | 'node' | 'objects' | 'recorder' | 'runtimeClasses'>,
   needs: RuntimeNeeds,
 ): PodRuntime {
-  const { clock, log, runtime, dial } = world;
-  const { cache, objects, recorder } = knowledge;
+  const { settings, platform, records, changes, cache, objects, recorder, node } = parts;
+  const { clock, log, runtime, dial } = platform;
   const { monitor, probes, cgroups, images, logLinks, logRotation } = needs;
-  const { main } = knowledge.observation.metrics;
-  return composePodRuntime(settings, world, {
+  const { main } = parts.observation.metrics;
+  return createPodRuntime({
+    config: settings.config,
+    rootDir: settings.rootDir,
+    machine: platform.machine,
+    runtime,
+    files: platform.files,
+    mounts: platform.mounts,
+    clock,
+    random: platform.random,
+    log,
+    cgroups: platform.cgroups,
     images,
-    hooks: new HookRunner({
+    hooks: createLifecycleHooks({
       runtime,
       dial,
       recorder,
+      node,
+      onOddity: observeHooks(parts.observation),
       clock,
       log,
-      hostIp: hostIpOf(knowledge),
-      onOddity: (oddity) => main.count(HOOK_ODDITIES[oddity]),
     }),
     probes,
     cache,
@@ -259,11 +256,11 @@ function composeRuntime(
       secret: (namespace, name) => objects.get('Secret', namespace, name),
     },
     services: { services: () => objects.list('Service', '') },
-    handlers: composeHandlers(objects, links),
-    ownNode: knowledge.node,
+    handlers: createRuntimeHandlers(objects, (uid) => parts.runtimeClasses.refusal(uid)),
+    ownNode: node,
     events: recorder,
     timeline: records.timeline,
-    onChange: (uid) => links.refreshStatus(uid),
+    onChange: (uid) => changes.notify(uid),
     resize: {
       actuated: records.actuated,
       cgroups,
@@ -275,5 +272,30 @@ function composeRuntime(
       void logLinks.link(pod.metadata, status);
     },
     health: () => monitor.health,
+  });
+}
+
+export function composeAllocation(
+  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'recorder' | 'sourcesReady'>,
+  admission: AdmissionManager,
+): AllocationManager {
+  const { settings, platform, records, queue, observation, store, directory, cache, node, recorder } = parts;
+  return createAllocation({
+    config: settings.config,
+    cgroups: platform.cgroups,
+    node,
+    allocatedPods: parts.allocatedPods,
+    allocated: records.allocated,
+    actuated: records.actuated,
+    sourcesReady: parts.sourcesReady,
+    store,
+    directory,
+    cache,
+    statuses: records.statuses,
+    admission,
+    sync: (uid) => queue.post({ kind: 'sync', uids: [uid] }),
+    observe: observedResizes(observation.metrics),
+    recorder,
+    clock: platform.clock,
   });
 }

@@ -1,14 +1,19 @@
-import { createImages } from '../../features/images/create-images.ts';
-import { ImageGc } from '../../features/images/image-gc.ts';
+import { createImageGc, createImages } from '../../features/images/create-images.ts';
 import { countPullRecords, noteEnsured } from '../../features/metrics/images.ts';
-import { observedCredentialPlugins } from './observed-calls.ts';
-import type { Actors, FeatureContext } from './compose-context.ts';
+import { observedCredentialPlugins } from '../../features/metrics/observed-calls.ts';
+import type { FeatureParts, Given } from './kubelet-parts.ts';
 
-/** Pulling and collecting images: they share which image is promised to whom, and who may use what was pulled with a secret. */
-export function composeImages({ settings, world, knowledge }: FeatureContext): Pick<Actors, 'images' | 'imageGc'> {
-  const { clock, random, log, files, processes, images, runtime, disk, machine } = world;
+/**
+ * Pulling images and removing unused ones. Both know which images are promised to pods, and which pods may use an image
+ * that was pulled with a secret.
+ */
+export function composeImages(
+  parts: Given<'activityTracker' | 'objects' | 'recorder' | 'store'>,
+): Pick<FeatureParts, 'images' | 'imageGc'> {
+  const { settings, platform } = parts;
+  const { clock, random, log, files, processes, images, runtime, disk, machine } = platform;
   const { images: config } = settings.config;
-  const { metrics } = knowledge.observation;
+  const { metrics } = parts.observation;
   const { manager, leases, access } = createImages({
     settings: config,
     places: { rootDir: settings.rootDir, workingDir: machine.workingDir, homeDir: machine.homeDir },
@@ -17,9 +22,9 @@ export function composeImages({ settings, world, knowledge }: FeatureContext): P
     images,
     files,
     processes: observedCredentialPlugins(processes, clock, metrics),
-    secrets: { secret: (namespace, name) => knowledge.objects.get('Secret', namespace, name) },
-    events: knowledge.recorder,
-    activity: knowledge.board,
+    secrets: { secret: (namespace, name) => parts.objects.get('Secret', namespace, name) },
+    events: parts.recorder,
+    activity: parts.activityTracker,
     clock,
     log,
     onEnsured: (seen) => noteEnsured(metrics, seen),
@@ -31,28 +36,19 @@ export function composeImages({ settings, world, knowledge }: FeatureContext): P
       maxParallelPulls: config.maxParallelPulls ?? 0,
     }),
   );
-  const imageGc = new ImageGc({
+  const imageGc = createImageGc({
+    config,
     images,
     containers: runtime,
     disk,
-    policy: {
-      highPercent: config.gcHighPercent,
-      lowPercent: config.gcLowPercent,
-      minAgeMs: config.gcMinimumAgeMs,
-      maxAgeMs: config.gcMaximumAgeMs,
-    },
     leases,
     access,
     onRemoved: (reason) => metrics.main.count('kubelet_image_garbage_collected_total', { reason }),
-    // Nothing in the runtime tells which images are mounted.
-    mountedImages: () =>
-      knowledge.store
-        .pods()
-        .flatMap((pod) =>
-          (pod.spec.volumes ?? []).flatMap(({ image }) => (image?.reference === undefined ? [] : [image.reference])),
-        ),
-    events: knowledge.recorder,
-    world: { clock, random, log },
+    store: parts.store,
+    events: parts.recorder,
+    clock,
+    random,
+    log,
   });
   return { images: manager, imageGc };
 }

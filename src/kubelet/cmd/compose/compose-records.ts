@@ -1,81 +1,74 @@
 import { errorMessage } from '../../../base/errors.ts';
-import { AdmittedRecord, type AdmittedPods } from '../../features/admission/admitted-record.ts';
+import { AdmittedRecord, isAdmittedPods } from '../../features/admission/admitted-record.ts';
 import { ResourceCheckpoint } from '../../features/allocation/resource-checkpoint.ts';
 import { RememberedPods } from '../../features/pod-config/remembered-pods.ts';
-import { ChangeFile, type FoundChanges } from '../../features/state/change-file.ts';
+import type { FoundChanges } from '../../features/state/change-file.ts';
+import { ChangeFile } from '../../features/state/change-file.ts';
 import { StateFile } from '../../features/state/state-file.ts';
-import { Timeline } from '../../features/explain/timeline.ts';
-import { StatusManager } from '../../features/status/status-manager.ts';
-import type { TimelineEntry } from '../../model/explanation.ts';
-import type { PodStatus } from '../../../api/core/pod-status.ts';
-import { openKept, type Kept } from './compose-kept.ts';
-import type { World } from './world.ts';
+import { isSavedTimeline, Timeline } from '../../features/explain/timeline.ts';
+import { isSavedStatuses, StatusManager } from '../../features/status/status-manager.ts';
+import type { Platform } from './platform.ts';
+import { isKeptObject, KeptObjects } from '../../features/cluster-objects/kept-objects.ts';
+import { StateFolder } from '../../features/state/state-folder.ts';
+import type { KeptToken } from '../../features/tokens/service-account-tokens.ts';
+import { isKeptToken } from '../../features/tokens/service-account-tokens.ts';
 
-/** Changes are written soon, but a pod that crashes all the time must not wear out the disk; leaving in order writes at once. */
+/**
+ * Changes are written soon, but a pod that crashes again and again must not wear out the disk. A stop writes at once.
+ */
 const PACE = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
   statuses: { coalesceMs: 100, spacingMs: 10_000, burst: 12 },
   admitted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
 };
 
-/** What the agent remembers across its own restarts. All of it can be lost without harm to pods. */
+/** State that survives a restart of the agent. All of it can be lost without harm to pods. */
 export interface Records {
   timeline: Timeline;
   statuses: StatusManager;
-  /** Pods that were admitted, so that none is judged twice. */
+  /** Admitted pods, so that none passes through admission twice. */
   admitted: AdmittedRecord;
-  /** Resolves when that is on disk, or cannot be brought there now. */
+  /** Resolves when they are on disk, or cannot be written now. */
   saveAdmitted: () => Promise<void>;
-  /** Resources that pods were granted, and those that were brought about, in upstream's files. */
+  /** Allocated and actuated resources of pods, in upstream's files. */
   allocated: ResourceCheckpoint;
   actuated: ResourceCheckpoint;
-  /** What the probes of an earlier run had found, as it was saved. */
+  /** The saved results of an earlier run's probes. */
   probes: FoundChanges;
-  /** Keeps what the probes find from now on: a kill -9 must not cost readiness that was just said. Returns the function to call with each change. */
+  /**
+   * Saves the results of probes from now on, so that readiness survives a kill -9. Returns the function to call with
+   * each change.
+   */
   keepProbes(snapshot: () => readonly unknown[]): (change: unknown) => void;
-  /** Of the API server's, on a node of a cluster. */
+  /** Objects and tokens of the API server; undefined on a standalone node. */
   kept: Kept | undefined;
-  /** The pods of this node as the API server told of them last; empty on a node of its own. */
+  /** The last known pods of this node in the API; empty on a standalone node. */
   apiPods: RememberedPods;
   flush(): Promise<void>;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const isStatuses = (value: unknown): value is Record<string, PodStatus> =>
-  isObject(value) && Object.values(value).every(isObject);
-const isTimeline = (value: unknown): value is Record<string, TimelineEntry[]> =>
-  isObject(value) && Object.values(value).every(Array.isArray);
-
-const isUids = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((uid) => typeof uid === 'string');
-const isAdmitted = (value: unknown): value is AdmittedPods =>
-  isObject(value) && isUids(value['admitted']) && isUids(value['preempted']);
-
-/** Reads what an earlier run left; a file that is missing or corrupt is replaced by nothing, loudly. */
-export async function openRecords(rootDir: string, world: World): Promise<Records> {
-  const { files, clock, log } = world;
+/** Reads the state of an earlier run. A corrupt file is logged and counts as empty. */
+export async function composeRecords(rootDir: string, platform: Platform): Promise<Records> {
+  const { files, clock, log } = platform;
   const folder = `${rootDir}/agent-state`;
-  // A disk that refuses must not keep the agent from its pods: it goes on without memory, and says so at each file.
-  await files
-    .makeDirectory(folder, 0o700)
-    .catch((error: unknown) =>
-      log.error("the folder of the agent's state cannot be made; a restart would forget recent state", {
-        folder,
-        error: errorMessage(error),
-      }),
-    );
+  // A disk that cannot be written must not keep the agent from its pods: it works without saved state, and logs that.
+  await files.makeDirectory(folder, 0o700).catch((error: unknown) =>
+    log.error("the folder of the agent's state cannot be made; a restart would forget recent state", {
+      folder,
+      error: errorMessage(error),
+    }),
+  );
   const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> =>
     StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
   const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([
-    load('timeline', isTimeline),
-    load('statuses', isStatuses),
+    load('timeline', isSavedTimeline),
+    load('statuses', isSavedStatuses),
     ChangeFile.load({ path: probesPath, files, log }),
-    load('admitted', isAdmitted),
+    load('admitted', isAdmittedPods),
   ]);
-  const apiPods = await openApiPods(folder, world);
-  const kept = world.cluster === undefined ? undefined : await openKept(folder, world);
+  const apiPods = await composeApiPods(folder, platform);
+  const kept = platform.cluster === undefined ? undefined : await composeKept(folder, platform);
   const open: { flush(): Promise<void> }[] = kept === undefined ? [] : [kept];
   const openFile = (name: keyof typeof PACE, snapshot: () => unknown): StateFile<unknown> => {
     const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...PACE[name] });
@@ -107,7 +100,7 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
     admitted,
     saveAdmitted: async () => {
       await admittedFile.flush();
-      // What the disk would not take is tried again; what it has is not written twice.
+      // A write that failed is tried again; what is on disk is not written twice.
       admittedFile.changed();
     },
     probes: savedProbes,
@@ -126,13 +119,44 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   };
 }
 
-async function openApiPods(
+async function composeApiPods(
   folder: string,
-  { files, clock, log }: World,
+  { files, clock, log }: Platform,
 ): Promise<{ pods: RememberedPods; file: ChangeFile }> {
   const path = `${folder}/pods.jsonl`;
   const { entries } = await ChangeFile.load({ path, files, log });
   const pods = new RememberedPods(entries, (line) => file.changed(line));
   const file = new ChangeFile({ path, files, clock, log, snapshot: () => pods.snapshot() });
   return { pods, file };
+}
+
+/**
+ * Objects of the API server that pods of this node need, on disk, so that a node that starts while the API server is
+ * away can run those pods.
+ */
+export interface Kept {
+  objects: KeptObjects;
+  tokens: { folder: StateFolder; left: ReadonlyMap<string, KeptToken> };
+  flush(): Promise<void>;
+}
+
+/** The folders hold Secrets and tokens, so only root may read them. */
+export async function composeKept(
+  stateDir: string,
+  { files, clock, log }: Pick<Platform, 'files' | 'clock' | 'log'>,
+): Promise<Kept> {
+  const at = (name: string) => ({ path: `${stateDir}/${name}`, files, clock, log });
+  const [objects, tokens] = [at('objects'), at('tokens')];
+  const [leftObjects, leftTokens] = await Promise.all([
+    StateFolder.load(objects, isKeptObject),
+    StateFolder.load(tokens, isKeptToken),
+  ]);
+  const [objectFolder, tokenFolder] = [new StateFolder(objects), new StateFolder(tokens)];
+  return {
+    objects: new KeptObjects(objectFolder, leftObjects),
+    tokens: { folder: tokenFolder, left: leftTokens },
+    flush: async () => {
+      await Promise.all([objectFolder.flush(), tokenFolder.flush()]);
+    },
+  };
 }

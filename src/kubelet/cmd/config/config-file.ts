@@ -25,7 +25,10 @@ export interface ConfigFile {
   readonly errors: readonly ConfigError[];
 }
 
-/** Reads and checks a file. `raw` is empty if the file could not be used at all. Unknown, duplicate and ill-typed fields are errors. */
+/**
+ * Reads and checks a file. `raw` is empty if the file could not be used at all. Unknown, duplicate and ill-typed fields
+ * are errors.
+ */
 export function readConfigFile(file: string, files: ConfigFiles): ConfigFile {
   const nowhere: SourceText = { file, text: '', offsetOf: () => 0 };
   const unusable = (error: ConfigError): ConfigFile => ({ source: nowhere, raw: {}, errors: [error] });
@@ -99,7 +102,10 @@ export interface DropIns {
 
 const maxDropInDepth = 32;
 
-/** The drop-ins of a folder and its subfolders, in lexical order of the walk. Upstream: cmd/kubelet/app/server.go mergeKubeletConfigurations. */
+/**
+ * The drop-ins of a folder and its subfolders, in lexical order of the walk. Upstream: cmd/kubelet/app/server.go
+ * mergeKubeletConfigurations.
+ */
 export function listDropIns(folder: string, files: ConfigFiles, depth = 0): DropIns {
   const found: string[] = [];
   const skipped: string[] = [];
@@ -122,7 +128,7 @@ export function listDropIns(folder: string, files: ConfigFiles, depth = 0): Drop
   }
   const byName = [...entries].sort((left, right) => (left.name < right.name ? -1 : Number(left.name > right.name)));
   for (const { name, isFolder } of byName) {
-    const path = `${folder.replace(/\/+$/, '')}/${name}`;
+    const path = `${folder.replace(/(?<!\/)\/+$/, '')}/${name}`;
     if (isFolder && depth < maxDropInDepth) {
       const below = listDropIns(path, files, depth + 1);
       found.push(...below.files);

@@ -181,8 +181,8 @@ test('one warning for each setting that is not honoured yet, only if it was chan
     '/k.yaml': `${head}cpuManagerPolicy: static\nmemoryManagerPolicy: None\n`,
   });
   assert.deepEqual(warnings, [
-    'configuration field cpuManagerPolicy is accepted but not honoured yet: CPU, memory and topology managers are not there yet; containers share all CPUs',
-    'flag --lock-file is accepted but not honoured yet: no lock file is used; one agent per root directory is made sure of in any case',
+    'configuration field cpuManagerPolicy is accepted but not honoured yet: CPU, memory and topology managers are not implemented yet; containers share all CPUs',
+    'flag --lock-file is accepted but not honoured yet: no lock file is used; only one agent per root directory can run in any case',
   ]);
 });
 

@@ -1,4 +1,7 @@
-/** From a command line to a checked configuration, or to the list of everything that is wrong with it. Pure over the files it is given. */
+/**
+ * From a command line to a checked configuration, or to the list of everything that is wrong with it. Pure over the
+ * files it is given.
+ */
 import path from 'node:path/posix';
 import { decode } from '../../../api/schema/decode.ts';
 import { applyDefaults, applyEvictionDefaults, applyLegacyDefaults } from '../../model/config/defaults.ts';
@@ -45,8 +48,8 @@ export type LoadResult =
 export const allFlags = [...agentFlags, ...configFlags];
 
 /**
- * Reads the command line (without program name), the files it names, and checks all of it. Never throws for what a user wrote.
- * Order as upstream: defaults, --config, --config-dir, flags.
+ * Reads the command line (without program name), the files it names, and checks all of it. Never throws for what a user
+ * wrote. Order as upstream: defaults, --config, --config-dir, flags.
  */
 export function loadKubeletConfig(argv: readonly string[], files: ConfigFiles): LoadResult {
   const [first, ...rest] = argv;
@@ -137,7 +140,10 @@ class Loading {
     };
   }
 
-  /** The files laid over each other. With --config-dir alone, drop-ins lie over the old command line defaults, as upstream has it. */
+  /**
+   * The files laid over each other. With --config-dir alone, drop-ins lie over the old command line defaults, as
+   * upstream has it.
+   */
   #merge(flags: AgentFlags): KubeletConfiguration {
     let base: Record<string, unknown> = {};
     if (flags.configFile !== '') base = this.#read(flags.configFile);
@@ -223,7 +229,8 @@ class Loading {
       this.#errors.push({ flag: flag.name, path: fieldPath, message });
       return;
     }
-    // A rule between two fields may name the one that was left at its default; then the other one, which was written, is where to look.
+    // A rule between two fields may name the one that was left at its default; then the other one, which was written,
+    // is where to look.
     for (const candidate of [fieldPath, ...namedFields(message)]) {
       const document = this.#documents.findLast(({ raw }) => fieldAt(raw, stem(candidate)) !== undefined);
       if (document === undefined) continue;

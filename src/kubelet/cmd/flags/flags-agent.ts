@@ -1,4 +1,7 @@
-/** Flags that set no configuration field, as data. Names, types and defaults: cmd/kubelet/app/options/{options,globalflags_linux}.go. */
+/**
+ * Flags that set no configuration field, as data. Names, types and defaults:
+ * cmd/kubelet/app/options/{options,globalflags_linux}.go.
+ */
 import type { FlagGroup, FlagSpec, FlagType } from './flags-types.ts';
 
 type Extra = Omit<FlagSpec, 'name' | 'type' | 'help' | 'group'>;

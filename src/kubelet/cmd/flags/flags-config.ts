@@ -1,4 +1,7 @@
-/** Flags that override one configuration field each, as data. Names and types: cmd/kubelet/app/options/options.go, component-base/logs/api/v1. */
+/**
+ * Flags that override one configuration field each, as data. Names and types: cmd/kubelet/app/options/options.go,
+ * component-base/logs/api/v1.
+ */
 import { preferredCipherSuites, tlsVersions } from '../../model/config/tls-names.ts';
 import type { FlagSpec, FlagType } from './flags-types.ts';
 

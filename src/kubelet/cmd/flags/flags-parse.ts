@@ -1,7 +1,9 @@
 /**
- * The command line, read as pflag reads it: `--a=b`, `--a b`, bare booleans, `_` for `-`, shorthands with the value attached, `--` as the end of flags,
- * positionals between flags. A generic option library cannot do the first four together; see docs/adr/flag-parsing.md.
+ * The command line, read as pflag reads it: `--a=b`, `--a b`, bare booleans, `_` for `-`, shorthands with the value
+ * attached, `--` as the end of flags, positionals between flags. A generic option library cannot do the first four
+ * together; see docs/adr/flag-parsing.md.
  */
+import { lookupTable } from '../../../base/lookup.ts';
 import { closestName } from '../../../api/schema/closest-name.ts';
 import type { FlagSpec } from './flags-types.ts';
 import { combineFlagValues, readFlagValue } from './flags-values.ts';
@@ -17,13 +19,13 @@ export interface ParsedFlags {
 }
 
 /** Flags of earlier versions, so that the error can say what became of them. */
-const removedFlags: Readonly<Record<string, string>> = {
+const removedFlags: Readonly<Record<string, string>> = lookupTable({
   'container-runtime': 'removed in Kubernetes 1.27: CRI is the only way to a runtime',
   'network-plugin': 'removed in Kubernetes 1.24: the runtime sets the network up',
   'cni-bin-dir': 'removed in Kubernetes 1.24: the runtime sets the network up',
   'cni-conf-dir': 'removed in Kubernetes 1.24: the runtime sets the network up',
   'pod-infra-container-image': 'removed in Kubernetes 1.35: configure the sandbox image in the runtime',
-};
+});
 
 const normalise = (name: string): string => name.replaceAll('_', '-');
 const withoutValue = (spec: FlagSpec): boolean => spec.type === 'bool' || spec.type === 'version';

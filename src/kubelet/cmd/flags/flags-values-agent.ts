@@ -1,6 +1,9 @@
-/** The flags that set no configuration field, as values, with their own rules. Upstream: options.go ValidateKubeletFlags. */
+/**
+ * The flags that set no configuration field, as values, with their own rules. Upstream: options.go
+ * ValidateKubeletFlags.
+ */
 import { parseDurationMs } from '../../../api/duration.ts';
-import { isIpAddress } from '../../model/config/ip-address.ts';
+import { parseIp } from '../../../base/ip-address.ts';
 import { isLabelValue, isQualifiedName } from '../../model/config/validate-modes.ts';
 import type { ConfigError } from '../config/config-error.ts';
 import type { ParsedFlags } from './flags-parse.ts';
@@ -95,7 +98,9 @@ function labelErrors(labels: Readonly<Record<string, string>>): ConfigError[] {
 function nodeIpErrors(nodeIps: readonly string[]): ConfigError[] {
   const families = new Set(nodeIps.map((ip) => ip.includes(':')));
   const wrong =
-    nodeIps.some((ip) => !isIpAddress(ip)) || nodeIps.length > 2 || (nodeIps.length === 2 && families.size === 1);
+    nodeIps.some((ip) => parseIp(ip) === undefined) ||
+    nodeIps.length > 2 ||
+    (nodeIps.length === 2 && families.size === 1);
   return wrong
     ? [
         {

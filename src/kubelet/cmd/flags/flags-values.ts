@@ -1,7 +1,10 @@
-/** The text of one flag as a value, with the words for what is wrong. Upstream: pflag, component-base/cli/flag, pkg/util/flag. */
+/**
+ * The text of one flag as a value, with the words for what is wrong. Upstream: pflag, component-base/cli/flag,
+ * pkg/util/flag.
+ */
 import { parseDurationMs } from '../../../api/duration.ts';
 import { tryParseQuantity } from '../../../api/quantity.ts';
-import { isIpAddress } from '../../model/config/ip-address.ts';
+import { parseIp } from '../../../base/ip-address.ts';
 import { isLabelValue, isQualifiedName } from '../../model/config/validate-modes.ts';
 import type { FlagType } from './flags-types.ts';
 
@@ -162,7 +165,9 @@ const readers: Readonly<Record<FlagType, (text: string) => FlagValue>> = {
       ? { wrong: 'expected a quantity such as 512, 2Ki or 3M' }
       : { value: text },
   ip: (text) =>
-    text === '' || isIpAddress(text) ? { value: text } : { wrong: `${JSON.stringify(text)} is not a valid IP address` },
+    text === '' || parseIp(text) !== undefined
+      ? { value: text }
+      : { wrong: `${JSON.stringify(text)} is not a valid IP address` },
   list: (text) => {
     const value = csv(text);
     return value === undefined ? { wrong: 'a quote is not closed' } : { value };
@@ -195,7 +200,10 @@ const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? 
 const asObject = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** The value of a flag that was given more than once: lists and maps grow, the rest is replaced. The first use always replaces the default. */
+/**
+ * The value of a flag that was given more than once: lists and maps grow, the rest is replaced. The first use always
+ * replaces the default.
+ */
 export function combineFlagValues(type: FlagType, earlier: unknown, later: unknown): unknown {
   if (earlier === undefined) return later;
   if (type === 'list' || type === 'reservedMemory') return [...asArray(earlier), ...asArray(later)];

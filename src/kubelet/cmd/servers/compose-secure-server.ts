@@ -6,9 +6,9 @@ import type { RequestGuard } from '../../features/server/auth/auth-types.ts';
 import { createRequestGuard } from '../../features/server/auth/request-guard.ts';
 import type { KubeletConfig, SecurityConfig } from '../../model/config/kubelet-config.ts';
 import type { Serving } from './compose-serving.ts';
-import type { World } from './world.ts';
+import type { Platform } from '../compose/platform.ts';
 
-/** What is served once the guard has said yes. */
+/** What is served to requests that the guard allows. */
 export interface SecureHandlers {
   fetch(request: Request): Response | Promise<Response>;
   /** Owns the connection from then on. */
@@ -16,22 +16,25 @@ export interface SecureHandlers {
 }
 
 export interface SecureServerOptions {
-  readonly world: World;
+  readonly platform: Platform;
   readonly config: Pick<KubeletConfig, 'security' | 'server'>;
   readonly serving: Serving;
   readonly handlers: SecureHandlers;
 }
 
-/** The server on port 10250. Undefined where nobody could be let in, which is where upstream's kubelet does not start at all. */
+/**
+ * The server on port 10250. Undefined where no client could be authenticated and authorized; upstream's kubelet does not
+ * start there.
+ */
 export async function openSecureServer({
-  world,
+  platform,
   config,
   serving,
   handlers,
 }: SecureServerOptions): Promise<SecureListening | undefined> {
-  const { clock, log } = world;
+  const { clock, log } = platform;
   const { server, security } = config;
-  const guard = composeGuard(world, security, serving);
+  const guard = composeGuard(platform, security, serving);
   if (typeof guard === 'string') {
     log.info(
       'The secure server is not opened, since it could let nobody in. The local socket serves whoever is root here.',
@@ -66,9 +69,9 @@ export async function openSecureServer({
   });
 }
 
-/** Why there can be none, in upstream's words. */
+/** A string says, in upstream's words, why there is no guard. */
 function composeGuard(
-  { cluster, clock, random, log, machine }: World,
+  { cluster, clock, random, log, machine }: Platform,
   security: SecurityConfig,
   { clientAuthorities }: Serving,
 ): RequestGuard | string {

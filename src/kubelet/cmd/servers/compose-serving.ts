@@ -18,7 +18,7 @@ import { issueServingCertificate, servingNames } from '../../features/certificat
 import type { NodeAddress } from '../../features/certificates/serving-certificate.ts';
 import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
-import type { CertificateFigures } from './certificate-figures.ts';
+import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 
 /** How often a self-signed certificate is looked at. */
 const LOOK_MS = 3_600_000;
@@ -52,7 +52,10 @@ export interface Serving {
 
 type Identity = Omit<Serving, 'clientAuthorities'>;
 
-/** By request to the API server, from files, or self-signed (upstream: cmd/kubelet/app InitializeTLS, certificate.NewKubeletServerCertificateManager). Files are followed. */
+/**
+ * By request to the API server, from files, or self-signed (upstream: cmd/kubelet/app InitializeTLS,
+ * certificate.NewKubeletServerCertificateManager). Files are followed.
+ */
 export function composeServing(options: ServingOptions): Serving {
   const { security, cluster, clock, log } = options;
   const identity =

@@ -18,14 +18,14 @@ const usual: ClusterTerms = {
   leaseDurationMs: 40_000,
 };
 
-interface Ground {
+interface Fixture {
   readonly clock: FakeClock;
   readonly heartbeatLimitMs: number | undefined;
   /** Asks so many times in each lane and says, second by second, how many went. */
   went(count: number, seconds: number): Promise<Record<string, number[]>>;
 }
 
-function groundOf(terms: Partial<ClusterTerms> = {}): Ground {
+function groundOf(terms: Partial<ClusterTerms> = {}): Fixture {
   const clock = new FakeClock();
   const given: Partial<RequestTerms>[] = [];
   const api = new FakeApiClient({ clock });

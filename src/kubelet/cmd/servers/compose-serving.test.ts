@@ -10,7 +10,7 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { makeSelfSigned } from '../../features/certificates/self-signed.ts';
 import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
 import { applyDefaults } from '../../model/config/defaults.ts';
-import { CertificateFigures } from './certificate-figures.ts';
+import { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 import { composeServing } from './compose-serving.ts';
 
 const day = 86_400_000;

@@ -1,10 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { systemClock, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { systemClock } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import { systemRandom } from '../../../base/random.ts';
-import { createCriClient, type CriCallRecord, type CriClient } from '../../../cri/cri-client.ts';
+import type { CriCallRecord, CriClient } from '../../../cri/cri-client.ts';
+import { createCriClient } from '../../../cri/cri-client.ts';
 import { containerdEventSource, criEventSource } from '../../adapters/cri/cri-events.ts';
 import { CriImages } from '../../adapters/cri/cri-images.ts';
 import { CriRuntime } from '../../adapters/cri/cri-runtime.ts';
@@ -29,30 +31,34 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { ContainerRuntime, RuntimeVersion } from '../../ports/runtime.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
-import { CertificateFigures } from './certificate-figures.ts';
+import { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 import { openCluster } from './compose-cluster.ts';
-import { composeJoin, type Join } from './compose-join.ts';
-import { openStats } from './compose-stats.ts';
-import { orRefuse } from './or-refuse.ts';
-import type { World } from './world.ts';
+import type { Join } from './compose-join.ts';
+import { composeJoin } from './compose-join.ts';
+import { openStats } from './open-stats.ts';
+import { orRefuse } from '../or-refuse.ts';
+import type { Platform } from '../compose/platform.ts';
 
-export interface RealWorld extends World {
+export interface RealPlatform extends Platform {
   /** Absent on a node of its own. */
   join?: Join;
   certificates: CertificateFigures;
   close(): void;
 }
 
-/** How long a runtime that does not answer is waited for before the agent goes on without its name; it is asked again by the monitor. */
+/**
+ * How long a runtime that does not answer is waited for before the agent goes on without its name; it is asked again by
+ * the monitor.
+ */
 const RUNTIME_PATIENCE_MS = 5000;
 const RUNTIME_RETRY_MS = 100;
 
-/** The world as it is: this machine, and the runtime behind the configured socket. */
-export async function composeWorld(given: {
+/** The platform as it is: this machine, and the runtime behind the configured socket. */
+export async function composePlatform(given: {
   config: KubeletConfig;
   flags: AgentFlags;
   log: Logger;
-}): Promise<RealWorld> {
+}): Promise<RealPlatform> {
   const { config, flags, log } = given;
   const clock = systemClock;
   const mounts = new LinuxMounts();
@@ -161,7 +167,10 @@ async function storageBytes(rootDir: string, log: Logger): Promise<number | unde
   }
 }
 
-/** Without it no mount made inside a container reaches the host, nor the other way (upstream: setupDataDirs). Pods that ask for neither run all the same. */
+/**
+ * Without it no mount made inside a container reaches the host, nor the other way (upstream: setupDataDirs). Pods that
+ * ask for neither run all the same.
+ */
 async function shareRoot(mounts: Mounts, rootDir: string, log: Logger): Promise<void> {
   try {
     await mounts.makeRshared(rootDir);
@@ -198,7 +207,10 @@ async function awaitVersion(runtime: ContainerRuntime, clock: Clock, log: Logger
   }
 }
 
-/** The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to the configuration. */
+/**
+ * The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to
+ * the configuration.
+ */
 async function cgroupDriver(
   runtime: ContainerRuntime,
   config: KubeletConfig,

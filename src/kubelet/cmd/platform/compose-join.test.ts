@@ -12,9 +12,10 @@ import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { extendedUsages, noNames } from '../../../pki/certificate-template.ts';
 import { writeCertificate } from '../../../pki/x509-writer.ts';
 import { createAgentMetrics } from '../../features/metrics/agent-metrics.ts';
-import { CertificateFigures } from './certificate-figures.ts';
-import { composeJoin, type Join } from './compose-join.ts';
-import { observeCertificates } from './compose-metrics.ts';
+import { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
+import type { Join } from './compose-join.ts';
+import { composeJoin } from './compose-join.ts';
+import { observeCertificates } from '../../features/metrics/certificate-figures.ts';
 
 const DAY_MS = 86_400_000;
 

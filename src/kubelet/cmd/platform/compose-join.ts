@@ -24,7 +24,7 @@ import { certificateProblem } from '../../features/certificates/certificate-prob
 import type { CertificateProblem } from '../../features/certificates/certificate-problem.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
-import type { CertificateFigures } from './certificate-figures.ts';
+import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 
 export interface JoinOptions {
   readonly flags: Pick<AgentFlags, 'kubeconfig' | 'bootstrapKubeconfig' | 'certDir'>;
@@ -39,7 +39,10 @@ export interface JoinOptions {
 
 /** How the node comes to be a member of its cluster, and stays one. */
 export interface Join {
-  /** How the API server is reached. Rejects until the node has joined; nothing else waits for that: pods of manifests run meanwhile. */
+  /**
+   * How the API server is reached. Rejects until the node has joined; nothing else waits for that: pods of manifests
+   * run meanwhile.
+   */
   readonly access: AccessSource;
   /** Resolves when there is something to sign in with, which on a node that was there before is at once. */
   whenJoined(): Promise<void>;
@@ -50,9 +53,10 @@ export interface Join {
 }
 
 /**
- * Undefined without `--kubeconfig`: the node is one of its own. A kubeconfig that is good is used as it is, else the bootstrap kubeconfig leads to one
- * (upstream: cmd/kubelet/app buildKubeletClientConfig, certificate/bootstrap). Rejects with `Invalid` where there is neither. A kubeconfig that is there
- * and has gone bad is no reason not to start, as it is upstream: pods go on, it is said, and what is put right counts at once.
+ * Undefined without `--kubeconfig`: the node is one of its own. A kubeconfig that is good is used as it is, else the
+ * bootstrap kubeconfig leads to one (upstream: cmd/kubelet/app buildKubeletClientConfig, certificate/bootstrap).
+ * Rejects with `Invalid` where there is neither. A kubeconfig that is there and has gone bad is no reason not to start,
+ * as it is upstream: pods go on, it is said, and what is put right counts at once.
  */
 export async function composeJoin(options: JoinOptions): Promise<Join | undefined> {
   const { flags, rotates, log } = options;
@@ -183,7 +187,10 @@ async function composeManaged(options: JoinOptions, source: LateKubeconfig, need
   };
 }
 
-/** A certificate that stands in the kubeconfig itself is only for the beginning (upstream: kubeadm once gave a mighty one); one in files is the node's own. */
+/**
+ * A certificate that stands in the kubeconfig itself is only for the beginning (upstream: kubeadm once gave a mighty
+ * one); one in files is the node's own.
+ */
 function givenIn(
   kubeconfig: string,
   log: Logger,
@@ -231,7 +238,10 @@ async function writeKubeconfig(
   );
 }
 
-/** A kubeconfig that may not be there yet, or not be usable now. One that goes bad later is said once; what stood there before counts on. */
+/**
+ * A kubeconfig that may not be there yet, or not be usable now. One that goes bad later is said once; what stood there
+ * before counts on.
+ */
 class LateKubeconfig implements AccessSource {
   readonly #file: string;
   readonly #clock: Clock;

@@ -21,7 +21,9 @@ export type OpenedCluster = ClusterApi & Required<Pick<ClusterApi, 'close'>>;
 /** Of client-go, where the configuration says 0. */
 const DEFAULT_QPS = 5;
 const DEFAULT_BURST = 10;
-/** Requests that may wait for their turn: far more than a node has pods. Events wait elsewhere, where they are folded. */
+/**
+ * Requests that may wait for their turn: far more than a node has pods. Events wait elsewhere, where they are folded.
+ */
 const WAITING_LIMIT = 10_000;
 const EVENTS_WAITING_LIMIT = 1_000;
 
@@ -31,11 +33,12 @@ export function openCluster(
   terms: ClusterTerms,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): OpenedCluster {
-  // The first word is who wrote a field (`managedFields`): the same as of upstream's kubelet, so that nodes may change from one to the other.
+  // The first word is who wrote a field (`managedFields`): the same as of upstream's kubelet, so that nodes may change
+  // from one to the other.
   const userAgent = `kubelet/${kubernetesVersion} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
   const transport = new HttpTransport(access, { userAgent, clock, random });
   return {
-    ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.lane(lane))),
+    ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.withTerms(lane))),
     outage: () => transport.problem(),
     observe: (listener) => transport.observe(listener),
     reconnect: () => transport.reconnect(),
@@ -43,7 +46,10 @@ export function openCluster(
   };
 }
 
-/** Who waits for whom. `kubeAPIQPS: 0` is client-go's default, as upstream; `eventRecordQPS: 0` is no limit, as its documentation says. */
+/**
+ * Who waits for whom. `kubeAPIQPS: 0` is client-go's default, as upstream; `eventRecordQPS: 0` is no limit, as its
+ * documentation says.
+ */
 export function clusterLanes(
   terms: ClusterTerms,
   clock: Clock,
@@ -65,7 +71,8 @@ export function clusterLanes(
           waitingLimit: EVENTS_WAITING_LIMIT,
         }).gate(0);
   return {
-    // An API server that takes 10 s for each call is slow, not away (upstream gives up after the update period); two fit into the life of a lease.
+    // An API server that takes 10 s for each call is slow, not away (upstream gives up after the update period); two
+    // fit into the life of a lease.
     heartbeat: open({
       limitMs: Math.min(Math.max(terms.statusUpdatePeriodMs, terms.leaseDurationMs / 2), terms.leaseDurationMs),
     }),

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { secrets } from '../../../api/client/resource-types.ts';
-import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
-import type { Pod } from '../../../api/core/pod.ts';
-import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { silentLogger } from '../../../base/log.ts';
-import { seededRandom } from '../../../base/random.ts';
-import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { ApiClusterObjects } from '../../features/cluster-objects/api-cluster-objects.ts';
-import { KeptObjects } from '../../features/cluster-objects/kept-objects.ts';
-import { cureObjects, outageFor } from './compose-explain.ts';
+import { secrets } from '../../api/client/resource-types.ts';
+import { FakeApiClient } from '../../api/client/testing/fake-api-client.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import { buildPod } from '../../api/testing/pod-builder.ts';
+import { silentLogger } from '../../base/log.ts';
+import { seededRandom } from '../../base/random.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { ApiClusterObjects } from '../features/cluster-objects/api-cluster-objects.ts';
+import { KeptObjects } from '../features/cluster-objects/kept-objects.ts';
+import { cureObjects, outageFor } from '../features/explain/explain-facts.ts';
 
 const showing = (name: string): Pod => buildPod({ 'spec.volumes': [{ name: 'v', secret: { secretName: name } }] });
 const withToken = buildPod({
@@ -32,8 +32,8 @@ async function setUp() {
   clusterObjects.registerPod({ ...showing('missing'), metadata: { ...showing('missing').metadata, uid: 'b' } });
   await clock.settle();
   const outage = { sinceMs: 5, message: 'connect ECONNREFUSED' };
-  const world = { cluster: { heartbeat: api, status: api, objects: api, events: api, outage: () => outage } };
-  const told = (pod: Pod, waits = true): boolean => outageFor(pod, { clusterObjects }, world, waits) !== undefined;
+  const cluster = { outage: () => outage };
+  const told = (pod: Pod, waits = true): boolean => outageFor(pod, { clusterObjects }, cluster, waits) !== undefined;
   return { clusterObjects, told };
 }
 

@@ -1,0 +1,208 @@
+import { inBackground } from '../../../base/background.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { createObservation } from '../../features/metrics/observation.ts';
+import { observedPorts } from '../../features/metrics/observed-ports.ts';
+import { announceStart } from '../../features/node/announce-start.ts';
+import type { NodeAgent } from '../../features/node/create-node-agent.ts';
+import { createNodeAgent } from '../../features/node/create-node-agent.ts';
+import { NO_PRESSURE } from '../../features/node/node-status-sources.ts';
+import { ImageChanges } from '../../features/node/image-changes.ts';
+import { checkNodeResolver } from '../../features/pod-runtime/create-pod-runtime.ts';
+import { PodStore } from '../../features/pod-store/pod-store.ts';
+import type { ScrapeEndpoints } from '../../features/server/scrape-routes.ts';
+import type { StatsParts } from '../../features/stats/create-stats.ts';
+import { connectChangeReactions } from '../../loop/change-reactions.ts';
+import { PodChanges } from '../../loop/pod-changes.ts';
+import { SyncQueue } from '../../loop/sync-queue.ts';
+import { composeFeatures, composeKnown } from './compose-features.ts';
+import { composeLoop } from './compose-loop.ts';
+import { composeMetrics } from './compose-metrics.ts';
+import type { Records } from './compose-records.ts';
+import type { ComposeSettings } from './compose-settings.ts';
+import { composeStats } from './compose-stats.ts';
+import type { BaseParts, KubeletParts } from './kubelet-parts.ts';
+import type { Platform } from './platform.ts';
+
+export interface Kubelet extends KubeletParts {
+  nodeAgent: NodeAgent;
+  stats: StatsParts | undefined;
+  /** The endpoints of statistics and metrics, for any server. */
+  scrape: ScrapeEndpoints;
+  /**
+   * Rejects when the agent cannot work on this machine at all. Does not wait for the runtime or for the sources of pods.
+   */
+  start(): Promise<void>;
+  /** Containers keep running, and the state is saved to disk. A second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+/** Constructs the agent and joins its parts. Only the compose files do that. Starts nothing. */
+export function composeKubelet(settings: ComposeSettings, outside: Platform, records: Records): Kubelet {
+  const store = new PodStore();
+  const imageChanges = new ImageChanges();
+  const observation = createObservation(() => outside.clock.nowMs());
+  const { metrics, starts } = observation;
+  const platform = observedPorts<Platform>(
+    { ...outside, images: imageChanges.followed(outside.images) },
+    {
+      metrics,
+      pod: (uid) => store.byUid(uid),
+      onPulled: (uid, fromMs, untilMs) => starts.pulled(uid, fromMs, untilMs),
+    },
+  );
+  const queue = new SyncQueue();
+  const changes = new PodChanges();
+  const base: BaseParts = { settings, platform, records, queue, changes, observation, store };
+  const known = { ...base, ...composeKnown(base) };
+  const features = {
+    ...known,
+    ...composeFeatures(known, (uid) => driven.workers.kill(uid, { cause: 'evicted' })),
+  };
+  const driven = composeLoop(features);
+  const parts: KubeletParts = { ...features, ...driven };
+  const nodeAgent = composeNodeAgent(parts);
+  imageChanges.onChange(() => nodeAgent.imagesChanged());
+  parts.monitor.onChange(() => nodeAgent.runtimeChanged());
+  metrics.main.collect(() => nodeAgent.startup().forEach(({ name, seconds }) => metrics.main.set(name, {}, seconds)));
+  const stats = composeStats(parts);
+  const scrape: ScrapeEndpoints = new Map([...composeMetrics(parts, stats?.disks), ...(stats?.endpoints ?? [])]);
+  const stages = composeStages(parts, nodeAgent, stats);
+  let stopping: Promise<void> | undefined;
+  return {
+    ...parts,
+    nodeAgent,
+    stats,
+    scrape,
+    start: async () => {
+      composeReactions(parts);
+      for (const [, start] of stages) {
+        const started = start?.();
+        if (started !== undefined) await started;
+      }
+    },
+    stop: () => (stopping ??= composeStop(stages, platform)),
+  };
+}
+
+function composeNodeAgent(parts: KubeletParts): NodeAgent {
+  const { settings, platform, node, recorder, monitor, pleg, csi, volumes, attachWaiter } = parts;
+  const { cluster, machine, network, runtime, runtimeName, images, files, clock, random, log } = platform;
+  return createNodeAgent({
+    config: settings.config,
+    rootDir: settings.rootDir,
+    cluster,
+    machine,
+    network,
+    runtime,
+    runtimeName,
+    images,
+    files,
+    node,
+    statusSources: {
+      // No feature reports pressure or a shutdown yet.
+      pressure: () => NO_PRESSURE,
+      shutdownProblem: () => undefined,
+      // The node is not ready before the cluster can know its drivers (upstream: initializeCSINode).
+      storageProblem: () => csi.nodeInfo?.problem(),
+      volumesInUse: () => volumes.volumesInUse(),
+      volumesReported: (names) => attachWaiter?.reported(names),
+    },
+    recorder,
+    monitor,
+    whenAdopted: () => pleg.whenAdopted(),
+    clock,
+    random,
+    log,
+  });
+}
+
+/** The first events of the node, and the reactions to changes from then on. */
+function composeReactions(parts: KubeletParts): void {
+  const { settings, platform, recorder } = parts;
+  announceStart(recorder, platform.cgroups);
+  inBackground(
+    platform.log,
+    'checking the resolver configuration of the node',
+    checkNodeResolver(settings.config, platform.files, recorder),
+  );
+  connectChangeReactions({ ...parts, drivers: parts.csi.drivers });
+}
+
+type Stage = readonly [
+  name: string,
+  start: (() => Promise<unknown> | void) | undefined,
+  stop: (() => Promise<void> | void) | undefined,
+];
+
+/**
+ * In the order of starting; they stop in the opposite order. What runs is read before the sources of pods start, so that
+ * the first pass over each pod knows it and leaves healthy containers alone. No start waits for the runtime: the loop
+ * keeps its inputs until the runtime is up. PLEG and the monitor start late and stop late, after all that asks them.
+ */
+function composeStages(parts: KubeletParts, nodeAgent: NodeAgent, stats: StatsParts | undefined): readonly Stage[] {
+  const { records, allocation, clusterObjects, eventUploader, cgroups, userNamespaces, volumes, csi, node } = parts;
+  const { pleg, monitor, probes, clusterPods, workers, admission, loop, containerGc, imageGc, logRotation } = parts;
+  const { sources, platform } = parts;
+  return [
+    ['records', undefined, () => records.flush()],
+    ['resizes', undefined, () => allocation.stop()],
+    ['objects of the cluster', () => clusterObjects?.start(), () => clusterObjects?.stop()],
+    ['events', undefined, () => eventUploader?.stop()],
+    ['cgroups', undefined, () => cgroups.stop()],
+    ['PLEG', undefined, () => pleg.stop()],
+    ['runtime monitor', undefined, () => monitor.stop()],
+    [
+      'volumes',
+      () => Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]),
+      () => volumes.stop(),
+    ],
+    ['CSINode', () => csi.nodeInfo?.start(), () => csi.nodeInfo?.stop()],
+    ['plugins', () => csi.plugins.start(), () => csi.plugins.stop()],
+    ['node watch', () => node.watch.start(), () => node.watch.stop()],
+    ['node', () => nodeAgent.start(), () => nodeAgent.stop()],
+    ['PLEG', () => pleg.start(), undefined],
+    ['runtime monitor', () => monitor.start(), undefined],
+    ['probes', undefined, () => probes.stop()],
+    ['statuses', undefined, () => clusterPods?.stop()],
+    [
+      'pod workers',
+      undefined,
+      async () => {
+        // Aborted passes may still wait for the API server. It may be away, and the agent must stop without it.
+        const idle = workers.stop();
+        platform.cluster?.close?.();
+        await idle;
+      },
+    ],
+    ['admission', undefined, () => admission.close()],
+    [
+      'sync loop',
+      () => {
+        inBackground(
+          platform.log,
+          'waiting for the runtime',
+          pleg.whenAdopted().then(() => loop.wake()),
+        );
+        loop.start();
+      },
+      () => loop.stop(),
+    ],
+    ['container collection', () => containerGc.start(), () => containerGc.stop()],
+    ['image collection', () => imageGc.start(), () => imageGc.stop()],
+    ['log rotation', () => logRotation.start(), () => logRotation.stop()],
+    ['statistics', () => stats?.provider.start(), () => stats?.provider.stop()],
+    ['sources', () => inBackground(platform.log, 'reading the sources of pods', sources.start()), () => sources.stop()],
+  ];
+}
+
+/** A part that fails to stop is logged, so that the parts after it can still save their state. */
+async function composeStop(stages: readonly Stage[], { log }: Pick<Platform, 'log'>): Promise<void> {
+  for (const [part, , stop] of stages.toReversed()) {
+    if (stop === undefined) continue;
+    try {
+      await stop();
+    } catch (error) {
+      log.error('a part of the agent could not be stopped in order', { part, error: errorMessage(error) });
+    }
+  }
+}

@@ -1,0 +1,146 @@
+// The parts of the agent by name, in the order in which they are made. Each compose function says which it needs.
+import type { AdmissionManager } from '../../features/admission/admission-manager.ts';
+import type { AllocatedPods } from '../../features/allocation/allocated-pods.ts';
+import type { AllocationManager } from '../../features/allocation/allocation-manager.ts';
+import type { ContainerManager } from '../../features/container-manager/container-manager.ts';
+import type { LogCleanup } from '../../features/container-logs/log-cleanup.ts';
+import type { LogLinks } from '../../features/container-logs/log-links.ts';
+import type { LogRotation } from '../../features/container-logs/log-rotation.ts';
+import type { ContainerLogReader } from '../../features/container-logs/read-logs.ts';
+import type { EventLog } from '../../features/events/event-recorder.ts';
+import type { EventUploader } from '../../features/events/event-uploader.ts';
+import type { ContainerGc } from '../../features/container-gc/container-gc.ts';
+import type { ExplainStore } from '../../features/explain/explain-store.ts';
+import type { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
+import type { UserNamespaces } from '../../features/user-namespaces/user-namespaces.ts';
+import type { ClusterPods } from '../../loop/cluster-pods.ts';
+import type { StatusUpdater } from '../../loop/status-updater.ts';
+import type { SyncLoop } from '../../loop/sync-loop.ts';
+import type { PodSources } from '../../features/pod-config/pod-sources.ts';
+import type { ActivityTracker } from '../../features/explain/activity-tracker.ts';
+import type { ImageGc } from '../../features/images/image-gc.ts';
+import type { ImageManager } from '../../features/images/image-manager.ts';
+import type { Pleg } from '../../features/pleg/pleg.ts';
+import type { RuntimeCache } from '../../features/pleg/runtime-cache.ts';
+import type { ManifestObjects } from '../../features/pod-config/manifest-objects.ts';
+import type { PodConfig } from '../../features/pod-config/pod-config.ts';
+import type { RuntimeClassAdmission } from '../../features/pod-config/runtime-class-admission.ts';
+import type { ClusterObjects, PodObjects } from '../../ports/cluster-objects.ts';
+import type { ApiClusterObjects } from '../../features/cluster-objects/api-cluster-objects.ts';
+import type { ServiceAccountTokens } from '../../features/tokens/service-account-tokens.ts';
+import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
+import type { PodStore } from '../../features/pod-store/pod-store.ts';
+import type { WorkerStates } from '../../features/pod-workers/worker-states.ts';
+import type { ProbeManager } from '../../features/probes/probe-manager.ts';
+import type { AttachHistory } from '../../features/server/attach-history.ts';
+import type { VolumeAttachWaiter } from '../../features/volumes/volume-attach-waiter.ts';
+import type { VolumeManager } from '../../features/volumes/volume-manager.ts';
+import type { PodChanges } from '../../loop/pod-changes.ts';
+import type { PodDirectory } from '../../loop/pod-directory.ts';
+import type { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
+import type { SyncQueue } from '../../loop/sync-queue.ts';
+import type { DriverRegistry } from '../../features/csi/driver-registry.ts';
+import type { NodeInfoKeeper } from '../../features/csi/node-info-keeper.ts';
+import type { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
+import type { VolumePlugin } from '../../ports/volume-plugin.ts';
+import type { Observation } from '../../features/metrics/observation.ts';
+import type { NodeParts } from '../../features/node/create-node.ts';
+import type { Records } from './compose-records.ts';
+import type { ComposeSettings } from './compose-settings.ts';
+import type { Platform } from './platform.ts';
+
+/** The parts that are constructed first. */
+export interface BaseParts {
+  settings: ComposeSettings;
+  platform: Platform;
+  records: Records;
+  /** Features post the inputs of the sync loop into it. */
+  queue: SyncQueue;
+  /** Features announce changes of pods there. */
+  changes: PodChanges;
+  /** What is counted for metrics. */
+  observation: Observation;
+  /** The pods that are wanted. */
+  store: PodStore;
+}
+
+/** What the agent knows: the node, its pods, objects, the runtime, and past events. */
+export interface KnownParts {
+  /** The phase of each pod's life on this node. The pod workers write it. */
+  states: WorkerStates;
+  /** Which pods there are, alive, over and visible. */
+  directory: PodDirectory;
+  /**
+   * Where features look up objects: those of the API server in a cluster, those of manifests on a standalone node.
+   */
+  objects: ClusterObjects;
+  /** Objects that manifests contain beside pods. They are not used on a node of a cluster. */
+  localObjects: ManifestObjects;
+  /** Undefined on a standalone node. */
+  clusterObjects: ApiClusterObjects | undefined;
+  podConfig: PodConfig;
+  runtimeClasses: RuntimeClassAdmission;
+  /** All sources of pods have reported, and the handlers have seen those pods. */
+  sourcesReady: () => boolean;
+  /** Pods with the resources that are allocated to them. */
+  allocatedPods: AllocatedPods;
+  tokens: ServiceAccountTokens;
+  /** Registers each pod that the agent accepts, until nothing of it is left. */
+  podObjects: PodObjects;
+  cache: RuntimeCache;
+  activityTracker: ActivityTracker;
+  recorder: EventLog;
+  /** Uploads events to the API server; undefined on a standalone node. */
+  eventUploader: EventUploader | undefined;
+  node: NodeParts;
+}
+
+/** CSI on this node: the registered drivers, their registration, and the kind of volume that they serve. */
+export interface CsiParts {
+  drivers: DriverRegistry;
+  plugins: PluginManager;
+  volumes: VolumePlugin;
+  /** Publishes the drivers as the CSINode object; undefined on a standalone node. */
+  nodeInfo: NodeInfoKeeper | undefined;
+}
+
+/** The parts that act on the node. */
+export interface FeatureParts {
+  pleg: Pleg;
+  monitor: RuntimeMonitor;
+  probes: ProbeManager;
+  volumes: VolumeManager;
+  /** Undefined on a standalone node. */
+  attachWaiter: VolumeAttachWaiter | undefined;
+  csi: CsiParts;
+  cgroups: ContainerManager;
+  admission: AdmissionManager;
+  allocation: AllocationManager;
+  images: ImageManager;
+  imageGc: ImageGc;
+  logLinks: LogLinks;
+  logRotation: LogRotation;
+  logReader: ContainerLogReader;
+  logCleanup: LogCleanup;
+  attachHistory: AttachHistory;
+  podRuntime: PodRuntime;
+}
+
+/** The loop that drives the features, and what the agent knows of each pod as a whole. */
+export interface LoopParts {
+  sources: PodSources;
+  workers: PodWorkers;
+  status: StatusUpdater;
+  explain: ExplainStore;
+  loop: SyncLoop;
+  containerGc: ContainerGc;
+  userNamespaces: UserNamespaces;
+  /** Undefined on a standalone node. */
+  clusterPods: ClusterPods | undefined;
+}
+
+/** All parts of the agent. */
+export type KubeletParts = BaseParts & KnownParts & FeatureParts & LoopParts;
+
+/** The parts that are constructed first, and the named ones. */
+export type Given<Name extends keyof KubeletParts = never> = BaseParts & Pick<KubeletParts, Name>;

@@ -1,0 +1,37 @@
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { CriClient } from '../../../cri/cri-client.ts';
+import { detectCgroupLayout } from '../../adapters/cgroups/linux-cgroups-fs.ts';
+import { readMountInfo } from '../../adapters/files/linux-mountinfo.ts';
+import { criDiskStats } from '../../adapters/stats/cri-disk-stats.ts';
+import { linuxFsStats } from '../../adapters/stats/linux-fs-stats.ts';
+import { LinuxGroupStats } from '../../adapters/stats/linux-group-stats.ts';
+import { groupOfProcess, processNamed, readMachineIdentity } from '../../adapters/stats/machine-identity.ts';
+import type { NodeStatsSources } from '../../ports/stats.ts';
+
+/** Statistics of this machine; undefined where its cgroups cannot be read, without which pods could not run either. */
+export async function openStats(given: {
+  clock: Clock;
+  client: CriClient;
+  imageClient: CriClient;
+  agentGroup: string;
+  log: Logger;
+}): Promise<NodeStatsSources | undefined> {
+  const { clock, client, imageClient, agentGroup, log } = given;
+  const nowMs = (): number => clock.nowMs();
+  try {
+    const runtimePid = processNamed('containerd');
+    return {
+      groups: new LinuxGroupStats({ layout: detectCgroupLayout(await readMountInfo()), nowMs }),
+      fs: linuxFsStats(nowMs),
+      runtime: criDiskStats(client.runtime, imageClient.images),
+      machine: readMachineIdentity(),
+      agentGroup: agentGroup === '' ? groupOfProcess('self') : agentGroup,
+      runtimeGroup: runtimePid === undefined ? undefined : groupOfProcess(runtimePid),
+    };
+  } catch (error) {
+    log.error('the statistics of this machine cannot be read', { error: errorMessage(error) });
+    return undefined;
+  }
+}
