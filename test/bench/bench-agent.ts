@@ -1,5 +1,6 @@
 /** The agent under measurement: the bundle, run as `bin/kubelet` runs it, on the bench's own containerd and folders. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { closeSync, copyFileSync, mkdirSync, openSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
@@ -8,18 +9,12 @@ import { getJson } from '../../src/up/agent-client.ts';
 import { machineEnvironment, runCommand } from '../../src/up/commands.ts';
 import { lastLines } from '../../src/up/containerd.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
-import {
-  describeProcess,
-  isAlive,
-  pause,
-  type ProcessRecord,
-  stopProcess,
-  waitUntil,
-  writeProcessFile,
-} from '../../src/up/processes.ts';
+import type { ProcessRecord } from '../../src/up/processes.ts';
+import { describeProcess, isAlive, pause, stopProcess, waitUntil, writeProcessFile } from '../../src/up/processes.ts';
 import { kubeletPidFile } from '../../src/up/teardown.ts';
 import type { TestContainerd } from '../integration/support/containerd.ts';
-import { type PodStatusView, PodWatch } from './pod-watch.ts';
+import type { PodStatusView } from './pod-watch.ts';
+import { PodWatch } from './pod-watch.ts';
 import { processCpuMs, residentMib } from './process-figures.ts';
 import { COMMAND } from './raw-pod.ts';
 
@@ -124,7 +119,10 @@ export class BenchAgent {
     return items ?? [];
   }
 
-  /** Runs `work` with the agent stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it catch up. */
+  /**
+   * Runs `work` with the agent stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it catch
+   * up.
+   */
   async asleep<T>(work: () => Promise<T>): Promise<T> {
     const { pid } = this;
     process.kill(pid, 'SIGSTOP');
@@ -157,7 +155,10 @@ export class BenchAgent {
     return residentMib(this.pid);
   }
 
-  /** Writes manifests beside the folder; the returned function moves them in, each by one atomic rename, and says when the first one was moved. */
+  /**
+   * Writes manifests beside the folder; the returned function moves them in, each by one atomic rename, and says when
+   * the first one was moved.
+   */
   stage(names: readonly string[], restartPolicy: 'Always' | 'Never' = 'Always'): () => number {
     for (const name of names) writeFileSync(join(this.#staging, `${name}.yaml`), manifest(name, restartPolicy));
     return () => {

@@ -2,7 +2,8 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../../src/base/errors.ts';
-import { startContainerd, type TestContainerd } from '../integration/support/containerd.ts';
+import type { TestContainerd } from '../integration/support/containerd.ts';
+import { startContainerd } from '../integration/support/containerd.ts';
 import { BenchAgent } from './bench-agent.ts';
 import type { BenchContext } from './bench-context.ts';
 import { interruption } from './interruption.ts';
@@ -11,8 +12,10 @@ import { measureBurst } from './measure-burst.ts';
 import { measureMany } from './measure-many.ts';
 import { measureProbes } from './measure-probes.ts';
 import { measureExit, measureRestart, measureStartAndDelete } from './measure-single.ts';
-import { type BenchOptions, parseOptions, type RowName, USAGE } from './options.ts';
-import { judge, renderMarkdown, renderTable, type Row } from './report.ts';
+import type { BenchOptions, RowName } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
+import type { Row } from './report.ts';
+import { judge, renderMarkdown, renderTable } from './report.ts';
 
 /** A run that takes longer hangs somewhere: it is ended, cleaned up and reported as a malfunction. */
 const LIMIT_MS = 12 * 60_000;

@@ -1,7 +1,8 @@
 /** Thirty pods at once, and their deletion: the agent paces itself, the floor sends all calls at once. */
 import { pause, waitUntil } from '../../src/up/processes.ts';
 import { podName } from './bench-agent.ts';
-import { type BenchContext, countInRuntime, timed } from './bench-context.ts';
+import type { BenchContext } from './bench-context.ts';
+import { countInRuntime, timed } from './bench-context.ts';
 import { RawPod } from './raw-pod.ts';
 import { summarize } from './report.ts';
 

@@ -1,5 +1,6 @@
 /** A thousand probes a second: what they cost, and how late they begin. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { BenchContext } from './bench-context.ts';
 import type { HostOrder, HostResult } from './probe-host.ts';
@@ -11,7 +12,10 @@ const AGENT_FLAGS = ['--optimize-for-size', '--max-semi-space-size=2', '--max-ol
 const GOAL_MILLICORES = 50;
 const GOAL_LATE_MS = 50;
 
-/** Row `probes`. It needs neither containerd nor the running agent: what is measured is the agent's probe manager in a process of its own. */
+/**
+ * Row `probes`. It needs neither containerd nor the running agent: what is measured is the agent's probe manager in a
+ * process of its own.
+ */
 export async function measureProbes(context: BenchContext): Promise<void> {
   const server = start('probe-server.ts', []);
   try {

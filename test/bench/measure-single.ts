@@ -1,6 +1,9 @@
-/** One pod at a time: start, deletion, crash, exit. Floor and agent take turns, so that drift of the machine meets both. */
+/**
+ * One pod at a time: start, deletion, crash, exit. Floor and agent take turns, so that drift of the machine meets both.
+ */
 import { pause, waitUntil } from '../../src/up/processes.ts';
-import { type BenchContext, countInRuntime, timed } from './bench-context.ts';
+import type { BenchContext } from './bench-context.ts';
+import { countInRuntime, timed } from './bench-context.ts';
 import { podName } from './bench-agent.ts';
 import type { Change } from './pod-watch.ts';
 import { containerPid, RawPod } from './raw-pod.ts';
@@ -61,7 +64,10 @@ export async function measureStartAndDelete(context: BenchContext): Promise<void
   });
 }
 
-/** Takes the manifest away; how long until the agent reports the pod gone, and until the runtime holds nothing of it either. */
+/**
+ * Takes the manifest away; how long until the agent reports the pod gone, and until the runtime holds nothing of it
+ * either.
+ */
 async function removeAndWait(context: BenchContext, name: string): Promise<{ reportedMs: number; allMs: number }> {
   const { agent } = context;
   const removedMs = agent.withdraw([name]);
@@ -115,7 +121,10 @@ export async function measureRestart(context: BenchContext): Promise<void> {
   });
 }
 
-/** Row `exit`: killed from outside (Failed) and ended by itself on SIGTERM (Succeeded) by turns; the floor is the runtime's own status. */
+/**
+ * Row `exit`: killed from outside (Failed) and ended on its own on SIGTERM (Succeeded) by turns; the floor is the
+ * runtime's own status.
+ */
 export async function measureExit(context: BenchContext): Promise<void> {
   const { agent, containerd, options } = context;
   const floor: number[] = [];

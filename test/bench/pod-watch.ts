@@ -1,5 +1,6 @@
 /** Follows the agent's stream of pod changes and says at which moment a pod came to be as wanted. */
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:http';
 
 export interface ContainerStatusView {
   containerID?: string;

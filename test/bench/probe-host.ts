@@ -1,6 +1,7 @@
 /**
- * A process that does nothing but probe, so that its processor time is the probes' own: `agent` with the agent's probe manager and its
- * connections, `floor` with bare sockets and no more around them than sending and counting. Prints what it measured as JSON.
+ * A process that does nothing but probe, so that its processor time is the probes' own: `agent` with the agent's probe
+ * manager and its connections, `floor` with bare sockets and no more around them than sending and counting. Prints what
+ * it measured as JSON.
  */
 import { connect } from 'node:net';
 import type { Probe } from '../../src/api/core/probe.ts';
@@ -140,7 +141,9 @@ async function runAgent(order: HostOrder): Promise<{ counts: () => Counts; lates
   };
 }
 
-/** The same bytes over the same kind of connection, at the same rate; gRPC is left out, for which nothing bare exists. */
+/**
+ * The same bytes over the same kind of connection, at the same rate; gRPC is left out, for which nothing bare exists.
+ */
 function runFloor(order: HostOrder): { counts: () => Counts; lates: () => number[] } {
   const counts: Counts = { done: 0, failed: 0 };
   const text = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${order.ports.http}\r\nUser-Agent: kube-probe/1.36\r\nAccept: */*\r\nConnection: close\r\n\r\n`;

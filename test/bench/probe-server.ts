@@ -1,6 +1,7 @@
 /** What the bench probes: HTTP, a bare port and gRPC health, in a process of its own. Prints its ports as JSON. */
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import type { AddressInfo, Server as TcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 
 async function listen(server: TcpServer): Promise<number> {

@@ -3,13 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PartialMessage } from '../../src/cri/cri-api.ts';
 import type { CriClient } from '../../src/cri/cri-client.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../src/cri/generated/cri-v1.ts';
 import {
   ContainerState,
   MountPropagation,
   NamespaceMode,
   SecurityProfile_ProfileType,
-  type ContainerConfig,
-  type PodSandboxConfig,
 } from '../../src/cri/generated/cri-v1.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { describeProcess, waitUntil } from '../../src/up/processes.ts';
@@ -48,7 +47,10 @@ const SERVICE_ENVIRONMENT = Object.entries({
   KUBERNETES_PORT_443_TCP_ADDR: '10.96.0.1',
 }).map(([key, value]) => ({ key, value: Buffer.from(value) }));
 
-/** Labels are as many and as long as the agent's, and do not say that the pod is a kubelet's: the agent on the same runtime must leave it alone. */
+/**
+ * Labels are as many and as long as the agent's, and do not say that the pod is a kubelet's: the agent on the same
+ * runtime must leave it alone.
+ */
 function labels(name: string, container?: string): Record<string, string> {
   return {
     'dev.kubelet-ts.bench.pod.name': name,
@@ -66,7 +68,10 @@ export class RawPod {
   #sandboxId = '';
   #containerIds: string[] = [];
 
-  /** `inCluster`: with a service account's token mounted and the API server's address in the environment, as pods of a cluster have them. */
+  /**
+   * `inCluster`: with a service account's token mounted and the API server's address in the environment, as pods of a
+   * cluster have them.
+   */
   constructor(containerd: TestContainerd, name: string, { inCluster = false }: { inCluster?: boolean } = {}) {
     const { instance, cgroupRoot } = containerd;
     this.#cri = containerd.cri;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseOptions } from './options.ts';
-import { judge, renderMarkdown, renderTable, summarize, type Row } from './report.ts';
+import type { Row } from './report.ts';
+import { judge, renderMarkdown, renderTable, summarize } from './report.ts';
 
 const row = (extra: Partial<Row>): Row => ({
   name: 'start',

@@ -7,7 +7,10 @@ export interface Summary {
   max: number;
 }
 
-/** Where the goal for a row lies. `atMost` and `atLeast` are absolute, the others are relative to the floor of the same run. */
+/**
+ * Where the goal for a row lies. `atMost` and `atLeast` are absolute, the others are relative to the floor of the same
+ * run.
+ */
 export type Target =
   | { kind: 'atMost'; value: number }
   | { kind: 'atLeast'; value: number }

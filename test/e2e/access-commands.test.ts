@@ -1,4 +1,4 @@
-// auth, tokens and certificates: who may do what, and becoming somebody.
+// auth, tokens and certificates: who may do what, and getting an identity.
 import assert from 'node:assert/strict';
 import { writeFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -107,7 +107,7 @@ describe('kubectl and access', { concurrency: 4 }, () => {
       await refused('create role more --verb=get --resource=secrets --as=jane'),
       /cannot create resource "roles"/,
     );
-    // Nobody gives away what they do not have.
+    // Users cannot grant rights that they do not have.
     await run('create role granter --verb=create --resource=roles');
     await run('create rolebinding granter --role=granter --user=jane');
     assert.match(
@@ -179,7 +179,7 @@ describe('kubectl and access', { concurrency: 4 }, () => {
     assert.match(await refused(`${forged} get pods`), /Unauthorized|must be logged in/);
   });
 
-  it('approves and denies certificates; what is issued is somebody', async () => {
+  it('approves and denies certificates; an issued certificate identifies its user', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'certificates');
     const at = (name: string): string => path.join(cluster.folder, name);
     await runCommand([

@@ -1,4 +1,5 @@
-// What admission lets through, fills in and refuses, as kubectl shows it: quotas, limits, the Pod Security Standards, and a webhook over HTTPS.
+// What admission lets through, fills in and refuses, as kubectl shows it: quotas, limits, the Pod Security Standards,
+// and a webhook over HTTPS.
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { writeFileSync } from 'node:fs';
@@ -255,7 +256,7 @@ describe('admission', () => {
       ...more,
     ];
 
-    it('has objects judged, only where it is told to', async () => {
+    it('is called for objects only where its rules match', async () => {
       await cluster.kubectl(['apply', '-f', '-'], configuration('Validating'));
       answer = ({ request }) =>
         request.name === 'bad'

@@ -1,4 +1,5 @@
-// The agent's API client against a real server: one connection, what happens when the server dies, hangs or comes back, and how it signs in.
+// The agent's API client against a real server: one connection, what happens when the server dies, hangs or comes back,
+// and how it signs in.
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -139,7 +140,7 @@ describe('the API client', () => {
     });
   });
 
-  it('signs in by a program, which is told of the cluster', async () => {
+  it("signs in by a program, which gets the cluster's data", async () => {
     const { certificate, key } = readKubeconfig(path.join(cluster.folder, 'scheduler.conf'));
     const credential = {
       kind: 'ExecCredential',
@@ -165,7 +166,7 @@ describe('the API client', () => {
     );
   });
 
-  it('is somebody else as soon as its certificate files are', async () => {
+  it('is another user as soon as its certificate files change', async () => {
     const put = (from: string): void => {
       const { certificate = '', key = '' } = readKubeconfig(path.join(cluster.folder, from));
       for (const [name, text] of [
@@ -191,7 +192,7 @@ describe('the API client', () => {
     );
   });
 
-  it('acts as somebody else where the kubeconfig says so', async () => {
+  it('impersonates another user where the kubeconfig says so', async () => {
     const { certificate = '', key = '' } = access();
     const user = {
       'client-certificate-data': Buffer.from(certificate).toString('base64'),

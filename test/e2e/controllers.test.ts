@@ -1,4 +1,5 @@
-// What the controllers beside those of workloads do, as a person with kubectl sees it: nodes that are tainted or fall silent, budgets, volumes, owners.
+// What the controllers beside those of workloads do, as a person with kubectl sees it: nodes that are tainted or fall
+// silent, budgets, volumes, owners.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startCluster, startFakeNodes } from './support/cluster.ts';
@@ -66,7 +67,7 @@ describe('controllers, with kubectl', () => {
     await run('delete pods --all --force');
   });
 
-  it('a silent node is not ready, its pods begin anew elsewhere, and when it comes back it is as before', async () => {
+  it('a silent node is not ready, its pods are recreated elsewhere, and it recovers when it comes back', async () => {
     const silence = await startNodes(1, '--prefix=lone');
     await apply(pod('mine', `nodeName: lone-0, ${tolerating('node.kubernetes.io/unreachable', 1)}`));
     await running('mine');
@@ -154,7 +155,7 @@ describe('controllers, with kubectl', () => {
     await run('delete pv disk late --timeout=20s');
   });
 
-  it('an owner does not wait for what somebody else owns, too', async () => {
+  it('an owner does not wait for objects with another owner', async () => {
     const map = (name: string, references = '[]'): string =>
       `{apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}, ownerReferences: ${references}}}`;
     await apply(map('first'), map('second'));

@@ -69,7 +69,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     const { run, refused } = await scopedKubectl(cluster, 'grace');
     const pod = (name: string, node: string): string =>
       `kind: Pod\napiVersion: v1\nmetadata: {name: ${name}, labels: {app: ${name}}}\nspec: {nodeName: ${node}, terminationGracePeriodSeconds: 600, containers: [{name: c, image: x}]}`;
-    // Nobody confirms the end of pods on a node that is not there.
+    // There is no confirmation of the end of pods on a node that is not there.
     await run('apply -f -', ['one', 'two', 'three'].map((name) => pod(name, 'nowhere')).join('\n---\n'));
     await run('delete pod one --wait=false');
     assert.equal(await run('get pod one -o jsonpath={.metadata.deletionGracePeriodSeconds}'), '600');
@@ -91,7 +91,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     assert.equal(await run('get pods -o name'), '');
   });
 
-  it('waits for what finalizers hold, and lets nobody add one', async () => {
+  it('waits for what finalizers hold, and lets no client add one', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'held');
     const finalizers = (value: string): string[] => [
       'patch',

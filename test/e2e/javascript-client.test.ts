@@ -221,7 +221,7 @@ describe('the official JavaScript client', () => {
       });
       const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
       await core().patchNamespacedConfigMap({ namespace, name: 'later', body: { data: { a: '2' } } }, merge);
-      // What loses its label is gone, for whoever follows the label.
+      // What loses its label is gone, for watchers of the label.
       await core().patchNamespacedConfigMap({ namespace, name: 'before', body: { metadata: { labels: null } } }, merge);
       await core().deleteNamespacedConfigMap({ namespace, name: 'later' });
       await eventually(() =>

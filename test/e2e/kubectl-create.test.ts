@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { runCommand } from '../../src/up/commands.ts';
 import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
-import { everyKind, everyReview } from './support/every-kind.ts';
+import { certificateRequest, everyKind, everyReview } from './support/every-kind.ts';
 import type { KindManifest } from './support/every-kind.ts';
 import { scopedKubectl } from './support/scoped-kubectl.ts';
 
@@ -15,24 +14,6 @@ const pod = (spec: object, metadata: object = { name: 'a' }): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec });
 const configMap = (metadata: object, data: object = {}): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
-
-async function certificateRequest(folder: string): Promise<string> {
-  const pem = await runCommand([
-    'openssl',
-    'req',
-    '-new',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-keyout',
-    path.join(folder, 'request.key'),
-    '-subj',
-    '/CN=jane',
-  ]);
-  return Buffer.from(pem).toString('base64');
-}
 
 let cluster: TestCluster;
 before(async () => {

@@ -16,7 +16,7 @@ const pods = (...names: readonly string[]): string =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'List',
-    // Nobody runs them, so that they stay as they are.
+    // They are not scheduled, so that they stay unchanged.
     items: names.map((name, at) => ({
       apiVersion: 'v1',
       kind: 'Pod',

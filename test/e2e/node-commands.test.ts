@@ -1,4 +1,4 @@
-// label, annotate, taint, cordon and drain. Nodes belong to nobody's namespace, so each test has some of its own.
+// label, annotate, taint, cordon and drain. Nodes are cluster-scoped, so each test has some of its own.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startCluster } from './support/cluster.ts';
@@ -13,7 +13,7 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
   });
   after(() => cluster.stop());
 
-  it('labels, and overwrites only when it is told to', async () => {
+  it('labels, and overwrites only on request', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'label');
     await run('label node fake-0 zone=a');
     assert.match(await refused('label node fake-0 zone=b'), /already has a value \(a\), and --overwrite is false/);

@@ -1,5 +1,5 @@
-// The issue's own measure: the documents' Deployment through its whole life with nothing but kubectl, on both stores, and with the process killed at
-// random moments of it.
+// The issue's own measure: the documents' Deployment through its whole life with nothing but kubectl, on both stores,
+// and with the process killed at random moments of it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../src/base/random.ts';
@@ -109,7 +109,7 @@ async function killing(cluster: TestCluster, next: () => number, over: () => boo
   return kills;
 }
 
-/** As a person would: a command that failed because nobody answered is typed again. What was refused is not. */
+/** As a person would: a command that failed without a response is typed again. What was refused is not. */
 async function insisting(cluster: TestCluster, args: readonly string[], input?: string): Promise<string> {
   for (let left = 60; ; left--) {
     const { code, stdout, stderr } = await cluster.tryKubectl(args, input);

@@ -81,7 +81,7 @@ describe('kubectl through the API server', { concurrency: 4 }, () => {
     assert.ok(kubelet.requests.some(({ path }) => path.startsWith('/exec/streams/talks/main?')));
   });
 
-  it('nodes that nobody reaches are told of as upstream tells', async () => {
+  it('unreachable nodes are reported as in upstream', async () => {
     await registerStreamingNode(cluster, { node: 'dead', namespace: 'streams', pod: 'dead', port: 1 });
     const refused = `dial tcp ${machineAddress()}:1: connect: connection refused`;
     const says = async (words: string, expected: string): Promise<void> => {
@@ -121,7 +121,7 @@ describe('kubectl through the API server', { concurrency: 4 }, () => {
     assert.match((await kubectl('logs own')).stderr, /dial tcp 127\.0\.0\.1:1: connect: connection refused/);
   });
 
-  it('top says that there are no metrics of kubelets that tell none, and of whom', async () => {
+  it('top reports kubelets without metrics, and names them', async () => {
     assert.match((await kubectl('top nodes')).stderr, /^error: metrics not available yet$/m);
     // kubectl names a pod that is older than two minutes.
     assert.match(

@@ -90,7 +90,7 @@ describe('two API servers on one etcd', () => {
     stop.abort();
   });
 
-  it('no update is lost, whoever it goes through', async () => {
+  it('no update is lost, whichever server it goes through', async () => {
     const namespace = await made('counted');
     await clients[0].create(configMaps, configMap(namespace, 'count', { n: '0' }));
     const increment = async (client: HttpApiClient): Promise<void> => {
@@ -196,7 +196,7 @@ describe('two API servers on one etcd', () => {
   const holder = async (client: HttpApiClient): Promise<string> =>
     (await client.get(leases, { namespace: 'kube-system', name: 'kube-controller-manager' })).spec?.holderIdentity ??
     '';
-  const leads = (server: TestCluster): number => server.log().split('"leading" lease=').length - 1;
+  const leads = (server: TestCluster): number => server.log().split('"became leader" lease=').length - 1;
   const works = async (name: string, through: TestCluster): Promise<void> => {
     await through.kubectl(['create', 'deployment', name, '--image=x']);
     await through.kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=60s']);
@@ -238,7 +238,7 @@ describe('two API servers on one etcd', () => {
         (server) =>
           server
             .log()
-            .match(/"leading" lease="?kube-controller-manager"? identity="?([^\s"]+)/g)
+            .match(/"became leader" lease="?kube-controller-manager"? identity="?([^\s"]+)/g)
             ?.at(-1) ?? '',
       ),
     );

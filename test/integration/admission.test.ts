@@ -1,4 +1,5 @@
-// Which pods the node takes: by its labels, ports and resources, for critical pods, by an operator's own hook; and that what runs is never asked again.
+// Which pods the node takes: by its labels, ports and resources, for critical pods, by an operator's own hook; and that
+// what runs is never asked again.
 import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -8,7 +9,8 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import { freePort } from '../../src/up/agent.ts';
 import { pause, waitUntil } from '../../src/up/processes.ts';
 import { podName, TestAgent } from './support/agent.ts';
-import { startContainerd, type TestContainerd } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { startContainerd } from './support/containerd.ts';
 import { container, pod, thenSleep } from './support/manifests.ts';
 
 let containerd: TestContainerd;

@@ -1,4 +1,5 @@
-// The agent behind an API server that refuses, forgets and lies, as node of the embedded control plane: what runs is left alone, and all is told in the end.
+// The agent behind an API server that refuses, forgets and lies, as node of the embedded control plane: what runs is
+// left alone, and everything is reported in the end.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,12 +8,15 @@ import { after, before, test } from 'node:test';
 import { nodes, pods } from '../../src/api/client/resource-types.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { startCluster, type TestCluster } from '../e2e/support/cluster.ts';
+import type { TestCluster } from '../e2e/support/cluster.ts';
+import { startCluster } from '../e2e/support/cluster.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { TestAgent } from './support/agent.ts';
 import { nodeReady, writeNodeKubeconfig } from './support/cluster-agent.ts';
-import { startContainerd, type TestContainerd } from './support/containerd.ts';
-import { type Fault, type FaultProxy, startFaultProxy } from './support/fault-proxy.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { startContainerd } from './support/containerd.ts';
+import type { Fault, FaultProxy } from './support/fault-proxy.ts';
+import { startFaultProxy } from './support/fault-proxy.ts';
 import { pod } from './support/manifests.ts';
 
 let cluster: TestCluster;
@@ -112,7 +116,7 @@ test('a node whose rights are taken away goes on with what it has, and on from t
   assert.deepEqual(await whatHolds(), before);
 });
 
-test('a pod that was replaced by another of its name while nobody was heard of ends, and the new one runs', async () => {
+test('a pod that was replaced by another of its name while the API server was unreachable ends, and the new one runs', async () => {
   await create('again');
   await ready('again');
   const old = await get('again');
@@ -128,7 +132,7 @@ test('a pod that was replaced by another of its name while nobody was heard of e
   await cluster.kubectl(['delete', 'pod', 'again']);
 });
 
-test('a mirror pod is told the status of its pod each time it is made anew', async () => {
+test('a mirror pod gets the status of its pod each time it is recreated', async () => {
   agent.writeManifest('shown', pod('shown'));
   const shown = async (not: string[]): Promise<Pod> => {
     await cluster.kubectl(['wait', 'pod/shown-node', '--for=create', '--timeout=20s']);

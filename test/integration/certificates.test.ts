@@ -1,4 +1,5 @@
-// A node that joins by a token: its certificates come by request and are exchanged; who asks its server has to say who they are.
+// A node that joins by a token: its certificates come by request and are exchanged; who asks its server has to say who
+// they are.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { request } from 'node:https';
@@ -10,11 +11,13 @@ import { certificateSigningRequests } from '../../src/api/client/resource-types.
 import { readKubeconfigEntry } from '../../src/client/kubeconfig.ts';
 import { tokenCommand } from '../../src/control-plane/cmd/token-command.ts';
 import { freePort } from '../../src/up/agent.ts';
-import { startCluster, type TestCluster } from '../e2e/support/cluster.ts';
+import type { TestCluster } from '../e2e/support/cluster.ts';
+import { startCluster } from '../e2e/support/cluster.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { NODE, TestAgent } from './support/agent.ts';
 import { nodeReady } from './support/cluster-agent.ts';
-import { startContainerd, type TestContainerd } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { startContainerd } from './support/containerd.ts';
 import { container, pod } from './support/manifests.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-join-'));
@@ -24,7 +27,7 @@ const [controlPlane, kubeconfig, bootstrap] = [
   join(folder, 'bootstrap.conf'),
 ];
 let [containerd, cluster, agent, port]: [TestContainerd?, TestCluster?, TestAgent?, number?] = [];
-const ground = (): { cluster: TestCluster; agent: TestAgent; certDir: string; port: number } => {
+const fixture = (): { cluster: TestCluster; agent: TestAgent; certDir: string; port: number } => {
   assert.ok(cluster !== undefined && agent !== undefined && port !== undefined);
   return { cluster, agent, certDir: join(folder, 'pki'), port };
 };
@@ -92,7 +95,7 @@ function ask(path: string, token?: string, tls: ConnectionOptions = {}): Promise
   return new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const outgoing = request(
-      { host: '127.0.0.1', port: ground().port, path, headers, rejectUnauthorized: false, agent: false, ...tls },
+      { host: '127.0.0.1', port: fixture().port, path, headers, rejectUnauthorized: false, agent: false, ...tls },
       (response) => {
         const issuer = (response.socket as TLSSocket).getPeerX509Certificate()?.issuer ?? '';
         let body = '';
@@ -107,7 +110,7 @@ function ask(path: string, token?: string, tls: ConnectionOptions = {}): Promise
 }
 
 test('a node joins by a token, as itself from then on', async () => {
-  const { cluster: members, certDir } = ground();
+  const { cluster: members, certDir } = fixture();
   await nodeReady(members);
   const { access, files } = readKubeconfigEntry(kubeconfig);
   assert.deepEqual(
@@ -134,8 +137,8 @@ test('a node joins by a token, as itself from then on', async () => {
   assert.throws(() => readFileSync(join(certDir, 'kubelet-client.key.tmp')), /ENOENT/);
 });
 
-test('its certificate is exchanged before it ends, and nobody notices', async () => {
-  const { cluster: members, certDir } = ground();
+test('its certificate is replaced before it expires, without an interruption', async () => {
+  const { cluster: members, certDir } = fixture();
   const current = (): string => readlinkSync(join(certDir, 'kubelet-client-current.pem'));
   const first = current();
   await eventually(async () => assert.notEqual(current(), first), 40_000);
@@ -149,7 +152,7 @@ test('its certificate is exchanged before it ends, and nobody notices', async ()
 });
 
 test('its server shows a certificate of the cluster, which the API server checks', async () => {
-  const { cluster: members } = ground();
+  const { cluster: members } = fixture();
   await eventually(async () => assert.equal((await ask('/healthz')).issuer, 'CN=kubernetes'), 20_000);
   assert.equal(
     await eventually(() => members.kubectl(['get', '--raw', `/api/v1/nodes/${NODE}/proxy/healthz`]), 20_000),
@@ -167,7 +170,7 @@ test('its server speaks TLS as it was told', async () => {
 });
 
 test('its server lets in those it knows, for what they may', async () => {
-  const { cluster: members } = ground();
+  const { cluster: members } = fixture();
   assert.deepEqual([(await ask('/pods')).status, (await ask('/pods')).body], [401, 'Unauthorized']);
   assert.equal((await ask('/pods', 'nonsense')).status, 401);
   await members.kubectl(['create', 'serviceaccount', 'looker']);
@@ -195,7 +198,7 @@ test('its server lets in those it knows, for what they may', async () => {
 });
 
 test('its log, at the highest verbosity, has no word of what is secret (CVE-2019-11250, CVE-2020-8563 to -8566)', async () => {
-  const { cluster: members, agent: node, certDir } = ground();
+  const { cluster: members, agent: node, certDir } = fixture();
   const canary = 'cAnArY-5d1e';
   const encoded = Buffer.from(canary).toString('base64');
   await members.kubectl(['create', 'secret', 'generic', 'quiet', `--from-literal=key=${canary}`]);
@@ -245,7 +248,7 @@ test('its log, at the highest verbosity, has no word of what is secret (CVE-2019
 });
 
 test('static pods run while the node has not joined, which it does as soon as there is an API server', async () => {
-  const { cluster: members, agent: node, certDir } = ground();
+  const { cluster: members, agent: node, certDir } = fixture();
   const phaseHere = async (): Promise<string | undefined> =>
     (await node.pods()).find(({ metadata }) => metadata.name === 'early-node')?.status?.phase;
   await members.kill();
@@ -255,7 +258,7 @@ test('static pods run while the node has not joined, which it does as soon as th
   node.writeManifest('early', pod('early'));
   await node.start();
   await eventually(async () => assert.equal(await phaseHere(), 'Running'), 20_000);
-  assert.match((await node.problems()).join('\n'), /client certificate of the node is not there yet/);
+  assert.match((await node.problems()).join('\n'), /there is no client certificate of the node yet/);
   await members.start();
   await eventually(
     async () =>

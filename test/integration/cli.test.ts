@@ -4,21 +4,21 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Pod } from '../../src/api/core/pod.ts';
-import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
+import type { PodExplanation } from '../../src/api/explanation/explanation.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { podName } from './support/agent.ts';
 import { container, pod, shell, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerOf } from './support/watch.ts';
 
-const ground = commonGround({
+const fixture = agentFixture({
   name: 'cli',
   agent: { config: { containerLogMaxSize: '64Ki', containerLogMaxFiles: 3, containerLogMonitorInterval: '3s' } },
 });
 
 describe('commands', SIDE_BY_SIDE, () => {
   test('pods lists pods as a table, as JSON and by name', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(pod('listed', { containers: [container('main'), container('other')] }));
     const table = await agent.cli('pods');
     assert.equal(table.code, 0);
@@ -34,7 +34,7 @@ describe('commands', SIDE_BY_SIDE, () => {
   });
 
   test('explain exits 0 for a settled pod and 1 for one that is not, and says why', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(pod('settled'));
     const settled = await agent.cli('explain', 'settled');
     assert.deepEqual([settled.code, settled.stderr], [0, '']);
@@ -60,7 +60,7 @@ describe('commands', SIDE_BY_SIDE, () => {
   });
 
   test('plan prints the steps for a manifest and does nothing', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const file = join(containerd.instance.dataDir, 'planned.yaml');
     writeFileSync(file, JSON.stringify(pod('planned', { initContainers: [container('first')] })));
     const fresh = await agent.cli('plan', file);
@@ -78,14 +78,15 @@ describe('commands', SIDE_BY_SIDE, () => {
   });
 
   test('exec passes output, input and the exit code on', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(pod('executed', { containers: [container('main'), container('other')] }));
     const plain = await agent.cli('exec', 'executed', '-c', 'main', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7');
     assert.deepEqual([plain.code, plain.stdout, plain.stderr], [7, 'out\n', 'err\n']);
     const which = await agent.cli('exec', 'executed', '--', 'true');
     assert.equal(which.code, 1);
     assert.match(which.stderr, /several containers: main, other/);
-    // Counts to a number and not to the end: a runtime that speaks v4 of the protocol at most cannot be told that input is over.
+    // Counts to a number and not to the end: a runtime that speaks v4 of the protocol at most cannot be told that input
+    // is over.
     const child = agent.cliProcess('exec', 'executed', '-c', 'other', '-i', '--', 'sh', '-c', 'head -c 100000 | wc -c');
     let counted = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (counted += text));
@@ -97,7 +98,7 @@ describe('commands', SIDE_BY_SIDE, () => {
   });
 
   test('logs prints a container, its earlier instance, its tail and what follows', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const talk = container('main', {
       volumeMounts: [{ name: 'v', mountPath: '/v' }],
       command: [
@@ -128,7 +129,7 @@ describe('commands', SIDE_BY_SIDE, () => {
   });
 
   test('logs -f goes on until the container is gone, and loses no line when the log is rotated', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const lines = 6000;
     const flood = container('main', {
       command: shell(
@@ -165,14 +166,14 @@ describe('commands', SIDE_BY_SIDE, () => {
   });
 
   test('without an agent a command says so and where it looked', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const answer = await agent.cli('pods', '--socket', '/nowhere/kubelet.sock');
     assert.equal(answer.code, 1);
     assert.match(answer.stderr, /no agent answers at \/nowhere\/kubelet\.sock/);
   });
 
   test('version, help and wrong words', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     assert.match((await agent.cli('--version')).stdout, /^Kubernetes v1\.36/);
     const help = await agent.cli('--help');
     assert.equal(help.code, 0);
@@ -183,7 +184,7 @@ describe('commands', SIDE_BY_SIDE, () => {
   });
 
   test('the socket is for root alone', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     assert.equal(statSync(agent.socket).mode & 0o077, 0);
     const seen = await agent.run(
       pod('unprivileged', {

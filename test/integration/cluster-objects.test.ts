@@ -1,10 +1,12 @@
-// What pods need of the API server beside themselves: secrets, config maps, tokens, claims; followed, late, and while it is away.
+// What pods need of the API server beside themselves: secrets, config maps, tokens, claims; followed, late, and while
+// it is away.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
 import { attachmentName } from '../../src/api/attachable-volume.ts';
 import { csiNodes, events, nodes, pods, volumeAttachments } from '../../src/api/client/resource-types.ts';
 import type { Node } from '../../src/api/core/node.ts';
@@ -12,16 +14,16 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import { pause } from '../../src/up/processes.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { NODE } from './support/agent.ts';
-import { clusterGround } from './support/cluster-agent.ts';
+import { clusterFixture } from './support/cluster-agent.ts';
 import { TestCsiDriver } from './support/csi-driver.ts';
 import { configMap, container, pod, secret } from './support/manifests.ts';
 
-const ground = clusterGround({ name: 'cobjects' });
+const fixture = clusterFixture({ name: 'cobjects' });
 const namespace = 'default';
 
 const apply = (...manifests: readonly unknown[]): Promise<string> =>
-  ground.cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }));
-const podOf = (name: string): Promise<Pod> => ground.cluster.client().get(pods, { namespace, name });
+  fixture.cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }));
+const podOf = (name: string): Promise<Pod> => fixture.cluster.client().get(pods, { namespace, name });
 
 async function ready(name: string): Promise<Pod> {
   return eventually(async () => {
@@ -35,7 +37,7 @@ async function ready(name: string): Promise<Pod> {
 }
 
 const volumeOf = ({ metadata }: Pod, kind: string, name: string): string =>
-  join(ground.agent.rootDir, 'pods', metadata.uid, 'volumes', `kubernetes.io~${kind}`, name);
+  join(fixture.agent.rootDir, 'pods', metadata.uid, 'volumes', `kubernetes.io~${kind}`, name);
 
 /** How long until a file says so, looked at every few milliseconds. */
 async function until(file: string, content: string): Promise<number> {
@@ -83,19 +85,19 @@ test('a pod finds secrets, config maps and a token that the API server takes; a 
   const folder = volumeOf(reader, 'projected', access);
   const [token, ca] = ['token', 'ca.crt'].map((file) => readFileSync(join(folder, file), 'utf8')) as [string, string];
   const answer = await asPod(
-    `https://127.0.0.1:${ground.cluster.port}/api/v1/namespaces/default/secrets/password`,
+    `https://127.0.0.1:${fixture.cluster.port}/api/v1/namespaces/default/secrets/password`,
     token,
     ca,
   );
   assert.match(answer, /^403 .*User \\"system:serviceaccount:default:default\\" cannot get resource/);
 
-  await ground.cluster.kubectl(['patch', 'configmap', 'settings', '-p', '{"data":{"colour":"blue"}}']);
+  await fixture.cluster.kubectl(['patch', 'configmap', 'settings', '-p', '{"data":{"colour":"blue"}}']);
   context.diagnostic(
     `a change of a config map was in the file ${Math.round(await until(join(settings, 'colour'), 'blue'))} ms after kubectl had come back`,
   );
 });
 
-test('a pod whose secret is late is told why in its events, and goes on the moment it is there', async (context: TestContext) => {
+test('a pod whose secret is late has the reason in its events, and starts as soon as the secret exists', async (context: TestContext) => {
   await apply(
     pod('waiting', {
       nodeName: NODE,
@@ -104,7 +106,7 @@ test('a pod whose secret is late is told why in its events, and goes on the mome
     }),
   );
   const said = await eventually(async () => {
-    const all = (await ground.cluster.client().list(events, namespace)).items.filter(
+    const all = (await fixture.cluster.client().list(events, namespace)).items.filter(
       ({ involvedObject, reason }) => involvedObject.name === 'waiting' && reason === 'FailedMount',
     );
     assert.ok(all[0] !== undefined);
@@ -118,7 +120,7 @@ test('a pod whose secret is late is told why in its events, and goes on the mome
       'Warning',
     ],
   );
-  const explained = await ground.agent.cli('explain', 'waiting');
+  const explained = await fixture.agent.cli('explain', 'waiting');
   assert.match(explained.stdout, /kubectl create secret generic late/);
   await apply(secret('late', { word: 'now' }));
   const beganMs = performance.now();
@@ -126,8 +128,8 @@ test('a pod whose secret is late is told why in its events, and goes on the mome
   context.diagnostic(`the pod was Ready ${Math.round(performance.now() - beganMs)} ms after its secret was there`);
 });
 
-test('a CSI volume is attached by the control plane, used the moment the node is told, and taken away when it has let go', async (context: TestContext) => {
-  const { agent, cluster } = ground;
+test("a CSI volume is attached by the control plane, used as soon as the node's status lists it, and detached when the node has released it", async (context: TestContext) => {
+  const { agent, cluster } = fixture;
   const client = cluster.client();
   const driver = new TestCsiDriver('disk.csi.test', agent.rootDir);
   context.after(() => driver.dispose());
@@ -177,7 +179,7 @@ test('a CSI volume is attached by the control plane, used the moment the node is
   const KEY = 'kubernetes.io/csi/disk.csi.test^h1';
   const node = (): Promise<Node> => client.get(nodes, { namespace: '', name: NODE });
   await eventually(async () => assert.deepEqual((await node()).status?.volumesInUse, [KEY]));
-  assert.deepEqual(driver.calls('NodeStageVolume'), [], 'nobody has attached it yet');
+  assert.deepEqual(driver.calls('NodeStageVolume'), [], 'it is not attached yet');
   // The program that stands beside a driver's controller.
   const attachment = await client.get(volumeAttachments, { namespace: '', name });
   await client.update(
@@ -211,7 +213,7 @@ test('a CSI volume is attached by the control plane, used the moment the node is
 });
 
 test('what pods use is on disk for root alone, and gone with them', async () => {
-  const folders = ['objects', 'tokens'].map((name) => join(ground.agent.rootDir, 'agent-state', name));
+  const folders = ['objects', 'tokens'].map((name) => join(fixture.agent.rootDir, 'agent-state', name));
   const modes = folders
     .flatMap((folder) => [folder, ...readdirSync(folder).map((file) => join(folder, file))])
     .map((path) => statSync(path).mode & 0o077);
@@ -222,12 +224,12 @@ test('what pods use is on disk for root alone, and gone with them', async () => 
     );
   const word = Buffer.from('now').toString('base64');
   assert.equal(holds(word), true);
-  await ground.cluster.kubectl(['delete', 'pod', 'waiting', '--wait']);
+  await fixture.cluster.kubectl(['delete', 'pod', 'waiting', '--wait']);
   await eventually(async () => assert.equal(holds(word), false));
 });
 
 test('a reboot while the API server is away brings a pod back, with its secrets, config maps and token', async () => {
-  const { agent, cluster, containerd } = ground;
+  const { agent, cluster, containerd } = fixture;
   const before = await podOf('reader');
   await cluster.kill();
   await agent.kill9();
@@ -250,7 +252,7 @@ test('a reboot while the API server is away brings a pod back, with its secrets,
   assert.equal(seen, 'sesame');
   assert.equal(readFileSync(join(volumeOf(before, 'configmap', 'settings'), 'colour'), 'utf8'), 'blue');
   await cluster.start();
-  await ground.cluster.kubectl(['patch', 'configmap', 'settings', '-p', '{"data":{"colour":"green"}}']);
+  await fixture.cluster.kubectl(['patch', 'configmap', 'settings', '-p', '{"data":{"colour":"green"}}']);
   await until(join(volumeOf(before, 'configmap', 'settings'), 'colour'), 'green');
 });
 

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { Pod } from '../../src/api/core/pod.ts';
 import { freePort } from '../../src/up/agent.ts';
+import { eventually } from '../e2e/support/eventually.ts';
 import { container, pod, shell } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-configuration-'));
@@ -48,7 +49,7 @@ const config = {
   podCIDR: '10.8.0.0/24',
 };
 let readOnlyPort: number;
-const ground = commonGround({
+const fixture = agentFixture({
   name: 'configuration',
   agent: async () => {
     readOnlyPort = await freePort(0);
@@ -64,7 +65,7 @@ async function ofGroup(
   file: string,
   of: 'container' | 'pod' = 'container',
 ): Promise<string> {
-  const { info } = await ground.containerd.cri.runtime.containerStatus({
+  const { info } = await fixture.containerd.cri.runtime.containerStatus({
     containerId: containerId(seen),
     verbose: true,
   });
@@ -81,17 +82,19 @@ async function ofGroup(
 const limited = { resources: { limits: { cpu: '500m', memory: '32Mi' } } };
 
 describe('the agent itself', SIDE_BY_SIDE, () => {
-  test('tells the runtime which addresses pods have by podCIDR', () =>
-    assert.match(ground.agent.log, /"newPodCIDR":"10\.8\.0\.0\/24"/));
+  test('tells the runtime which addresses pods have by podCIDR', async () => {
+    // The agent answers before its runtime does.
+    await eventually(async () => assert.match(fixture.agent.log, /"newPodCIDR":"10\.8\.0\.0\/24"/));
+  });
 
   test('answers to health checks where healthzBindAddress says, and nowhere else', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     assert.equal(await (await fetch(`http://127.0.0.2:${agent.healthzPort}/healthz`)).text(), 'ok');
     await assert.rejects(fetch(`http://127.0.0.1:${agent.healthzPort}/healthz`));
   });
 
   test('lists pods on readOnlyPort at its address, with or without the server of enableServer', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(pod('listed'));
     const { items } = (await (await fetch(`http://127.0.0.3:${readOnlyPort}/pods`)).json()) as { items: Pod[] };
     assert.ok(items.some(({ metadata }) => metadata.uid === seen.metadata.uid));
@@ -100,11 +103,11 @@ describe('the agent itself', SIDE_BY_SIDE, () => {
   });
 
   test('gives itself the OOM score of oomScoreAdj', () => {
-    assert.equal(readFileSync(`/proc/${ground.agent.pid}/oom_score_adj`, 'utf8').trim(), '123');
+    assert.equal(readFileSync(`/proc/${fixture.agent.pid}/oom_score_adj`, 'utf8').trim(), '123');
   });
 
   test('writes its log in the logging.format and as much as logging.verbosity says', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(pod('logged'));
     const lines = agent.log
       .trim()
@@ -119,12 +122,12 @@ describe('the agent itself', SIDE_BY_SIDE, () => {
 
 describe('pods', SIDE_BY_SIDE, () => {
   test('have as many processes as podPidsLimit says', async () => {
-    const seen = await ground.agent.run(pod('pids'));
+    const seen = await fixture.agent.run(pod('pids'));
     assert.equal(await ofGroup(seen, 'pids', 'pids.max', 'pod'), '77');
   });
 
   test('are throttled by the period of cpuCFSQuotaPeriod', async () => {
-    const seen = await ground.agent.run(pod('period', { containers: [container('main', limited)] }));
+    const seen = await fixture.agent.run(pod('period', { containers: [container('main', limited)] }));
     assert.equal(
       V2
         ? await ofGroup(seen, 'cpu', 'cpu.max')
@@ -135,18 +138,18 @@ describe('pods', SIDE_BY_SIDE, () => {
 
   test('lose one process and not all of a container to the OOM killer with singleProcessOOMKill, on cgroup v2', async (context) => {
     if (!V2) return context.diagnostic('this machine has cgroup v1, which knows nothing else');
-    const seen = await ground.agent.run(pod('single', { containers: [container('main', limited)] }));
+    const seen = await fixture.agent.run(pod('single', { containers: [container('main', limited)] }));
     assert.equal(await ofGroup(seen, 'memory', 'memory.oom.group'), '0');
   });
 
   test('start from the resolver configuration of resolvConf', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(pod('resolver', { dnsPolicy: 'Default' }));
     assert.equal(await agent.inside('resolver', 'cat /etc/resolv.conf'), 'search chosen.test\nnameserver 10.1.2.3');
   });
 
   test('have volumes of the drivers in volumePluginDir', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const volumes = [{ name: 'v', flexVolume: { driver: 'example.org/shown', options: { colour: 'green' } } }];
     await agent.run(
       pod('flex', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }),
@@ -159,7 +162,7 @@ describe('pods', SIDE_BY_SIDE, () => {
   });
 
   test('that crash wait no longer than maxContainerRestartPeriod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest('crashes', pod('crashes', { containers: [container('main', { command: shell('exit 1') })] }));
     const seen = await agent.waitFor(
       'crashes',
@@ -173,19 +176,23 @@ describe('pods', SIDE_BY_SIDE, () => {
 
 /** The memory that all pods may have together. */
 function memoryOfPods(): number {
-  const { cgroupRoot } = ground.containerd;
   return Number(
     readFileSync(
-      join('/sys/fs/cgroup', V2 ? '' : 'memory', cgroupRoot, 'kubepods', V2 ? 'memory.max' : 'memory.limit_in_bytes'),
+      join(
+        '/sys/fs/cgroup',
+        V2 ? '' : 'memory',
+        fixture.containerd.cgroupPath('kubepods'),
+        V2 ? 'memory.max' : 'memory.limit_in_bytes',
+      ),
       'utf8',
     ),
   );
 }
 
-// Last, as they start the agent anew.
+// Last, because they restart the agent.
 describe('an agent that is started with other settings', () => {
   test('limits no CPU with cpuCFSQuota off, holds pods to no reservation without enforceNodeAllocatable, and leaves what runs as it is', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const enforced = memoryOfPods();
     const before = await agent.run(pod('before', { containers: [container('main', limited)] }));
     agent.writeConfig({
@@ -205,7 +212,7 @@ describe('an agent that is started with other settings', () => {
   });
 
   test('asks the imageServiceEndpoint for images, and nothing else', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeConfig({
       ...config,
       healthzBindAddress: '127.0.0.1',

@@ -1,4 +1,5 @@
-// CSI as its drivers see it: a driver that is a process of its own, on the real runtime, with real mounts and loop devices.
+// CSI as its drivers see it: a driver that is a process of its own, on the real runtime, with real mounts and loop
+// devices.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,16 +7,16 @@ import { after, describe, test } from 'node:test';
 import { waitUntil } from '../../src/up/processes.ts';
 import { TestCsiDriver } from './support/csi-driver.ts';
 import { container, pod, secret } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId } from './support/watch.ts';
 
-const ground = commonGround({ name: 'csi' });
+const fixture = agentFixture({ name: 'csi' });
 const drivers: TestCsiDriver[] = [];
 after(() => Promise.all(drivers.map((driver) => driver.dispose())));
 
 /** A driver of the test's own, started unless told otherwise, so that tests may script and end theirs side by side. */
 async function driverOf(name: string, start = true): Promise<TestCsiDriver> {
-  const driver = new TestCsiDriver(`${name}.csi.test`, ground.agent.rootDir);
+  const driver = new TestCsiDriver(`${name}.csi.test`, fixture.agent.rootDir);
   drivers.push(driver);
   if (start) await driver.start();
   return driver;
@@ -83,7 +84,7 @@ const mountsOf = (text: string): string[] =>
 
 describe('drivers that behave', SIDE_BY_SIDE, () => {
   test('an inline volume is published with secret and pod info, and unpublished with the pod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('inline');
     agent.writeManifest(
       'inline-driver',
@@ -114,7 +115,7 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
   });
 
   test('two pods share one staged volume; it is unstaged after the last, and the data stays', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('shared');
     agent.writeManifest(
       'shared-claim',
@@ -145,8 +146,8 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
     assert.equal(readFileSync(join(driver.setting.folder, 'volumes', 'handle-shared', 'word'), 'utf8'), 'hello\n');
   });
 
-  test('a volume claimed read-only is published so, and written to by nobody', async () => {
-    const { agent } = ground;
+  test('a volume claimed read-only is published read-only, and cannot be written', async () => {
+    const { agent } = fixture;
     const driver = await driverOf('readonly');
     agent.writeManifest('readonly-claim', csiDriver(driver, {}), ...claimed(driver, 'readonly'));
     await agent.run(
@@ -159,7 +160,7 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
   });
 
   test("the pod's group owns the files of a volume with a file system type", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('group');
     agent.writeManifest('group-claim', csiDriver(driver, { fsGroupPolicy: 'File' }), ...claimed(driver, 'group'));
     await agent.run(user('group', 'group', { securityContext: { fsGroup: 4321 } }));
@@ -167,7 +168,7 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
   });
 
   test('a raw device is one in the container, and goes away with the pod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('block');
     agent.writeManifest('block-claim', csiDriver(driver, {}), ...claimed(driver, 'block', { mode: 'Block' }));
     await agent.run(
@@ -199,7 +200,7 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
   });
 
   test('a volume grows while it is in use', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('grow');
     agent.writeManifest('grow-claim', csiDriver(driver, {}), ...claimed(driver, 'grow'));
     await agent.run(user('grow', 'grow'));
@@ -213,7 +214,7 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
   });
 
   test("a driver without the CSIDriver object that inline volumes need is refused in upstream's words, until it comes", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('unnamed');
     agent.writeManifest(
       'unnamed',
@@ -234,7 +235,7 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
 
 describe('drivers that do not', SIDE_BY_SIDE, () => {
   test('a driver that is not there is waited for, and its pods go on the moment it registers', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     // Drivers may register in a folder of their own, which is there no sooner than they.
     const driver = new TestCsiDriver('late.csi.test', agent.rootDir, { registerIn: 'late/deeper' });
     drivers.push(driver);
@@ -248,8 +249,8 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
     await agent.ready('late');
   });
 
-  test('a driver that is started anew registers again, whether it took its sockets away or left them', async () => {
-    const { agent } = ground;
+  test('a restarted driver registers again, whether it took its sockets away or left them', async () => {
+    const { agent } = fixture;
     const driver = await driverOf('anew');
     agent.writeManifest('anew-claim', csiDriver(driver, {}), ...claimed(driver, 'anew'));
     await agent.run(user('anew', 'anew'));
@@ -271,7 +272,7 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
   });
 
   test('a call that fails, one that dies under way and one that hangs: the pod waits, is tried again, and harms no other', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const [driver, other] = await Promise.all([driverOf('faulty'), driverOf('sound')]);
     driver.fault('NodeStageVolume', { kind: 'fail', code: 'Internal', message: 'disk is on fire' });
     agent.writeManifest('faulty-claim', csiDriver(driver, {}), ...claimed(driver, 'faulty'), user('faulty', 'faulty'));
@@ -290,7 +291,7 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
   });
 
   test('a pod whose driver is away does not end before it is back, and says what it waits for', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('away');
     agent.writeManifest('away-claim', csiDriver(driver, {}), ...claimed(driver, 'away'));
     await agent.run(user('away', 'away'));
@@ -308,7 +309,7 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
   });
 
   test('unpublish and unstage are tried until they succeed', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('clingy');
     agent.writeManifest('clingy-claim', csiDriver(driver, {}), ...claimed(driver, 'clingy'));
     await agent.run(user('clingy', 'clingy'));
@@ -323,7 +324,7 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
 
 describe('an agent that is restarted', () => {
   test('keeps what is used as it is, and takes down what its pod left meanwhile', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const driver = await driverOf('restart');
     agent.writeManifest(
       'restart-claims',
@@ -379,7 +380,7 @@ describe('an agent that is restarted', () => {
   });
 
   test('nothing is left mounted, and no folder of a volume', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.clear();
     assert.ok(
       await waitUntil(() => mountsOf(join(agent.rootDir, 'plugins')).length === 0, 20_000),

@@ -7,7 +7,8 @@ import { after, before, test } from 'node:test';
 import { runCommand, tryCommand } from '../../src/up/commands.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { TestAgent } from './support/agent.ts';
-import { startContainerd, type TestContainerd } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { startContainerd } from './support/containerd.ts';
 import { configMap, container, pod, thenSleep } from './support/manifests.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
 

@@ -1,4 +1,5 @@
-// Ephemeral containers on real containerd. Only the API server can add one to a pod, so the test sits where it will sit among the sources.
+// Ephemeral containers on real containerd. Only the API server can add one to a pod, so the test sits where it will sit
+// among the sources.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,19 +8,22 @@ import type { Container } from '../../src/api/core/container.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
 import type { ContainerStatus } from '../../src/api/core/pod-status.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { composeKubelet, type Kubelet } from '../../src/kubelet/cmd/compose/compose.ts';
-import { openRecords } from '../../src/kubelet/cmd/compose/compose-records.ts';
-import { composeWorld, type RealWorld } from '../../src/kubelet/cmd/compose/compose-world.ts';
+import type { Kubelet } from '../../src/kubelet/cmd/compose/compose-kubelet.ts';
+import { composeKubelet } from '../../src/kubelet/cmd/compose/compose-kubelet.ts';
+import { composeRecords } from '../../src/kubelet/cmd/compose/compose-records.ts';
+import type { RealPlatform } from '../../src/kubelet/cmd/platform/compose-platform.ts';
+import { composePlatform } from '../../src/kubelet/cmd/platform/compose-platform.ts';
 import { loadKubeletConfig } from '../../src/kubelet/cmd/config/config-load.ts';
 import { podUid } from '../../src/kubelet/model/ids.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { waitUntil } from '../../src/up/processes.ts';
-import { startContainerd, type TestContainerd } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { startContainerd } from './support/containerd.ts';
 import { shell, SLEEP } from './support/manifests.ts';
 
 const uid = podUid('6f1d3c52-0000-4000-8000-00000000000e');
 let containerd: TestContainerd;
-let world: RealWorld;
+let world: RealPlatform;
 let kubelet: Kubelet;
 
 /** The agent within this process: only so can it be given pods as the API server will give them. */
@@ -50,7 +54,7 @@ before(async () => {
   });
   assert.ok(loaded.kind === 'run', JSON.stringify(loaded));
   const { config, flags } = loaded;
-  world = await composeWorld({ config, flags, log: silentLogger });
+  world = await composePlatform({ config, flags, log: silentLogger });
   kubelet = composeKubelet(
     {
       config,
@@ -61,7 +65,7 @@ before(async () => {
       credentialProviderBinDir: '',
     },
     world,
-    await openRecords(rootDir, world),
+    await composeRecords(rootDir, world),
   );
   await kubelet.start();
 });

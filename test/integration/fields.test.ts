@@ -1,4 +1,5 @@
-// Fields of a pod that no other file here uses, each with what it makes of a real container: standard input, last words, modes, what may be missing, ports of one address, gRPC probes, groups.
+// Fields of a pod that no other file here uses, each with what it makes of a real container: standard input, last
+// words, modes, what may be missing, ports of one address, gRPC probes, groups.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -6,15 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo } from 'node:net';
-import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js';
-import type { EventList } from '../../src/api/core/event.ts';
+import type { AddressInfo } from 'node:net';
+import type { handleUnaryCall } from '@grpc/grpc-js';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Event } from '../../src/api/core/event.ts';
+import type { ListOf } from '../../src/api/core/meta.ts';
 import { testTls } from '../../src/kubelet/adapters/testing/test-tls.ts';
 import { freePort } from '../../src/up/agent.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { NODE } from './support/agent.ts';
 import { configMap, container, pod, secret, shell, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-fields-'));
@@ -24,12 +27,12 @@ writeFileSync(
   resolvConf,
   `nameserver 127.0.0.1\nsearch ${Array.from({ length: 30 }, (_, index) => `d${index}`).join(' ')}\n`,
 );
-const ground = commonGround({ name: 'fields', agent: { config: { resolvConf, clusterDomain: 'cluster.local' } } });
+const fixture = agentFixture({ name: 'fields', agent: { config: { resolvConf, clusterDomain: 'cluster.local' } } });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a container', SIDE_BY_SIDE, () => {
   test('has a standard input and a terminal if it asks for them, and neither otherwise', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const asking = { plain: {}, input: { stdin: true, stdinOnce: true }, terminal: { stdin: true, tty: true } };
     const seen = await agent.run(
       pod('input', {
@@ -57,7 +60,7 @@ describe('a container', SIDE_BY_SIDE, () => {
   });
 
   test('says its last words in the file it chose', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'last-words',
       pod('last-words', {
@@ -75,13 +78,13 @@ describe('a container', SIDE_BY_SIDE, () => {
   });
 
   test('goes without a hook by tcpSocket, which there is not: the container is stopped, and it is said', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(
       pod('no-hook', { containers: [container('main', { lifecycle: { preStop: { tcpSocket: { port: 80 } } } })] }),
     );
     agent.removeManifest('no-hook');
     await agent.gone('no-hook');
-    const { items } = await agent.get<EventList>('/api/events');
+    const { items } = await agent.get<ListOf<Event>>('/api/events');
     assert.ok(
       items.some(
         ({ involvedObject, reason }) => involvedObject.uid === seen.metadata.uid && reason === 'FailedPreStopHook',
@@ -89,8 +92,8 @@ describe('a container', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('is not enough for a pod with readiness gates that nobody sets', async () => {
-    const { agent } = ground;
+  test('is not enough for a pod with readiness gates that are not set', async () => {
+    const { agent } = fixture;
     agent.writeManifest('gated', pod('gated', { readinessGates: [{ conditionType: 'example.org/wired' }] }));
     const seen = await agent.waitFor('gated', 'running', (now) => containerOf(now).ready);
     const { status, reason, message } = seen.status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
@@ -105,8 +108,8 @@ describe('a container', SIDE_BY_SIDE, () => {
     await agent.remove('gated');
   });
 
-  test('runs the same whatever a scheduler or Windows is told about its pod', async () => {
-    const { agent } = ground;
+  test('runs the same whatever fields for the scheduler or Windows its pod has', async () => {
+    const { agent } = fixture;
     const near = {
       preferredDuringSchedulingIgnoredDuringExecution: [
         { weight: 1, podAffinityTerm: { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' } } } },
@@ -126,7 +129,7 @@ describe('a container', SIDE_BY_SIDE, () => {
   });
 
   test('starts without objects that are optional and not there', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const envFrom = [
       { configMapRef: { name: 'nowhere', optional: true } },
       { secretRef: { name: 'nowhere', optional: true } },
@@ -139,7 +142,7 @@ describe('a container', SIDE_BY_SIDE, () => {
 
 describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
   test('have the modes that are asked for, the choice of keys, and only what is there of the optional', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const volumes = [
       {
         name: 'c',
@@ -219,7 +222,7 @@ describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
   });
 
   test('of static pods show nothing that only an API server can give: the manifest is refused in upstream’s words', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const sources = {
       token: [
         { serviceAccountToken: { path: 'token' } },
@@ -257,7 +260,7 @@ describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
 
 describe('ports and probes', SIDE_BY_SIDE, () => {
   test('a port of one address of the host is not on the others', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const hostIP = (await agent.run(pod('address'))).status?.hostIP;
     const hostPort = await freePort(0);
     const ports = [{ containerPort: 8080, hostPort, hostIP, protocol: 'TCP' }];
@@ -280,7 +283,7 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
   });
 
   test('a pod is ready when its service answers to gRPC that it serves, and not before', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const asked = new Set<string>();
     let answer = 2;
     const check: handleUnaryCall<Buffer, number> = (call, callback) => {
@@ -328,7 +331,7 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
   });
 
   test('a port of UDP is one of UDP', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const hostPort = await freePort(0);
     const seen = await agent.run(
       pod('datagrams', {
@@ -344,8 +347,8 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('probes ask the host they name, by TLS if they say so, whoever has signed its certificate', async () => {
-    const { agent } = ground;
+  test('probes ask the host they name, by TLS if they say so, whichever CA has signed its certificate', async () => {
+    const { agent } = fixture;
     const asked: string[] = [];
     const server = createTlsServer({ ...testTls }, (request, response) => {
       asked.push(`${request.headers.host?.split(':')[0]} ${request.url}`);
@@ -368,7 +371,7 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
   });
 
   test('a probe has to pass as often in a row as it says', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(
       pod('in-a-row', {
         containers: [
@@ -386,8 +389,8 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
   });
 });
 
-test('a resolver configuration of the node that is too much for any pod is told as an event of the node', async () => {
-  const { items } = await ground.agent.get<EventList>('/api/events');
+test('a resolver configuration of the node that exceeds the limits of pods is an event of the node', async () => {
+  const { items } = await fixture.agent.get<ListOf<Event>>('/api/events');
   const told = items
     .filter(({ reason }) => reason === 'CheckLimitsForResolvConf')
     .map(({ type, message, involvedObject }) => [type, message, involvedObject.kind]);
@@ -402,7 +405,7 @@ describe('the group of the pod', SIDE_BY_SIDE, () => {
     ['Always', 4242],
   ] as const) {
     test(`with ${fsGroupChangePolicy} ${group === 0 ? 'leaves alone what lies below a root that is right' : 'is given to all of the volume at each start'}`, async () => {
-      const { agent } = ground;
+      const { agent } = fixture;
       const name = fsGroupChangePolicy.toLowerCase();
       const at = join(folder, name);
       mkdirSync(at);

@@ -1,14 +1,14 @@
-// Who a pod is and what it is told: names, resolver, services, values from files, runtime class and its overhead.
+// The identity of a pod and what it sees: names, resolver, services, values from files, runtime class and its overhead.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { Pod } from '../../src/api/core/pod.ts';
-import { waitUntil } from '../../src/up/processes.ts';
 import { NODE, podName } from './support/agent.ts';
 import { configMap, container, pod, secret, shell, SLEEP, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { waitUntil } from './support/patience.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-identity-'));
@@ -18,7 +18,7 @@ const asked = join(folder, 'asked');
 writeFileSync(second, `#!/bin/sh\necho "$@" >> ${asked}\nexec runc "$@"\n`);
 chmodSync(second, 0o755);
 
-const ground = commonGround({
+const fixture = agentFixture({
   name: 'identity',
   handlers: { second },
   agent: { config: { clusterDomain: 'cluster.local', clusterDNS: ['10.96.0.10'] } },
@@ -52,8 +52,8 @@ const fromFile = (name: string, write: string, env: readonly object[]): ReturnTy
   });
 
 describe('environment', SIDE_BY_SIDE, () => {
-  test('services of the pod’s namespace are told, unless links are not wanted; the API server always', async () => {
-    const { agent } = ground;
+  test('services of the pod’s namespace are in the environment, unless links are disabled; the API server always', async () => {
+    const { agent } = fixture;
     agent.writeManifest(
       'services',
       service('my-shop', {
@@ -108,7 +108,7 @@ describe('environment', SIDE_BY_SIDE, () => {
   });
 
   test('values come from a file that an init container wrote', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const write = `mkdir -p /s/d && printf "# made here\\nA='one two' # remark\\nB='l1\\nl2'\\n" > /s/d/env && ln -s d/env /s/link`;
     await agent.run(
       fromFile('file-env', write, [
@@ -124,7 +124,7 @@ describe('environment', SIDE_BY_SIDE, () => {
   for (const [name, write, why] of [
     ['file-link-out', 'ln -s /etc/passwd /s/env', 'couldn\'t parse env file: there is no file "env" in volume scratch'],
     ['file-climbs-out', 'ln -s ../../../../../../../../etc/hostname /s/env', "couldn't parse env file"],
-    ['file-is-a-pipe', 'mkfifo /s/env', 'couldn\'t parse env file: "env" in volume scratch is no file'],
+    ['file-is-a-pipe', 'mkfifo /s/env', 'couldn\'t parse env file: "env" in volume scratch is not a file'],
     [
       'file-is-wrong',
       "echo 'A=unquoted' > /s/env",
@@ -133,7 +133,7 @@ describe('environment', SIDE_BY_SIDE, () => {
     ['file-lacks-key', `echo "B='b'" > /s/env`, 'environment variable key "A" not found in file'],
   ] as const) {
     test(`nothing comes of ${name}, and it is said why`, async () => {
-      const { agent } = ground;
+      const { agent } = fixture;
       agent.writeManifest(name, fromFile(name, write, [{ name: 'A', valueFrom: fileRef('env', 'A') }]));
       const seen = await agent.waitFor(
         name,
@@ -148,7 +148,7 @@ describe('environment', SIDE_BY_SIDE, () => {
   }
 
   test('fields, resources and expansion are as upstream has them, in command and arguments too', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const field = (name: string, fieldPath: string): object => ({ name, valueFrom: { fieldRef: { fieldPath } } });
     const resource = (name: string, of: string, divisor?: string): object => ({
       name,
@@ -191,8 +191,8 @@ describe('environment', SIDE_BY_SIDE, () => {
     assert.equal(agent.log.includes('deep-secret'), false);
   });
 
-  test('a pod on the network of the host is told the addresses of the host as its own', async () => {
-    const { agent } = ground;
+  test('a pod on the network of the host sees the addresses of the host as its own', async () => {
+    const { agent } = fixture;
     const seen = await agent.run(
       pod('host-told', {
         hostNetwork: true,
@@ -212,7 +212,7 @@ describe('environment', SIDE_BY_SIDE, () => {
 
 describe('names', SIDE_BY_SIDE, () => {
   test('an override is host name and entry in /etc/hosts', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(
       pod('overridden', { hostnameOverride: 'db.example.org', hostname: 'ignored', subdomain: 'ignored' }),
     );
@@ -223,13 +223,13 @@ describe('names', SIDE_BY_SIDE, () => {
   });
 
   test('the full name is the host name when the pod asks for it', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(pod('full', { hostname: 'h', subdomain: 's', setHostnameAsFQDN: true }));
     assert.equal(await agent.inside('full', 'hostname'), 'h.s.default.svc.cluster.local');
   });
 
   test('a full name that is too long keeps the sandbox from being made, in the words of upstream', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const hostname = 'x'.repeat(50);
     agent.writeManifest('too-long', pod('too-long', { hostname, subdomain: 's', setHostnameAsFQDN: true }));
     const fqdn = `${hostname}.s.default.svc.cluster.local`;
@@ -240,14 +240,14 @@ describe('names', SIDE_BY_SIDE, () => {
   });
 
   test('a long pod name is cut to what the kernel takes', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const name = `${'n'.repeat(62)}-${'m'.repeat(10)}`;
     await agent.run(pod(name));
     assert.equal(await agent.inside(name, 'hostname'), 'n'.repeat(62));
   });
 
   test('an /etc/hosts that the container brings stays', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const mount = { name: 'own', mountPath: '/etc/hosts', subPath: 'hosts' };
     await agent.run(
       pod('own-hosts', {
@@ -260,7 +260,7 @@ describe('names', SIDE_BY_SIDE, () => {
   });
 
   test('the resolver asks the cluster first, and what a pod adds is merged', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(
       pod('resolver', {
         dnsConfig: {
@@ -285,7 +285,7 @@ describe('names', SIDE_BY_SIDE, () => {
 describe('runtime classes', SIDE_BY_SIDE, () => {
   const v2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
   const ofPod = async (seen: Pod, controller: string, file: string): Promise<string> => {
-    const { info } = await ground.containerd.cri.runtime.containerStatus({
+    const { info } = await fixture.containerd.cri.runtime.containerStatus({
       containerId: containerId(seen),
       verbose: true,
     });
@@ -302,7 +302,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
   };
 
   test('a pod waits for its class, and runs with its handler and its overhead as soon as it is there', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const resources = { requests: { cpu: '100m' }, limits: { cpu: '200m', memory: '32Mi' } };
     agent.writeManifest(
       'classed',
@@ -341,6 +341,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
       cpu_quota: 10000,
       cpu_shares: 102,
       memory_limit_in_bytes: 16 * 1024 * 1024,
+      ...(v2 ? { unified: { 'memory.oom.group': '1' } } : {}),
     });
     assert.match(readFileSync(asked, 'utf8'), new RegExp(`create .*${containerId(seen)}`));
     assert.equal(await ofPod(seen, 'memory', v2 ? 'memory.max' : 'memory.limit_in_bytes'), String(48 * 1024 * 1024));
@@ -348,7 +349,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
   });
 
   test('a pod that contradicts its class is not started, and the reason is the one of the API server', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'contrary',
       runtimeClass('strict', 'second', { overhead: { podFixed: { memory: '16Mi' } } }),
@@ -364,7 +365,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
   });
 
   test('a class of a handler that the runtime does not know is an event with the words of the runtime', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'unknown-handler',
       runtimeClass('unknown', 'nowhere'),
@@ -379,13 +380,17 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
   });
 
   test('a faulty object is refused in the words of the API server, with its place', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeRaw(
       'faulty.yaml',
       'apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata:\n  name: faulty\n  namespace: default\nhandler: Not_A_Label\n',
     );
-    await agent.watch.until(podName('none'), () => false, 500);
-    const problems = await agent.problems();
+    let problems: string[] = [];
+    const isRefused = async (): Promise<boolean> => {
+      problems = await agent.problems();
+      return problems.some((problem) => problem.includes('faulty.yaml:6:1:'));
+    };
+    await waitUntil(isRefused, 5000, 20);
     assert.ok(
       problems.some((problem) =>
         /faulty\.yaml:5:3: metadata\.namespace: RuntimeClass default\/faulty: Forbidden: not allowed on this type$/.test(
@@ -408,7 +413,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
 
 describe('a restart of the agent', () => {
   test('leaves a pod of a runtime class as it is, with its overhead', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const before = agent.pod('classed');
     await agent.restart('SIGKILL');
     const seen = await agent.ready('classed');

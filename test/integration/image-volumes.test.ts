@@ -1,11 +1,14 @@
-// Images as volumes. The runtime mounts them: containerd since 2.1, parts of them since 2.2; with an older one the refusal is what is checked.
+// Images as volumes. The runtime mounts them: containerd since 2.1, parts of them since 2.2; with an older one the
+// refusal is what is checked.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readBusybox } from '../../src/up/image-store.ts';
 import { busyboxImage, WEB_IMAGE } from '../../src/up/images/catalogue.ts';
-import { container, pod, type PodManifest, secret } from './support/manifests.ts';
-import { startRegistry, type TestRegistry } from './support/registry.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import type { PodManifest } from './support/manifests.ts';
+import { container, pod, secret } from './support/manifests.ts';
+import type { TestRegistry } from './support/registry.ts';
+import { startRegistry } from './support/registry.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
 const CREDENTIALS = { username: 'anna', password: 'secret pass' };
@@ -15,7 +18,7 @@ before(async () => {
 });
 // Before the agent is stopped, so that it goes also when that fails.
 after(() => registry?.stop());
-const ground = commonGround({
+const fixture = agentFixture({
   name: 'image-volumes',
   agent: (containerd) => {
     registry.allowIn(containerd.instance);
@@ -67,13 +70,13 @@ const showing = (
   });
 
 const runtimeIs = (major: number, minor: number): boolean => {
-  const { majorVersion, minorVersion } = ground.containerd.facts;
+  const { majorVersion, minorVersion } = fixture.containerd.facts;
   return majorVersion > major || (majorVersion === major && minorVersion >= minor);
 };
 
-/** The pod waits, because the runtime cannot, and is told so. */
+/** The pod waits, because the runtime does not support it, and an event says so. */
 async function refused(name: string, message: RegExp): Promise<void> {
-  const held = await ground.agent.waitFor(
+  const held = await fixture.agent.waitFor(
     name,
     'refused',
     (now) => containerOf(now).state?.waiting?.reason === 'CreateContainerConfigError',
@@ -86,7 +89,7 @@ const waitingReason = (seen: Parameters<typeof containerOf>[0]): string =>
 
 describe('an image as a volume', SIDE_BY_SIDE, () => {
   test("is pulled with the pod's secrets, shows its files, cannot be written, and is the same for many containers", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const reference = await push('guarded');
     const volumeMounts = [{ name: 'v', mountPath: '/v' }];
     agent.writeManifest(
@@ -136,8 +139,8 @@ describe('an image as a volume', SIDE_BY_SIDE, () => {
     await agent.remove('guarded');
   });
 
-  test('that cannot be had holds its container back with the reasons of a pull, until it is there; unused it holds up nobody', async () => {
-    const { agent } = ground;
+  test('that cannot be pulled delays its container with the reasons of a pull, until it can; unused it delays nothing', async () => {
+    const { agent } = fixture;
     const reference = `${registry.host}/test/awaited:1`;
     agent.writeManifest('awaited', showing('awaited', { reference }), credentials());
     agent.writeManifest('never', showing('never', { reference, pullPolicy: 'Never' }));
@@ -179,7 +182,7 @@ describe('an image as a volume', SIDE_BY_SIDE, () => {
   });
 
   test('may be shown in part where the runtime can; where it cannot, the whole is never shown instead', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const image = { reference: WEB_IMAGE, pullPolicy: 'IfNotPresent' };
     agent.writeManifest('part', showing('part', image, { mount: { subPath: 'www' } }));
     agent.writeManifest(
@@ -217,7 +220,7 @@ describe('an image as a volume', SIDE_BY_SIDE, () => {
 
 describe('a container with an image as a volume', () => {
   test('runs on while the agent is away, and gets the volume again when it is started again', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const manifest = showing(
       'lasting',
       { reference: WEB_IMAGE, pullPolicy: 'IfNotPresent' },
@@ -235,7 +238,7 @@ describe('a container with an image as a volume', () => {
         [containerId(await agent.ready('lasting')), containerOf(agent.pod('lasting')).restartCount],
         [before, 0],
       );
-      await ground.containerd.cri.runtime.stopContainer({ containerId: before, timeout: 2 });
+      await fixture.containerd.cri.runtime.stopContainer({ containerId: before, timeout: 2 });
       const after = await agent.waitFor(
         'lasting',
         'started again',

@@ -1,4 +1,5 @@
-// Pulls from a real registry: open, with a password, with TLS; policies, failures, several at once; and what the collector takes away.
+// Pulls from a real registry: open, with a password, with TLS; policies, failures, several at once; and what the
+// collector takes away.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,9 +9,11 @@ import { ballastLayer, busyboxImage } from '../../src/up/images/catalogue.ts';
 import type { OciImage } from '../../src/up/images/oci-image.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { TestAgent } from './support/agent.ts';
-import { startContainerd, type TestContainerd } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { startContainerd } from './support/containerd.ts';
 import { container, pod, secret } from './support/manifests.ts';
-import { startRegistry, type TestRegistry } from './support/registry.ts';
+import type { TestRegistry } from './support/registry.ts';
+import { startRegistry } from './support/registry.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
 
 const CREDENTIALS = { username: 'anna', password: 'secret pass' };

@@ -7,10 +7,10 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { podName } from './support/agent.ts';
 import { container, pod, shell, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { conditionOf, containerId, containerOf, isReady } from './support/watch.ts';
 
-const ground = commonGround({ name: 'containers' });
+const fixture = agentFixture({ name: 'containers' });
 
 const exitOf = (seen: Pod, name = 'main'): number | undefined => containerOf(seen, name).state?.terminated?.exitCode;
 /** Each start appends the container's name to /shared/order. */
@@ -18,8 +18,8 @@ const shared = { volumes: [{ name: 'shared', emptyDir: {} }] };
 const mounts = [{ name: 'shared', mountPath: '/shared' }];
 
 describe('containers', SIDE_BY_SIDE, () => {
-  test('a pod becomes ready, is told with its address, and is gone without a trace when its manifest is', async () => {
-    const { agent, containerd } = ground;
+  test('a pod becomes ready, is reported with its address, and is removed completely with its manifest', async () => {
+    const { agent, containerd } = fixture;
     const seen = await agent.run(pod('plain'));
     assert.equal(seen.status?.phase, 'Running');
     assert.match(seen.status?.podIP ?? '', /^\d+\.\d+\.\d+\.\d+$/);
@@ -39,7 +39,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('containers share an emptyDir, on disk and in memory', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const volumes = [
       { name: 'disk', emptyDir: {} },
       { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
@@ -66,7 +66,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('init containers run one after the other, each to its end, before the others start', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const say = (name: string) =>
       container(name, { volumeMounts: mounts, command: shell(`sleep 0.2; echo ${name} >> /shared/order`) });
     const seen = await agent.run(
@@ -82,7 +82,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('a failing init container of a pod that never restarts fails the pod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'init-fails',
       pod('init-fails', { restartPolicy: 'Never', initContainers: [container('bad', { command: shell('exit 5') })] }),
@@ -94,7 +94,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('a sidecar is up before the main container, is restarted, and ends after it', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const sidecar = container('sidecar', {
       restartPolicy: 'Always',
       volumeMounts: mounts,
@@ -142,7 +142,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('a pod whose main containers are done is Succeeded though its sidecar would run on', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const sidecar = container('sidecar', { restartPolicy: 'Always' });
     agent.writeManifest(
       'job',
@@ -168,7 +168,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     ['OnFailure', 0, 'Succeeded'],
   ] as const) {
     test(`exit code ${code} with restartPolicy ${policy} ends the pod as ${expected}, and nothing is started again`, async () => {
-      const { agent } = ground;
+      const { agent } = fixture;
       const name = `ends-${policy.toLowerCase()}-${code}`;
       agent.writeManifest(
         name,
@@ -185,7 +185,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     ['Always', 0],
   ] as const) {
     test(`exit code ${code} with restartPolicy ${policy} is restarted, then held back with CrashLoopBackOff and a next try`, async () => {
-      const { agent } = ground;
+      const { agent } = fixture;
       const name = `crash-${policy.toLowerCase()}`;
       agent.writeManifest(
         name,
@@ -215,7 +215,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   }
 
   test("a container's own restart rules come before the pod's policy", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const rules = {
       restartPolicy: 'Never' as const,
       restartPolicyRules: [{ action: 'Restart' as const, exitCodes: { operator: 'In' as const, values: [42] } }],
@@ -239,7 +239,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('a container that was killed runs again at once, with its number counted and the old end told', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const before = await agent.run(
       pod('killed', { containers: [container('main', { command: ['sleep', '100000'] }), container('other')] }),
     );
@@ -260,7 +260,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('SIGTERM comes first; what ignores it is killed when the grace is over, and not earlier', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const stubborn = container('main', { command: ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'] });
     const seen = await agent.run(
       pod('stubborn', { terminationGracePeriodSeconds: 3, containers: [stubborn, container('polite')] }),
@@ -293,7 +293,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('a pod removed while it starts stops starting and leaves nothing', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     agent.writeManifest(
       'short',
       pod('short', { initContainers: [container('first', { command: shell('sleep 60') })] }),
@@ -314,7 +314,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('a pod whose manifest goes before the agent has done anything leaves nothing', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     for (let round = 0; round < 3; round++) {
       agent.writeManifest('flicker', pod('flicker', {}, { labels: { round: String(round) } }));
       await agent.waitFor(
@@ -334,7 +334,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('a changed manifest ends the old pod before the new one of that name starts', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const slow = (version: string) =>
       pod('changing', {
         terminationGracePeriodSeconds: 5,
@@ -364,7 +364,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('activeDeadlineSeconds ends a pod with DeadlineExceeded', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest('deadline', pod('deadline', { activeDeadlineSeconds: 2, restartPolicy: 'Never' }));
     const seen = await agent.phase('deadline', 'Failed');
     assert.equal(seen.status?.reason, 'DeadlineExceeded');
@@ -372,7 +372,7 @@ describe('containers', SIDE_BY_SIDE, () => {
   });
 
   test('containers of a pod start in the order of the manifest', async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const names = ['a', 'b', 'c'];
     const seen = await agent.run(pod('in-order', { containers: names.map((name) => container(name)) }));
     const created = await Promise.all(

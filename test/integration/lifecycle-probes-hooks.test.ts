@@ -7,10 +7,10 @@ import { after, describe, test } from 'node:test';
 import { waitUntil } from '../../src/up/processes.ts';
 import { podName } from './support/agent.ts';
 import { container, pod, shell, SLEEP, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
 
-const ground = commonGround({ name: 'probes' });
+const fixture = agentFixture({ name: 'probes' });
 const folder = mkdtempSync(join(tmpdir(), 'kts-hooks-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -32,7 +32,7 @@ describe('probes', SIDE_BY_SIDE, () => {
 
   for (const kind of ['exec', 'http', 'tcp'] as const) {
     test(`a failing ${kind} liveness probe restarts the container and no other`, async () => {
-      const { agent } = ground;
+      const { agent } = fixture;
       const name = `live-${kind}`;
       const before = await agent.run(
         pod(name, {
@@ -70,7 +70,7 @@ describe('probes', SIDE_BY_SIDE, () => {
     });
 
     test(`readiness by ${kind} follows the container both ways and restarts nothing`, async () => {
-      const { agent } = ground;
+      const { agent } = fixture;
       const name = `ready-${kind}`;
       const start = kind === 'tcp' ? SLEEP : thenSleep(serve);
       agent.writeManifest(
@@ -101,7 +101,7 @@ describe('probes', SIDE_BY_SIDE, () => {
   }
 
   test('an http probe sends its headers and follows a redirect on its own host; one to another host passes with a warning', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const script = (name: string, ...lines: string[]): string =>
       `printf '%s\\n' '#!/bin/sh' ${lines.map((line) => `'${line}'`).join(' ')} > /www/cgi-bin/${name}; chmod +x /www/cgi-bin/${name}`;
     const command = thenSleep(
@@ -144,7 +144,7 @@ describe('probes', SIDE_BY_SIDE, () => {
   });
 
   test('until the startup probe passes neither liveness nor readiness count', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const probes = {
       startupProbe: { exec: { command: ['test', '-e', '/started'] }, periodSeconds: 1, failureThreshold: 60 },
       livenessProbe: { exec: { command: ['test', '-e', '/started'] }, ...everySecond },
@@ -164,7 +164,7 @@ describe('probes', SIDE_BY_SIDE, () => {
   });
 
   test('a startup probe that never passes restarts the container', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'never-up',
       pod('never-up', {
@@ -178,7 +178,7 @@ describe('probes', SIDE_BY_SIDE, () => {
   });
 
   test('what a probe ends runs again in a pod that restarts on failure only, though it ended well when told to', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const failsOnce = {
       exec: { command: shell('[ -e /host/ends-well ] || { touch /host/ends-well; false; }') },
       periodSeconds: 1,
@@ -205,7 +205,7 @@ describe('probes', SIDE_BY_SIDE, () => {
   });
 
   test('an exec probe that hangs fails at its timeout and is not left running', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'hang-probe',
       pod('hang-probe', {
@@ -235,7 +235,7 @@ describe('probes', SIDE_BY_SIDE, () => {
 
 describe('hooks', SIDE_BY_SIDE, () => {
   test('postStart ends before the next container starts', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const first = container('first', {
       volumeMounts,
       lifecycle: { postStart: { exec: { command: shell('sleep 0.5; echo post >> /host/poststart') } } },
@@ -247,7 +247,7 @@ describe('hooks', SIDE_BY_SIDE, () => {
   });
 
   test('a failing postStart kills the container, says why, and it is tried again', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'post-fails',
       pod('post-fails', {
@@ -263,7 +263,7 @@ describe('hooks', SIDE_BY_SIDE, () => {
   });
 
   test('preStop runs before SIGTERM, and its time is part of the grace', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const main = container('main', {
       volumeMounts,
       lifecycle: { preStop: { exec: { command: shell('sleep 1; echo prestop >> /host/prestop') } } },
@@ -277,7 +277,7 @@ describe('hooks', SIDE_BY_SIDE, () => {
   });
 
   test('a preStop that never ends is cut off by the grace', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(
       pod('endless', {
         terminationGracePeriodSeconds: 2,
@@ -291,7 +291,7 @@ describe('hooks', SIDE_BY_SIDE, () => {
   });
 
   test('a preStop that never ends runs on beside the SIGTERM, and ends with its container', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const preStop = { exec: { command: shell('while :; do echo pre >> /host/runs-on; sleep 0.1; done') } };
     const command = ['sh', '-c', 'trap "echo term >> /host/runs-on; sleep 1; exit 0" TERM; sleep 100000 & wait'];
     await agent.run(
@@ -307,7 +307,7 @@ describe('hooks', SIDE_BY_SIDE, () => {
   });
 
   test('a preStop by HTTP and one that sleeps work', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const web = container('web', {
       volumeMounts,
       command: thenSleep(

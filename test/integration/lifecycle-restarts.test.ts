@@ -1,16 +1,18 @@
-// What restarts, what does not, and what is changed while it runs: rules, whole-pod restarts, deadlines, sidecars, graces, and the events of it all.
+// What restarts, what does not, and what is changed while it runs: rules, whole-pod restarts, deadlines, sidecars,
+// graces, and the events of it all.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { EventList } from '../../src/api/core/event.ts';
+import type { Event } from '../../src/api/core/event.ts';
+import type { ListOf } from '../../src/api/core/meta.ts';
 import { podName } from './support/agent.ts';
 import { container, pod, shell, SLEEP, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { conditionOf, containerOf } from './support/watch.ts';
 
-const ground = commonGround({ name: 'again' });
+const fixture = agentFixture({ name: 'again' });
 const folder = mkdtempSync(join(tmpdir(), 'kts-again-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -26,7 +28,7 @@ const rule = (action: string, operator: string, ...values: number[]) => ({ actio
 
 describe('restart rules', SIDE_BY_SIDE, () => {
   test('a code that a rule names restarts a container that never would; one that none names ends it', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const main = container('main', {
       volumeMounts,
       restartPolicy: 'Never',
@@ -39,7 +41,7 @@ describe('restart rules', SIDE_BY_SIDE, () => {
   });
 
   test('an init container that a rule restarts holds the others back until it succeeds', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const first = container('first', {
       volumeMounts,
       restartPolicy: 'Never',
@@ -62,8 +64,8 @@ describe('restart rules', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('RestartAllContainers begins the whole pod anew in the same sandbox, init containers first, and says so', async () => {
-    const { agent } = ground;
+  test('RestartAllContainers restarts the whole pod in the same sandbox, init containers first, and reports it', async () => {
+    const { agent } = fixture;
     const first = container('first', { volumeMounts, command: shell('echo first >> /host/all-order') });
     const main = container('main', {
       volumeMounts,
@@ -109,7 +111,7 @@ describe('restart rules', SIDE_BY_SIDE, () => {
 
 describe('changes to a running pod', SIDE_BY_SIDE, () => {
   test('activeDeadlineSeconds may be set on a running pod, and ends it', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const metadata = { uid: '6f1d3c52-0000-4000-8000-000000000002' };
     const before = await agent.run(pod('late-deadline', {}, metadata));
     agent.writeManifest('late-deadline', pod('late-deadline', { activeDeadlineSeconds: 1 }, metadata));
@@ -118,7 +120,7 @@ describe('changes to a running pod', SIDE_BY_SIDE, () => {
   });
 
   test('a pod is removed while its image is pulled, in an init container, and in its postStart hook', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'in-pull',
       pod('in-pull', { containers: [container('main', { image: '10.255.255.1:5000/never/comes:1' })] }),
@@ -153,7 +155,7 @@ describe('changes to a running pod', SIDE_BY_SIDE, () => {
 
 describe('the end of a pod', SIDE_BY_SIDE, () => {
   test('sidecars are stopped after the main container, in reverse order', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const ending = (name: string): string[] => [
       'sh',
       '-c',
@@ -174,7 +176,7 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
   });
 
   test('a grace that is shortened while a container is being stopped holds from then on', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const deaf = shell('trap "" TERM; while true; do sleep 1; done');
     const deleted = (deletionGracePeriodSeconds: number) => ({
       uid: '6f1d3c52-0000-4000-8000-000000000003',
@@ -198,7 +200,7 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
   });
 
   test("liveness with a grace of its own kills by that, though the pod's is long", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     // Only its first run is deaf to SIGTERM.
     const main = shell(
       'echo run >> /host/own-grace; trap "exit 0" TERM; if [ $(wc -l < /host/own-grace) = 1 ]; then trap "" TERM; while true; do sleep 1; done; fi; sleep 100000 & wait',
@@ -223,13 +225,13 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
 
 describe('events', SIDE_BY_SIDE, () => {
   test('they are listed with object, source and count, over the API and on the command line', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(
       pod('told', {
         containers: [container('main', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } })],
       }),
     );
-    const list = await agent.get<EventList>('/api/events');
+    const list = await agent.get<ListOf<Event>>('/api/events');
     const mine = list.items.filter(({ involvedObject }) => involvedObject.name === podName('told'));
     assert.deepEqual(
       mine

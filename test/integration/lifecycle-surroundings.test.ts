@@ -16,19 +16,19 @@ import { after, describe, test } from 'node:test';
 import type { Pod } from '../../src/api/core/pod.ts';
 import { freePort } from '../../src/up/agent.ts';
 import { WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
-import { waitUntil } from '../../src/up/processes.ts';
 import { podName } from './support/agent.ts';
 import { configMap, container, pod, secret, shell, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { waitUntil } from './support/patience.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
-const ground = commonGround({ name: 'around', agent: { config: { clusterDomain: 'cluster.local' } } });
+const fixture = agentFixture({ name: 'around', agent: { config: { clusterDomain: 'cluster.local' } } });
 const folder = mkdtempSync(join(tmpdir(), 'kts-around-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('environment', SIDE_BY_SIDE, () => {
   test('variables come from ConfigMaps, Secrets, the pod, the resources and each other', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const env = [
       { name: 'PLAIN', value: 'p' },
       { name: 'FROM_MAP', valueFrom: { configMapKeyRef: { name: 'settings', key: 'colour' } } },
@@ -58,7 +58,7 @@ describe('environment', SIDE_BY_SIDE, () => {
   });
 
   test('a missing ConfigMap holds the container back, says so, and its arrival starts it', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const env = [{ name: 'LATE', valueFrom: { configMapKeyRef: { name: 'late', key: 'k' } } }];
     agent.writeManifest('late', pod('late', { containers: [container('main', { env })] }));
     const waiting = await agent.waitFor(
@@ -75,7 +75,7 @@ describe('environment', SIDE_BY_SIDE, () => {
   });
 
   test('the image names command, arguments and folder unless the pod does', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'image-command',
       pod('image-command', {
@@ -99,7 +99,7 @@ describe('environment', SIDE_BY_SIDE, () => {
 
 describe('volumes', SIDE_BY_SIDE, () => {
   test('a configMap volume shows its keys, and a change within a second, without a restart', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest('live-map', configMap('live', { 'a.txt': 'one', 'b.txt': 'two' }));
     const volumes = [{ name: 'v', configMap: { name: 'live', defaultMode: 0o640 } }];
     const seen = await agent.run(
@@ -118,13 +118,13 @@ describe('volumes', SIDE_BY_SIDE, () => {
       await waitUntil(async () => (await agent.inside('live-volume', 'cat /v/*.txt')) === 'changednew', 5000, 20),
       'the change did not arrive',
     );
-    // Far below the resync of a minute, which is what a change that woke nobody would wait for; a busy machine may take its time.
+    // Far below the resync of a minute, for which a missed change would wait; a busy machine may take its time.
     console.log(`the change was in the container after ${Math.round(performance.now() - startMs)} ms`);
     assert.equal(containerId(agent.pod('live-volume')), containerId(seen));
   });
 
   test('secret, projected and downwardAPI volumes hold what they name; secrets lie in memory', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const volumes = [
       { name: 's', secret: { secretName: 'store', items: [{ key: 'password', path: 'deep/pw', mode: 0o400 }] } },
       {
@@ -162,7 +162,7 @@ describe('volumes', SIDE_BY_SIDE, () => {
   });
 
   test('an optional missing secret is an empty folder, a needed one holds the pod back until it comes', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const one = (name: string, optional: boolean) =>
       pod(name, {
         volumes: [{ name: 'v', secret: { secretName: `${name}-secret`, optional } }],
@@ -180,7 +180,7 @@ describe('volumes', SIDE_BY_SIDE, () => {
   });
 
   test('hostPath checks its type, makes what it may, and is left alone afterwards', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const at = (name: string): string => join(folder, name);
     writeFileSync(at('file'), 'content');
     mkdirSync(at('directory'));
@@ -223,7 +223,7 @@ describe('volumes', SIDE_BY_SIDE, () => {
   });
 
   test('a subPath shows one part of a volume, and never what a link leads out to', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const volumes = [{ name: 'v', emptyDir: {} }];
     const init = container('make', {
       command: shell('mkdir -p /v/in; echo inner > /v/in/f; ln -s /etc /v/out'),
@@ -263,7 +263,7 @@ describe('volumes', SIDE_BY_SIDE, () => {
 
 describe('user and rights', SIDE_BY_SIDE, () => {
   test('runs as the user and groups the pod names', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const securityContext = { runAsUser: 1234, runAsGroup: 2345, supplementalGroups: [3456], fsGroup: 4567 };
     await agent.run(
       pod('as-user', {
@@ -279,7 +279,7 @@ describe('user and rights', SIDE_BY_SIDE, () => {
   });
 
   test('runAsNonRoot refuses an image that runs as root and takes one that does not', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const securityContext = { runAsNonRoot: true };
     agent.writeManifest('nonroot', pod('nonroot', { securityContext }));
     const refused = await agent.waitFor(
@@ -309,7 +309,7 @@ describe('user and rights', SIDE_BY_SIDE, () => {
   });
 
   test('read-only root, dropped and added capabilities, no new privileges', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const securityContext = {
       readOnlyRootFilesystem: true,
       allowPrivilegeEscalation: false,
@@ -326,7 +326,7 @@ describe('user and rights', SIDE_BY_SIDE, () => {
   });
 
   test('the namespaces of the host and of the pod are shared as asked', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(pod('hostns', { hostPID: true, hostIPC: true, hostNetwork: true }));
     const link = async (kind: string): Promise<string> => agent.inside('hostns', `readlink /proc/self/ns/${kind}`);
     for (const kind of ['pid', 'ipc', 'net'])
@@ -363,7 +363,7 @@ describe('resources', SIDE_BY_SIDE, () => {
     return join('/sys/fs/cgroup', v2 ? '' : controller, line?.split(':')[2] ?? '');
   };
   const pidOf = async (seen: Pod): Promise<number> => {
-    const { info } = await ground.containerd.cri.runtime.containerStatus({
+    const { info } = await fixture.containerd.cri.runtime.containerStatus({
       containerId: containerId(seen),
       verbose: true,
     });
@@ -372,7 +372,7 @@ describe('resources', SIDE_BY_SIDE, () => {
   const read = (path: string): string => readFileSync(path, 'utf8').trim();
 
   test("requests and limits stand in the container's and the pod's groups, and the pod's are gone with it", async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const resources = { requests: { cpu: '250m', memory: '32Mi' }, limits: { cpu: '500m', memory: '64Mi' } };
     const seen = await agent.run(pod('limits', { containers: [container('main', { resources })] }));
     assert.equal(seen.status?.qosClass, 'Burstable');
@@ -391,7 +391,7 @@ describe('resources', SIDE_BY_SIDE, () => {
         };
     assert.deepEqual(facts, { weight: v2 ? '10' : '256', quota: '50000 100000', memory: String(64 * 1024 * 1024) });
     const podGroup = join(memory, '..');
-    assert.match(podGroup, new RegExp(`${containerd.cgroupRoot}/kubepods/burstable/pod${seen.metadata.uid}$`));
+    assert.ok(podGroup.endsWith(containerd.cgroupPath(`kubepods/burstable/pod${seen.metadata.uid}`)), podGroup);
     assert.equal(read(join(podGroup, v2 ? 'memory.max' : 'memory.limit_in_bytes')), String(64 * 1024 * 1024));
     const podCpu = join(cpu, '..');
     assert.equal(read(join(podCpu, v2 ? 'cpu.weight' : 'cpu.shares')), v2 ? '10' : '256');
@@ -403,11 +403,11 @@ describe('resources', SIDE_BY_SIDE, () => {
   });
 
   test('a pod without requests is BestEffort with the least share, one with equal limits is Guaranteed', async () => {
-    const { agent } = ground;
+    const { agent, containerd } = fixture;
     const best = await agent.run(pod('best-effort'));
     assert.equal(best.status?.qosClass, 'BestEffort');
     const group = groupOf(await pidOf(best), 'cpu');
-    assert.match(group, /kubepods\/besteffort\/pod/);
+    assert.ok(group.includes(containerd.cgroupPath(`kubepods/besteffort/pod${best.metadata.uid}`)), group);
     assert.equal(read(join(group, v2 ? 'cpu.weight' : 'cpu.shares')), v2 ? '1' : '2');
     const guaranteed = await agent.run(
       pod('guaranteed', {
@@ -415,11 +415,15 @@ describe('resources', SIDE_BY_SIDE, () => {
       }),
     );
     assert.equal(guaranteed.status?.qosClass, 'Guaranteed');
-    assert.match(groupOf(await pidOf(guaranteed), 'memory'), /kubepods\/pod/);
+    const guaranteedGroup = groupOf(await pidOf(guaranteed), 'memory');
+    assert.ok(
+      guaranteedGroup.includes(containerd.cgroupPath(`kubepods/pod${guaranteed.metadata.uid}`)),
+      guaranteedGroup,
+    );
   });
 
-  test('a container over its memory is OOMKilled, and it is told so', async () => {
-    const { agent } = ground;
+  test('a container over its memory limit is OOMKilled, and reported so', async () => {
+    const { agent } = fixture;
     agent.writeManifest(
       'oom',
       pod('oom', {
@@ -429,7 +433,8 @@ describe('resources', SIDE_BY_SIDE, () => {
         ],
       }),
     );
-    // The exit may be told before the kernel's reason for it, which containerd learns apart; the end of the pod not before a pass that is under way has ended.
+    // The exit may be told before the kernel's reason for it, which containerd learns apart; the end of the pod not
+    // before a pass that is under way has ended.
     const seen = await agent.waitFor(
       'oom',
       'OOMKilled',
@@ -442,7 +447,7 @@ describe('resources', SIDE_BY_SIDE, () => {
 
 describe('network and files', SIDE_BY_SIDE, () => {
   test('hostname, /etc/hosts and resolv.conf are those of the pod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const spec = {
       hostname: 'mail',
       subdomain: 'office',
@@ -465,7 +470,7 @@ describe('network and files', SIDE_BY_SIDE, () => {
   });
 
   test('a pod on the host network has its name and its hosts', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(pod('host-network', { hostNetwork: true }));
     assert.equal(await agent.inside('host-network', 'hostname'), hostname());
     assert.equal(
@@ -475,7 +480,7 @@ describe('network and files', SIDE_BY_SIDE, () => {
   });
 
   test('pods reach each other, and a host port leads to its pod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const hostPort = await freePort(0);
     const web = await agent.run(
       pod('web', {
@@ -500,7 +505,7 @@ describe('network and files', SIDE_BY_SIDE, () => {
   });
 
   test('the termination message comes from its file, or from the log when it is asked for and the exit is bad', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const main = container('main', { command: shell('echo noise; printf "the end" > /dev/termination-log; exit 3') });
     const logs = container('logs', {
       terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -512,7 +517,7 @@ describe('network and files', SIDE_BY_SIDE, () => {
     });
     agent.writeManifest('message', pod('message', { restartPolicy: 'Never', containers: [main, logs, quiet] }));
     await agent.phase('message', 'Failed');
-    // Nobody ever sees that a container ended without what it left to say.
+    // The end of a container is never visible without its termination message.
     const ends = agent.watch.history
       .filter(({ pod: now }) => now.metadata.name.startsWith('message-'))
       .flatMap(({ pod: now }) => now.status?.containerStatuses ?? []);

@@ -9,9 +9,9 @@ import type { Node, NodeCondition } from '../../src/api/core/node.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { NODE } from './support/agent.ts';
-import { clusterGround } from './support/cluster-agent.ts';
+import { clusterFixture } from './support/cluster-agent.ts';
 
-const ground = clusterGround({
+const fixture = clusterFixture({
   name: 'node',
   agent: {
     args: ['--node-labels=team=x,node.kubernetes.io/rack=r1', '--cloud-provider='],
@@ -30,7 +30,7 @@ const ground = clusterGround({
 });
 
 const read = async <T>(...args: string[]): Promise<T> =>
-  JSON.parse(await ground.cluster.kubectl(['get', ...args, '-o', 'json'])) as T;
+  JSON.parse(await fixture.cluster.kubectl(['get', ...args, '-o', 'json'])) as T;
 const node = (): Promise<Node> => read<Node>('node', NODE);
 const lease = (): Promise<Lease> => read<Lease>('lease', NODE, '--namespace=kube-node-lease');
 const ready = (given: Node): NodeCondition | undefined =>
@@ -92,7 +92,7 @@ it('says all that upstream says of a node', async () => {
   assert.ok([info?.bootID, info?.osImage].every((text) => text !== undefined && text !== ''));
   assert.ok((status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) > 0);
   assert.ok(status?.images?.every(({ names, sizeBytes = 0 }) => names.length > 0 && sizeBytes > 0));
-  assert.match(await ground.cluster.kubectl(['describe', 'node', NODE]), /NodeReady|KubeletReady/);
+  assert.match(await fixture.cluster.kubectl(['describe', 'node', NODE]), /NodeReady|KubeletReady/);
 });
 
 it('holds a lease that belongs to the node, and heartbeats', async () => {
@@ -108,22 +108,22 @@ it('holds a lease that belongs to the node, and heartbeats', async () => {
 });
 
 it("tells the runtime which addresses pods have: the configured ones, and the node's once it has them", async () => {
-  assert.ok(ground.agent.log.includes('newPodCIDR="10.8.0.0/24"'));
-  await ground.cluster.kubectl([
+  assert.equal(await waitUntil(() => fixture.agent.log.includes('newPodCIDR="10.8.0.0/24"'), 5000, 20), true);
+  await fixture.cluster.kubectl([
     'patch',
     'node',
     NODE,
     '--type=merge',
     '--patch={"spec":{"podCIDR":"10.9.0.0/24","podCIDRs":["10.9.0.0/24"]}}',
   ]);
-  assert.equal(await waitUntil(() => ground.agent.log.includes('newPodCIDR="10.9.0.0/24"'), 5000, 20), true);
+  assert.equal(await waitUntil(() => fixture.agent.log.includes('newPodCIDR="10.9.0.0/24"'), 5000, 20), true);
 });
 
 it('keeps what others write on it, through a restart of the agent, which changes nothing', async () => {
-  await ground.cluster.kubectl(['label', 'node', NODE, 'owner=me']);
+  await fixture.cluster.kubectl(['label', 'node', NODE, 'owner=me']);
   const since = ready(await node())?.lastTransitionTime;
-  await ground.agent.restart('SIGKILL');
-  await eventually(async () => assert.ok(ground.agent.log.includes('Node was previously registered')));
+  await fixture.agent.restart('SIGKILL');
+  await eventually(async () => assert.ok(fixture.agent.log.includes('Node was previously registered')));
   const now = await node();
   assert.deepEqual(
     [now.metadata.labels?.['owner'], ready(now)?.status, ready(now)?.lastTransitionTime, now.metadata.uid],
@@ -132,7 +132,7 @@ it('keeps what others write on it, through a restart of the agent, which changes
 });
 
 it('is not ready while the runtime has no network, and says why', async () => {
-  const conf = join(ground.containerd.instance.cniConfDir, '10-kubelet-ts.conflist');
+  const conf = join(fixture.containerd.instance.cniConfDir, '10-kubelet-ts.conflist');
   renameSync(conf, `${conf}.away`);
   try {
     const down = await isReady('False', 15_000);
@@ -147,17 +147,17 @@ it('is not ready while the runtime has no network, and says why', async () => {
   await isReady('True', 15_000);
 });
 
-it('is there again at once when somebody deletes it, with its lease', async () => {
-  await ground.cluster.kubectl(['delete', 'node', NODE]);
+it('is registered again at once when it is deleted, with its lease', async () => {
+  await fixture.cluster.kubectl(['delete', 'node', NODE]);
   const now = await isReady('True', 5000);
   assert.notEqual(now.metadata.uid, first.metadata.uid);
   await eventually(async () => assert.equal((await lease()).metadata.ownerReferences?.[0]?.uid, now.metadata.uid));
 });
 
-it('is told of again soon after the API server was killed', async () => {
+it('is reported again soon after the API server was killed', async () => {
   const { renewTime } = (await lease()).spec;
-  await ground.cluster.kill();
-  await ground.cluster.start();
+  await fixture.cluster.kill();
+  await fixture.cluster.start();
   await eventually(async () => assert.notEqual((await lease()).spec.renewTime, renewTime), 10_000);
   const now = await isReady('True', 5000);
   await eventually(

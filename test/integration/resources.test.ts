@@ -8,10 +8,10 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import { pause } from '../../src/up/processes.ts';
 import type { TestAgent } from './support/agent.ts';
 import { container, pod, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
-const ground = commonGround({ name: 'resources' });
+const fixture = agentFixture({ name: 'resources' });
 const v2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
 const MiB = 2 ** 20;
 
@@ -22,7 +22,7 @@ interface Limits {
 }
 
 async function pidOf(seen: Pod, name = 'main'): Promise<number> {
-  const { info } = await ground.containerd.cri.runtime.containerStatus({
+  const { info } = await fixture.containerd.cri.runtime.containerStatus({
     containerId: containerId(seen, name),
     verbose: true,
   });
@@ -80,7 +80,7 @@ async function reasons(agent: TestAgent, name: string): Promise<string[]> {
 
 describe('a running pod', SIDE_BY_SIDE, () => {
   test("gets more and less CPU and memory without a restart, in its own group and in its pod's", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(sized('grow', of('100m', '32Mi', '200m', '64Mi')));
     const [id, pid] = [containerId(seen), await pidOf(seen)];
     agent.writeManifest('grow', sized('grow', of('250m', '64Mi', '500m', '128Mi')));
@@ -115,7 +115,7 @@ describe('a running pod', SIDE_BY_SIDE, () => {
   });
 
   test('whose policy is RestartContainer restarts once, with the new limits', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const policy = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
     await agent.run(sized('again', of('10m', '16Mi', '100m', '32Mi'), policy));
     agent.writeManifest('again', sized('again', of('10m', '16Mi', '100m', '48Mi'), policy));
@@ -147,7 +147,7 @@ describe('a running pod', SIDE_BY_SIDE, () => {
   });
 
   test('keeps its memory limit when it uses more than the new one, says so, and gets one that is enough', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const hungry = { command: thenSleep('x=$(head -c 40000000 /dev/zero | tr "\\\\0" x); touch /tmp/full') };
     const seen = await agent.run(
       sized('hungry', of('10m', '16Mi', '500m', '256Mi'), {
@@ -183,7 +183,7 @@ describe('a running pod', SIDE_BY_SIDE, () => {
   });
 
   test('cannot change its class, nor lose a limit, and runs on as it is', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(sized('classy', of('10m', '16Mi', '100m', '32Mi')));
     agent.writeManifest('classy', sized('classy', of('100m', '32Mi', '100m', '32Mi')));
     const refused = await agent.waitFor(
@@ -207,7 +207,7 @@ describe('a running pod', SIDE_BY_SIDE, () => {
   });
 
   test('may be given limits that it did not have, one container after the other; its pod is limited when all of them are', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const both = (first: object, second: object) =>
       pod(
         'added',
@@ -249,7 +249,7 @@ describe('a running pod', SIDE_BY_SIDE, () => {
   });
 
   test('has sidecars that are resized too', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const both = (memory: string) =>
       pod(
         'sided',
@@ -289,7 +289,7 @@ describe('resources of the pod as a whole', SIDE_BY_SIDE, () => {
   ) => pod(name, { resources, containers }, { uid: `uid-${name}` });
 
   test('limit its group, and containers that have no limit of their own', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(whole('whole', of('100m', '32Mi', '300m', '64Mi')));
     assert.equal(seen.status?.qosClass, 'Burstable');
     const [main, own] = [await pidOf(seen), await pidOf(seen, 'own')];
@@ -318,11 +318,11 @@ describe('resources of the pod as a whole', SIDE_BY_SIDE, () => {
   });
 
   test('that are requested and limited alike make it Guaranteed, though its containers name none; it stays so when it grows', async () => {
-    const { agent } = ground;
+    const { agent, containerd } = fixture;
     const seen = await agent.run(whole('alike', of('100m', '32Mi', '100m', '32Mi'), [container('main')]));
     const pid = await pidOf(seen);
     assert.equal(seen.status?.qosClass, 'Guaranteed');
-    assert.match(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), /kubepods\/poduid-alike/);
+    assert.ok(readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(containerd.cgroupPath('kubepods/poduid-alike')));
     agent.writeManifest('alike', whole('alike', of('200m', '64Mi', '200m', '64Mi'), [container('main')]));
     const grown = await agent.waitFor(
       'alike',
@@ -337,19 +337,19 @@ describe('resources of the pod as a whole', SIDE_BY_SIDE, () => {
   });
 
   test('spread what no container asked for over their OOM scores; a sidecar is never killed before those it serves', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seen = await agent.run(
       pod('scores', {
-        resources: { requests: { memory: '4Gi' } },
+        resources: { requests: { memory: '1Gi' } },
         initContainers: [container('side', { restartPolicy: 'Always' })],
-        containers: [container('main', { resources: { requests: { memory: '1Gi' } } })],
+        containers: [container('main', { resources: { requests: { memory: '256Mi' } } })],
       }),
     );
     const score = async (name: string): Promise<number> =>
       Number(readFileSync(`/proc/${await pidOf(seen, name)}/oom_score_adj`, 'utf8'));
     const [main, side] = [await score('main'), await score('side')];
-    // 3 GiB are left for two containers.
-    assert.equal(main, 1000 - Math.floor((1000 * 2.5 * 2 ** 30) / totalmem()));
+    // 768 MiB are left for two containers.
+    assert.equal(main, 1000 - Math.floor((1000 * 640 * MiB) / totalmem()));
     assert.ok(side <= main);
     const best = await agent.run(pod('best'));
     assert.equal(Number(readFileSync(`/proc/${await pidOf(best)}/oom_score_adj`, 'utf8')), 1000);
@@ -358,8 +358,8 @@ describe('resources of the pod as a whole', SIDE_BY_SIDE, () => {
 });
 
 describe('the agent is killed', () => {
-  test('while a pod waits for more than there is: what was granted stays, and what it waited for comes when there is room', async () => {
-    const { agent } = ground;
+  test('while a resize is deferred: the allocation stays, and the resize follows when there is room', async () => {
+    const { agent } = fixture;
     const asks = (name: string, cpu: string) => sized(name, { requests: { cpu } });
     await agent.run(asks('small', '10m'));
     await agent.run(asks('big', '1500m'));
@@ -382,20 +382,20 @@ describe('the agent is killed', () => {
       [containerId(waiting), { cpu: '10m' }],
     );
     await agent.remove('big');
-    const granted = await agent.waitFor(
+    const resized = await agent.waitFor(
       'small',
-      'granted',
+      'resized',
       (now) => settled(now) && containerOf(now).allocatedResources?.['cpu'] === '1',
     );
     assert.deepEqual(
-      [containerId(granted), containerOf(granted).restartCount, limitsOf(await pidOf(granted), 'pod').shares],
+      [containerId(resized), containerOf(resized).restartCount, limitsOf(await pidOf(resized), 'pod').shares],
       [containerId(waiting), 0, sharesOf(1000)],
     );
     await agent.remove('small');
   });
 
   test('again and again in the middle of resizes: they converge, and nothing restarts', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const sizes = ['32Mi', '48Mi', '64Mi'];
     const seen = await agent.run(sized('busy', of('10m', '16Mi', '100m', '32Mi')));
     const pid = await pidOf(seen);
@@ -423,8 +423,8 @@ describe('the agent is killed', () => {
     await agent.remove('busy');
   });
 
-  test('and its records of resources are gone or corrupt: no container restarts, and what runs tells what was granted', async () => {
-    const { agent } = ground;
+  test('and its resource records are gone or corrupt: no container restarts, and the allocation is rebuilt from what runs', async () => {
+    const { agent } = fixture;
     const policy = {
       resizePolicy: [
         { resourceName: 'cpu', restartPolicy: 'RestartContainer' },

@@ -8,7 +8,8 @@ import { CriProxy } from '../../src/cri/testing/cri-proxy.ts';
 import { pause, waitUntil } from '../../src/up/processes.ts';
 import { findLeftovers } from '../../src/up/teardown.ts';
 import { podName, TestAgent } from './support/agent.ts';
-import { endForgottenShims, startContainerd, type TestContainerd } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { endForgottenShims, startContainerd } from './support/containerd.ts';
 import { configMap, container, pod, shell } from './support/manifests.ts';
 import { containerOf, isReady } from './support/watch.ts';
 
@@ -175,8 +176,9 @@ test('killed at random moments while pods are made and removed: each ends up onc
 });
 
 /**
- * containerd 1.6 may lose track of a task when the StartContainer that made it was cut off: it says exited, and refuses to remove what runs.
- * No CRI call helps then; a restart of containerd does. The agent must name the cause meanwhile, and go on by itself afterwards.
+ * containerd 1.6 may lose track of a task when the StartContainer that made it was cut off: it says exited, and refuses
+ * to remove what runs. No CRI call helps then; a restart of containerd does. The agent must name the cause meanwhile,
+ * and continue automatically afterwards.
  */
 async function clearDespiteContainerd(): Promise<void> {
   try {
@@ -233,7 +235,8 @@ test('what happened while the agent was away is made good: exits restarted, gone
 });
 
 test('state files that are missing, empty, cut, full of noise: set aside loudly, and nothing restarts', async () => {
-  // Without its memory the agent cannot know what a readiness probe found last: such a pod is ready again once it was asked anew.
+  // Without its memory the agent cannot know what a readiness probe found last: such a pod is ready again once it was
+  // asked again.
   const probed = container('main', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } });
   await Promise.all([agent.run(pod('memory')), agent.run(pod('memory-probed', { containers: [probed] }))]);
   const before = await facts('memory');

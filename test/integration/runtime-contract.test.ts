@@ -1,4 +1,5 @@
-// The contract that the fake runtime is held to, on the real one: what simulations learn from the fake is true of containerd.
+// The contract that the fake runtime is held to, on the real one: what simulations learn from the fake is true of
+// containerd.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +14,9 @@ import type { RuntimeEvent } from '../../src/kubelet/ports/runtime.ts';
 import { runtimeContract } from '../../src/kubelet/ports/testing/runtime-contract.ts';
 import { removeCgroupTree } from '../../src/up/cgroups.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
-import { waitUntil } from '../../src/up/processes.ts';
-import { assertNoPodLeftovers, startContainerd, type TestContainerd, testCgroupDriver } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { assertNoPodLeftovers, startContainerd, testCgroupDriver } from './support/containerd.ts';
+import { waitUntil } from './support/patience.ts';
 
 let containerd: TestContainerd;
 
@@ -22,7 +24,7 @@ before(async () => {
   containerd = await startContainerd({ name: 'contract' });
 });
 after(async () => {
-  // Raw calls: the groups above the containers' are nobody's to remove but ours.
+  // Raw calls: the groups above the containers' must be removed by this test.
   if (containerd !== undefined) await removeCgroupTree(`${containerd.cgroupRoot}/contract`);
   await (containerd === undefined ? undefined : assertNoPodLeftovers(containerd).finally(() => containerd.stop()));
 });
@@ -42,7 +44,7 @@ runtimeContract('containerd', async () => {
     sleepCommand: ['sleep', '1000'],
     exitCommand: (code) => ['sh', '-c', `exit ${code}`],
     logDirectory,
-    cgroupParent: `${containerd.cgroupRoot}/contract`,
+    cgroupParent: containerd.cgroupPath('contract'),
     eventually: async (what, done) => {
       if (!(await waitUntil(done, 10_000))) throw new Error(`not within 10 s: ${what}`);
     },
@@ -71,7 +73,7 @@ test('events of CRI bring the pod with its end since containerd 1.7; before, the
       metadata: { name: 'told', namespace: 'default', uid: 'told', attempt: 0 },
       labels: { 'io.kubernetes.pod.uid': 'told' },
       linux: {
-        cgroupParent: `${containerd.cgroupRoot}/contract`,
+        cgroupParent: containerd.cgroupPath('contract'),
         securityContext: { namespaceOptions: { network: NamespaceMode.NODE } },
       },
     };
@@ -109,7 +111,7 @@ test('events of CRI bring the pod with its end since containerd 1.7; before, the
   }
 });
 
-test('the cgroup driver is told since containerd 2.0; before, the configuration has to say it', async () => {
+test('the cgroup driver is reported since containerd 2.0; before, the configuration has to set it', async () => {
   const client = createCriClient({ endpoint: containerd.endpoint, clock: systemClock, requestTimeoutMs: 20_000 });
   const driver = new CriRuntime(client.runtime).cgroupDriver();
   if (since(2, 0)) assert.equal(await driver, testCgroupDriver());

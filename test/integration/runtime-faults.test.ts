@@ -9,7 +9,8 @@ import { removeCgroupTree } from '../../src/up/cgroups.ts';
 import { findShims, pause, signalProcess, waitUntil } from '../../src/up/processes.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { podName, TestAgent } from './support/agent.ts';
-import { startContainerd, type TestContainerd } from './support/containerd.ts';
+import type { TestContainerd } from './support/containerd.ts';
+import { startContainerd } from './support/containerd.ts';
 import { container, pod, shell } from './support/manifests.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
 
@@ -193,7 +194,7 @@ test('StartContainer whose answer was lost is not started twice', async () => {
   await agent.remove('lost-start');
 });
 
-test('a storm of RunPodSandbox errors is told, backed off from, and survived', async () => {
+test('a storm of RunPodSandbox errors is reported, backed off from, and survived', async () => {
   proxy.set('RunPodSandbox', '4*error(Unknown: no network today)', { requestContains: 'stormy' });
   agent.writeManifest('stormy', pod('stormy'));
   await agent.explained('stormy', 'the error', (now) =>
@@ -202,6 +203,39 @@ test('a storm of RunPodSandbox errors is told, backed off from, and survived', a
   await agent.run(pod('calm'));
   await agent.ready('stormy', 60_000);
   await agent.remove('stormy', 'calm');
+});
+
+test('an end that succeeded is no failure, whatever the call to it came to', async () => {
+  const closed = 'Unknown: failed to kill container: ttrpc: closed: unknown';
+  for (const [name, fault] of [
+    ['ends-lost', `1*lost(${closed})`],
+    ['ends-early', `1*error(${closed})`],
+  ] as const) {
+    await agent.run(pod(name, { terminationGracePeriodSeconds: 1 }));
+    // A stop of a container that never came to the runtime is made by the sandbox's.
+    for (const method of [
+      'StopPodSandbox',
+      'RemovePodSandbox',
+      'RemoveContainer',
+      ...(fault.includes('lost') ? ['StopContainer'] : []),
+    ])
+      proxy.set(method, fault);
+    await agent.remove(name);
+    assert.ok(
+      await waitUntil(
+        async () => (await containersOf(name)).length + (await sandboxesOf(name)).length === 0,
+        10_000,
+        50,
+      ),
+      name,
+    );
+    proxy.clear();
+  }
+  const { items } = await agent.get<{ items: { reason: string; message: string }[] }>('/api/events');
+  assert.deepEqual(
+    items.filter(({ reason }) => reason === 'FailedKillPod'),
+    [],
+  );
 });
 
 test('a StopContainer that hangs holds up its own pod only, and ends', async () => {
@@ -215,7 +249,7 @@ test('a StopContainer that hangs holds up its own pod only, and ends', async () 
   await agent.gone('stuck-stop', 60_000);
 });
 
-test('the shim of a pod killed: its containers are found dead and the pod is made anew', async () => {
+test('the shim of a pod killed: its containers are found dead and the pod is created again', async () => {
   const before = await agent.run(
     pod('shimless', { containers: [container('main', { command: ['sleep', '100000'] })] }),
   );
@@ -242,7 +276,8 @@ test('a sandbox stopped by hand is replaced with the next attempt, and init cont
   );
   const [old] = await sandboxesOf('sandboxless');
   await containerd.cri.runtime.stopPodSandbox({ podSandboxId: old?.id ?? '' });
-  // containerd kills the containers before the sandbox: the agent may be quick enough to restart one in the old sandbox first.
+  // containerd kills the containers before the sandbox: the agent may be quick enough to restart one in the old sandbox
+  // first.
   const after = await agent.waitFor(
     'sandboxless',
     'ready in a new sandbox',
@@ -279,7 +314,7 @@ test('containers of others, without the labels of Kubernetes, are left alone', a
   const config = {
     metadata: { name: 'foreign', namespace: 'x', uid: 'foreign', attempt: 0 },
     logDirectory,
-    linux: { cgroupParent: `${containerd.cgroupRoot}/foreign` },
+    linux: { cgroupParent: containerd.cgroupPath('foreign') },
   };
   const { podSandboxId } = await containerd.cri.runtime.runPodSandbox({ config });
   try {
@@ -298,6 +333,6 @@ test('containers of others, without the labels of Kubernetes, are left alone', a
   } finally {
     await containerd.cri.runtime.stopPodSandbox({ podSandboxId });
     await containerd.cri.runtime.removePodSandbox({ podSandboxId });
-    await removeCgroupTree(`${containerd.cgroupRoot}/foreign`);
+    await removeCgroupTree(containerd.cgroupPath('foreign'));
   }
 });

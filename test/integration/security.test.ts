@@ -6,8 +6,9 @@ import { describe, test } from 'node:test';
 import { readBusybox } from '../../src/up/image-store.ts';
 import { busyboxImage, WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
 import { waitUntil } from '../../src/up/processes.ts';
-import { container, pod, type PodManifest, shell, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import type { PodManifest } from './support/manifests.ts';
+import { container, pod, shell, thenSleep } from './support/manifests.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
 const config = {
@@ -27,7 +28,7 @@ const groupsImage = busyboxImage({
     ],
   ],
 });
-const ground = commonGround({ name: 'security', images: [groupsImage], agent: { config } });
+const fixture = agentFixture({ name: 'security', images: [groupsImage], agent: { config } });
 
 /** Allows all but making folders. */
 const noMkdir = {
@@ -49,7 +50,7 @@ interface Standing {
 
 /** What the kernel says of a container's first process. */
 async function standing(podName: string, containerName: string): Promise<Standing> {
-  const status = await ground.agent.inside(podName, 'cat /proc/1/status', containerName);
+  const status = await fixture.agent.inside(podName, 'cat /proc/1/status', containerName);
   const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(\\w+)`, 'm').exec(status)?.[1];
   return {
     capabilities: BigInt(`0x${field('CapEff')}`),
@@ -61,7 +62,7 @@ async function standing(podName: string, containerName: string): Promise<Standin
 
 describe('users and groups', SIDE_BY_SIDE, () => {
   test('come from the container, else the pod, else the image; a group may stand alone', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const ids = (name: string, of: string): Promise<string> => agent.inside(name, 'id -u; id -g; id -G', of);
     const securityContext = { runAsUser: 700, fsGroup: 300, supplementalGroups: [400] };
     await agent.run(
@@ -91,8 +92,8 @@ describe('users and groups', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('are found anew at each start: a restarted container never comes up as somebody else', async () => {
-    const { agent } = ground;
+  test('are looked up at each start: a restarted container never runs as another user', async () => {
+    const { agent } = fixture;
     const once = {
       image: WEB_USER_IMAGE,
       command: shell('id -u; exit 3'),
@@ -122,7 +123,7 @@ describe('users and groups', SIDE_BY_SIDE, () => {
 
 describe('rights', SIDE_BY_SIDE, () => {
   test('capabilities, seccomp and no_new_privs of each container are what it asked for', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const containers = [
       container('main'),
       secured('none', {
@@ -154,7 +155,7 @@ describe('rights', SIDE_BY_SIDE, () => {
   });
 
   test('a local seccomp profile blocks what it says, wherever it is named; one that is missing, or lies outside, starts nothing', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const folder = join(agent.rootDir, 'seccomp', 'profiles');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'no-mkdir.json'), JSON.stringify(noMkdir));
@@ -222,7 +223,7 @@ describe('rights', SIDE_BY_SIDE, () => {
   });
 
   test('/proc and /sys are masked and read-only, but for the privileged; the root may be read-only', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const look =
       'echo x 2>&1 > /proc/sys/kernel/domainname | grep -o "Read-only.*"; ls /proc/acpi /proc/scsi 2>/dev/null | grep -vc ":\\|^$"; head -c1 /proc/timer_list 2>/dev/null | wc -c; grep -c " /sys sysfs ro" /proc/mounts; touch /x 2>&1; touch /v/x && echo volume';
     const volumeMounts = [{ name: 'v', mountPath: '/v' }];
@@ -249,7 +250,7 @@ describe('rights', SIDE_BY_SIDE, () => {
 
 describe('namespaces', SIDE_BY_SIDE, () => {
   test("of the host's, only the one asked for is shared", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const link = async (name: string, kind: string): Promise<string> =>
       agent.inside(name, `readlink /proc/self/ns/${kind}`);
     const cases = { hostPID: 'pid', hostIPC: 'ipc', hostNetwork: 'net' };
@@ -266,7 +267,7 @@ describe('namespaces', SIDE_BY_SIDE, () => {
   });
 
   test("containers see each other's processes only where the pod shares them", async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const other = container('other', { command: thenSleep('sleep 4321 &') });
     await Promise.all([
       agent.run(pod('apart', { containers: [container('main'), other] })),
@@ -281,7 +282,7 @@ describe('namespaces', SIDE_BY_SIDE, () => {
 
 describe('seccompDefault', () => {
   test('gives the profile of the runtime to what names none, after a restart of the agent with it too; what runs is left alone', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const seccomp = async (name: string, of = 'main'): Promise<string | undefined> =>
       (await standing(name, of)).seccomp;
     const before = containerId(await agent.run(pod('before-default')));
@@ -304,7 +305,7 @@ describe('seccompDefault', () => {
 
 describe('sysctls', SIDE_BY_SIDE, () => {
   test('safe ones and those the operator allows are set in the pod and not on the host, in either form', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const wanted = {
       'net.ipv4.ip_local_port_range': '2000 3000',
       'kernel/shm_rmid_forced': '1',
@@ -330,7 +331,7 @@ describe('sysctls', SIDE_BY_SIDE, () => {
   });
 
   test('any other keeps the pod from running, with the reason of upstream', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const one = (name: string, sysctl: string, spec: object = {}): void =>
       agent.writeManifest(name, pod(name, { ...spec, securityContext: { sysctls: [{ name: sysctl, value: '1' }] } }));
     one('unsafe', 'kernel/shmmax');
@@ -349,7 +350,7 @@ describe('sysctls', SIDE_BY_SIDE, () => {
 
 describe('what the node cannot keep', SIDE_BY_SIDE, () => {
   test('an AppArmor profile needs a kernel with AppArmor, and one of its own needs to be loaded', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const enabled = '/sys/module/apparmor/parameters/enabled';
     const hasAppArmor =
       existsSync('/sys/kernel/security/apparmor') &&
@@ -378,7 +379,7 @@ describe('what the node cannot keep', SIDE_BY_SIDE, () => {
   });
 
   test("groups of the image's own list come with Merge and not with Strict, which needs a runtime that knows it", async () => {
-    const { agent, containerd } = ground;
+    const { agent, containerd } = fixture;
     const { features } = await containerd.cri.runtime.status({});
     const grouped = (name: string, rest: object): PodManifest =>
       pod(name, {
@@ -420,7 +421,7 @@ describe('what the node cannot keep', SIDE_BY_SIDE, () => {
   });
 
   test('containers of Windows do not run here', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest('windows', pod('windows', { os: { name: 'windows' } }));
     const { status } = await agent.phase('windows', 'Failed');
     assert.deepEqual(

@@ -1,7 +1,8 @@
 // Where pods come from: folder, URL and HTTP. Whatever is wrong with one manifest, the others do not notice.
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -9,7 +10,7 @@ import { freePort } from '../../src/up/agent.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { podName } from './support/agent.ts';
 import { container, pod } from './support/manifests.ts';
-import { commonGround } from './support/suite.ts';
+import { agentFixture } from './support/suite.ts';
 import { containerId, isReady } from './support/watch.ts';
 
 const TOKEN = 'a token of some length';
@@ -33,7 +34,7 @@ before(() => {
 });
 after(() => server.close());
 
-const ground = commonGround({
+const fixture = agentFixture({
   name: 'sources',
   agent: async ({ instance }) => {
     serverPort = await freePort(0);
@@ -51,16 +52,16 @@ const ground = commonGround({
 });
 
 const noticed = (what: RegExp) => (): Promise<boolean> =>
-  ground.agent.problems().then((problems) => problems.some((problem) => what.test(problem)));
+  fixture.agent.problems().then((problems) => problems.some((problem) => what.test(problem)));
 const told = async (what: RegExp): Promise<void> =>
   assert.ok(
     await waitUntil(noticed(what), 10_000, 20),
-    `not told: ${what}; told: ${(await ground.agent.problems()).join(' | ')}`,
+    `not told: ${what}; told: ${(await fixture.agent.problems()).join(' | ')}`,
   );
 
 describe('folder', () => {
-  test('a broken manifest is told with file and line, and blocks no other', async () => {
-    const { agent } = ground;
+  test('a broken manifest is reported with file and line, and blocks no other', async () => {
+    const { agent } = fixture;
     agent.writeRaw('a-broken.yaml', 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: [unclosed\n');
     agent.writeRaw(
       'b-wrong.yaml',
@@ -87,7 +88,7 @@ describe('folder', () => {
   });
 
   test('the last good version runs on when a manifest becomes broken or too large, and the next good one takes over', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const before = await agent.run(pod('durable'));
     agent.writeRaw('durable.yaml', '{{{{ not yaml');
     await told(/durable\.yaml/);
@@ -104,7 +105,7 @@ describe('folder', () => {
   });
 
   test('a YAML bomb is refused quickly and the agent stays awake', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const levels = Array.from(
       { length: 30 },
       (_, level) => `l${level}: &l${level} [${level === 0 ? 'x, x' : `*l${level - 1}, *l${level - 1}`}]`,
@@ -118,7 +119,7 @@ describe('folder', () => {
   });
 
   test('a half-written file becomes a pod when it is whole', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const text = `${JSON.stringify(pod('half'), null, 2)}\n`;
     const path = join(agent.manifestsDir, 'half.yaml');
     writeFileSync(path, text.slice(0, text.length / 2));
@@ -127,8 +128,8 @@ describe('folder', () => {
     await agent.ready('half');
   });
 
-  test('two files with one name: one of them runs, the other is told, and it takes over when the first goes', async () => {
-    const { agent } = ground;
+  test('two files with one name: one of them runs, the other is reported, and it replaces the first when that is removed', async () => {
+    const { agent } = fixture;
     agent.writeRaw('twin-1.yaml', JSON.stringify(pod('twin', {}, { labels: { file: '1' } })));
     await agent.ready('twin');
     agent.writeRaw('twin-2.yaml', JSON.stringify(pod('twin', {}, { labels: { file: '2' } })));
@@ -154,7 +155,7 @@ describe('folder', () => {
   });
 
   test('dot-files, subfolders, dangling links and foreign files are no pods and no trouble', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     writeFileSync(join(agent.manifestsDir, '.hidden.yaml'), JSON.stringify(pod('hidden')));
     mkdirSync(join(agent.manifestsDir, 'sub'));
     writeFileSync(join(agent.manifestsDir, 'sub', 'deep.yaml'), JSON.stringify(pod('deep')));
@@ -167,7 +168,7 @@ describe('folder', () => {
   });
 
   test('a file may come and go many times; in the end what stands there runs', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     for (let round = 0; round < 20; round++) {
       agent.writeManifest('restless', pod('restless', {}, { labels: { round: String(round) } }));
       if (round % 3 === 0) agent.removeManifest('restless');
@@ -181,7 +182,7 @@ describe('folder', () => {
   });
 
   test('several documents in one file are several pods, and one bad among them does not stop the others', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'many',
       pod('one'),
@@ -197,7 +198,7 @@ describe('folder', () => {
 
 describe('URL', () => {
   test('pods of the URL run, follow its changes, and outlive its failures', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     remote.body = JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [pod('from-url')] });
     const seen = await agent.ready('from-url');
     assert.equal(seen.metadata.annotations?.['kubernetes.io/config.source'], 'http');
@@ -237,7 +238,7 @@ describe('manifest server', () => {
   });
 
   test('what is put runs, survives the agent, and ends when it is deleted', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     assert.equal((await call('PUT', '/manifests/given', JSON.stringify(pod('given')))).status, 201);
     const seen = await agent.ready('given');
     await agent.restart('SIGKILL');
@@ -270,7 +271,7 @@ describe('manifest server', () => {
 });
 
 test('healthz says ok to anybody, and nothing else is served there', async () => {
-  const { agent } = ground;
+  const { agent } = fixture;
   const at = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${agent.healthzPort}${path}`);
   assert.deepEqual([(await at('/healthz')).status, await (await at('/healthz')).text()], [200, 'ok']);
   assert.equal((await at('/pods')).status, 404);

@@ -1,13 +1,14 @@
-// What the agent says of pods and itself, against the files of the kernel and the runtime's own numbers; kubectl top by the embedded control plane.
+// What the agent says of pods and itself, against the files of the kernel and the runtime's own numbers; kubectl top by
+// the embedded control plane.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Summary } from '../../src/kubelet/features/stats/summary-types.ts';
 import { eventually } from '../e2e/support/eventually.ts';
-import { clusterGround } from './support/cluster-agent.ts';
+import { clusterFixture } from './support/cluster-agent.ts';
 import { container, pod, thenSleep } from './support/manifests.ts';
 
-const ground = clusterGround({
+const fixture = clusterFixture({
   name: 'stats',
   cluster: { flags: ['--kubelet-preferred-address-types=InternalIP'] },
   agent: {
@@ -16,7 +17,7 @@ const ground = clusterGround({
 });
 
 const kubelet = (path: string): Promise<string> =>
-  ground.cluster.kubectl(['get', '--raw', `/api/v1/nodes/node/proxy${path}`]);
+  fixture.cluster.kubectl(['get', '--raw', `/api/v1/nodes/node/proxy${path}`]);
 const summary = async (): Promise<Summary> => JSON.parse(await kubelet('/stats/summary')) as Summary;
 
 /** The value of the line of that family with these labels. */
@@ -35,7 +36,7 @@ async function startPods(): Promise<void> {
     resources: { limits: { cpu: '200m', memory: '64Mi' } },
     volumeMounts: [{ name: 'data', mountPath: '/data' }],
   });
-  await ground.cluster.kubectl(
+  await fixture.cluster.kubectl(
     ['create', '-f', '-'],
     JSON.stringify(
       pod(
@@ -45,8 +46,8 @@ async function startPods(): Promise<void> {
       ),
     ),
   );
-  await ground.cluster.kubectl(['create', '-f', '-'], JSON.stringify(pod('idle', { nodeName: 'node' })));
-  await ground.cluster.kubectl(['wait', 'pod/busy', 'pod/idle', '--for=condition=Ready', '--timeout=30s']);
+  await fixture.cluster.kubectl(['create', '-f', '-'], JSON.stringify(pod('idle', { nodeName: 'node' })));
+  await fixture.cluster.kubectl(['wait', 'pod/busy', 'pod/idle', '--for=condition=Ready', '--timeout=30s']);
 }
 
 test('numbers of containers are those of their groups, and everything that is shown of one is there', async () => {
@@ -66,7 +67,12 @@ test('numbers of containers are those of their groups, and everything that is sh
     ? Number(read('cpuacct', 'cpuacct.usage'))
     : Number(/usage_usec (\d+)/.exec(read('cpu', 'cpu.stat'))?.[1]) * 1000;
   assert.ok(before > 0 && before <= now && now - before < 2e9, `${before} of ${now}`);
-  assert.ok((valueOf(text, 'container_cpu_cfs_throttled_periods_total', ...own) ?? 0) > 0, 'it is held to its quota');
+  // A container that began a moment ago may not have used its quota yet.
+  await eventually(async () => {
+    const later = await kubelet('/metrics/cadvisor');
+    const periods = valueOf(later, 'container_cpu_cfs_throttled_periods_total', ...own) ?? 0;
+    assert.ok(periods > 0, 'it is held to its quota');
+  }, 20_000);
   assert.ok((valueOf(text, 'container_processes', ...own) ?? 0) >= 1);
   assert.ok(
     (valueOf(text, 'container_network_receive_bytes_total', 'container=""', 'pod="busy"', 'interface="eth0"') ?? 0) > 0,
@@ -107,7 +113,7 @@ test('the summary has rates, layers, logs and volumes as the runtime and the dis
 
 test('kubectl top shows nodes, pods and containers, by selector and in order', async () => {
   const lines = async (...args: string[]): Promise<string[][]> =>
-    (await ground.cluster.kubectl(['top', ...args, '--no-headers']))
+    (await fixture.cluster.kubectl(['top', ...args, '--no-headers']))
       .trim()
       .split('\n')
       .map((line) => line.trim().split(/\s+/));
@@ -125,7 +131,7 @@ test('kubectl top shows nodes, pods and containers, by selector and in order', a
     (await lines('pods', '-l', 'app=busy', '--containers')).map(([name, one]) => [name, one]),
     [['busy', 'busy']],
   );
-  assert.match(await ground.cluster.kubectl(['get', 'pods.metrics.k8s.io']), /NAME\s+CPU\s+MEMORY\s+WINDOW/);
+  assert.match(await fixture.cluster.kubectl(['get', 'pods.metrics.k8s.io']), /NAME\s+CPU\s+MEMORY\s+WINDOW/);
 });
 
 test('metrics of the agent count what it did', async () => {

@@ -1,6 +1,8 @@
-// Commands, ports, logs and copies with the real kubectl, through the embedded API server and the agent, in containers of the real containerd.
+// Commands, ports, logs and copies with the real kubectl, through the embedded API server and the agent, in containers
+// of the real containerd.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,13 +15,14 @@ import { after, before, describe, test } from 'node:test';
 import { machineEnvironment } from '../../src/up/commands.ts';
 import { kubectlHome } from '../e2e/support/cluster.ts';
 import { eventually } from '../e2e/support/eventually.ts';
-import { startClusterAgent, type ClusterGround } from './support/cluster-agent.ts';
+import type { ClusterFixture } from './support/cluster-agent.ts';
+import { startClusterAgent } from './support/cluster-agent.ts';
 import { container, pod, shell, thenSleep } from './support/manifests.ts';
 
-let ground: ClusterGround & { stop(): Promise<void> };
+let fixture: ClusterFixture & { stop(): Promise<void> };
 const folder = mkdtempSync(join(tmpdir(), 'kts-streams-'));
 after(async () => {
-  await ground?.stop();
+  await fixture?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -39,7 +42,7 @@ const kubectls = [
 const webSocketKubectl = kubectls.find((each) => each.endsWith('1.33')) ?? 'kubectl';
 
 function start(program: string, words: readonly string[]): ChildProcess {
-  const { cluster } = ground;
+  const { cluster } = fixture;
   return spawn(
     program,
     [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, ...words],
@@ -59,8 +62,8 @@ async function run(program: string, words: readonly string[], input: string | Bu
 }
 
 async function create(manifest: unknown, name: string): Promise<void> {
-  await ground.cluster.kubectl(['create', '-f', '-'], JSON.stringify(manifest));
-  await ground.cluster.kubectl(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=60s']);
+  await fixture.cluster.kubectl(['create', '-f', '-'], JSON.stringify(manifest));
+  await fixture.cluster.kubectl(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=60s']);
 }
 
 /** Straight to the kubelet, without what the API server knows of who asks. */
@@ -96,7 +99,7 @@ const port = 8080;
 before(async () => {
   const clusterFolder = join(folder, 'cluster');
   mkdirSync(clusterFolder);
-  ground = await startClusterAgent({
+  fixture = await startClusterAgent({
     name: 'streams',
     cluster: { folder: clusterFolder, flags: ['--kubelet-preferred-address-types=InternalIP'] },
     agent: {
@@ -115,7 +118,7 @@ before(async () => {
     },
   });
   kubeletPort = Number(
-    await ground.cluster.kubectl([
+    await fixture.cluster.kubectl([
       'get',
       'node',
       'node',
@@ -157,9 +160,10 @@ describe('kubectl', { concurrency: 3 }, () => {
       );
     });
 
-    test(`${name} port-forward: many connections at once, and one that nobody answers`, async () => {
+    test(`${name} port-forward: many connections at once, and one without a listener`, async () => {
       const forward = start(kubectl, ['port-forward', 'talks', `:${port}`, ':1']);
       let said = '';
+      const left = once(forward, 'exit');
       forward.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
       forward.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
       try {
@@ -189,7 +193,7 @@ describe('kubectl', { concurrency: 3 }, () => {
         await eventually(async () => assert.match(said, /error forwarding port 1 to pod|connection refused/));
       } finally {
         forward.kill();
-        await once(forward, 'exit');
+        await left;
       }
     });
 
@@ -208,6 +212,8 @@ describe('kubectl', { concurrency: 3 }, () => {
       let out = '';
       attached.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
       attached.stderr?.resume();
+      attached.stdin?.on('error', () => undefined);
+      const left = once(attached, 'exit');
       try {
         await eventually(async () => {
           attached.stdin?.write(`echo "got-$((40+2))-${name}"\n`);
@@ -216,7 +222,7 @@ describe('kubectl', { concurrency: 3 }, () => {
         });
       } finally {
         attached.kill();
-        await once(attached, 'exit');
+        await left;
       }
     });
   }
@@ -267,9 +273,9 @@ describe('kubectl', { concurrency: 3 }, () => {
     assert.equal((await logs('--since=1h')).split('\n').length, 6);
     assert.equal(await logs('--since-time=2100-01-01T00:00:00Z'), '');
     const following = run('kubectl', ['logs', '-f', 'logged', '--tail=1']);
-    await ground.cluster.kubectl(['delete', 'pod', 'logged', '--wait=false']);
+    await fixture.cluster.kubectl(['delete', 'pod', 'logged', '--wait=false']);
     assert.deepEqual(await following, { code: 0, stdout: 'run 2 line 5\n', stderr: '' });
-    await ground.cluster.kubectl(
+    await fixture.cluster.kubectl(
       ['create', '-f', '-'],
       JSON.stringify(
         pod('waits', {
@@ -300,6 +306,7 @@ describe('kubectl', { concurrency: 3 }, () => {
       'KubeletConfiguration',
     );
     assert.match((await raw('/flagz')).stdout, /^\nkubelet flagz\nWarning: .*\n[^]*hostname-override=node\n/);
+    assert.ok(Array.isArray(JSON.parse((await raw('/explain')).stdout)));
     assert.match(
       (await raw('/statusz')).stdout,
       /^\nkubelet statusz\n[^]*Binary version: v1\.36\.0\nPaths: .*\/healthz/,
@@ -333,7 +340,7 @@ describe('kubectl', { concurrency: 3 }, () => {
   });
 
   test('who may only read nodes/proxy is let into no container, whichever method leads there', async () => {
-    const { cluster } = ground;
+    const { cluster } = fixture;
     await cluster.kubectl(['create', 'serviceaccount', 'reader']);
     await cluster.kubectl(['create', 'clusterrole', 'proxy-reader', '--verb=get', '--resource=nodes/proxy']);
     await cluster.kubectl([
@@ -386,10 +393,10 @@ describe('kubectl', { concurrency: 3 }, () => {
   });
 
   test('a flood of requests for everything, wrong ones too, leaves the agent as large as it was (CVE-2020-8551)', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const residentMb = (): number =>
       Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${agent.pid}/status`, 'utf8'))?.[1]) / 1024;
-    const token = (await ground.cluster.kubectl(['create', 'token', 'default'])).trim();
+    const token = (await fixture.cluster.kubectl(['create', 'token', 'default'])).trim();
     const paths = [
       '/pods',
       '/exec/a/b/c',
@@ -444,7 +451,7 @@ describe('kubectl', { concurrency: 3 }, () => {
   });
 
   test('streams that are cut leave nothing behind in the agent', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const files = (): number => readdirSync(`/proc/${agent.pid}/fd`).length;
     const children: ChildProcess[] = [];
     await eventually(async () =>

@@ -1,7 +1,9 @@
-// `up` as a user has it: a cluster of one node with the real agent, control plane and kubectl, on a data folder of its own.
+// `up` as a user has it: a cluster of one node with the real agent, control plane and kubectl, on a data folder of its
+// own.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { existsSync, globSync, lstatSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +12,12 @@ import { parse } from 'yaml';
 import { readClusterRecord } from '../../src/up/cluster/cluster-record.ts';
 import { machineEnvironment } from '../../src/up/commands.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
-import { deriveInstance, type Instance } from '../../src/up/instance.ts';
+import type { Instance } from '../../src/up/instance.ts';
+import { deriveInstance } from '../../src/up/instance.ts';
 import { isAlive, readProcessFile, signalProcess, waitUntil } from '../../src/up/processes.ts';
 import { findLeftovers, kubeletPidFile } from '../../src/up/teardown.ts';
 import { failedChecks } from '../../src/up/testing/cis-checks.ts';
+import { eventually } from '../e2e/support/eventually.ts';
 import { builtUp } from './support/agent-build.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-cluster-')));
@@ -45,6 +49,10 @@ function run(
 
 const up = (instance: Instance, ...args: string[]): Promise<Result> =>
   run(process.execPath, [...program, ...args, '--data', instance.dataDir]);
+
+/** From a shell that leaves every file it makes open to all. */
+const unmasked = (instance: Instance, ...args: string[]): Promise<Result> =>
+  run('sh', ['-c', 'umask 000; exec "$0" "$@"', process.execPath, ...program, ...args, '--data', instance.dataDir]);
 
 async function kubectl(...args: string[]): Promise<string> {
   const { status, output } = await run('kubectl', ['--kubeconfig', first.adminConfig, ...args]);
@@ -80,7 +88,10 @@ const containers = (): Promise<string> =>
 before(async () => {
   program = await builtUp();
   // Two at once, as they could be started by two people.
-  const [one, other] = await Promise.all([up(first, 'up', '--detach'), up(second, 'up', '--detach', '--no-example')]);
+  const [one, other] = await Promise.all([
+    up(first, 'up', '--detach'),
+    unmasked(second, 'up', '--detach', '--no-example'),
+  ]);
   assert.equal(one.status, 0, one.output);
   assert.match(one.output, /nginx is served on http:\/\/10\.\d+\.\d+\.\d+\n/);
   assert.equal(other.status, 0, other.output);
@@ -113,6 +124,45 @@ test('the agent passes every check of CIS for nodes', () => {
   );
 });
 
+/** containerd opens its socket to the group root as well. */
+const othersOf = (info: Stats, bits: number): number => (info.isSocket() && info.gid === 0 ? bits & 0o007 : bits);
+
+/** Below these lie the files of images and of pods. */
+const OF_OTHERS = ['containerd/root', 'containerd/state', 'kubelet/pods', 'logs/pods'];
+
+test('whatever the umask, others than root may change nothing in the data folder, and read no key, no kubeconfig, no store and no socket', () => {
+  for (const { dataDir } of [first, second]) {
+    const paths = globSync('**', {
+      cwd: dataDir,
+      exclude: (name) => OF_OTHERS.some((each) => String(name).startsWith(each)),
+    }).filter((path) => !OF_OTHERS.some((each) => path.startsWith(each)));
+    assert.ok(paths.length > 50, `${paths.length} files`);
+    const stats = paths
+      .map((path) => ({ path, info: lstatSync(join(dataDir, path)) }))
+      .filter(({ info }) => !info.isSymbolicLink());
+    assert.deepEqual(
+      stats.filter(({ info }) => (info.mode & othersOf(info, 0o022)) !== 0).map(({ path }) => path),
+      [],
+      'writable',
+    );
+    const isClosed = (path: string): boolean =>
+      path
+        .split('/')
+        .some((_, depth, parts) => (statSync(join(dataDir, ...parts.slice(0, depth + 1))).mode & 0o077) === 0);
+    const secret = stats.filter(
+      ({ path, info }) => info.isSocket() || /\.key$|\.pem$|\.conf$|\.db|\.sqlite|token|kubelet\.yaml$/.test(path),
+    );
+    assert.ok(secret.length > 8, secret.map(({ path }) => path).join());
+    assert.deepEqual(
+      secret
+        .filter(({ path, info }) => !isClosed(path) && (info.mode & othersOf(info, 0o066)) !== 0)
+        .map(({ path }) => path),
+      [],
+      'readable',
+    );
+  }
+});
+
 test('the three replicas run, pulled from the registry, and each of them serves on the address of the service', async () => {
   assert.equal(await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.status.readyReplicas}'), '3');
   const url = await serviceUrl();
@@ -127,10 +177,35 @@ test('the three replicas run, pulled from the registry, and each of them serves 
     /start worker process/,
     'the API server trusts what the node serves with',
   );
-  assert.match(
-    await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}'),
-    /Successfully pulled image "nginx"/,
+  // Events follow the statuses.
+  await eventually(async () =>
+    assert.match(
+      await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}'),
+      /Successfully pulled image "nginx"/,
+    ),
   );
+});
+
+test('an image of the user’s own is pushed with the client certificate of the registry, and runs; without it nothing is', async () => {
+  const registry = `${first.loopback}:${readClusterRecord(first)?.registryPort}`;
+  const push = (...how: string[]): Promise<Result> =>
+    run('ctr', [
+      '--address',
+      first.containerdSocket,
+      '--namespace',
+      'k8s.io',
+      'images',
+      'push',
+      ...how,
+      `${registry}/library/mine:1`,
+      WEB_IMAGE,
+    ]);
+  for (const how of [['--plain-http'], ['--skip-verify']])
+    assert.notEqual((await push(...how)).status, 0, how.join(' '));
+  const pushed = await push('--hosts-dir', first.registryCertsDir);
+  assert.equal(pushed.status, 0, pushed.output);
+  await kubectl('run', 'mine', '--image=mine:1', '--restart=Never', '--', 'true');
+  await kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/mine', '--timeout=30s');
 });
 
 test('a pod finds the service by its name, and the API server by that one’s', async () => {
@@ -207,7 +282,7 @@ test('two clusters on one machine keep apart, and a second up on the same folder
   const { output } = await run('kubectl', ['--kubeconfig', second.adminConfig, 'get', 'pods', '-A']);
   assert.match(output, /No resources found/);
   const again = await up(second, 'up', '--detach');
-  assert.deepEqual([again.status, /already runs/.test(again.output)], [0, true]);
+  assert.deepEqual([again.status, /already running/.test(again.output)], [0, true]);
 });
 
 test('another node joins with the administrator’s kubeconfig, as itself, and one more with a bootstrap kubeconfig; what runs there finds the services of the cluster', async () => {
@@ -261,7 +336,7 @@ test('after everything was killed the next up cleans, and is the same cluster ag
     signalProcess(record, 'SIGKILL');
   }
   const again = await up(first, 'up', '--detach');
-  assert.match(again.output, /cut off/);
+  assert.match(again.output, /did not stop cleanly/);
   assert.equal(again.status, 0, again.output);
   assert.equal(
     await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid} {.spec.replicas}'),

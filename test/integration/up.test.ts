@@ -1,12 +1,14 @@
-// `up --standalone` and `down` as commands, on a data folder of their own, with a stand-in for the agent: their own duties, not the agent's.
+// `up --standalone` and `down` as commands, on a data folder of their own, with a stand-in for the agent: their own
+// duties, not the agent's.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { deriveInstance } from '../../src/up/instance.ts';
-import { readProcessFile, waitUntil } from '../../src/up/processes.ts';
+import { findByOption, readProcessFile, waitUntil } from '../../src/up/processes.ts';
 import { findLeftovers } from '../../src/up/teardown.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-up-')));
@@ -58,7 +60,7 @@ async function startUp(): Promise<{ child: ChildProcess; output: () => string; e
 test('up makes all pods ready, says so, and Ctrl-C removes everything', async () => {
   const { child, output, exit } = await startUp();
   const again = run('up', '--standalone');
-  assert.match(again.stdout, /already runs/);
+  assert.match(again.stdout, /already running/);
   assert.equal(again.status, 0);
   child.kill('SIGINT');
   assert.equal(await exit, 0);
@@ -71,7 +73,7 @@ test('an agent that dies is started again, with its last words shown', async () 
   const first = readProcessFile(join(instance.runDir, 'kubelet.json'));
   assert.ok(first);
   process.kill(first.pid, 'SIGKILL');
-  assert.ok(await waitUntil(() => output().includes('starting it again'), 5000), output());
+  assert.ok(await waitUntil(() => output().includes('restarting it'), 5000), output());
   assert.ok(
     await waitUntil(
       () => (readProcessFile(join(instance.runDir, 'kubelet.json'))?.pid ?? first.pid) !== first.pid,
@@ -100,9 +102,51 @@ test('after everything was killed with -9 the next up cleans and starts, and dow
       'SIGKILL',
     );
   const { stdout, status } = run('up', '--standalone', '--detach');
-  assert.match(stdout, /cut off/);
+  assert.match(stdout, /did not stop cleanly/);
   assert.equal(status, 0);
   assert.equal(run('down', '--purge').status, 0);
   assert.deepEqual(await findLeftovers(instance), []);
   assert.equal(existsSync(dataDir), false);
+});
+
+test('an up that is killed at any moment leaves nothing that the next down --purge or up does not remove, recorded or not', async () => {
+  const moments: readonly [appears: string, ...unwritten: string[]][] = [
+    ['run/up.json'],
+    ['containerd/config.toml'],
+    ['run/containerd.json', 'run/containerd.json'],
+    ['kubelet.yaml'],
+    ['run/kubelet.json', 'run/kubelet.json', 'run/containerd.json'],
+  ];
+  for (const [index, [appears, ...unwritten]] of moments.entries()) {
+    const child = spawn(process.execPath, [main, 'up', '--standalone'], { env: environment, stdio: 'ignore' });
+    const exit = new Promise((resolve) => child.on('exit', resolve));
+    assert.ok(await waitUntil(() => existsSync(join(dataDir, appears)), 30_000, 1), appears);
+    child.kill('SIGKILL');
+    await exit;
+    // As if it had died before it wrote them.
+    for (const record of unwritten) rmSync(join(dataDir, record), { force: true });
+    if (index % 2 === 1 || unwritten.length > 1) {
+      const { status, stdout } = run('up', '--standalone', '--detach');
+      assert.equal(status, 0, `${appears}: ${stdout}`);
+    }
+    assert.equal(run('down', '--purge').status, 0, appears);
+    assert.deepEqual([await findLeftovers(instance), existsSync(dataDir)], [[], false], appears);
+    for (const config of [instance.kubeletConfig, instance.containerdConfig])
+      assert.equal(findByOption('--config', config), undefined, appears);
+  }
+});
+
+test('of several that start at once one runs, and several that take down at once end well', async () => {
+  const at = (...args: string[]): Promise<string> =>
+    new Promise((resolve) => {
+      const child = spawn(process.execPath, [main, ...args], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+      let said = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+      child.on('exit', (code) => resolve(code === 0 ? 'done' : `exit ${code}: ${said}`));
+    });
+  const ends = await Promise.all(Array.from({ length: 3 }, () => at('up', '--standalone', '--detach')));
+  assert.deepEqual(ends, ['done', 'done', 'done']);
+  assert.equal(run('status').status, 0);
+  assert.deepEqual(await Promise.all(Array.from({ length: 3 }, () => at('down', '--purge'))), ends);
+  assert.deepEqual([await findLeftovers(instance), existsSync(dataDir)], [[], false]);
 });

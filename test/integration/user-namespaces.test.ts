@@ -1,4 +1,5 @@
-// Pods with users of their own. The kernel maps ids where the handler can: containerd since 2.0 with runc since 1.2; elsewhere the refusal is what is checked.
+// Pods with users of their own. The kernel maps ids where the handler can: containerd since 2.0 with runc since 1.2;
+// elsewhere the refusal is what is checked.
 import assert from 'node:assert/strict';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,11 +7,12 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { waitUntil } from '../../src/up/processes.ts';
-import { configMap, container, pod, type PodManifest, secret, shell } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import type { PodManifest } from './support/manifests.ts';
+import { configMap, container, pod, secret, shell } from './support/manifests.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
-const ground = commonGround({
+const fixture = agentFixture({
   name: 'users',
   agent: { config: { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } },
 });
@@ -21,13 +23,13 @@ const mapped = (name: string, spec: Record<string, unknown> = {}): PodManifest =
   pod(name, { hostUsers: false, ...spec });
 
 async function canMap(): Promise<boolean> {
-  const { runtimeHandlers } = await ground.containerd.cri.runtime.status({});
+  const { runtimeHandlers } = await fixture.containerd.cri.runtime.status({});
   return runtimeHandlers.some((handler) => handler.name === '' && handler.features?.userNamespaces === true);
 }
 
-/** The pod waits, and is told why in upstream's words. */
+/** The pod waits, with the reason in upstream's words. */
 async function refused(name: string): Promise<void> {
-  const { agent } = ground;
+  const { agent } = fixture;
   await agent.explained(name, 'why', (now) =>
     now.timeline.some(
       ({ reason, message }) =>
@@ -40,7 +42,7 @@ async function refused(name: string): Promise<void> {
 
 /** First id of the host, and how many. */
 async function range(name: string, of = 'main'): Promise<[number, number]> {
-  const [inside, host, length] = (await ground.agent.inside(name, 'cat /proc/self/uid_map', of))
+  const [inside, host, length] = (await fixture.agent.inside(name, 'cat /proc/self/uid_map', of))
     .trim()
     .split(/\s+/)
     .map(Number);
@@ -49,8 +51,8 @@ async function range(name: string, of = 'main'): Promise<[number, number]> {
 }
 
 describe('a pod with users of its own', SIDE_BY_SIDE, () => {
-  test("has ids of the host that nobody else has, and shares them among its containers; other pods have the host's", async () => {
-    const { agent } = ground;
+  test("has ids of the host that no other pod has, and shares them among its containers; other pods have the host's", async () => {
+    const { agent } = fixture;
     agent.writeManifest(
       'one',
       mapped('one', {
@@ -73,8 +75,8 @@ describe('a pod with users of its own', SIDE_BY_SIDE, () => {
         agent.output('one', 'init').replaceAll(/ +/g, ' ').trim(),
         ` 0 ${one[0]} 65536\n 0 ${one[0]} 65536`.trim(),
       );
-      // Root inside is nobody outside, with all that root may do inside.
-      const { runtime } = ground.containerd.cri;
+      // Root inside has no privileges outside, and all of root inside.
+      const { runtime } = fixture.containerd.cri;
       const { info } = await runtime.containerStatus({
         containerId: containerId(agent.pod('one'), 'main'),
         verbose: true,
@@ -94,7 +96,7 @@ describe('a pod with users of its own', SIDE_BY_SIDE, () => {
   });
 
   test('finds its files owned as it expects them, and what it writes belongs to it', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const path = join(folder, 'hosts-own');
     mkdirSync(path);
     writeFileSync(join(path, 'root'), 'of root\n');
@@ -148,7 +150,7 @@ describe('a pod with users of its own', SIDE_BY_SIDE, () => {
         ),
         '0 0\n0 0\n0 0\n1',
       );
-      // On the host they belong to whom the pod says.
+      // On the host they belong to the user the pod names.
       assert.deepEqual(
         [
           statSync(join(path, 'made')).uid,
@@ -175,7 +177,7 @@ describe('a pod with users of its own', SIDE_BY_SIDE, () => {
   });
 
   test('may have its /proc unmasked, gets images as volumes, and leaves its last words', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const volumes = [{ name: 'v', image: { reference: WEB_IMAGE, pullPolicy: 'IfNotPresent' } }];
     const containers = [
       container('main', { securityContext: { procMount: 'Unmasked' } }),
@@ -218,7 +220,7 @@ describe('a pod with users of its own', SIDE_BY_SIDE, () => {
 // Last, as it stops the agent.
 describe('ids of a pod', () => {
   test('stay for as long as it runs: over restarts of its containers and of the agent, with its record or without', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'lasting',
       mapped('lasting', {
@@ -238,7 +240,7 @@ describe('ids of a pod', () => {
       (JSON.parse(readFileSync(record, 'utf8')) as { uidMappings: { hostId: number }[] }).uidMappings[0]?.hostId,
       before[0],
     );
-    await ground.containerd.cri.runtime.stopContainer({ containerId: containerId(first), timeout: 2 });
+    await fixture.containerd.cri.runtime.stopContainer({ containerId: containerId(first), timeout: 2 });
     await agent.waitFor(
       'lasting',
       'started again',
@@ -253,7 +255,7 @@ describe('ids of a pod', () => {
     // A newcomer gets others, although nothing on disk said which are taken.
     await agent.run(mapped('newcomer'));
     assert.notEqual((await range('newcomer'))[0], before[0]);
-    await ground.containerd.cri.runtime.stopContainer({ containerId: containerId(again), timeout: 2 });
+    await fixture.containerd.cri.runtime.stopContainer({ containerId: containerId(again), timeout: 2 });
     await agent.waitFor(
       'lasting',
       'started again',

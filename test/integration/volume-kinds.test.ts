@@ -1,4 +1,5 @@
-// Kinds of volumes beyond folders and objects: claims, local folders and disks, raw devices, memory, and what is refused.
+// Kinds of volumes beyond folders and objects: claims, local folders and disks, raw devices, memory, and what is
+// refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -18,8 +19,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { waitUntil } from '../../src/up/processes.ts';
 import { NODE, podName } from './support/agent.ts';
-import { configMap, container, pod, type PodManifest } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import type { PodManifest } from './support/manifests.ts';
+import { configMap, container, pod } from './support/manifests.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId } from './support/watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-kinds-'));
@@ -30,7 +32,7 @@ after(() => {
   for (const loop of loops) execFileSync('losetup', ['-d', loop]);
   rmSync(folder, { recursive: true, force: true });
 });
-const ground = commonGround({ name: 'kinds' });
+const fixture = agentFixture({ name: 'kinds' });
 
 /** An empty disk. */
 function disk(name: string): string {
@@ -82,7 +84,7 @@ const claimant = (
 
 /** What the agent says in events of a pod that waits. */
 async function complaint(name: string, pattern: RegExp): Promise<string> {
-  const explained = await ground.agent.explained(name, String(pattern), (now) =>
+  const explained = await fixture.agent.explained(name, String(pattern), (now) =>
     pattern.test(JSON.stringify(now.blockers)),
   );
   return JSON.stringify(explained.blockers);
@@ -95,7 +97,7 @@ const mountsOf = (path: string): string[] =>
 
 describe('claims and local volumes', SIDE_BY_SIDE, () => {
   test('a pod waits for its claim and its volume, goes on the moment they are there, and its data stays', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest('late', claimant('late', 'late', { spec: { securityContext: { fsGroup: 4321 } } }));
     await complaint(
       'late',
@@ -118,7 +120,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
   });
 
   test('an empty disk is formatted once, is one mount of the node for all pods, and is let go after the last', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const device = disk('data');
     const staged = join(agent.rootDir, 'plugins/kubernetes.io/local-volume/mounts/pv-data');
     await agent.run(
@@ -156,7 +158,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
   });
 
   test('a raw device is in the container as a device, to write or only to read as the claim is used', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const device = disk('raw');
     const raw = (name: string, readOnly: boolean): PodManifest =>
       pod(name, {
@@ -192,7 +194,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
   });
 
   test('a generic ephemeral volume takes the claim that was written for its pod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const name = `${podName('scratch')}-data`;
     const owned = {
       ...claim(name, { volumeName: 'pv-scratch' }),
@@ -223,7 +225,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
     );
     await complaint(
       'scratch',
-      /persistentvolumeclaims \\"scratch-node-data\\" not found: without an API server nobody makes it from the template/,
+      /persistentvolumeclaims \\"scratch-node-data\\" not found: without an API server it is not created from the template/,
     );
     mkdirSync(join(folder, 'scratch'));
     agent.writeManifest('scratch-objects', owned, local('scratch', join(folder, 'scratch')));
@@ -234,7 +236,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
   });
 
   test('a volume of another node, one that is not there and one for one pod alone say why they wait', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const elsewhere = {
       required: {
         nodeSelectorTerms: [
@@ -277,7 +279,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
 
 describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
   test('a volume in memory is as large as its sizeLimit and stays out of swap where the kernel can', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     await agent.run(
       pod('memory', {
         volumes: [{ name: 'v', emptyDir: { medium: 'Memory', sizeLimit: '4Mi' } }],
@@ -293,7 +295,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
   });
 
   test('a volume in huge pages is mounted with the size the pod asks for, where the machine has any', async (context) => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const pages = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages';
     if (!existsSync(pages) || Number(readFileSync(pages, 'utf8')) < 2) {
       context.diagnostic('no huge pages are set aside on this machine: not tried here');
@@ -310,8 +312,8 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
     await agent.remove('huge');
   });
 
-  test('what upstream refuses is refused in its words, and holds up nobody else', async () => {
-    const { agent } = ground;
+  test('what upstream rejects is rejected in its words, and delays no other pod', async () => {
+    const { agent } = fixture;
     const refused: Record<string, [Record<string, unknown>, RegExp]> = {
       git: [
         { gitRepo: { repository: 'https://example.org/x' } },
@@ -339,7 +341,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
   });
 
   test('an NFS server that cannot be reached, or a missing mount.nfs, keeps only its own pod waiting', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'nfs',
       pod('nfs', {
@@ -358,7 +360,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
   });
 
   test('a ConfigMap of a megabyte, and a pod with a hundred volumes, are nothing special', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const volumes = Array.from({ length: 100 }, (_, index) => ({
       name: `v${index}`,
       ...(index === 0
@@ -384,7 +386,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
   });
 
   test('an immutable ConfigMap is followed no more, whatever its file says', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const fixed = (text: string) => ({ ...configMap('fixed', { k: text }), immutable: true });
     await agent.run(
       pod('fixed', {
@@ -432,7 +434,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
 });
 
 test('an agent that was killed finds disks and devices again, and takes down what went while it was away', async () => {
-  const { agent } = ground;
+  const { agent } = fixture;
   const [kept, gone] = [disk('kept'), disk('gone')];
   const stagedAt = (name: string): string =>
     join(agent.rootDir, `plugins/kubernetes.io/local-volume/mounts/pv-${name}`);
@@ -462,7 +464,7 @@ test('an agent that was killed finds disks and devices again, and takes down wha
   );
 });
 
-/** A file system whose server never answers: whoever looks into it hangs until killed. */
+/** A file system whose server never answers: every access hangs until killed. */
 function hungMount(path: string): () => void {
   mkdirSync(path, { recursive: true });
   const server = openSync('/dev/fuse', 'r+');
@@ -475,8 +477,8 @@ function hungMount(path: string): () => void {
   };
 }
 
-test('file systems that hang keep their own pods waiting, across a restart too, and nobody else', async () => {
-  const { agent } = ground;
+test('hung file systems delay only their own pods, across a restart too', async () => {
+  const { agent } = fixture;
   const dead = join(folder, 'dead');
   mkdirSync(join(dead, 'data'), { recursive: true });
   const release = hungMount(dead);
@@ -495,9 +497,9 @@ test('file systems that hang keep their own pods waiting, across a restart too, 
     const well = await agent.run(mounting('well', { emptyDir: {} }));
     await complaint(
       'hung-local',
-      /MountVolume.MountDevice failed for volume \\"pv-hung\\" : .*(no answer|does not answer)/,
+      /MountVolume.MountDevice failed for volume \\"pv-hung\\" : .*(no answer|does not respond)/,
     );
-    await complaint('hung-host', /MountVolume.SetUp failed for volume \\"v\\" : .*(no answer|does not answer)/);
+    await complaint('hung-host', /MountVolume.SetUp failed for volume \\"v\\" : .*(no answer|does not respond)/);
     // One that hangs inside the volume of a pod that runs.
     const inside = join(agent.rootDir, 'pods', well.metadata.uid, 'volumes/kubernetes.io~empty-dir/v/sub');
     hungMount(inside);

@@ -1,4 +1,5 @@
-// Paths of volumes as containers see them: parts of volumes, attacks on them, propagation of mounts, read-only mounts, the pod's group.
+// Paths of volumes as containers see them: parts of volumes, attacks on them, propagation of mounts, read-only mounts,
+// the pod's group.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -16,10 +17,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { waitUntil } from '../../src/up/processes.ts';
 import { configMap, container, pod, shell, thenSleep } from './support/manifests.ts';
-import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerOf } from './support/watch.ts';
 
-const ground = commonGround({ name: 'paths' });
+const fixture = agentFixture({ name: 'paths' });
 const folder = mkdtempSync(join(tmpdir(), 'kts-paths-'));
 const mountsBelow = (path: string): string[] =>
   readFileSync('/proc/self/mountinfo', 'utf8')
@@ -33,13 +34,13 @@ after(() => {
 
 /** Where the agent keeps what it made of the parts of a pod's volumes. */
 const subPathMounts = (name: string): string[] =>
-  mountsBelow(join(ground.agent.rootDir, 'pods', ground.agent.pod(name).metadata.uid, 'volume-subpaths'));
+  mountsBelow(join(fixture.agent.rootDir, 'pods', fixture.agent.pod(name).metadata.uid, 'volume-subpaths'));
 
 describe('parts of volumes', SIDE_BY_SIDE, () => {
   const volumes = [{ name: 'v', emptyDir: {} }];
 
   test('a folder, a file, one that is to be made, one named by a variable, one behind a link', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const init = container('make', {
       command: shell(
         'mkdir -p /v/in/deep; echo inner > /v/in/f; ln -s in /v/link; ln -s ../in/f /v/in/self; chmod 2775 /v',
@@ -75,7 +76,7 @@ describe('parts of volumes', SIDE_BY_SIDE, () => {
   });
 
   test('what leads out of the volume or has no value is refused with upstream’s words, and the container waits', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const init = container('make', {
       command: shell(
         'ln -s / /v/root; ln -s ../../../.. /v/up; ln -s /etc/passwd /v/passwd; ln -s nowhere /v/dangling; ln -s loop /v/loop',
@@ -113,7 +114,7 @@ describe('parts of volumes', SIDE_BY_SIDE, () => {
   });
 
   test('a container that starts again finds what the path leads to now, through one mount', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const init = container('make', {
       command: shell('mkdir -p /v/a /v/b; echo first > /v/a/f; echo second > /v/b/f; ln -s a /v/now'),
       volumeMounts: [{ name: 'v', mountPath: '/v' }],
@@ -140,7 +141,7 @@ describe('parts of volumes', SIDE_BY_SIDE, () => {
   });
 
   test('a ConfigMap’s key as a file stays what it was at the start, while the volume follows', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const main = container('main', {
       volumeMounts: [
         { name: 'c', mountPath: '/one', subPath: 'key' },
@@ -157,7 +158,7 @@ describe('parts of volumes', SIDE_BY_SIDE, () => {
 
 describe('attacks', SIDE_BY_SIDE, () => {
   test('a container that swaps a folder for a link to the host, without end, never makes another container of its pod see the host', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const host = join(folder, 'precious');
     mkdirSync(host);
     writeFileSync(join(host, 'secret'), 'of the host');
@@ -200,7 +201,7 @@ describe('attacks', SIDE_BY_SIDE, () => {
   });
 
   test('a volume full of links, pipes and deep folders goes with its pod and takes nothing else with it', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const host = join(folder, 'kept');
     mkdirSync(join(host, 'sub'), { recursive: true });
     writeFileSync(join(host, 'sub', 'file'), 'kept');
@@ -226,7 +227,7 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
   });
 
   test('a mount made on the host is seen with HostToContainer and Bidirectional; one made inside reaches the host with Bidirectional only', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const shared = join(folder, 'shared');
     const modes = { none: undefined, slave: 'HostToContainer', both: 'Bidirectional' } as const;
     const containers = Object.entries(modes).map(([name, mountPropagation]) =>
@@ -256,7 +257,7 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
   });
 
   test('what a container mounts into a volume of its pod goes with the pod', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const main = container('main', {
       securityContext: { privileged: true },
       command: thenSleep('mkdir -p /v/m && mount -t tmpfs tmpfs /v/m && echo x > /v/m/f'),
@@ -274,7 +275,7 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
   });
 
   test('Bidirectional without privilege is refused in the API’s words', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     agent.writeManifest(
       'unprivileged',
       pod('unprivileged', {
@@ -301,15 +302,18 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
   });
 });
 
-/** Whether the usual handler makes mounts read-only with all that is mounted below them: containerd since 2.0, on Linux 5.12. */
+/**
+ * Whether the usual handler makes mounts read-only with all that is mounted below them: containerd since 2.0, on Linux
+ * 5.12.
+ */
 async function recursiveReadOnly(): Promise<boolean> {
-  const { runtimeHandlers } = await ground.containerd.cri.runtime.status({});
+  const { runtimeHandlers } = await fixture.containerd.cri.runtime.status({});
   return runtimeHandlers.some(({ name, features }) => name === '' && features?.recursiveReadOnlyMounts === true);
 }
 
 describe('read-only', SIDE_BY_SIDE, () => {
   test('read-only mounts refuse writes; the status says of each mount what became of it', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const possible = (await recursiveReadOnly()) ? 'Enabled' : 'Disabled';
     const volumeMounts = [
       { name: 'v', mountPath: '/rw' },
@@ -340,7 +344,7 @@ describe('read-only', SIDE_BY_SIDE, () => {
   });
 
   test('recursive read-only holds for what is mounted below, too; a runtime that cannot do it starts nothing', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const path = join(folder, 'recursive');
     mkdirSync(join(path, 'sub', 'below'), { recursive: true });
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(path, 'sub', 'below')]);
@@ -381,7 +385,7 @@ describe('read-only', SIDE_BY_SIDE, () => {
   });
 
   test('recursive read-only goes neither with a mount that may be written nor with one that others mount into', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const one = (name: string, mount: object): void =>
       agent.writeManifest(
         name,
@@ -417,7 +421,7 @@ describe('read-only', SIDE_BY_SIDE, () => {
 
 describe('the group of the pod', SIDE_BY_SIDE, () => {
   test('owns volumes of the pod’s own, not those of the host; new files follow', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const host = join(folder, 'hosts-own');
     mkdirSync(host, { mode: 0o755 });
     const volumes = [
@@ -463,7 +467,7 @@ describe('parts of volumes and an agent that is away', () => {
   });
 
   test('they are found again, replaced when their folder was removed, and go with a pod that was removed meanwhile', async () => {
-    const { agent } = ground;
+    const { agent } = fixture;
     const crashing = container('main', {
       command: shell('cat /part/f /one; until [ -e /v/go ]; do sleep 0.05; done; rm /v/go'),
       volumeMounts: parts,

@@ -9,7 +9,7 @@ import { KubeletError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { ClusterApi } from '../../src/kubelet/ports/cluster-api.ts';
-import type { Gate, Life } from './mortal.ts';
+import type { Gate, Life } from './killable.ts';
 
 /** From so long on it was an outage. */
 const OUTAGE_MS = 5000;
@@ -25,7 +25,7 @@ export interface PodWrite {
 /** An API server that outlives the agents, and the way to it, which may be long, broken or lie. */
 export class SimulatedApi {
   readonly server: FakeApiClient;
-  /** Nobody can reach it. */
+  /** It is unreachable. */
   isAway = false;
   /** It takes calls and never answers. */
   isSilent = false;
@@ -171,7 +171,7 @@ export class SimulatedApi {
   }
 }
 
-/** As the client over HTTP does it: an answer after seconds without one is told. */
+/** As the client over HTTP does it: a response after seconds without one is reported. */
 class Reach {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();

@@ -4,7 +4,8 @@ import { nodes, pods } from '../../src/api/client/resource-types.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import { ApiStatusError } from '../../src/api/status/api-status-error.ts';
 import { buildPod } from '../../src/api/testing/pod-builder.ts';
-import { seededRandom, type Random } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { computeStatusPatch } from '../../src/kubelet/features/status/status-patch.ts';
 import { between, chance, pick } from './manifests.ts';
 import type { PodWrite, SimulatedApi } from './cluster-api.ts';
@@ -17,7 +18,7 @@ const STEPS = 40;
 const CONVERGENCE_MS = 15 * 60_000;
 const LOOK_MS = 1000;
 
-/** What a pod of the scenario does: runs until it is stopped, or ends by itself. */
+/** What a pod of the scenario does: runs until it is stopped, or ends on its own. */
 interface Plan {
   kind: 'server' | 'task' | 'failing-task';
   hasGate: boolean;
@@ -31,7 +32,10 @@ const isTerminal = (phase: string | undefined): boolean => phase === 'Succeeded'
 const conditionOf = (pod: Pod, type: string): string | undefined =>
   pod.status?.conditions?.find((each) => each.type === type)?.status;
 
-/** A node of a cluster whose pods are made, deleted and made again by others, with an API server that goes away, storms and forgets, under agents that die. */
+/**
+ * A node of a cluster whose pods are made, deleted and made again by others, with an API server that goes away, storms
+ * and forgets, under agents that die.
+ */
 export class ClusterScenario {
   readonly node: SimulatedNode;
   readonly api: SimulatedApi;
@@ -44,7 +48,10 @@ export class ClusterScenario {
   readonly #starts = new Map<string, number>();
   /** When each pod's machine went down under it. */
   #rebootedMs = -1;
-  /** Where the runtime and the record are gone while the API server is away, nobody knows how often containers were started. */
+  /**
+   * Where the runtime and the record are gone while the API server is away, it is unknown how often containers were
+   * started.
+   */
   #wasSwept = false;
   #count = 0;
 
@@ -213,7 +220,7 @@ export class ClusterScenario {
   #judgeDeletion(before: Pod, who: string): void {
     const { uid } = before.metadata;
     if (before.metadata.annotations?.[annotations.configMirror] !== undefined) return;
-    if (before.metadata.deletionTimestamp === undefined) this.report(`${who} was deleted and nobody had asked for it`);
+    if (before.metadata.deletionTimestamp === undefined) this.report(`${who} was deleted without a request`);
     for (const left of this.#leftOf(uid)) this.report(`${who} was deleted while there was ${left}`);
   }
 
@@ -353,10 +360,10 @@ export class ClusterScenario {
     const wantsReady = plan?.hasGate === true ? (conditionOf(pod, GATE) ?? 'False') : 'True';
     const status = pod.status?.containerStatuses?.[0];
     if (pod.status?.phase !== 'Running' || isReady !== wantsReady || status?.state?.running === undefined)
-      return [`${who} runs and is told as ${pod.status?.phase}, Ready ${isReady} instead of ${wantsReady}`];
+      return [`${who} runs and is reported as ${pod.status?.phase}, Ready ${isReady} instead of ${wantsReady}`];
     return status.containerID?.endsWith(running[0]?.id ?? '?') === true
       ? []
-      : [`${who} is told of with another container`];
+      : [`${who} is reported with another container`];
   }
 
   #ofMirror(file: string, version: string): string[] {
@@ -370,7 +377,7 @@ export class ClusterScenario {
       return [`${name} is an old mirror`];
     return mirror.status?.phase === 'Running' && conditionOf(mirror, 'Ready') === 'True'
       ? []
-      : [`${name} is told as ${mirror.status?.phase}, Ready ${conditionOf(mirror, 'Ready')}`];
+      : [`${name} is reported as ${mirror.status?.phase}, Ready ${conditionOf(mirror, 'Ready')}`];
   }
 }
 
@@ -464,7 +471,7 @@ const meddle: Act = (scenario) => {
       },
     }),
   );
-  return `somebody says that ${pod.metadata.name} is pending`;
+  return `a user sets ${pod.metadata.name} to pending`;
 };
 
 const outage: Act = (scenario) => {
@@ -521,7 +528,10 @@ const killAndForget: Act = async (scenario) => {
   return 'kill -9, and the record of statuses is lost';
 };
 
-/** What the agent knew of statuses is older than what it told: it was killed before it was written down. Where the machine went, too, nothing is left to read it from. */
+/**
+ * What the agent knew of statuses is older than what it told: it was killed before it was written down. Where the
+ * machine went, too, nothing is left to read it from.
+ */
 const killWithOldRecord: Act = async (scenario) => {
   const path = `${paths.state}/statuses.json`;
   const { node, random } = scenario;

@@ -3,12 +3,18 @@ import type { ContainerIdentity, ContainerScript } from '../../src/kubelet/ports
 export type ProbeType = 'liveness' | 'readiness' | 'startup';
 export const probeTypes: readonly ProbeType[] = ['liveness', 'readiness', 'startup'];
 
-/** What a container of the simulation does; it stands in its arguments, so that a manifest carries its containers' behaviour. */
+/**
+ * What a container of the simulation does; it stands in its arguments, so that a manifest carries its containers'
+ * behaviour.
+ */
 export interface Behaviour {
   exitAfterMs?: number;
   exitCode?: number;
   oom?: boolean;
-  /** The behaviour above ends once the scenario heals: from then on the container runs until stopped, and a task ends well. */
+  /**
+   * The behaviour above ends once the scenario heals: from then on the container runs until stopped, and a task ends
+   * well.
+   */
   faulty?: boolean;
   task?: boolean;
   readyAfterMs?: number;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../src/base/random.ts';
-import { FakeCsiDriver, type CsiOperation } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
+import type { CsiOperation } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
+import { FakeCsiDriver } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
 import { between, chance, ManifestFolder, pick } from './manifests.ts';
 import { paths, SimulatedNode } from './world.ts';
 
@@ -53,7 +54,10 @@ function podText(name: string, claim: string | undefined): string {
   });
 }
 
-/** A node whose pods use volumes of a driver that fails, stalls and goes away, under an agent that is killed at any moment of it. */
+/**
+ * A node whose pods use volumes of a driver that fails, stalls and goes away, under an agent that is killed at any
+ * moment of it.
+ */
 class Storage {
   readonly node: SimulatedNode;
   readonly driver: FakeCsiDriver;
@@ -102,7 +106,7 @@ class Storage {
       supportedVersions: ['1.0.0'],
     });
     this.node.files.seed({ [SOCKET]: 'socket' }, true);
-    // Seeded files are told to nobody; this is.
+    // Watches are not notified of seeded files; they are of this.
     await this.node.files.writeFile(`${SOCKET}.note`, '', 0o600);
     await this.node.files.remove(`${SOCKET}.note`);
   }

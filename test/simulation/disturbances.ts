@@ -1,20 +1,25 @@
 import type { ErrorKind } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { FakeOp } from '../../src/kubelet/ports/testing/fake-runtime-script.ts';
-import { between, chance, objectsManifest, pick, randomPod, resized, type ManifestFolder } from './manifests.ts';
-import type { DeathPoint } from './mortal.ts';
-import type { Referee } from './referee.ts';
-import { paths, type SimulatedNode } from './world.ts';
+import type { ManifestFolder } from './manifests.ts';
+import { between, chance, objectsManifest, pick, randomPod, resized } from './manifests.ts';
+import type { DeathPoint } from './killable.ts';
+import type { InvariantChecker } from './invariant-checker.ts';
+import type { SimulatedNode } from './world.ts';
+import { paths } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** One thing that can happen to the node. Returns what it did, for the trace; undefined when it found nothing to do it to. */
+/**
+ * One thing that can happen to the node. Returns what it did, for the trace; undefined when it found nothing to do it
+ * to.
+ */
 export type Disturbance = (stage: Stage) => Promise<string | undefined> | string | undefined;
 
 export interface Stage {
   node: SimulatedNode;
   manifests: ManifestFolder;
-  referee: Referee;
+  invariants: InvariantChecker;
   random: Random;
   /** How many pods the folder should hold at most. */
   mostPods: number;
@@ -132,22 +137,22 @@ const killSandbox: Disturbance = ({ node, random }) => {
   return `kill the sandbox of ${sandbox.config.name}${withContainers ? ' with its containers' : ''}`;
 };
 
-const removeContainer: Disturbance = ({ node, random, referee }) => {
+const removeContainer: Disturbance = ({ node, random, invariants }) => {
   const all = node.runtime.containers();
   if (all.length === 0) return undefined;
   const container = pick(random, all);
-  referee.statuses.taken.add(container.id);
-  referee.statuses.takenFrom.add(container.sandbox.config.uid);
+  invariants.statuses.taken.add(container.id);
+  invariants.statuses.takenFrom.add(container.sandbox.config.uid);
   node.runtime.removeContainerByHand(container.id);
   return `remove container ${container.sandbox.config.name}/${container.config.name} (${container.state})`;
 };
 
-const removeSandbox: Disturbance = ({ node, random, referee }) => {
+const removeSandbox: Disturbance = ({ node, random, invariants }) => {
   const all = node.runtime.sandboxes();
   if (all.length === 0) return undefined;
   const sandbox = pick(random, all);
-  for (const container of sandbox.containers) referee.statuses.taken.add(container.id);
-  referee.statuses.takenFrom.add(sandbox.config.uid);
+  for (const container of sandbox.containers) invariants.statuses.taken.add(container.id);
+  invariants.statuses.takenFrom.add(sandbox.config.uid);
   node.runtime.removeSandboxByHand(sandbox.id);
   return `remove the sandbox of ${sandbox.config.name} (${sandbox.ready ? 'ready' : 'dead'})`;
 };
@@ -175,12 +180,12 @@ const READS: readonly FakeOp[] = [
 ];
 const ERRORS: readonly ErrorKind[] = ['Unavailable', 'Internal', 'Timeout', 'Unavailable'];
 
-const callFault: Disturbance = ({ node, random, referee }) => {
+const callFault: Disturbance = ({ node, random, invariants }) => {
   const { runtime } = node;
   const op = pick(random, chance(random, 0.65) ? WRITES : READS);
   const times = between(random, 1, 3);
   if (op === 'execSync')
-    referee.execDisturbedUntilMs = Math.max(referee.execDisturbedUntilMs, node.clock.monotonicMs() + 10 * 60_000);
+    invariants.execDisturbedUntilMs = Math.max(invariants.execDisturbedUntilMs, node.clock.monotonicMs() + 10 * 60_000);
   const how = pick(random, ['fail', 'hang', 'late', 'delay', 'stale']);
   switch (how) {
     case 'fail': {
@@ -273,12 +278,12 @@ const breakDisk: Disturbance = (stage) => {
       : how === 'read-only'
         ? node.files.makeReadOnly(below)
         : node.files.failIo(below);
-  if (below === paths.root || below === paths.state) stage.referee.stateLostMs = Number.POSITIVE_INFINITY;
+  if (below === paths.root || below === paths.state) stage.invariants.stateLostMs = Number.POSITIVE_INFINITY;
   return `${how} below ${below} for ${lasting(stage, 60_000, lift)} ms`;
 };
 
-const loseState = async ({ node, random, referee }: Stage): Promise<string> => {
-  referee.stateLostMs = Number.POSITIVE_INFINITY;
+const loseState = async ({ node, random, invariants }: Stage): Promise<string> => {
+  invariants.stateLostMs = Number.POSITIVE_INFINITY;
   // While the disk itself fails there is nothing to damage.
   const names = await node.files.list(paths.state).catch(() => []);
   const said: string[] = [];
@@ -364,12 +369,12 @@ const killAtCall: Disturbance = (stage) => {
   return said;
 };
 
-const vanishCgroup: Disturbance = ({ node, random, referee }) => {
+const vanishCgroup: Disturbance = ({ node, random, invariants }) => {
   const pods = [...node.cgroups.groups.keys()].filter((name) => /\/pod[^/]+$/.test(name));
   if (pods.length === 0) return undefined;
   const name = pick(random, pods);
   node.cgroups.vanish(name);
-  referee.cgroupLost.add(name.replace(/^.*\/pod/, ''));
+  invariants.cgroupLost.add(name.replace(/^.*\/pod/, ''));
   return `remove cgroup ${name}`;
 };
 

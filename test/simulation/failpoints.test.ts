@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ManifestFolder, objectsManifest } from './manifests.ts';
-import type { DeathPoint } from './mortal.ts';
-import { Referee } from './referee.ts';
+import type { DeathPoint } from './killable.ts';
+import { InvariantChecker } from './invariant-checker.ts';
 import { Standing } from './standing.ts';
 import { SimulatedNode } from './world.ts';
 
@@ -42,17 +42,20 @@ const pod = JSON.stringify({
   },
 });
 
-/** One life of a pod: made, its container killed, and taken away; the agent dies at its `step`th write. Returns whether it came to that. */
+/**
+ * One life of a pod: made, its container killed, and taken away; the agent dies at its `step`th write. Returns whether
+ * it came to that.
+ */
 async function lifeWithDeath(step: number, point: DeathPoint): Promise<boolean> {
   const node = new SimulatedNode({ seed: step, runtime: { abandonedTakesEffect: step % 2 } });
   const manifests = new ManifestFolder(node);
-  const referee = new Referee(node, manifests);
-  const standing = new Standing(node, manifests, referee);
-  node.onAgent = (agent, kubelet) => referee.watch(agent, kubelet);
+  const invariants = new InvariantChecker(node, manifests);
+  const standing = new Standing(node, manifests, invariants);
+  node.onAgent = (agent, kubelet) => invariants.watch(agent, kubelet);
   const hasDied = node.dieAt({ calls: WRITES, step, point });
   const settle = async (what: string): Promise<void> => {
     for (let second = 0; second < 60 && standing.problems().length > 0; second++) await node.clock.advance(1000);
-    assert.deepEqual([standing.problems(), referee.violations], [[], []], `${what}: killed ${point} write ${step}`);
+    assert.deepEqual([standing.problems(), invariants.violations], [[], []], `${what}: killed ${point} write ${step}`);
   };
   await manifests.write('objects.yaml', objectsManifest(0));
   node.start();

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ManifestFolder, objectsManifest } from './manifests.ts';
-import { Referee } from './referee.ts';
+import { InvariantChecker } from './invariant-checker.ts';
 import { Standing } from './standing.ts';
 import { SimulatedNode } from './world.ts';
 
 function setUp() {
   const node = new SimulatedNode({ seed: 1 });
   const manifests = new ManifestFolder(node);
-  const referee = new Referee(node, manifests);
-  const standing = new Standing(node, manifests, referee);
-  node.onAgent = (agent, kubelet) => referee.watch(agent, kubelet);
+  const invariants = new InvariantChecker(node, manifests);
+  const standing = new Standing(node, manifests, invariants);
+  node.onAgent = (agent, kubelet) => invariants.watch(agent, kubelet);
   const settle = async (limitMs: number): Promise<void> => {
     const endMs = node.clock.monotonicMs() + limitMs;
     while (standing.problems().length > 0 && node.clock.monotonicMs() < endMs) await node.clock.advance(500);
-    assert.deepEqual([standing.problems(), referee.violations], [[], []]);
+    assert.deepEqual([standing.problems(), invariants.violations], [[], []]);
   };
   const pod = (name: string, behaviour: object = {}, more: object = {}): string =>
     JSON.stringify({
@@ -34,28 +34,28 @@ function setUp() {
         ],
       },
     });
-  return { node, manifests, referee, settle, pod };
+  return { node, manifests, invariants, settle, pod };
 }
 
 describe('many pods and bad company', () => {
   it('F47: 110 pods appear at once, survive a kill -9 without a write, and go at once', async () => {
-    const { node, manifests, referee, settle, pod } = setUp();
+    const { node, manifests, invariants, settle, pod } = setUp();
     await manifests.write('objects.yaml', objectsManifest(0));
     node.start();
     for (let index = 0; index < 110; index++) await manifests.write(`p${index}.yaml`, pod(`p${index}`));
     await settle(30_000);
-    const before = referee.effective.length;
+    const before = invariants.effective.length;
     node.kill();
     node.start();
     await node.clock.advance(1000);
     await settle(0);
-    assert.equal(referee.effective.length, before);
+    assert.equal(invariants.effective.length, before);
     for (let index = 0; index < 110; index++) await manifests.remove(`p${index}.yaml`);
     await settle(60_000);
   });
 
   it('F48: 110 pods that crash at once back off, and a healthy one beside them does not notice', async () => {
-    const { node, manifests, referee, settle, pod } = setUp();
+    const { node, manifests, invariants, settle, pod } = setUp();
     node.start();
     await manifests.write('healthy.yaml', pod('healthy'));
     await settle(10_000);
@@ -64,11 +64,11 @@ describe('many pods and bad company', () => {
     await node.clock.advance(600_000);
     const starts = node.runtime.journal.processes.filter((entry) => entry.what === 'started').length;
     assert.ok(starts <= 1 + 110 * 8, `${starts} starts in ten minutes`);
-    assert.deepEqual(referee.violations, []);
+    assert.deepEqual(invariants.violations, []);
   });
 
   it('F2: kill -9 in a tight loop for minutes ends with one instance of each container', async () => {
-    const { node, manifests, referee, settle, pod } = setUp();
+    const { node, manifests, invariants, settle, pod } = setUp();
     for (let index = 0; index < 8; index++) await manifests.write(`p${index}.yaml`, pod(`p${index}`, { stopMs: 700 }));
     for (let round = 0; round < 300; round++) {
       node.kill();
@@ -79,7 +79,7 @@ describe('many pods and bad company', () => {
       if (running !== undefined) node.runtime.killContainer(running.id);
     }
     await settle(400_000);
-    assert.deepEqual(referee.violations, []);
+    assert.deepEqual(invariants.violations, []);
   });
 
   it('F10: a runtime that is away for ten minutes costs no container', async () => {

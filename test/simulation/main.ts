@@ -1,4 +1,5 @@
-import { runScenario, smallScenario, type ScenarioResult } from './scenario.ts';
+import type { ScenarioResult } from './scenario.ts';
+import { runScenario, smallScenario } from './scenario.ts';
 
 /** `node test/simulation/main.ts --seed N` replays one seed with its trace; `--seeds N --from K` runs many. */
 const argument = (name: string): number | undefined => {

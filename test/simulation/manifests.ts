@@ -2,9 +2,11 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import { isKind } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
 import { readManifest } from '../../src/kubelet/features/pod-config/manifest-reader.ts';
-import { probeTypes, type Behaviour } from './containers.ts';
+import type { Behaviour } from './containers.ts';
+import { probeTypes } from './containers.ts';
 import { portOf } from './network.ts';
-import { IMAGES, NODE_NAME, paths, type SimulatedNode } from './world.ts';
+import type { SimulatedNode } from './world.ts';
+import { IMAGES, NODE_NAME, paths } from './world.ts';
 
 type Json = Record<string, unknown>;
 
@@ -194,7 +196,10 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
 
 const sumOf = (name: string): number => [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
 
-/** A few pods have users of their own, others a runtime class; told by the name, so that chance goes on as it would without. */
+/**
+ * A few pods have users of their own, others a runtime class; told by the name, so that chance goes on as it would
+ * without.
+ */
 function runsAs(name: string): Json {
   return sumOf(name) % 5 === 0 ? { hostUsers: false } : sumOf(name) % 4 === 1 ? { runtimeClassName: 'heavy' } : {};
 }
@@ -322,7 +327,7 @@ export class ManifestFolder {
     this.#node = node;
   }
 
-  /** Puts a good manifest in place, at once or as somebody who writes it bit by bit. False when the disk would not take it. */
+  /** Puts a good manifest in place, at once or in several writes. False when the disk would not take it. */
   async write(file: string, text: string, manner: 'atomic' | 'in place' = 'atomic'): Promise<boolean> {
     const path = `${paths.manifests}/${file}`;
     const content = readManifest(
@@ -385,7 +390,10 @@ export class ManifestFolder {
     return this.pod(uid) !== undefined && (this.#unwantedMs.get(uid) ?? -1) < sinceMs;
   }
 
-  /** Whether an agent begun at `agentStartedMs` cannot know for sure that the pod is wanted: its manifest was broken before. */
+  /**
+   * Whether an agent begun at `agentStartedMs` cannot know for sure that the pod is wanted: its manifest was broken
+   * before.
+   */
   isDoubtful(uid: string, agentStartedMs: number): boolean {
     for (const { pods, brokenAtMs } of this.#files.values())
       if (brokenAtMs !== undefined && brokenAtMs <= agentStartedMs && pods.some((pod) => pod.metadata.uid === uid))

@@ -2,17 +2,21 @@ import { KubeletError } from '../../src/base/errors.ts';
 import type { FakeClock } from '../../src/base/testing/fake-clock.ts';
 import type { NetDial } from '../../src/kubelet/ports/net-dial.ts';
 import type { ContainerRecord } from '../../src/kubelet/ports/testing/fake-runtime-records.ts';
-import { probeTypes, type ContainerModel, type ProbeType } from './containers.ts';
+import type { ContainerModel, ProbeType } from './containers.ts';
+import { probeTypes } from './containers.ts';
 import type { SimulatedRuntime } from './runtime.ts';
 
 const FIRST_PORT = 9000;
 
-/** Each probe type of each container of a pod has a port of its own: that tells a probe's type and target from the port alone. */
+/**
+ * Each probe type of each container of a pod has a port of its own: that tells a probe's type and target from the port
+ * alone.
+ */
 export function portOf(containerIndex: number, type: ProbeType): number {
   return FIRST_PORT + containerIndex * probeTypes.length + probeTypes.indexOf(type);
 }
 
-/** The pods' network: who listens is whoever runs behind the address. */
+/** The pods' network: the listener is the pod that runs behind the address. */
 export class SimulatedNetwork implements NetDial {
   readonly #clock: FakeClock;
   readonly #runtime: SimulatedRuntime;

@@ -4,7 +4,8 @@ import { leases, nodes } from '../../src/api/client/resource-types.ts';
 import type { Node } from '../../src/api/core/node.ts';
 import { ApiStatusError } from '../../src/api/status/api-status-error.ts';
 import { parseTime } from '../../src/api/time.ts';
-import { seededRandom, type Random } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import type { SimulatedApi } from './cluster-api.ts';
 import { between, pick } from './manifests.ts';
 import { NODE_NAME, SimulatedNode } from './world.ts';
@@ -24,7 +25,7 @@ class NodeScenario {
   readonly random: Random;
   readonly violations: string[] = [];
   readonly trace: string[] = [];
-  /** The label that somebody set, by the uid of the node. */
+  /** The label that a user set, by the uid of the node. */
   readonly labelled = new Map<string, string>();
 
   constructor(seed: number) {
@@ -67,7 +68,7 @@ class NodeScenario {
         if (event.type === 'ERROR' || event.type === 'BOOKMARK') continue;
         const { uid } = event.object.metadata;
         const ready = this.readyOf(event.object);
-        // What the control plane has given up says anew how it is.
+        // What the control plane has given up reports its state again.
         if (ready !== 'False') wasReady = ready === 'True' ? uid : '';
         else if (wasReady === uid)
           this.violations.push(
@@ -189,7 +190,7 @@ const meddle: Act = (scenario) => {
     spec: { ...found.spec, unschedulable: value === '1' },
   }));
   if (changed !== undefined) scenario.labelled.set(changed.metadata.uid, value);
-  return 'somebody labels the node';
+  return 'a user labels the node';
 };
 
 const takeLease: Act = ({ api: { server } }) => {
@@ -197,7 +198,7 @@ const takeLease: Act = ({ api: { server } }) => {
     ...found,
     spec: { ...found.spec, leaseTransitions: (found.spec.leaseTransitions ?? 0) + 1 },
   }));
-  return 'somebody writes the lease';
+  return 'a user writes the lease';
 };
 
 const step: Act = ({ node, random }) => {

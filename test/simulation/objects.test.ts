@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DeathPoint } from './mortal.ts';
+import type { DeathPoint } from './killable.ts';
 import { paths, SimulatedNode } from './world.ts';
 
 const WRITES = /^(runSandbox|createContainer|startContainer|ensure|update|write.*|rename)$/;

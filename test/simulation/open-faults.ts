@@ -1,8 +1,8 @@
-import type { Violation } from './referee.ts';
+import type { Violation } from './invariant-checker.ts';
 
 /**
- * Faults that were found and are not mended yet (docs/faults.md, "Open"). A seed that shows nothing else does not fail the test run, but is
- * counted and said, and only so many may. Whoever mends one removes it here.
+ * Known faults that are not fixed yet (docs/faults.md, "Open"). A seed that shows only these does not fail
+ * the test run, but is counted, and the number is limited. Remove a fault here when you fix it.
  */
 const openFaults: readonly { name: string; invariant: string; pattern: RegExp }[] = [];
 

@@ -4,7 +4,7 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import type { PodSource } from '../../src/kubelet/model/pod-update.ts';
 import { buildPod } from '../../src/api/testing/pod-builder.ts';
 import type { CgroupLimits } from '../../src/kubelet/ports/cgroups.ts';
-import type { DeathPoint } from './mortal.ts';
+import type { DeathPoint } from './killable.ts';
 import { SimulatedNode } from './world.ts';
 
 const MiB = 2 ** 20;
@@ -21,7 +21,10 @@ interface Size {
 const small: Size = { cpu: '100m', memory: '64Mi', whole: '256Mi' };
 const large: Size = { cpu: '300m', memory: '128Mi', whole: '512Mi' };
 
-/** A sidecar and a container that are changed in place, one that restarts for memory, and one that the pod's own limit holds. */
+/**
+ * A sidecar and a container that are changed in place, one that restarts for memory, and one that the pod's own limit
+ * holds.
+ */
 function pod({ cpu, memory, whole }: Size): Pod {
   const container = (name: string, resources: object, more: object = {}) => ({
     name,
@@ -240,7 +243,7 @@ describe('a pod that is not simply running', () => {
     );
   });
 
-  it('has containers that never started: they, and its group, are as they were granted last', async () => {
+  it('has containers that never started: they and its cgroup match the last allocation', async () => {
     const node = new Node(8);
     const lift = node.runtime.fail('pullImage', { kind: 'Unavailable' });
     const pulled = (memory: string): Pod => {

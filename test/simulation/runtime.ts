@@ -7,7 +7,10 @@ export class SimulatedRuntime extends FakeRuntime {
     return this.node.sandboxesByIp.get(ip);
   }
 
-  /** Something is still to happen by calls made before: those that take effect late, and stops whose grace has not passed. */
+  /**
+   * Something is still to happen by calls made before: those that take effect late, and stops whose grace has not
+   * passed.
+   */
   get isSettling(): boolean {
     return (
       this.isDown ||

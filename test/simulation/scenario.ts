@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { seededRandom } from '../../src/base/random.ts';
-import { addPod, disturbances, type Disturbance, type Stage } from './disturbances.ts';
+import type { Disturbance, Stage } from './disturbances.ts';
+import { addPod, disturbances } from './disturbances.ts';
 import { between, ManifestFolder, objectsManifest } from './manifests.ts';
-import { Referee, type Violation } from './referee.ts';
-import { problemsOfUsers } from './referee-users.ts';
+import type { Violation } from './invariant-checker.ts';
+import { InvariantChecker } from './invariant-checker.ts';
+import { problemsOfUsers } from './invariants-users.ts';
 import { Standing } from './standing.ts';
 import { SimulatedNode } from './world.ts';
 
@@ -39,7 +41,7 @@ const CLEANUP_LIMIT_MS = 10 * 60_000;
 const LOOK_MS = 1000;
 /** How often it is looked whether what is wrong is explained; costly with many pods. */
 const EXPLAIN_MS = 10_000;
-/** A pod may be in a state nobody has noticed yet for this long before explain must know. */
+/** A pod may be in an unnoticed state for this long before explain must know. */
 const NOTICE_MS = 5000;
 
 /** How this seed's scenario looks when nothing else is asked for. */
@@ -53,7 +55,10 @@ export function smallScenario(seed: number): ScenarioOptions {
   };
 }
 
-/** Runs one seeded scenario: pods and faults at random, then healing, a restart of the settled node, and the removal of everything. */
+/**
+ * Runs one seeded scenario: pods and faults at random, then healing, a restart of the settled node, and the removal of
+ * everything.
+ */
 export async function runScenario(options: ScenarioOptions): Promise<ScenarioResult> {
   const run = new Scenario(options);
   await run.disturb();
@@ -67,7 +72,7 @@ class Scenario {
   readonly #options: ScenarioOptions;
   readonly #node: SimulatedNode;
   readonly #manifests: ManifestFolder;
-  readonly #referee: Referee;
+  readonly #invariants: InvariantChecker;
   readonly #standing: Standing;
   readonly #stage: Stage;
   readonly #trace: string[] = [];
@@ -87,18 +92,18 @@ class Scenario {
       },
     });
     this.#manifests = new ManifestFolder(this.#node);
-    this.#referee = new Referee(this.#node, this.#manifests);
-    this.#standing = new Standing(this.#node, this.#manifests, this.#referee);
+    this.#invariants = new InvariantChecker(this.#node, this.#manifests);
+    this.#standing = new Standing(this.#node, this.#manifests, this.#invariants);
     this.#stage = {
       node: this.#node,
       manifests: this.#manifests,
-      referee: this.#referee,
+      invariants: this.#invariants,
       random,
       mostPods: options.pods,
       counter: { pods: 0, objects: 1 },
       lifts: new Set(),
     };
-    this.#node.onAgent = (agent, kubelet) => this.#referee.watch(agent, kubelet);
+    this.#node.onAgent = (agent, kubelet) => this.#invariants.watch(agent, kubelet);
     this.#pick = disturbances.filter(([, kind]) => options.kinds === undefined || options.kinds.includes(kind));
   }
 
@@ -137,7 +142,7 @@ class Scenario {
     }
     this.#convergedMs = clock.monotonicMs() - healedMs;
     for (const problem of problems.slice(0, 5))
-      this.#referee.report(
+      this.#invariants.report(
         'I1',
         `not as wanted after ${CONVERGENCE_LIMIT_MS / 60_000} minutes without faults: ${problem}`,
       );
@@ -145,9 +150,9 @@ class Scenario {
 
   /** A node where nothing is wrong: a new agent asks nothing of the runtime but how it is, and says nothing new. */
   async restartSettled(): Promise<void> {
-    if (this.#referee.violations.length > 0) return;
+    if (this.#invariants.violations.length > 0) return;
     await this.#advance(5000);
-    const { statuses, effective } = this.#referee;
+    const { statuses, effective } = this.#invariants;
     const writes = effective.length;
     const { readyChanges } = statuses;
     this.#say('kill -9 and start on the settled node');
@@ -156,22 +161,22 @@ class Scenario {
     await this.#advance(30_000);
     const asked = effective.slice(writes);
     for (const entry of asked.slice(0, 3))
-      this.#referee.report(
+      this.#invariants.report(
         'I2',
         `a restart of the agent on a settled node led to ${entry.op} of ${entry.target.podUid}/${entry.target.container ?? ''}`,
       );
     if (statuses.readyChanges !== readyChanges)
-      this.#referee.report(
+      this.#invariants.report(
         'I6',
         `a restart of the agent on a settled node changed ${statuses.readyChanges - readyChanges} Ready`,
       );
     for (const problem of this.#standing.problems().slice(0, 3))
-      this.#referee.report('I1', `after a restart of the agent: ${problem}`);
+      this.#invariants.report('I1', `after a restart of the agent: ${problem}`);
   }
 
   /** Without manifests nothing is left. */
   async clear(): Promise<void> {
-    if (this.#referee.violations.length > 0) return;
+    if (this.#invariants.violations.length > 0) return;
     const { clock } = this.#node;
     this.#say('remove all manifests');
     for (const file of this.#manifests.names) await this.#manifests.remove(file);
@@ -183,22 +188,22 @@ class Scenario {
       problems = this.#standing.problems();
     }
     for (const problem of problems.slice(0, 5))
-      this.#referee.report(
+      this.#invariants.report(
         'I5',
         `${problem} ${Math.round((clock.monotonicMs() - beganMs) / 1000)} s after all manifests are gone`,
       );
     await this.#advance(30_000);
     const timers = this.#node.agent?.life.timers.size ?? 0;
     if (timers > MOST_IDLE_TIMERS)
-      this.#referee.report(
+      this.#invariants.report(
         'I5',
         `${timers} timers are armed on an idle node, more than ${MOST_IDLE_TIMERS}: ${[...(this.#node.agent?.life.timers.values() ?? [])].map((label) => label).join(', ')}`,
       );
   }
 
   result(): ScenarioResult {
-    this.#referee.takeRuntimeViolations();
-    for (const error of this.#node.agentErrors) this.#referee.report('agent', error);
+    this.#invariants.takeRuntimeViolations();
+    for (const error of this.#node.agentErrors) this.#invariants.report('agent', error);
     const { journal } = this.#node.runtime;
     const hash = createHash('sha256');
     for (const entry of journal.writes)
@@ -206,12 +211,12 @@ class Scenario {
     for (const entry of journal.processes) hash.update(JSON.stringify(entry));
     return {
       seed: this.#options.seed,
-      violations: this.#referee.violations,
+      violations: this.#invariants.violations,
       hash: hash.digest('hex').slice(0, 16),
       totalMs: this.#node.clock.monotonicMs(),
       convergedMs: this.#convergedMs,
       writes: journal.writes.length,
-      statuses: this.#referee.statuses.published,
+      statuses: this.#invariants.statuses.published,
       trace: this.#trace,
       logs: this.#node.logs.map(
         (line) =>
@@ -242,9 +247,9 @@ class Scenario {
   }
 
   #look(): void {
-    this.#referee.takeRuntimeViolations();
+    this.#invariants.takeRuntimeViolations();
     const { agent, runtime, clock } = this.#node;
-    for (const problem of problemsOfUsers(runtime.sandboxes())) this.#referee.report('I9', problem);
+    for (const problem of problemsOfUsers(runtime.sandboxes())) this.#invariants.report('I9', problem);
     const nowMs = clock.monotonicMs();
     const mayKnow = agent?.started === true && nowMs - agent.startedMs > NOTICE_MS && !runtime.isDown;
     const unexplained = mayKnow ? this.#standing.unexplained() : [];
@@ -254,7 +259,7 @@ class Scenario {
       const sinceMs = this.#unexplained.get(problem) ?? nowMs;
       this.#unexplained.set(problem, sinceMs);
       if (nowMs - sinceMs < UNEXPLAINED_LIMIT_MS) continue;
-      this.#referee.report('I8', `for ${UNEXPLAINED_LIMIT_MS / 1000} s: ${problem}`);
+      this.#invariants.report('I8', `for ${UNEXPLAINED_LIMIT_MS / 1000} s: ${problem}`);
       this.#unexplained.set(problem, Number.POSITIVE_INFINITY);
     }
   }

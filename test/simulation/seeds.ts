@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MOST_OPEN_PERCENT, openFaultOf } from './open-faults.ts';
-import { runScenario, smallScenario, type ScenarioResult } from './scenario.ts';
+import type { ScenarioResult } from './scenario.ts';
+import { runScenario, smallScenario } from './scenario.ts';
 
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 500);
 const FROM = Number(process.env['SIMULATION_FROM'] ?? 1);
 const BATCH = 50;
 
-/** What somebody needs who has to find out why: what broke, what happened before, and how to see it again. */
+/** What is needed to find the cause: what broke, what happened before, and how to see it again. */
 function report(result: ScenarioResult): string {
   const broken = result.violations.map(
     ({ invariant, message, atMs }) => `  ${(atMs / 1000).toFixed(3)} ${invariant}: ${message}`,
@@ -31,7 +32,10 @@ export function judge(result: ScenarioResult): string[] {
   return faults.flatMap((fault) => fault ?? []);
 }
 
-/** Runs one part of the seeds, counted from 1: the parts are files of their own, so that they run side by side in processes of their own. */
+/**
+ * Runs one part of the seeds, counted from 1: the parts are files of their own, so that they run side by side in
+ * processes of their own.
+ */
 export function describeSeeds(part: number, parts: number): void {
   const count = Math.ceil(SEEDS / parts);
   const first = FROM + (part - 1) * count;

@@ -4,22 +4,27 @@ import { quantityMilliValue, quantityValue } from '../../src/api/quantity.ts';
 import type { LinuxResources } from '../../src/kubelet/ports/runtime.ts';
 import { computePodLimits } from '../../src/kubelet/features/container-manager/qos-tree.ts';
 import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/restart-policy.ts';
-import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
+import type { PodExplanation } from '../../src/api/explanation/explanation.ts';
 import { podUid } from '../../src/kubelet/model/ids.ts';
-import { HEAVY_OVERHEAD, type ManifestFolder } from './manifests.ts';
-import type { Referee } from './referee.ts';
-import { paths, type SimulatedNode } from './world.ts';
+import type { ManifestFolder } from './manifests.ts';
+import { HEAVY_OVERHEAD } from './manifests.ts';
+import type { InvariantChecker } from './invariant-checker.ts';
+import type { SimulatedNode } from './world.ts';
+import { paths } from './world.ts';
 
-/** What is not yet as the manifests ask for it, in words; empty when the node is as wanted. Looks at the node itself, not at what the agent says. */
+/**
+ * What is not yet as the manifests ask for it, in words; empty when the node is as wanted. Looks at the node itself,
+ * not at what the agent says.
+ */
 export class Standing {
   readonly #node: SimulatedNode;
   readonly #manifests: ManifestFolder;
-  readonly #referee: Referee;
+  readonly #invariants: InvariantChecker;
 
-  constructor(node: SimulatedNode, manifests: ManifestFolder, referee: Referee) {
+  constructor(node: SimulatedNode, manifests: ManifestFolder, invariants: InvariantChecker) {
     this.#node = node;
     this.#manifests = manifests;
-    this.#referee = referee;
+    this.#invariants = invariants;
   }
 
   /** Why this wanted pod is not as it should be; undefined when it is. */
@@ -29,13 +34,13 @@ export class Standing {
     const name = pod.metadata.name;
     const ready = runtime.sandboxes(uid).filter((sandbox) => sandbox.ready);
     const running = runtime.containers(uid).filter((container) => container.state === 'running' && !container.dead);
-    const phase = this.#referee.lastStatus(uid)?.phase;
+    const phase = this.#invariants.lastStatus(uid)?.phase;
     if (phase === 'Failed' || phase === 'Succeeded') {
       if (running.length > 0)
         return `${name} is ${phase} and ${running.map((container) => container.config.name).join(', ')} still runs`;
       return undefined;
     }
-    if (this.#referee.isDone(uid)) return `${name} has done all it is for and is ${phase}`;
+    if (this.#invariants.isDone(uid)) return `${name} has done all it is for and is ${phase}`;
     if (ready.length !== 1) return `${name} has ${ready.length} ready sandboxes (phase ${phase})`;
     const lasting = [
       ...(pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always'),
@@ -131,7 +136,7 @@ export class Standing {
   /** What the agent says of a pod that is as wanted. */
   #published(pod: Pod, explanation: PodExplanation | undefined): string | undefined {
     const { kubelet } = this.#node;
-    const status = this.#referee.lastStatus(pod.metadata.uid);
+    const status = this.#invariants.lastStatus(pod.metadata.uid);
     const name = pod.metadata.name;
     if (kubelet === undefined || status === undefined) return `${name} has no status`;
     if (status.phase === 'Failed' || status.phase === 'Succeeded') return undefined;

@@ -2,13 +2,15 @@ import type { LogFields, Logger } from '../../src/base/log.ts';
 import { errorMessage, KubeletError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { FakeClock } from '../../src/base/testing/fake-clock.ts';
-import { composeKubelet, type Kubelet } from '../../src/kubelet/cmd/compose/compose.ts';
+import type { Kubelet } from '../../src/kubelet/cmd/compose/compose-kubelet.ts';
+import { composeKubelet } from '../../src/kubelet/cmd/compose/compose-kubelet.ts';
 import type { ComposeSettings } from '../../src/kubelet/cmd/compose/compose-settings.ts';
-import { openRecords } from '../../src/kubelet/cmd/compose/compose-records.ts';
-import type { World } from '../../src/kubelet/cmd/compose/world.ts';
+import { composeRecords } from '../../src/kubelet/cmd/compose/compose-records.ts';
+import type { Platform } from '../../src/kubelet/cmd/compose/platform.ts';
 import { applyDefaults } from '../../src/kubelet/model/config/defaults.ts';
 import { computeFeatureGates } from '../../src/kubelet/model/config/feature-gates.ts';
-import { toKubeletConfig, type KubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
+import type { KubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
+import { toKubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
 import type { PluginConnection, PluginInfo } from '../../src/kubelet/ports/plugin-dial.ts';
 import { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 import { FakeCsiDrivers } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
@@ -19,16 +21,8 @@ import type { FakeRuntimeClient } from '../../src/kubelet/ports/testing/fake-run
 import type { FakeRuntimeOptions } from '../../src/kubelet/ports/testing/fake-runtime-node.ts';
 import { SimulatedApi } from './cluster-api.ts';
 import { ContainerModel } from './containers.ts';
-import {
-  Life,
-  mortalCgroups,
-  mortalClock,
-  mortalEvents,
-  mortalFiles,
-  mortalPort,
-  type DeathPoint,
-  type Gate,
-} from './mortal.ts';
+import type { DeathPoint, Gate } from './killable.ts';
+import { Life, killableCgroups, killableClock, killableEvents, killableFiles, killablePort } from './killable.ts';
 import { SimulatedNetwork } from './network.ts';
 import { SimulatedRuntime } from './runtime.ts';
 
@@ -97,7 +91,7 @@ export class SimulatedNode {
   /** Told of each new agent before it starts anything, to look into it. */
   onAgent: ((agent: Agent, kubelet: Kubelet) => void) | undefined;
   onAgentEnd: ((agent: Agent) => void) | undefined;
-  /** Asked before every call to the outside; see mortal.ts. */
+  /** Asked before every call to the outside; see killable.ts. */
   gate: Gate = () => undefined;
   agent: Agent | undefined;
   /** When the agent before the present one ended. */
@@ -145,7 +139,10 @@ export class SimulatedNode {
     });
   }
 
-  /** The agent dies at its `step`th call, counted from now, whose name is one of `calls`; the next one starts half a second later. Returns whether it came to that yet. */
+  /**
+   * The agent dies at its `step`th call, counted from now, whose name is one of `calls`; the next one starts half a
+   * second later. Returns whether it came to that yet.
+   */
   dieAt({ calls, step, point }: { calls: RegExp; step: number; point: DeathPoint }): () => boolean {
     let left = step;
     this.gate = (_port, method) => {
@@ -212,7 +209,7 @@ export class SimulatedNode {
 
   async #boot(agent: Agent): Promise<void> {
     const world = this.#worldOf(agent);
-    const records = await openRecords(paths.root, world);
+    const records = await composeRecords(paths.root, world);
     const kubelet = composeKubelet(simulatedSettings(this.config), world, records);
     agent.kubelet = kubelet;
     this.onAgent?.(agent, kubelet);
@@ -220,31 +217,31 @@ export class SimulatedNode {
     agent.started = true;
   }
 
-  #worldOf(agent: Agent): World {
+  #worldOf(agent: Agent): Platform {
     const { life, client } = agent;
     const gate: Gate = (port, method, target) => (life.alive ? this.gate(port, method, target) : undefined);
-    const client_ = mortalPort('runtime', client, life, gate);
-    const files = mortalFiles(this.files, life, gate);
+    const client_ = killablePort('runtime', client, life, gate);
+    const files = killableFiles(this.files, life, gate);
     return {
       ...(this.api === undefined ? {} : { cluster: this.api.clusterOf(life, gate) }),
-      clock: mortalClock(this.clock, life),
+      clock: killableClock(this.clock, life),
       random: seededRandom(this.#seed * 1000 + this.#generations),
       log: this.#logOf(agent, {}),
       runtime: client_,
       images: client_,
       eventSources: [
-        mortalEvents(client.eventSource('cri'), life),
-        mortalEvents(client.eventSource('containerd'), life),
+        killableEvents(client.eventSource('cri'), life),
+        killableEvents(client.eventSource('containerd'), life),
       ],
       files,
       guardedFiles: files,
-      mounts: mortalPort('mounts', this.mounts, life, gate),
-      cgroups: mortalCgroups(this.cgroups, life, gate),
-      dial: mortalPort('dial', this.network, life, gate),
+      mounts: killablePort('mounts', this.mounts, life, gate),
+      cgroups: killableCgroups(this.cgroups, life, gate),
+      dial: killablePort('dial', this.network, life, gate),
       nodeLoad: () => undefined,
       processes: { run: runProgram },
-      csiDrivers: { node: (endpoint) => mortalPort('csi', this.csiDrivers.node(endpoint), life, gate) },
-      pluginDial: mortalPort('plugins', { dial: (path: string) => this.#dialPlugin(path) }, life, gate),
+      csiDrivers: { node: (endpoint) => killablePort('csi', this.csiDrivers.node(endpoint), life, gate) },
+      pluginDial: killablePort('plugins', { dial: (path: string) => this.#dialPlugin(path) }, life, gate),
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
       machine: {
@@ -277,7 +274,7 @@ export class SimulatedNode {
 
   async #dialPlugin(path: string): Promise<PluginConnection> {
     const info = this.plugins.get(path);
-    if (info === undefined) throw new KubeletError('Timeout', `nobody listens at ${path}`);
+    if (info === undefined) throw new KubeletError('Timeout', `there is no listener at ${path}`);
     return {
       getInfo: () => Promise.resolve(info),
       notifyRegistrationStatus: () => Promise.resolve(),

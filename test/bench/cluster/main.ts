@@ -1,4 +1,5 @@
-// npm run bench -- cluster: the kubelet as a node of a cluster, beside raw CRI calls doing the same work, on one private containerd, in one run.
+// npm run bench -- cluster: the kubelet as a node of a cluster, beside raw CRI calls doing the same work, on one
+// private containerd, in one run.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../../../src/base/errors.ts';
@@ -8,17 +9,21 @@ import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
 import { startCluster } from '../../e2e/support/cluster.ts';
 import { builtProgram } from '../../integration/support/agent-build.ts';
 import { writeNodeKubeconfig } from '../../integration/support/cluster-agent.ts';
-import { startContainerd, type TestContainerd } from '../../integration/support/containerd.ts';
+import type { TestContainerd } from '../../integration/support/containerd.ts';
+import { startContainerd } from '../../integration/support/containerd.ts';
 import { replaceSection } from '../control-plane/document.ts';
 import { interruption } from '../interruption.ts';
 import { describeMachine, measureBusyShare, QUIET_SHARE, renderMachine } from '../machine.ts';
-import { judge, renderMarkdown, renderTable, type Row } from '../report.ts';
-import { type ClusterContext, wants } from './context.ts';
+import type { Row } from '../report.ts';
+import { judge, renderMarkdown, renderTable } from '../report.ts';
+import type { ClusterContext } from './context.ts';
+import { wants } from './context.ts';
 import { measureBurst } from './measure-burst.ts';
 import { measureExit, measureRestart, measureStartAndDelete } from './measure-single.ts';
 import { measureSteady } from './measure-steady.ts';
 import { Member, NODE_NAME } from './member.ts';
-import { type ClusterBenchOptions, type ClusterRowName, parseOptions, USAGE } from './options.ts';
+import type { ClusterBenchOptions, ClusterRowName } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import { PodBoard } from './pod-board.ts';
 import { upstreamColumn, withUpstream } from './upstream-column.ts';
 

@@ -2,7 +2,8 @@
 import { pause } from '../../../src/up/processes.ts';
 import { timed } from '../bench-context.ts';
 import { summarize } from '../report.ts';
-import { type ClusterContext, rawPod } from './context.ts';
+import type { ClusterContext } from './context.ts';
+import { rawPod } from './context.ts';
 
 const TIMEOUT_MS = 180_000;
 

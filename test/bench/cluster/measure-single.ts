@@ -1,9 +1,14 @@
-/** One pod at a time: start, deletion, crash, exit. Floor and kubelet take turns, so that drift of the machine meets both. */
+/**
+ * One pod at a time: start, deletion, crash, exit. Floor and kubelet take turns, so that drift of the machine meets
+ * both.
+ */
 import { pause } from '../../../src/up/processes.ts';
 import { timed } from '../bench-context.ts';
 import { containerPid } from '../raw-pod.ts';
-import { type ClusterContext, rawPod, wants } from './context.ts';
-import { type Change, isReady } from './pod-board.ts';
+import type { ClusterContext } from './context.ts';
+import { rawPod, wants } from './context.ts';
+import type { Change } from './pod-board.ts';
+import { isReady } from './pod-board.ts';
 
 /** Between two steps of one sample: what the step before left under way ends. */
 const REST_MS = 150;
@@ -87,7 +92,10 @@ export async function measureRestart(context: ClusterContext): Promise<void> {
   });
 }
 
-/** Row `exit`: killed from outside (Failed) and ended by itself on SIGTERM (Succeeded) by turns; the floor is the runtime's own status. */
+/**
+ * Row `exit`: killed from outside (Failed) and ended on its own on SIGTERM (Succeeded) by turns; the floor is the
+ * runtime's own status.
+ */
 export async function measureExit(context: ClusterContext): Promise<void> {
   const { member, board, containerd, options } = context;
   const floor: number[] = [];

@@ -1,6 +1,10 @@
-/** Fifty and a hundred pods that do nothing: what the kubelet costs beside them, and what an answer with statistics of all of them costs. */
+/**
+ * Fifty and a hundred pods that do nothing: what the kubelet costs beside them, and what an answer with statistics of
+ * all of them costs.
+ */
 import { pause } from '../../../src/up/processes.ts';
-import { type ClusterContext, wants } from './context.ts';
+import type { ClusterContext } from './context.ts';
+import { wants } from './context.ts';
 
 const TIMEOUT_MS = 300_000;
 const RSS_PERIOD_MS = 2000;

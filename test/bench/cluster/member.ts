@@ -1,4 +1,7 @@
-/** The kubelet under measurement: any program with upstream's flags, joined to an API server, on the bench's own containerd and folders. */
+/**
+ * The kubelet under measurement: any program with upstream's flags, joined to an API server, on the bench's own
+ * containerd and folders.
+ */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -7,14 +10,8 @@ import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
 import { freePort, RESOLVED_CONF } from '../../../src/up/agent.ts';
 import { machineEnvironment } from '../../../src/up/commands.ts';
 import { lastLines } from '../../../src/up/containerd.ts';
-import {
-  describeProcess,
-  isAlive,
-  pause,
-  type ProcessRecord,
-  stopProcess,
-  writeProcessFile,
-} from '../../../src/up/processes.ts';
+import type { ProcessRecord } from '../../../src/up/processes.ts';
+import { describeProcess, isAlive, pause, stopProcess, writeProcessFile } from '../../../src/up/processes.ts';
 import { kubeletPidFile } from '../../../src/up/teardown.ts';
 import type { TestContainerd } from '../../integration/support/containerd.ts';
 import { processCpuMs, residentMib } from '../process-figures.ts';
@@ -46,7 +43,7 @@ export class Member {
     this.#options = options;
     this.#port = port;
     const { certificate, key } = readKubeconfig(options.kubeconfig);
-    // What it serves with is signed by itself.
+    // What it serves with is self-signed.
     this.#agent = new Agent({ keepAlive: true, rejectUnauthorized: false, cert: certificate, key });
   }
 
@@ -69,7 +66,8 @@ export class Member {
         cgroupDriver: 'cgroupfs',
         failCgroupV1: false,
         failSwapOn: false,
-        // Limits of the group of all pods cannot be set where the machine's own processes are not in groups: upstream's kubelet refuses then.
+        // Limits of the group of all pods cannot be set where the machine's own processes are not in groups: upstream's
+        // kubelet refuses then.
         enforceNodeAllocatable: [],
         address: '127.0.0.1',
         port,
@@ -134,7 +132,10 @@ export class Member {
     );
   }
 
-  /** Runs `work` with the kubelet stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it catch up. */
+  /**
+   * Runs `work` with the kubelet stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it
+   * catch up.
+   */
   async asleep<T>(work: () => Promise<T>): Promise<T> {
     const { pid } = this;
     process.kill(pid, 'SIGSTOP');

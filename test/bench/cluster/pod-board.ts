@@ -1,4 +1,7 @@
-/** Creates and deletes pods through the API, and says at which moment a watch of them showed a pod as wanted: what any client of the cluster sees. */
+/**
+ * Creates and deletes pods through the API, and says at which moment a watch of them showed a pod as wanted: what any
+ * client of the cluster sees.
+ */
 import { nodes, pods } from '../../../src/api/client/resource-types.ts';
 import type { Pod } from '../../../src/api/core/pod.ts';
 import type { HttpApiClient } from '../../../src/client/http-api-client.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { upstreamColumn, withUpstream } from './upstream-column.ts';
 
-test('rows with a floor are told by it, others by their median', () => {
+test('rows with a floor are identified by it, others by their median', () => {
   const column = upstreamColumn(
     JSON.stringify({
       rows: [

@@ -8,7 +8,10 @@ interface MeasuredRow {
   readonly floor?: { readonly median: number };
 }
 
-/** Of the document that a run with `--kubelet` wrote with `--json`: rows relative to a floor are told by theirs, since each run has its own. */
+/**
+ * Of the document that a run with `--kubelet` wrote with `--json`: rows relative to a floor are identified by theirs,
+ * since each run has its own.
+ */
 export function upstreamColumn(document: string): ReadonlyMap<string, string> {
   const { rows } = JSON.parse(document) as { rows: readonly MeasuredRow[] };
   return new Map(rows.map((row) => [row.name, describe(row)]));

@@ -1,5 +1,6 @@
 // What a quiet cluster of one node writes to the disk, counted by the kernel, and how fast the store takes writes.
-// usage: node test/bench/control-plane/disk-writes.ts [FOLDER]   (on the disk that is asked about; a file system in memory counts nothing)
+// usage: node test/bench/control-plane/disk-writes.ts [FOLDER]   (on the disk that is asked about; a file system in
+// memory counts nothing)
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

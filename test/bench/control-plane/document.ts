@@ -1,4 +1,6 @@
-/** The text between `<!-- NAME:begin -->` and `<!-- NAME:end -->` replaced. Pure; throws when the marks are not there. */
+/**
+ * The text between `<!-- NAME:begin -->` and `<!-- NAME:end -->` replaced. Pure; throws when the marks are not there.
+ */
 export function replaceSection(document: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name}:begin -->\n`, `<!-- ${name}:end -->`];
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];

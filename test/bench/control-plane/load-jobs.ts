@@ -37,7 +37,7 @@ interface Creates extends Access, Effort {
   readonly kind: 'configmaps' | 'pods';
   /** Names begin with it. */
   readonly prefix: string;
-  /** Of the pods; absent: nobody's. */
+  /** Of the pods; absent: a name no scheduler has. */
   readonly schedulerName?: string;
 }
 
@@ -148,14 +148,20 @@ export const jobs = {
     for (const member of members) member.close();
     return rates;
   },
-  /** What a get has to ask at least, when others may have written: a read of one key that is not older than any write acknowledged before. */
+  /**
+   * What a get has to ask at least, when others may have written: a read of one key that is not older than any write
+   * acknowledged before.
+   */
   etcdGets: async ({ endpoint, ...effort }: Effort & { readonly endpoint: string }): Promise<Rates> => {
     const member = new EtcdClient({ endpoints: [endpoint], clock: systemClock });
     const rates = await repeat([member], effort, () => member.kv.range({ key: '/floor/0' }));
     member.close();
     return rates;
   },
-  /** The same puts into a bare table: as many in a transaction as there are clients, each transaction durable before the next (synchronous=FULL). */
+  /**
+   * The same puts into a bare table: as many in a transaction as there are clients, each transaction durable before the
+   * next (synchronous=FULL).
+   */
   sqlitePuts: async ({
     folder,
     value,

@@ -1,5 +1,9 @@
-/** Clients in a process of their own: its parent's side. Jobs go and results come over the channel between parent and child. */
-import { type ChildProcess, fork } from 'node:child_process';
+/**
+ * Clients in a process of their own: its parent's side. Jobs go and results come over the channel between parent and
+ * child.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { processCpuMs } from '../process-figures.ts';
 import type { JobArguments, JobName, JobResult } from './load-jobs.ts';

@@ -1,4 +1,7 @@
-/** A hundred nodes that only say they run pods: idle, a thousand pods to schedule, thousands that stand there and are listed. */
+/**
+ * A hundred nodes that only say they run pods: idle, a thousand pods to schedule, thousands that stand there and are
+ * listed.
+ */
 import { pods as podType } from '../../../src/api/client/resource-types.ts';
 import { pause, waitUntil } from '../../../src/up/processes.ts';
 import { startCluster } from '../../e2e/support/cluster.ts';

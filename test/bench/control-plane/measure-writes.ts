@@ -1,4 +1,7 @@
-/** Eight clients that write and read, on one of the stores; beside them the same puts on the bare store. Before that: how it starts, and what it takes idle. */
+/**
+ * Eight clients that write and read, on one of the stores; beside them the same puts on the bare store. Before that:
+ * how it starts, and what it takes idle.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';

@@ -16,7 +16,7 @@ export function numberedConfigMap(name: string, namespace: string = NAMESPACE): 
 }
 
 export interface PodOrder {
-  /** A name that no scheduler has leaves the pod to nobody. */
+  /** A name that no scheduler has leaves the pod unscheduled. */
   readonly schedulerName: string;
   /** Every tenth pod is of the group `few`. */
   readonly number: number;

@@ -1,4 +1,5 @@
-// How many decisions a second the scheduler makes by itself: no API server, no binding. `node test/bench/control-plane/scheduler-decide.ts`
+// How many decisions a second the scheduler alone makes: no API server, no binding. `node
+// test/bench/control-plane/scheduler-decide.ts`
 import { schedulePod } from '../../../src/control-plane/scheduler/decide/schedule-pod.ts';
 import { PodInfo } from '../../../src/control-plane/scheduler/framework/pod-info.ts';
 import { seededRandom } from '../../../src/base/random.ts';

@@ -1,5 +1,9 @@
-/** Many watches over connections of their own, read as bytes: what they cost here is little beside what they cost the server. */
-import { connect, type TLSSocket } from 'node:tls';
+/**
+ * Many watches over connections of their own, read as bytes: what they cost here is little beside what they cost the
+ * server.
+ */
+import type { TLSSocket } from 'node:tls';
+import { connect } from 'node:tls';
 import type { ClusterAccess } from '../../../src/client/cluster-access.ts';
 import { waitUntil } from '../../../src/up/processes.ts';
 import { judgeDelays } from './delays.ts';

@@ -1,19 +1,18 @@
-// npm run bench -- scrape: what an answer of each endpoint of statistics costs with 100 pods, on groups of this machine with a process each.
-import { spawn, type ChildProcess } from 'node:child_process';
+// npm run bench -- scrape: what an answer of each endpoint of statistics costs with 100 pods, on groups of this machine
+// with a process each.
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import {
-  detectCgroupLayout,
-  kernelCgroupFs,
-  type CgroupLayout,
-} from '../../../src/kubelet/adapters/cgroups/linux-cgroups-fs.ts';
+import type { CgroupLayout } from '../../../src/kubelet/adapters/cgroups/linux-cgroups-fs.ts';
+import { detectCgroupLayout, kernelCgroupFs } from '../../../src/kubelet/adapters/cgroups/linux-cgroups-fs.ts';
 import { LinuxCgroups } from '../../../src/kubelet/adapters/cgroups/linux-cgroups.ts';
 import { readMountInfo } from '../../../src/kubelet/adapters/files/linux-mountinfo.ts';
 import { linuxFsStats } from '../../../src/kubelet/adapters/stats/linux-fs-stats.ts';
 import { LinuxGroupStats } from '../../../src/kubelet/adapters/stats/linux-group-stats.ts';
 import { readMachineIdentity } from '../../../src/kubelet/adapters/stats/machine-identity.ts';
-import { gzipText } from '../../../src/kubelet/cmd/compose/compose-stats.ts';
+import { gzipText } from '../../../src/kubelet/features/stats/gzip-text.ts';
 import { DiskFacts } from '../../../src/kubelet/features/stats/disk-facts.ts';
 import { statsEndpoints } from '../../../src/kubelet/features/stats/stats-endpoints.ts';
 import { StatsProvider } from '../../../src/kubelet/features/stats/stats-provider.ts';

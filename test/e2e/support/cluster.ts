@@ -41,7 +41,7 @@ export interface TestCluster {
   ): Promise<KubectlResult>;
   /** The same; its standard output, or an error that shows all it said. */
   kubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<string>;
-  /** A command that does not end by itself, until it has written `enough`; what it has written. */
+  /** A command that does not end on its own, until it has written `enough`; what it has written. */
   follow(args: readonly string[], enough: (stdout: string) => boolean): Promise<string>;
   /** Of an administrator, over HTTP. */
   client(): HttpApiClient;
@@ -56,7 +56,10 @@ export interface TestCluster {
 }
 
 const startLimitMs = 60_000;
-/** What kubectl keeps for later stands here, not in the home of whoever runs the tests; the folder goes with this process. */
+/**
+ * What kubectl keeps for later stands here, not in the home of the user who runs the tests; the folder goes with this
+ * process.
+ */
 export const kubectlHome = mkdtempSync(path.join(tmpdir(), 'kts-kubectl-'));
 process.on('exit', () => rmSync(kubectlHome, { recursive: true, force: true }));
 

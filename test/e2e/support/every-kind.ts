@@ -1,4 +1,7 @@
 // One valid manifest of every kind that is served, as a user of kubectl would write it.
+import path from 'node:path';
+import { runCommand } from '../../../src/up/commands.ts';
+
 const labels = { app: 'every-kind' };
 const meta = (name: string): object => ({ metadata: { name, labels } });
 const podSpec = {
@@ -23,6 +26,25 @@ const webhook = {
 };
 const subject = { kind: 'User', name: 'jane', apiGroup: 'rbac.authorization.k8s.io' };
 const rule = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
+
+/** PEM in base64; its key stands in `folder`. */
+export async function certificateRequest(folder: string): Promise<string> {
+  const pem = await runCommand([
+    'openssl',
+    'req',
+    '-new',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-keyout',
+    path.join(folder, 'request.key'),
+    '-subj',
+    '/CN=jane',
+  ]);
+  return Buffer.from(pem).toString('base64');
+}
 
 export interface KindManifest {
   /** As kubectl writes it with `-o name`, without the name. */

@@ -12,12 +12,15 @@ import type { TestCluster } from './cluster.ts';
 
 export interface StreamingKubelet {
   readonly port: number;
-  /** What was asked for, and by whom: the common name of the certificate shown. */
+  /** What was asked for, and by which user: the common name of the certificate shown. */
   readonly requests: { readonly path: string; readonly by: string | undefined }[];
   stop(): Promise<void>;
 }
 
-/** Where that kubelet listens: the API server leads nobody to a node that says it is on the server's own loopback (CVE-2022-3294). */
+/**
+ * Where that kubelet listens: the API server connects no client to a node that says it is on the server's own loopback
+ * (CVE-2022-3294).
+ */
 export function machineAddress(): string {
   const found = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
@@ -83,7 +86,7 @@ export async function startStreamingKubelet(): Promise<StreamingKubelet> {
   };
 }
 
-/** `hello` writes to both streams, `fail` ends with code 3, `cat` repeats what it is told until that ends or says `quit`. */
+/** `hello` writes to both streams, `fail` ends with code 3, `cat` repeats its input until that ends or says `quit`. */
 function runCommand(peer: WebSocket, [command]: readonly string[]): void {
   const send = (channel: number, text: string): void =>
     peer.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]));

@@ -1,4 +1,5 @@
-// kill -9 at random moments of a process that writes, and of etcd: every acknowledged write is there afterwards, and revisions went on.
+// kill -9 at random moments of a process that writes, and of etcd: every acknowledged write is there afterwards, and
+// revisions went on.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

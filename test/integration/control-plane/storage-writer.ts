@@ -1,4 +1,5 @@
-// The child that storage-kill.test.ts kills: writes through the port as fast as it is answered and says each acknowledged write on standard output.
+// The child that storage-kill.test.ts kills: writes through the port as fast as it is answered and says each
+// acknowledged write on standard output.
 import { writeSync } from 'node:fs';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
@@ -17,7 +18,10 @@ export interface Acknowledged {
 const WRITERS = 8;
 const KEYS_PER_WRITER = 12;
 
-/** Each writer has keys of its own, so that what an unanswered write may have left is known: the new value or the one before. */
+/**
+ * Each writer has keys of its own, so that what an unanswered write may have left is known: the new value or the one
+ * before.
+ */
 async function write(storage: Storage, writer: number, seed: number): Promise<void> {
   const random = seededRandom(seed * 100 + writer);
   const standing = new Map<string, number>();
@@ -31,7 +35,7 @@ async function write(storage: Storage, writer: number, seed: number): Promise<vo
       ? await storage.delete(key, expected)
       : await storage.put(key, value, { expected, unhurried: random.next() < 0.1 });
     if (result.outcome === 'conflict')
-      throw new Error(`${key} was changed by somebody else: ${JSON.stringify(result).slice(0, 200)}`);
+      throw new Error(`${key} was changed by another client: ${JSON.stringify(result).slice(0, 200)}`);
     if (deletes) standing.delete(key);
     else standing.set(key, result.revision);
     const line: Acknowledged = { key, revision: result.revision, ...(deletes ? {} : { value }) };

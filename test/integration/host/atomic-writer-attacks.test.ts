@@ -1,6 +1,8 @@
-// Somebody who can write to a ConfigMap's or Secret's volume, against its writer and its removal, on the real kernel (CVE-2017-1002102).
+// An attacker who can write to a ConfigMap's or Secret's volume, against its writer and its removal, on the real kernel
+// (CVE-2017-1002102).
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +17,10 @@ import type { Payload } from '../../../src/kubelet/features/volumes/objects/payl
 
 const UPDATES = 80;
 
-/** Everything in the volume becomes a link to the host, or a folder, or goes, at random and at full speed. */
+/**
+ * Everything in the volume becomes a link to the host, or a folder, or goes, at random and at full speed. A folder is
+ * filled before it is put in place: through a link of the writer's, this program would write to the host on its own.
+ */
 const ATTACK = `
   const fs = require('node:fs');
   const [volume, host] = process.argv.slice(1);
@@ -30,7 +35,7 @@ const ATTACK = `
       switch (Math.floor(Math.random() * 4)) {
         case 0: tried(() => fs.symlinkSync(host, at)); break;
         case 1: tried(() => fs.symlinkSync('../host', at)); break;
-        case 2: tried(() => fs.mkdirSync(at)); tried(() => fs.symlinkSync(host, at + '/dir')); break;
+        case 2: tried(() => { const made = fs.mkdtempSync(volume + '/made-'); fs.symlinkSync(host, made + '/dir'); fs.renameSync(made, at); }); break;
         case 3: tried(() => fs.renameSync(volume + '/stolen', at)); break;
       }
       tried(() => fs.rmSync(volume + '/stolen', { recursive: true, force: true }));

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { systemdPath } from '../../../src/kubelet/adapters/cgroups/linux-cgroup-names.ts';
 import { createLinuxCgroups } from '../../../src/kubelet/adapters/cgroups/create-cgroups.ts';
-import { type CgroupDriver } from '../../../src/kubelet/adapters/cgroups/linux-cgroups.ts';
+import type { CgroupDriver } from '../../../src/kubelet/adapters/cgroups/linux-cgroups.ts';
 import { detectCgroupLayout } from '../../../src/kubelet/adapters/cgroups/linux-cgroups-fs.ts';
 import { readMountInfo } from '../../../src/kubelet/adapters/files/linux-mountinfo.ts';
 import { cgroupsContract } from '../../../src/kubelet/ports/testing/cgroups-contract.ts';

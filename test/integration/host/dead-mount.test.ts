@@ -1,4 +1,4 @@
-// A file system whose server does not answer, as a FUSE mount that nobody serves: every touch of it hangs in the kernel.
+// A file system whose server does not answer, as a FUSE mount without a daemon: every access to it hangs in the kernel.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ before(() => {
   }
 });
 
-/** Whoever waits for it gets an error then. */
+/** Waiting processes get an error then. */
 function endServers(): void {
   for (const server of servers.splice(0)) closeSync(server);
 }

@@ -1,6 +1,7 @@
 // What `makeIPTablesUtilChains` does, with the real iptables, in networks of the test's own.
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { systemClock } from '../../../src/base/clock.ts';

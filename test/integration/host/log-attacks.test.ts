@@ -1,4 +1,5 @@
-// A pod that may write where logs lie (a hostPath of /var/log), against rotation and clean-up, on the real file system (TOB-K8S-026).
+// A pod that may write where logs lie (a hostPath of /var/log), against rotation and clean-up, on the real file system
+// (TOB-K8S-026).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {

@@ -1,6 +1,8 @@
-// A pod that swaps parts of its volume while the agent mounts them, on the real kernel (CVE-2017-1002101, CVE-2021-25741).
+// A pod that swaps parts of its volume while the agent mounts them, on the real kernel (CVE-2017-1002101,
+// CVE-2021-25741).
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
   lstatSync,
   mkdirSync,
@@ -23,8 +25,8 @@ import type { BindBeneathResult } from '../../../src/kubelet/ports/mounts.ts';
 const PREPARATIONS = 300;
 
 /**
- * At full speed: `at` is a directory, then a link to `host`, then a directory again; between, nothing. It tells how often it did so far.
- * A directory made by the agent in a gap is put away, as a pod could.
+ * At full speed: `at` is a directory, then a link to `host`, then a directory again; between, nothing. It tells how
+ * often it did so far. A directory made by the agent in a gap is put away, as a pod could.
  */
 const ATTACK = `
   const fs = require('node:fs');

@@ -1,4 +1,5 @@
-// The rules of services in a real kernel: a network namespace stands for the node, others for its pods and for a client outside; and the name service on real sockets.
+// The rules of services in a real kernel: a network namespace stands for the node, others for its pods and for a client
+// outside; and the name service on real sockets.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,10 +10,12 @@ import { decode, encode } from 'dns-packet';
 import { createSocket } from 'node:dgram';
 import { createIptables } from '../../../src/node-network/adapters/iptables.ts';
 import { createDnsForwarder } from '../../../src/node-network/adapters/dns-forwarder.ts';
-import { type DnsServer, startDnsServer } from '../../../src/node-network/adapters/dns-server.ts';
+import type { DnsServer } from '../../../src/node-network/adapters/dns-server.ts';
+import { startDnsServer } from '../../../src/node-network/adapters/dns-server.ts';
 import { computeRoutes } from '../../../src/node-network/service-routing/compute-routes.ts';
 import { computeRestore, isWhole, parsePresent } from '../../../src/node-network/service-routing/restore-text.ts';
-import { renderRuleset, type Ruleset } from '../../../src/node-network/service-routing/ruleset.ts';
+import type { AdmittedPort, Ruleset } from '../../../src/node-network/service-routing/ruleset.ts';
+import { renderRuleset } from '../../../src/node-network/service-routing/ruleset.ts';
 import type { Service } from '../../../src/api/core/service.ts';
 import type { EndpointSlice } from '../../../src/api/discovery/endpoint-slice.ts';
 import { runCommand, tryCommand } from '../../../src/up/commands.ts';
@@ -96,7 +99,7 @@ async function joinNode(name: string, link: string, address: string, gateway: st
   await ip('-n', name, 'route', 'add', 'default', 'via', gateway);
 }
 
-/** Who answered, and whom it saw; or how it went wrong. */
+/** The server that answered, and the client it saw; or the failure. */
 async function get(from: string, target: string): Promise<string> {
   const [host = '', port = '80'] = target.split(':');
   return (await runCommand([...inside(from), process.execPath, '-e', CLIENT, host, port])).trim();
@@ -113,10 +116,14 @@ const slice = (addresses: readonly string[], nodeName = 'node'): EndpointSlice =
   ports: [{ name: '', port: 8080, protocol: 'TCP' }],
 });
 
-async function route(services: readonly Service[], slices: readonly EndpointSlice[]): Promise<void> {
+async function route(
+  services: readonly Service[],
+  slices: readonly EndpointSlice[],
+  admitted: readonly AdmittedPort[] = [],
+): Promise<void> {
   const wanted = renderRuleset(
     computeRoutes(services, () => slices, 'node'),
-    facts,
+    { ...facts, admitted },
   );
   const text = computeRestore(wanted, parsePresent(await filter.read(), facts.chainPrefix), applied);
   if (text !== undefined) await filter.apply(text);
@@ -160,7 +167,7 @@ test('a client of a service with affinity stays with its endpoint', async () => 
   assert.equal(answers.size, 1, [...answers].join());
 });
 
-test('without endpoints, and on addresses nobody has, a connection is refused at once; when the service goes, nothing of it stays', async () => {
+test('without endpoints, and on unused addresses, a connection is refused at once; when the service goes, nothing of it stays', async () => {
   await route([service()], []);
   for (const [from, target] of [
     [space('p0'), '10.96.0.20'],
@@ -172,6 +179,52 @@ test('without endpoints, and on addresses nobody has, a connection is refused at
     assert.equal(await get(from, target), 'refused', `${from} ${target}`);
   await route([], []);
   assert.doesNotMatch(await filter.read(), /10\.96\.0\.20|30080/);
+});
+
+test('hostile services spoil nothing in a real kernel: what they put into their fields is no rule, others are served, and the node keeps its own ports', async () => {
+  const server = spawn('ip', ['netns', 'exec', node, process.execPath, '-e', SERVER, '10.84.0.1'], { stdio: 'ignore' });
+  servers.push(server.pid ?? 0);
+  assert.ok(
+    await waitUntil(async () => (await get(space('p0'), '10.84.0.1:8080')).startsWith('10.84.0.1 saw'), 5000),
+    'the node serves on a port of its own',
+  );
+  const INJECTED = 'x"\n-A INPUT -s 192.0.2.9 -j DROP\nCOMMIT\n';
+  const thief = (index: number, spec: Partial<Service['spec']>): Service => ({
+    ...service({
+      type: 'LoadBalancer',
+      clusterIP: `10.96.1.${index}`,
+      ports: [{ port: 8080, protocol: 'TCP' }],
+      ...spec,
+    }),
+    metadata: { name: `a${index}`, namespace: 'attacker', uid: `a${index}` },
+  });
+  const hostile: Service[] = [
+    thief(1, { externalIPs: ['10.84.0.1', '10.96.0.20', '10.84.0.3', INJECTED] }),
+    thief(2, {
+      ports: [
+        { port: 8080, protocol: INJECTED as 'TCP' },
+        { name: INJECTED, port: 81, protocol: 'TCP' },
+      ],
+    }),
+    thief(3, {
+      sessionAffinity: 'ClientIP',
+      sessionAffinityConfig: { clientIP: { timeoutSeconds: INJECTED as unknown as number } },
+    }),
+    thief(4, { loadBalancerSourceRanges: [INJECTED], externalIPs: ['203.0.113.9'] }),
+    thief(5, { type: 'NodePort', ports: [{ port: 80, protocol: 'TCP', nodePort: 8080 }] }),
+    { ...thief(6, {}), metadata: { name: 'a'.repeat(300), namespace: 'attacker', uid: 'a6' } },
+    { ...thief(7, {}), metadata: { name: INJECTED, namespace: 'attacker', uid: 'a7' } },
+  ];
+  for (const slices of [[slice([PODS[0] ?? '', '127.0.0.1', INJECTED])], []]) {
+    applied = undefined;
+    await route([...hostile, service()], slices, [{ ip: '10.84.0.1', protocol: 'tcp', port: 8080 }]);
+    assert.match(await get(space('p0'), '10.84.0.1:8080'), /^10\.84\.0\.1 saw/, 'the port of the node is the node’s');
+    assert.equal(await get(space('p0'), '10.96.0.20'), slices.length === 0 ? 'refused' : '10.84.0.2 saw 10.84.0.1');
+    assert.doesNotMatch(await filter.read(), /192\.0\.2\.9|to-destination 127/);
+  }
+  await stopProcess(describeProcess(server.pid ?? 0), 500);
+  applied = undefined;
+  await route([], []);
 });
 
 test('the name service answers over UDP and TCP, and asks the node’s name server for the rest', async () => {

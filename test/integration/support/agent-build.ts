@@ -1,31 +1,51 @@
-// The programs that the tests run: bundled once per test process from the sources as they are, so that they are neither slow to start nor stale.
+// The programs that the tests run: bundled from the sources as they are, so that they are neither slow to start nor
+// stale. Once for a whole stage of `npm test` (`--test-global-setup` names this file), else once per test process.
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../../../src/up/commands.ts';
 
 const repository = join(import.meta.dirname, '..', '..', '..');
+/** Names the folder of the programs that a whole stage shares. */
+const SHARED = 'KUBELET_TEST_BUILD';
 let built: Promise<string> | undefined;
+
+/** Before the first file of a stage. */
+export async function globalSetup(): Promise<void> {
+  built = process.env[SHARED] === undefined ? build() : undefined;
+  process.env[SHARED] ??= await built;
+}
+
+/** After the last file of a stage. */
+export async function globalTeardown(): Promise<void> {
+  if (built !== undefined) rmSync(await built, { recursive: true, force: true });
+}
 
 export type Program = 'kubelet' | 'kubelet-control-plane' | 'kubelet-node-network' | 'fake-nodes';
 
-/** The path of a program in a folder of its own, which goes when this process ends. */
+/** The path of a program in a folder that goes when the tests end. */
 export async function builtProgram(name: Program): Promise<string> {
-  return join(await (built ??= build()), 'bin', name);
+  return join(await programs(), 'bin', name);
 }
 
 /** `up` as `npm run up` runs it; arguments for node. */
 export async function builtUp(): Promise<readonly string[]> {
-  return [
-    '--optimize-for-size',
-    '--disable-warning=ExperimentalWarning',
-    join(await (built ??= build()), 'dist', 'up.js'),
-  ];
+  return ['--optimize-for-size', '--disable-warning=ExperimentalWarning', join(await programs(), 'dist', 'up.js')];
+}
+
+function programs(): Promise<string> {
+  const shared = process.env[SHARED];
+  return (built ??= shared === undefined ? buildForProcess() : Promise.resolve(shared));
+}
+
+async function buildForProcess(): Promise<string> {
+  const home = await build();
+  process.on('exit', () => rmSync(home, { recursive: true, force: true }));
+  return home;
 }
 
 async function build(): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'kts-program-'));
-  process.on('exit', () => rmSync(home, { recursive: true, force: true }));
   cpSync(join(repository, 'bin'), join(home, 'bin'), { recursive: true });
   // Beside what is built, `up` reads the example and what images are made of.
   for (const name of ['node_modules', 'package.json', 'src', '.data'].filter((each) =>

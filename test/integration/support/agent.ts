@@ -1,6 +1,7 @@
 // The real agent as a process, on a private containerd: start, disturb, ask, stop, and proof that nothing is left.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -14,28 +15,26 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Pod } from '../../../src/api/core/pod.ts';
-import { explanationText } from '../../../src/kubelet/cmd/cli/pod-table.ts';
-import type { PodExplanation } from '../../../src/kubelet/model/explanation.ts';
+import { explanationText } from '../../../src/api/explanation/explanation-text.ts';
+import type { PodExplanation } from '../../../src/api/explanation/explanation.ts';
 import { freePort } from '../../../src/up/agent.ts';
 import { getJson } from '../../../src/up/agent-client.ts';
 import { machineEnvironment } from '../../../src/up/commands.ts';
 import { lastLines } from '../../../src/up/containerd.ts';
-import {
-  describeProcess,
-  isAlive,
-  type ProcessRecord,
-  stopProcess,
-  waitUntil,
-  writeProcessFile,
-} from '../../../src/up/processes.ts';
+import type { ProcessRecord } from '../../../src/up/processes.ts';
+import { describeProcess, isAlive, stopProcess, writeProcessFile } from '../../../src/up/processes.ts';
 import { kubeletPidFile } from '../../../src/up/teardown.ts';
 import { builtProgram } from './agent-build.ts';
-import { assertNoPodLeftovers, testCgroupDriver, type TestContainerd } from './containerd.ts';
-import { type Change, containerId, isReady, PodWatch } from './watch.ts';
+import type { TestContainerd } from './containerd.ts';
+import { assertNoPodLeftovers, testCgroupDriver } from './containerd.ts';
+import { patientMs, waitUntil } from './patience.ts';
+import type { Change } from './watch.ts';
+import { containerId, isReady, PodWatch } from './watch.ts';
 
 export const NODE = 'node';
 /** Two busy cores; what takes longer than this hangs. */
 const PATIENCE_MS = 30_000;
+const ANSWER_MS = 5000;
 
 export interface TestAgentOptions {
   /** Instead of the containerd's own socket: the proxy's. */
@@ -259,7 +258,7 @@ export class TestAgent {
     const change = await this.watch.until(
       podName(name),
       ({ type, pod }) => type === 'MODIFIED' && accept(pod),
-      timeoutMs,
+      patientMs(timeoutMs),
     );
     if (change !== undefined) return change.pod;
     throw new Error(`pod ${name}: not ${what} after ${timeoutMs / 1000} s\n${await this.#account(name)}`);
@@ -280,7 +279,7 @@ export class TestAgent {
 
   /** Until nothing is left of it. */
   async gone(name: string, timeoutMs = PATIENCE_MS): Promise<Change> {
-    const change = await this.watch.until(podName(name), ({ type }) => type === 'DELETED', timeoutMs);
+    const change = await this.watch.until(podName(name), ({ type }) => type === 'DELETED', patientMs(timeoutMs));
     if (change !== undefined) return change;
     throw new Error(`pod ${name}: not gone after ${timeoutMs / 1000} s\n${await this.#account(name)}`);
   }
@@ -305,7 +304,7 @@ export class TestAgent {
   }
 
   async get<T>(path: string): Promise<T> {
-    return (await getJson(this.socket, path)) as T;
+    return (await getJson(this.socket, path, patientMs(ANSWER_MS))) as T;
   }
 
   async pods(): Promise<Pod[]> {
@@ -347,7 +346,7 @@ export class TestAgent {
     const answer = await this.containerd.cri.runtime.execSync({
       containerId: containerId(this.pod(name), container),
       cmd: ['sh', '-c', script],
-      timeout: 10,
+      timeout: patientMs(10),
     });
     return (Buffer.from(answer.stdout).toString() + Buffer.from(answer.stderr).toString()).trim();
   }
@@ -411,7 +410,9 @@ export class TestAgent {
     }
   }
 
-  /** For when all pods are gone: of containers, sandboxes, folders, cgroups, mounts and processes nothing may be left. */
+  /**
+   * For when all pods are gone: of containers, sandboxes, folders, cgroups, mounts and processes nothing may be left.
+   */
   async assertNoLeftovers(): Promise<void> {
     const folders = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
     const left = async (): Promise<string[]> => {

@@ -1,4 +1,5 @@
-// The agent as a node of a cluster: the embedded control plane and the real agent as processes, on a private containerd.
+// The agent as a node of a cluster: the embedded control plane and the real agent as processes, on a private
+// containerd.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,12 +7,15 @@ import { after, before } from 'node:test';
 import { silentLogger } from '../../../src/base/log.ts';
 import { ensureAuthority } from '../../../src/control-plane/pki/authority-files.ts';
 import { ensureKubeconfig } from '../../../src/control-plane/pki/issued-files.ts';
-import { startCluster, type TestCluster, type TestClusterOptions } from '../../e2e/support/cluster.ts';
+import type { TestCluster, TestClusterOptions } from '../../e2e/support/cluster.ts';
+import { startCluster } from '../../e2e/support/cluster.ts';
 import { eventually } from '../../e2e/support/eventually.ts';
-import { NODE, TestAgent, type TestAgentOptions } from './agent.ts';
-import { startContainerd, type TestContainerd, type TestContainerdOptions } from './containerd.ts';
+import type { TestAgentOptions } from './agent.ts';
+import { NODE, TestAgent } from './agent.ts';
+import type { TestContainerd, TestContainerdOptions } from './containerd.ts';
+import { startContainerd } from './containerd.ts';
 
-export interface ClusterGround {
+export interface ClusterFixture {
   containerd: TestContainerd;
   cluster: TestCluster;
   agent: TestAgent;
@@ -19,7 +23,7 @@ export interface ClusterGround {
   nodeKubeconfig: string;
 }
 
-export interface ClusterGroundOptions extends TestContainerdOptions {
+export interface ClusterFixtureOptions extends TestContainerdOptions {
   cluster?: TestClusterOptions;
   agent?: TestAgentOptions;
 }
@@ -43,8 +47,8 @@ export async function writeNodeKubeconfig(
 
 /** Starts all three; the agent is a member when this resolves: its node says Ready. */
 export async function startClusterAgent(
-  options: ClusterGroundOptions,
-): Promise<ClusterGround & { stop(): Promise<void> }> {
+  options: ClusterFixtureOptions,
+): Promise<ClusterFixture & { stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'kts-node-'));
   const [containerd, cluster] = await Promise.all([startContainerd(options), startCluster(options.cluster)]);
   const nodeKubeconfig = await writeNodeKubeconfig(cluster, join(folder, 'kubelet.conf'));
@@ -90,9 +94,9 @@ export async function nodeReady(cluster: TestCluster, nodeName = NODE): Promise<
 }
 
 /** To be called at the top of a test file; the fields are there once tests run. At the end nothing may be left. */
-export function clusterGround(options: ClusterGroundOptions): ClusterGround {
-  const ground = {} as ClusterGround & { stop?: () => Promise<void> };
-  before(async () => void Object.assign(ground, await startClusterAgent(options)));
-  after(() => ground.stop?.());
-  return ground;
+export function clusterFixture(options: ClusterFixtureOptions): ClusterFixture {
+  const fixture = {} as ClusterFixture & { stop?: () => Promise<void> };
+  before(async () => void Object.assign(fixture, await startClusterAgent(options)));
+  after(() => fixture.stop?.());
+  return fixture;
 }

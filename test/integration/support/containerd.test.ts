@@ -1,4 +1,5 @@
-// The ground the other integration tests stand on: a private containerd, images built here, a real registry, and nothing left behind.
+// The fixture the other integration tests stand on: a private containerd, images built here, a real registry, and
+// nothing left behind.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,8 +7,10 @@ import { after, before, test } from 'node:test';
 import { removeCgroupTree } from '../../../src/up/cgroups.ts';
 import { ballastLayer, busyboxImage, WEB_IMAGE, WEB_USER_IMAGE } from '../../../src/up/images/catalogue.ts';
 import { readBusybox } from '../../../src/up/image-store.ts';
-import { assertNoPodLeftovers, startContainerd, type TestContainerd } from './containerd.ts';
-import { startRegistry, type TestRegistryOptions } from './registry.ts';
+import type { TestContainerd } from './containerd.ts';
+import { assertNoPodLeftovers, startContainerd } from './containerd.ts';
+import type { TestRegistryOptions } from './registry.ts';
+import { startRegistry } from './registry.ts';
 
 let containerd: TestContainerd;
 
@@ -17,13 +20,13 @@ before(async () => {
 after(() => containerd?.stop());
 
 async function runPod(name: string, image: string): Promise<{ sandboxId: string; containerId: string }> {
-  const { cri, instance, cgroupRoot } = containerd;
+  const { cri, instance } = containerd;
   const logDirectory = join(instance.podLogsDir, name);
   mkdirSync(logDirectory, { recursive: true });
   const config = {
     metadata: { name, namespace: 'test', uid: name, attempt: 0 },
     logDirectory,
-    linux: { cgroupParent: `${cgroupRoot}/${name}` },
+    linux: { cgroupParent: containerd.cgroupPath(name) },
   };
   const { podSandboxId } = await cri.runtime.runPodSandbox({ config });
   const { containerId } = await cri.runtime.createContainer({
@@ -57,7 +60,7 @@ test('the pause program ends at once when its sandbox is stopped', async () => {
   const { podSandboxId } = await containerd.cri.runtime.runPodSandbox({
     config: {
       metadata: { name: 'pause', namespace: 'test', uid: 'pause', attempt: 0 },
-      linux: { cgroupParent: `${containerd.cgroupRoot}/pause` },
+      linux: { cgroupParent: containerd.cgroupPath('pause') },
     },
   });
   const startMs = performance.now();
@@ -120,8 +123,11 @@ test('after the pods nothing of them is left, and the check notices what is', as
   await removePod(sandboxId);
 });
 
-/** The parents of the containers' groups were made by runc for these raw calls; with an agent it is the agent that removes them. */
+/**
+ * The parents of the containers' groups were made by runc for these raw calls; with an agent it is the agent that
+ * removes them.
+ */
 async function removePodCgroups(): Promise<void> {
   for (const name of ['root', 'web', 'pause', 'survivor'])
-    assert.deepEqual(await removeCgroupTree(`${containerd.cgroupRoot}/${name}`), []);
+    assert.deepEqual(await removeCgroupTree(containerd.cgroupPath(name)), []);
 }

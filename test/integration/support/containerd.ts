@@ -3,16 +3,19 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemdPath } from '../../../src/kubelet/adapters/cgroups/linux-cgroup-names.ts';
 import { launchContainerd, openCri, runningContainerd, startOwnContainerd } from '../../../src/up/containerd.ts';
 import { ensureImages, readBusybox } from '../../../src/up/image-store.ts';
 import { standardImages } from '../../../src/up/images/catalogue.ts';
 import type { OciImage } from '../../../src/up/images/oci-image.ts';
-import { deriveInstance, type Instance } from '../../../src/up/instance.ts';
+import type { Instance } from '../../../src/up/instance.ts';
+import { deriveInstance } from '../../../src/up/instance.ts';
 import { setUpNetwork } from '../../../src/up/network.ts';
-import { findShims, signalProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
+import { findShims, signalProcess, stopProcess } from '../../../src/up/processes.ts';
 import type { CgroupDriver, ContainerdFacts } from '../../../src/up/runtime-config.ts';
 import { findLeftovers, tearDown } from '../../../src/up/teardown.ts';
 import type { CriClient } from '../../../src/cri/cri-client.ts';
+import { waitUntil } from './patience.ts';
 
 export interface TestContainerdOptions {
   /** Part of the folder's name, to tell logs apart. */
@@ -40,9 +43,15 @@ export class TestContainerd {
     return `unix://${this.instance.containerdSocket}`;
   }
 
-  /** Pass it as `cgroupRoot` or as a sandbox's `cgroup_parent`: what lives elsewhere is not removed by `stop`. */
+  /** Pass it as `cgroupRoot`: what lives elsewhere is not removed by `stop`. */
   get cgroupRoot(): string {
     return this.instance.cgroupRoot;
+  }
+
+  /** Where a group below that root lies in the cgroup file system. A sandbox's `cgroup_parent` may be given so. */
+  cgroupPath(name: string): string {
+    const path = join(this.cgroupRoot, name);
+    return testCgroupDriver() === 'systemd' ? systemdPath(path) : path;
   }
 
   get pid(): number {
@@ -82,7 +91,7 @@ export class TestContainerd {
     process.kill(this.pid, 'SIGCONT');
   }
 
-  /** Makes the bridge and the rules anew, for tests that take them away. */
+  /** Creates the bridge and the rules again, for tests that remove them. */
   async repairNetwork(): Promise<void> {
     await setUpNetwork(this.instance, () => undefined);
   }
@@ -98,7 +107,9 @@ export class TestContainerd {
   }
 }
 
-/** `KUBELET_TEST_CGROUP_DRIVER=systemd` runs everything with systemd's slices: for machines where systemd is process 1. */
+/**
+ * `KUBELET_TEST_CGROUP_DRIVER=systemd` runs everything with systemd's slices: for machines where systemd is process 1.
+ */
 export function testCgroupDriver(): CgroupDriver {
   return process.env['KUBELET_TEST_CGROUP_DRIVER'] === 'systemd' ? 'systemd' : 'cgroupfs';
 }
@@ -106,7 +117,8 @@ export function testCgroupDriver(): CgroupDriver {
 /** Call `stop()` in the file's `after` hook, whatever happened. */
 export async function startContainerd(options: TestContainerdOptions): Promise<TestContainerd> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
-  // The root user of a pod with users of its own is nobody on the host, and has to get at its root file system all the same.
+  // The root user of a pod with users of its own is nobody on the host, and has to get at its root file system all the
+  // same.
   chmodSync(folder, 0o711);
   const instance = deriveInstance(folder);
   try {
@@ -125,11 +137,13 @@ export async function startContainerd(options: TestContainerdOptions): Promise<T
 
 /**
  * Fails if a pod of this containerd left anything: processes, mounts, network namespaces, cgroups below the pods' root,
- * CNI results, port rules. For use while containerd runs and all pods are deleted; what belongs to containerd itself is allowed.
+ * CNI results, port rules. For use while containerd runs and all pods are deleted; what belongs to containerd itself is
+ * allowed.
  */
 export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<void> {
   const { bridge, cgroupRoot, cgroupSlice, dataDir, iptablesChain } = containerd.instance;
-  // The tree's own root, the QoS groups an agent keeps, its root directory as a shared mount, the bridge and its chain are there from start to stop.
+  // The tree's own root, the QoS groups an agent keeps, its root directory as a shared mount, the bridge and its chain
+  // are there from start to stop.
   const standing = new RegExp(
     `^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/agent/root$|${iptablesChain}`,
   );
@@ -141,9 +155,9 @@ export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<
 }
 
 /**
- * containerd 1.6 can forget a shim whose start was cut off by its client's death: it has no container, no CRI call names it, and no restart of
- * containerd finds it (docs/faults.md). Ends such, when all pods are gone, and returns how many there were; a shim that still has a container
- * is left for the leak check to find.
+ * containerd 1.6 can forget a shim whose start was cut off by its client's death: it has no container, no CRI call
+ * names it, and no restart of containerd finds it (docs/faults.md). Ends such, when all pods are gone, and returns how
+ * many there were; a shim that still has a container is left for the leak check to find.
  */
 export function endForgottenShims(containerd: TestContainerd): number {
   const { shims, children } = findShims(containerd.instance.containerdSocket);

@@ -1,5 +1,6 @@
-// A CSI driver as a process of its own: folders bound and tmpfs for file systems, loop devices for raw ones. It registers itself as
-// node-driver-registrar does, writes down what it is asked, and fails, hangs or dies where a file of its script folder says so.
+// A CSI driver as a process of its own: folders bound and tmpfs for file systems, loop devices for raw ones. It
+// registers itself as node-driver-registrar does, writes down what it is asked, and fails, hangs or dies where a file
+// of its script folder says so.
 import { execFile } from 'node:child_process';
 import {
   appendFileSync,
@@ -16,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
 import type { NodeApi, RegistrationApi } from '../../../src/csi/csi-client.ts';
-import { serveCsi, serveRegistration } from '../../../src/csi/csi-server.ts';
+import { serveCsi, serveRegistration } from '../../../src/csi/testing/csi-server.ts';
 import { NodeServiceCapability_RPC_Type, VolumeUsage_Unit } from '../../../src/csi/generated/csi-v1.ts';
 import { grpcCodeByName } from '../../../src/grpc/grpc-status.ts';
 import type { CsiDriverSetting, ScriptedFault } from './csi-driver.ts';

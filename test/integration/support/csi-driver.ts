@@ -1,9 +1,10 @@
 // A handle on the CSI driver for tests (csi-driver-process.ts): start, script, ask what it was asked, end.
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitUntil } from '../../../src/up/processes.ts';
+import { waitUntil } from './patience.ts';
 
 export interface CsiDriverSetting {
   name: string;

@@ -6,7 +6,8 @@ import path from 'node:path';
 import type { GrpcTls } from '../../../src/grpc/grpc-channel.ts';
 import { freePort } from '../../../src/up/agent.ts';
 import { machineEnvironment, runCommand } from '../../../src/up/commands.ts';
-import { describeProcess, signalProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
+import { describeProcess, signalProcess, stopProcess } from '../../../src/up/processes.ts';
+import { waitUntil } from './patience.ts';
 
 export interface TestEtcd {
   /** `http://127.0.0.1:PORT`, or https. */

@@ -1,8 +1,10 @@
-// Stands before an API server and does to each call what a test says: refusals, answers that are lost, cut short or late.
+// Stands before an API server and does to each call what a test says: refusals, answers that are lost, cut short or
+// late.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import { constants, createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { constants, createSecureServer } from 'node:http2';
 import { Agent, request } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
@@ -12,7 +14,7 @@ export type Fault =
   /** The API server is not asked. */
   | { kind: 'answer'; code: number; reason: string; retryAfterSeconds?: number }
   | { kind: 'cut' }
-  /** It does what it is asked; nobody hears of it. */
+  /** The request takes effect; its response is lost. */
   | { kind: 'lost' }
   /** Half of each piece of the answer, then nothing more. */
   | { kind: 'truncated' }
@@ -35,7 +37,10 @@ export interface FaultProxy {
   close(): void;
 }
 
-/** `folder` is the cluster's. It speaks to the API server as the node whose kubeconfig was written for it: `identify` names that file. */
+/**
+ * `folder` is the cluster's. It speaks to the API server as the node whose kubeconfig was written for it: `identify`
+ * names that file.
+ */
 export async function startFaultProxy(cluster: {
   folder: string;
   port: number;

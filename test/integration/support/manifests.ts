@@ -1,4 +1,5 @@
-// Manifests as values, with defaults that suit a test: short names, the image built here, a main process that ends at SIGTERM.
+// Manifests as values, with defaults that suit a test: short names, the image built here, a main process that ends at
+// SIGTERM.
 import { WEB_IMAGE } from '../../../src/up/images/catalogue.ts';
 
 export interface PodManifest {

@@ -9,7 +9,8 @@ import { machineEnvironment, runCommand } from '../../../src/up/commands.ts';
 import type { OciImage } from '../../../src/up/images/oci-image.ts';
 import { pushImage } from '../../../src/up/images/registry-push.ts';
 import type { Instance } from '../../../src/up/instance.ts';
-import { describeProcess, signalProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
+import { describeProcess, signalProcess, stopProcess } from '../../../src/up/processes.ts';
+import { waitUntil } from './patience.ts';
 
 export interface TestRegistryOptions {
   credentials?: { username: string; password: string };

@@ -1,5 +1,7 @@
-// What the agent tells of its pods, as it tells it: the latest state of each, everything it ever said, and waiting for it to be as wanted.
-import { type IncomingMessage, request } from 'node:http';
+// What the agent tells of its pods, as it tells it: the latest state of each, everything it ever said, and waiting for
+// it to be as wanted.
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:http';
 import type { Pod } from '../../../src/api/core/pod.ts';
 import type { ContainerStatus } from '../../../src/api/core/pod-status.ts';
 
@@ -52,7 +54,10 @@ export class PodWatch {
     return this.#latest.get(pod);
   }
 
-  /** The first line about `pod` that is accepted, among the latest known and all that follow; undefined when the time is over. */
+  /**
+   * The first line about `pod` that is accepted, among the latest known and all that follow; undefined when the time is
+   * over.
+   */
   until(pod: string, accept: (change: Change) => boolean, timeoutMs: number): Promise<Change | undefined> {
     const known = this.#latest.get(pod);
     if (known !== undefined && accept(known)) return Promise.resolve(known);

@@ -11,7 +11,10 @@ function usersOf(config: {
   return config.security.namespaces.userns ?? ofHost;
 }
 
-/** What is wrong with the ids of pods that have users of their own: shared by two pods, those of the host, or not those of the sandbox. Looks at what runs. */
+/**
+ * What is wrong with the ids of pods that have users of their own: shared by two pods, those of the host, or not those
+ * of the sandbox. Looks at what runs.
+ */
 export function problemsOfUsers(sandboxes: readonly SandboxRecord[]): string[] {
   const problems: string[] = [];
   const taken: { name: string; uid: string; from: number; to: number }[] = [];

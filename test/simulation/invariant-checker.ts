@@ -2,12 +2,12 @@ import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/r
 import type { Pod } from '../../src/api/core/pod.ts';
 import type { Container } from '../../src/api/core/container.ts';
 import type { ContainerStatus, PodStatus } from '../../src/api/core/pod-status.ts';
-import type { Kubelet } from '../../src/kubelet/cmd/compose/compose.ts';
+import type { Kubelet } from '../../src/kubelet/cmd/compose/compose-kubelet.ts';
 import type { JournalEntry, ProcessEntry } from '../../src/kubelet/ports/testing/fake-runtime-journal.ts';
 import type { ContainerRecord, SandboxRecord } from '../../src/kubelet/ports/testing/fake-runtime-records.ts';
 import type { Instance } from './containers.ts';
 import type { ManifestFolder } from './manifests.ts';
-import { StatusReferee } from './referee-status.ts';
+import { StatusInvariants } from './invariants-status.ts';
 import type { Agent, SimulatedNode } from './world.ts';
 
 export interface Violation {
@@ -16,7 +16,7 @@ export interface Violation {
   atMs: number;
 }
 
-/** A container's end that somebody should be able to read about in the pod's timeline. */
+/** A container's end that should be visible in the pod's timeline. */
 export interface Crash {
   uid: string;
   name: string;
@@ -25,20 +25,23 @@ export interface Crash {
 }
 
 /** Watches a simulated node and says which invariant of design and users-risks-faults.md was broken, and when. */
-export class Referee {
+export class InvariantChecker {
   readonly violations: Violation[] = [];
   readonly crashes: Crash[] = [];
-  readonly statuses: StatusReferee;
+  readonly statuses: StatusInvariants;
   readonly #node: SimulatedNode;
   readonly #manifests: ManifestFolder;
   readonly #instances = new Map<string, Instance>();
   readonly #pods = new Map<string, Pod>();
-  /** Pods whose cgroup was removed under them: they are made anew. */
+  /** Pods whose cgroup was removed under them: they are created again. */
   readonly cgroupLost = new Set<string>();
   /** Writes that changed something: a stop of what is stopped, or the collection of an old run, does not count. */
   readonly effective: JournalEntry[] = [];
   readonly #live = new Map<string, Set<string>>();
-  /** Until then the runtime's exec failed or hung by the scenario's doing, so that exec probes fail without the container's fault. */
+  /**
+   * Until then the runtime's exec failed or hung by the scenario's doing, so that exec probes fail without the
+   * container's fault.
+   */
   execDisturbedUntilMs = -1;
   /** Until then the state files were not what the agent had written. */
   stateLostMs = -1;
@@ -46,7 +49,7 @@ export class Referee {
   constructor(node: SimulatedNode, manifests: ManifestFolder) {
     this.#node = node;
     this.#manifests = manifests;
-    this.statuses = new StatusReferee({
+    this.statuses = new StatusInvariants({
       node,
       instance: (id) => this.#instances.get(id),
       stateLostMs: () => this.stateLostMs,
@@ -162,7 +165,7 @@ export class Referee {
     return this.#sandboxStarts.get(sandbox) ?? this.#node.clock.monotonicMs();
   }
 
-  /** All that the pod is for has ended for good. */
+  /** All that the pod is for has ended permanently. */
   isDone(uid: string): boolean {
     const pod = this.#pods.get(uid);
     if (pod === undefined) return false;
@@ -233,7 +236,8 @@ export class Referee {
   /** What the fake itself noticed. */
   takeRuntimeViolations(): void {
     const { violations } = this.#node.runtime.journal;
-    // A sandbox that comes late, by a call the runtime had given an error for, is the runtime's doing; containers in two are the agent's.
+    // A sandbox that comes late, by a call the runtime had given an error for, is the runtime's doing; containers in
+    // two are the agent's.
     for (const violation of violations.splice(0))
       if (!violation.includes(' got sandbox ')) this.report('I3', violation);
   }

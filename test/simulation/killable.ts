@@ -4,7 +4,10 @@ import type { HostFiles } from '../../src/kubelet/ports/host-files.ts';
 import type { RuntimeEventSource } from '../../src/kubelet/ports/runtime.ts';
 import type { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 
-/** Where, relative to the call that is watched, the agent dies: before it is made, while it is under way, or after its effect and before its answer. */
+/**
+ * Where, relative to the call that is watched, the agent dies: before it is made, while it is under way, or after its
+ * effect and before its answer.
+ */
 export type DeathPoint = 'before' | 'during' | 'after';
 
 /** Asked before each call of a port; a death point kills the agent there. */
@@ -39,7 +42,7 @@ function never<T>(): Promise<T> {
 }
 
 /** The clock as one process sees it: its monotonic time begins with it, its timers end with it. */
-export function mortalClock(clock: Clock, life: Life): Clock {
+export function killableClock(clock: Clock, life: Life): Clock {
   const originMs = clock.monotonicMs();
   return {
     nowMs: () => Math.floor(clock.nowMs()),
@@ -82,7 +85,7 @@ const TRACE_TIMERS = process.env['SIMULATION_TIMERS'] !== undefined;
 type Method = (...args: unknown[]) => unknown;
 
 /** A port as one process holds it: calls of a dead process do nothing and never answer. */
-export function mortalPort<T extends object>(port: string, target: T, life: Life, gate: Gate): T {
+export function killablePort<T extends object>(port: string, target: T, life: Life, gate: Gate): T {
   const wrapped = new Map<string | symbol, unknown>();
   const wrap =
     (key: string | symbol, method: Method): Method =>
@@ -115,9 +118,9 @@ export function mortalPort<T extends object>(port: string, target: T, life: Life
 }
 
 /** A process that dies while it makes a cgroup gives it no limits. */
-export function mortalCgroups(cgroups: FakeCgroups, life: Life, gate: Gate): Cgroups {
+export function killableCgroups(cgroups: FakeCgroups, life: Life, gate: Gate): Cgroups {
   const ensure: Cgroups['ensure'] = (name, limits) => cgroups.ensure(name, limits, () => life.alive);
-  return mortalPort<Cgroups>(
+  return killablePort<Cgroups>(
     'cgroups',
     new Proxy(cgroups, { get: (object, key) => (key === 'ensure' ? ensure : bound(object, key)) }),
     life,
@@ -130,8 +133,8 @@ function bound(object: object, key: string | symbol): unknown {
   return typeof value === 'function' ? (value as Method).bind(object) : value;
 }
 
-export function mortalFiles(files: HostFiles, life: Life, gate: Gate): HostFiles {
-  const port = mortalPort('files', files, life, gate);
+export function killableFiles(files: HostFiles, life: Life, gate: Gate): HostFiles {
+  const port = killablePort('files', files, life, gate);
   const watch: HostFiles['watch'] = (path, handlers) => {
     if (!life.alive) return () => undefined;
     const stop = files.watch(path, {
@@ -148,7 +151,7 @@ export function mortalFiles(files: HostFiles, life: Life, gate: Gate): HostFiles
   return new Proxy(port, { get: (object, key) => (key === 'watch' ? watch : (Reflect.get(object, key) as unknown)) });
 }
 
-export function mortalEvents(source: RuntimeEventSource, life: Life): RuntimeEventSource {
+export function killableEvents(source: RuntimeEventSource, life: Life): RuntimeEventSource {
   return {
     kind: source.kind,
     subscribe: (handlers, signal) => {

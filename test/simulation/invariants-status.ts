@@ -4,7 +4,7 @@ import type { ContainerStatus, PodStatus } from '../../src/api/core/pod-status.t
 import type { Instance } from './containers.ts';
 import type { SimulatedNode } from './world.ts';
 
-export interface StatusRefereeParts {
+export interface StatusInvariantsParts {
   node: SimulatedNode;
   instance: (containerId: string) => Instance | undefined;
   stateLostMs: () => number;
@@ -24,20 +24,23 @@ const UNSAVED_MS = 1;
 
 const bareId = (id: string | undefined): string => (id ?? '').replace(/^.*:\/\//, '');
 
-/** Judges every status that any agent publishes, over all agents' lives: I4 (nothing known changes), I6 (Ready is earned), phases. */
-export class StatusReferee {
-  readonly #parts: StatusRefereeParts;
+/**
+ * Judges every status that any agent publishes, over all agents' lives: I4 (nothing known changes), I6 (Ready is
+ * earned), phases.
+ */
+export class StatusInvariants {
+  readonly #parts: StatusInvariantsParts;
   readonly #pods = new Map<string, PodRecord>();
   readonly #ends = new Map<string, string>();
   /** By container id: how its process really ended. */
   readonly #truth = new Map<string, number>();
-  /** Containers taken away by hand, whose end nobody could read. */
+  /** Containers taken away by hand, whose end could not be read. */
   readonly taken = new Set<string>();
   readonly takenFrom = new Set<string>();
   readyChanges = 0;
   published = 0;
 
-  constructor(parts: StatusRefereeParts) {
+  constructor(parts: StatusInvariantsParts) {
     this.#parts = parts;
   }
 
@@ -53,7 +56,7 @@ export class StatusReferee {
     this.published++;
     const nowMs = this.#parts.node.clock.monotonicMs();
     let before = this.#pods.get(uid);
-    // A pod that came back after it had been taken away starts its life anew.
+    // A pod that came back after it had been taken away starts again.
     if (before !== undefined && !this.#parts.wantedSince(uid, before.firstMs)) before = undefined;
     if (before !== undefined) this.#compare(pod, before, status);
     for (const container of statusesOf(status)) this.#judge(pod, container);
@@ -102,7 +105,10 @@ export class StatusReferee {
     }
   }
 
-  /** Whether something of the pod was made before the agent of now began: an agent killed before that has left nothing to go by. */
+  /**
+   * Whether something of the pod was made before the agent of now began: an agent killed before that has left nothing
+   * to go by.
+   */
   #hadSandbox(uid: string): boolean {
     const { clock, runtime, agent } = this.#parts.node;
     const beganWallMs = clock.nowMs() - (clock.monotonicMs() - (agent?.startedMs ?? 0));

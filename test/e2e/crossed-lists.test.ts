@@ -1,0 +1,131 @@
+// Objects in which two lists are long and each is compared with the other: the time grows as the lists do, and not as
+// their product.
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { ApiObject } from '../../src/api/client/resource-type.ts';
+import { permissivePolicy } from '../../src/api/validation/cluster-policy.ts';
+import { readEntries } from '../../src/control-plane/patch/managed-entries.ts';
+import { planDeletion } from '../../src/control-plane/registry/write/plan-deletion.ts';
+import type { ResourceDefinition } from '../../src/control-plane/model/resource-definition.ts';
+import { allResources } from '../../src/control-plane/resources/all.ts';
+import { certificatesOf } from '../../src/pki/pem.ts';
+
+const many = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+const names = (prefix: string, count: number): string[] => many(count, (index) => `${prefix}${index}`);
+
+function kind(name: string): ResourceDefinition {
+  const found = allResources.find(({ type }) => type.kind === name);
+  assert.ok(found !== undefined);
+  return found;
+}
+
+const metadata = { name: 'x', namespace: 'default', uid: '' };
+const pod = (spec: object, status: object = {}): ApiObject =>
+  ({ metadata, spec: { containers: [{ name: 'c', image: 'i' }], ...spec }, status }) as ApiObject;
+const validated = (name: string, object: ApiObject) => (): unknown =>
+  kind(name).rules.validate(object, permissivePolicy);
+
+/** Made of lists of so many elements: what is done with them. */
+const works: Readonly<Record<string, (count: number) => () => unknown>> = {
+  'keys that match and keys that must not': (count) => {
+    const term = {
+      topologyKey: 'zone',
+      labelSelector: { matchExpressions: names('s', count).map((key) => ({ key, operator: 'Exists' })) },
+      matchLabelKeys: names('k', count),
+      mismatchLabelKeys: names('m', count),
+    };
+    return validated(
+      'Pod',
+      pod({ affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }),
+    );
+  },
+  'mounts and devices': (count) => {
+    const container = {
+      name: 'c',
+      image: 'i',
+      volumeMounts: names('m', count).map((name) => ({ name, mountPath: `/m/${name}` })),
+      volumeDevices: names('d', count).map((name) => ({ name, devicePath: `/d/${name}` })),
+    };
+    return validated('Pod', pod({ containers: [container] }));
+  },
+  'gates and conditions': (count) => {
+    const gated = pod(
+      { readinessGates: names('g', count).map((conditionType) => ({ conditionType })) },
+      { conditions: names('c', count).map((type) => ({ type, status: 'True' })) },
+    );
+    return () => kind('Pod').columns?.map(({ cell }) => cell(gated, 0));
+  },
+  'families of a service': (count) =>
+    validated('Service', {
+      metadata,
+      spec: { ports: [{ port: 80 }], ipFamilies: names('f', count) },
+    } as unknown as ApiObject),
+  'scopes and names of a quota': (count) => {
+    const hard = Object.fromEntries(names('count/r', count).map((name) => [`${name}.example.com`, '1']));
+    return validated('ResourceQuota', {
+      metadata,
+      spec: { hard, scopes: many(count, () => 'Terminating') },
+    } as unknown as ApiObject);
+  },
+  'expressions and names of a quota': (count) => {
+    const hard = Object.fromEntries(names('count/r', count).map((name) => [`${name}.example.com`, '1']));
+    return validated('ResourceQuota', {
+      metadata,
+      spec: {
+        hard,
+        scopeSelector: {
+          matchExpressions: many(count, () => ({ scopeName: 'PriorityClass', operator: 'In', values: ['a'] })),
+        },
+      },
+    } as unknown as ApiObject);
+  },
+  'finalizers before and after': (count) => {
+    const object = { metadata: { ...metadata, finalizers: names('example.com/f', count) } } as ApiObject;
+    return () => planDeletion(kind('ConfigMap'), object, {}, 0);
+  },
+  'managers of fields': (count) => {
+    const entries = names('m', count).map((manager) => ({
+      manager,
+      operation: 'Update',
+      apiVersion: 'v1',
+      fieldsType: 'FieldsV1',
+      fieldsV1: {},
+    }));
+    return () => readEntries(entries);
+  },
+  'heads of certificates without a foot': (count) => {
+    const text = '-----BEGIN CERTIFICATE-----\n'.repeat(4 * count);
+    return () => certificatesOf(text);
+  },
+};
+
+const few = 3000;
+const times = 4;
+/** As much again for caches and collections; sixteen times as long would be the product. */
+const mostGrowth = 7;
+/** Less is too little to be compared. */
+const worthComparingMs = 15;
+
+function leastMs(work: () => unknown): number {
+  let least = Infinity;
+  for (let round = 0; round < 5; round++) {
+    const start = performance.now();
+    work();
+    least = Math.min(least, performance.now() - start);
+  }
+  return least;
+}
+
+for (const [name, make] of Object.entries(works)) {
+  it(`the time for ${name} grows as they do`, () => {
+    const found: string[] = [];
+    // Machines that run tests have other things to do: what is slow is slow each time.
+    for (let tries = 0; tries < 3; tries++) {
+      const [small, large] = [leastMs(make(few)), leastMs(make(few * times))];
+      if (large < worthComparingMs || large < small * mostGrowth) return;
+      found.push(`${few}: ${small.toFixed(1)} ms, ${few * times}: ${large.toFixed(1)} ms`);
+    }
+    assert.fail(found.join('; '));
+  });
+}
