@@ -3,7 +3,10 @@
 # npm run bench -- agent|cluster|control-plane [OPTION...]: one of them, with its own options; without a name options are those of the agent, --quick of all.
 # npm run bench -- scrape: what an answer with statistics of 100 pods costs.
 set -eu
-cd "$(dirname "$0")/.."
+case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
+. "$here/safe-shell.sh"
+cd "$here/.."
+check_clone
 sh scripts/setup-machine.sh up
 node=node_modules/.bin/node
 case "${1:-}" in

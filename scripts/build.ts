@@ -14,6 +14,7 @@ const result = await build({
     kubelet: 'src/kubelet/cmd/main.ts',
     'linux-file-child': 'src/kubelet/adapters/files/linux-file-child.ts',
     'control-plane': 'src/control-plane/cmd/main.ts',
+    'text-worker': 'src/control-plane/apiserver/texts/text-worker.ts',
     'fake-nodes': 'src/control-plane/cmd/fake-nodes-main.ts',
     'node-network': 'src/node-network/cmd/main.ts',
     up: 'src/up/main.ts',

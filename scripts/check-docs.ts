@@ -3,7 +3,8 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { allowed } from './check-layers.ts';
-import { withControlPlaneTables } from './docs-control-plane.ts';
+import { missingKindsSentence, withControlPlaneTables } from './docs-control-plane.ts';
+import { checkFalseWhen, checkMissingSections, featureState } from './docs-features.ts';
 import { hasFamilies, metricsDocument, withFamilies } from './docs-metrics.ts';
 import { renderWorks } from './docs-works.ts';
 
@@ -188,9 +189,13 @@ export function checkWords(file: string, text: string): Finding[] {
 
 const worksBlock = /<!-- works:begin -->\n[\s\S]*?<!-- works:end -->/;
 
-/** The README with the table of what works as the parity tables have it. */
+const kindsBlock = /<!-- missing-kinds:begin -->\n[\s\S]*?<!-- missing-kinds:end -->/;
+
+/** The README with the table of what works as the parity tables have it, and with the kinds that the control plane does not have. */
 function withWorks(readme: string): string {
-  return readme.replace(worksBlock, () => `<!-- works:begin -->\n${renderWorks()}\n<!-- works:end -->`);
+  return readme
+    .replace(worksBlock, () => `<!-- works:begin -->\n${renderWorks()}\n<!-- works:end -->`)
+    .replace(kindsBlock, () => `<!-- missing-kinds:begin -->\n${missingKindsSentence()}\n<!-- missing-kinds:end -->`);
 }
 
 function documentsOf(root: string): string[] {
@@ -230,14 +235,17 @@ export function checkDocuments(root: string): Finding[] {
       ...checkNamedFiles(file, text, repository),
       ...checkLinks(file, text, repository),
       ...checkWords(file, text),
+      ...checkFalseWhen(file, text, (name) => featureState(name, root)),
+      ...checkMissingSections(file, text),
     ];
   });
   const readme = repository.read('README.md');
-  if (withWorks(readme) !== readme || !worksBlock.test(readme))
+  if (withWorks(readme) !== readme || !worksBlock.test(readme) || !kindsBlock.test(readme))
     findings.push({
       file: 'README.md',
       line: 1,
-      message: 'the table of what works is not current: run node scripts/check-docs.ts --write',
+      message:
+        'the table of what works, or the kinds that are missing, are not current: run node scripts/check-docs.ts --write',
     });
   const controlPlane = repository.read(controlPlaneDocument);
   if (withControlPlaneTables(controlPlane, root) !== controlPlane)

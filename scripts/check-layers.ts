@@ -1,8 +1,11 @@
-// Checks the direction of every import below src/ against the table of docs/architecture.md. There is no list of exceptions.
+// Checks every import below src/: its direction, against the table of docs/architecture.md, and that no files import each
+// other in a circle; and that the composition root composes and does nothing else.
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-/** Who may import whom, besides itself. `kubelet/features/*` stands for each feature folder on its own. */
+/**
+ * Which folders a folder may import, besides itself. `kubelet/features/*` stands for each feature folder on its own.
+ */
 export const allowed: Record<string, readonly string[]> = {
   base: [],
   api: ['base'],
@@ -53,6 +56,7 @@ export const allowed: Record<string, readonly string[]> = {
   'control-plane/controllers/*': ['base', 'api', 'control-plane/controller-runtime'],
   'control-plane/scheduler': ['base', 'api', 'control-plane/controller-runtime'],
   'control-plane/fake-nodes': ['base', 'api', 'control-plane/controller-runtime'],
+  'control-plane/explain': ['base', 'api', 'control-plane/scheduler'],
   'control-plane/cmd': [
     'base',
     'api',
@@ -75,6 +79,7 @@ export const allowed: Record<string, readonly string[]> = {
       'controllers/*',
       'scheduler',
       'fake-nodes',
+      'explain',
     ].map((part) => `control-plane/${part}`),
   ],
   'node-network/service-routing': ['base', 'api'],
@@ -169,6 +174,60 @@ function checkFile(file: string, source: string): Finding[] {
   return findings;
 }
 
+const compositionRoot = 'src/kubelet/cmd/compose/';
+
+/**
+ * Functions and classes of a file of the composition root that do something else than compose: what decides something
+ * has its place in a feature, where it has a test.
+ */
+export function strayFunctions(source: string): string[] {
+  const declared = source.matchAll(
+    /^(?:export )?(?:default )?(?:async )?(?:function\*? |class |const )(\w+)(?=(.*(?:\n .*)*))/gm,
+  );
+  return [...declared]
+    .filter(
+      ([text, , rest = '']) =>
+        !/\bconst /.test(text) || /^(?:: [^=]*)? = (?:async )?(?:\([^()]*\)|\w+)[^=]*=>/.test(rest),
+    )
+    .map(([, name = '']) => name)
+    .filter((name) => !name.startsWith('compose'));
+}
+
+/** The files below src/ that a file imports. */
+function targetsOf(file: string, source: string): string[] {
+  return importsOf(source)
+    .filter((target) => target.startsWith('.'))
+    .map((target) => path.posix.normalize(path.posix.join(path.posix.dirname(file), target)));
+}
+
+/**
+ * Groups of files that all reach each other by imports, each sorted; imports of types count, too (Tarjan's strongly
+ * connected components). `imports` holds for each file the files it imports; others than its keys are left out.
+ */
+export function findCircles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const circles: string[][] = [];
+  const numbers = new Map<string, number>();
+  const open: string[] = [];
+  /** Returns the lowest number among the open files that `file` reaches. */
+  const visit = (file: string): number => {
+    const number = numbers.size;
+    numbers.set(file, number);
+    open.push(file);
+    let lowest = number;
+    for (const target of imports.get(file) ?? []) {
+      if (!imports.has(target)) continue;
+      if (!numbers.has(target)) lowest = Math.min(lowest, visit(target));
+      else if (open.includes(target)) lowest = Math.min(lowest, numbers.get(target) ?? number);
+    }
+    if (lowest < number) return lowest;
+    const group = open.splice(open.indexOf(file));
+    if (group.length > 1) circles.push(group.sort());
+    return Infinity;
+  };
+  for (const file of imports.keys()) if (!numbers.has(file)) visit(file);
+  return circles;
+}
+
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -177,8 +236,17 @@ function filesBelow(folder: string): string[] {
 
 if (import.meta.main) {
   const files = filesBelow('src');
-  const findings = files.flatMap((file) => checkFile(file, readFileSync(file, 'utf8')));
+  const sources = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
+  const findings = [...sources].flatMap(([file, source]) => checkFile(file, source));
+  for (const [file, source] of sources)
+    if (file.startsWith(compositionRoot) && !isTestCode(file))
+      for (const name of strayFunctions(source))
+        findings.push({ file, message: `${name} does not compose: it belongs in a feature or in loop/, with a test` });
+  const circles = findCircles(new Map([...sources].map(([file, source]) => [file, targetsOf(file, source)])));
   for (const finding of findings) console.error(`${finding.file}: ${finding.message}`);
-  console.log(`layers: ${files.length} files, ${findings.length} wrong imports`);
-  process.exitCode = findings.length === 0 ? 0 : 1;
+  for (const circle of circles) console.error(`these files import each other in a circle: ${circle.join(', ')}`);
+  console.log(
+    `layers: ${files.length} files, ${findings.length} wrong imports or functions, ${circles.length} circles`,
+  );
+  process.exitCode = findings.length + circles.length === 0 ? 0 : 1;
 }

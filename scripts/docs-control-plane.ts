@@ -7,6 +7,7 @@ import { controllersTable } from '../src/control-plane/cmd/controllers-table.ts'
 import { describeFlags } from '../src/control-plane/cmd/control-plane-flags.ts';
 import type { ResourceDefinition } from '../src/control-plane/model/resource-definition.ts';
 import { allResources } from '../src/control-plane/resources/all.ts';
+import { insteadOf, servedElsewhere, upstreamKinds } from './upstream-kinds.ts';
 
 const allVerbs = 8;
 
@@ -52,7 +53,7 @@ function subresourcesOf({ hasStatus, views = [], actions = [], connects = [] }: 
 }
 
 /** Those of kube-controller-manager that a cluster of these kinds could have, in no order; what is not here is said to be missing. */
-const upstreamControllers: readonly string[] = [
+export const upstreamControllers: readonly string[] = [
   'bootstrap-signer-controller',
   'certificatesigningrequest-approving-controller',
   'certificatesigningrequest-cleaner-controller',
@@ -108,16 +109,39 @@ function controllersTableText(root: string): string {
   const fileOf = (factory: string): string =>
     path.posix.join(
       path.posix.dirname(controllersFile),
-      new RegExp(`\\b${factory}\\b[^\\n]* from '([^']+)'`).exec(source)?.[1] ?? '',
+      new RegExp(`\\b${factory}\\b[^;]* from '([^']+)'`).exec(source)?.[1] ?? '',
     );
   const rows = controllersTable.map(({ name, account }) => {
-    const line = source.split('\n').find((each) => each.includes(`name: '${name}'`)) ?? '';
-    const file = fileOf(/\b(create[A-Z]\w+)/.exec(line)?.[1] ?? '');
+    const [, entry = ''] = source.split(`name: '${name}'`);
+    const file = fileOf(/\b(create[A-Z]\w+)/.exec(entry)?.[1] ?? '');
     return [`\`${name}\``, `\`${account}\``, `\`${file}\``];
   });
   const missing = upstreamControllers.filter((name) => !controllersTable.some((each) => each.name === name));
   const noticed = missing.flatMap((name) => missed[name] ?? []);
   return `${table(['Controller', 'Account', 'File'], rows)}\n\nNot there, of upstream's: ${missing.map((name) => `\`${name}\``).join(', ')}.${noticed.length === 0 ? '' : ` What one notices of it: ${noticed.join('; ')}.`}`;
+}
+
+/** Kinds of upstream's, by group, that are not served. */
+function missingKinds(): readonly (readonly [group: string, kinds: readonly string[]])[] {
+  const isServed = (group: string, kind: string): boolean =>
+    servedElsewhere.includes(kind) || allResources.some(({ type }) => type.group === group && type.kind === kind);
+  return Object.entries(upstreamKinds)
+    .map(([group, kinds]) => [group, kinds.filter((kind) => !isServed(group, kind))] as const)
+    .filter(([, kinds]) => kinds.length > 0);
+}
+
+function missingKindsTable(): string {
+  const rows = missingKinds().flatMap(([group, kinds]) =>
+    kinds.map((kind) => [group === '' ? 'v1' : group, kind, insteadOf[kind] ?? '']),
+  );
+  return table(['Group', 'Kind that is missing', 'Instead'], rows);
+}
+
+/** For README.md: one sentence, so that it promises no more than there is. */
+export function missingKindsSentence(): string {
+  const total = Object.values(upstreamKinds).flat().length;
+  const missing = missingKinds().flatMap(([, kinds]) => kinds);
+  return `Of the ${total} kinds that Kubernetes v1.36 has in a stable version, the control plane serves ${total - missing.length}. Missing are: ${missing.join(', ')}.`;
 }
 
 /** Where a plugin is: the file that says its name and that the compose files use. */
@@ -175,6 +199,7 @@ export function withControlPlaneTables(text: string, root: string): string {
   const blocks: Readonly<Record<string, () => string>> = {
     flags: flagsTable,
     kinds: kindsTable,
+    'missing-kinds': missingKindsTable,
     controllers: () => controllersTableText(root),
     'admission-plugins': () => admissionTable(root),
     'scheduler-plugins': () => schedulerTable(root),

@@ -7,13 +7,13 @@ const block = /(<!-- families:begin -->\n)[\s\S]*?(<!-- families:end -->)/;
 
 /** Alpha is what most are, and is not marked. */
 function familiesTable(): string {
-  const rows = metricGroups.map(({ endpoint, about, still, stable, beta, alpha }) => {
+  const rows = metricGroups.map(({ endpoint, about, absent, stable, beta, alpha }) => {
     const names = [
       ...namesIn(stable).map((name) => `\`${name}\` (stable)`),
       ...namesIn(beta).map((name) => `\`${name}\` (beta)`),
       ...namesIn(alpha).map((name) => `\`${name}\``),
     ];
-    return `| \`${endpoint}\` | ${about} | ${still ?? 'counted'} | ${names.join(', ')} |`;
+    return `| \`${endpoint}\` | ${about} | ${absent === undefined ? 'counted' : `absent: ${absent}`} | ${names.join(', ')} |`;
   });
   return ['| Path | About | State | Families |', '|---|---|---|---|', ...rows].join('\n');
 }

@@ -1,7 +1,7 @@
 /** docs/parity.md as text, from the tables of the agent. */
 import { configFlags } from '../src/kubelet/cmd/flags/flags-config.ts';
 import { agentFlags } from '../src/kubelet/cmd/flags/flags-agent.ts';
-import { configFieldTests } from '../src/kubelet/model/config/config-field-tests.ts';
+import { configFieldTests } from '../src/kubelet/model/config/testing/config-field-tests.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import {
   endpoints,
@@ -10,7 +10,7 @@ import {
   reasonsNotYet,
 } from '../src/kubelet/model/parity/interface-parity.ts';
 import type { Parity, ParityState } from '../src/kubelet/model/parity/parity-state.ts';
-import { podFieldTests, testsOfField } from '../src/kubelet/model/parity/pod-field-tests.ts';
+import { podFieldTests, testsOfField } from '../src/kubelet/model/parity/testing/pod-field-tests.ts';
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
 import { podTypes } from '../src/kubelet/model/parity/pod-types.ts';
 import { testCell, testLinks } from './parity-tests.ts';

@@ -9,11 +9,11 @@ import {
   configFieldNames,
   configFieldsWithoutEffect,
   configFieldTests,
-} from '../src/kubelet/model/config/config-field-tests.ts';
+} from '../src/kubelet/model/config/testing/config-field-tests.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { KubeletConfigurationSchema } from '../src/kubelet/model/config/schema.ts';
 import { reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
-import { podFieldTests, shownByRefusal, testsOfField } from '../src/kubelet/model/parity/pod-field-tests.ts';
+import { podFieldTests, shownByRefusal, testsOfField } from '../src/kubelet/model/parity/testing/pod-field-tests.ts';
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
 import { podTypes } from '../src/kubelet/model/parity/pod-types.ts';
 import { leafPaths } from '../src/kubelet/model/parity/schema-paths.ts';
@@ -142,7 +142,7 @@ test('a field is used where it is a key, a property or a name in quotes; a word 
     assert.equal(usesField(text, 'tty'), false, text);
 });
 
-test('tests are told apart by their labels', () => {
+test('tests are distinguished by their labels', () => {
   const files = new Set(workingFields.flatMap(({ tests }) => tests));
   assert.equal(new Set([...files].map(testLabel)).size, files.size);
 });

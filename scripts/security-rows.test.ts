@@ -81,7 +81,7 @@ test('no row of the tables is without a test, but for those that say why', () =>
     (cells) =>
       cells.length > 2 &&
       !/^-+$/.test(cells[0] ?? '') &&
-      !/^(Advisory|Check)$/.test(cells[0] ?? '') &&
+      !/^(Advisory|Check|Attack)$/.test(cells[0] ?? '') &&
       !/\.test\.ts`|-contract\.ts`/.test(cells.at(-1) ?? ''),
   );
   assert.deepEqual(

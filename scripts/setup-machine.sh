@@ -4,7 +4,10 @@
 # Touches no other container engine: a containerd that is already installed is used as a program only, and one that is
 # installed here is never started as a service.
 set -eu
-cd "$(dirname "$0")/.."
+case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
+. "$here/safe-shell.sh"
+cd "$here/.."
+check_clone
 purpose=${1:-up}
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH

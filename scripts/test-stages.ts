@@ -1,14 +1,22 @@
-// Runs the stages of `npm test` one after the other, all of them even when one fails, and counts. Each stage is an npm script.
+// Runs the stages of `npm test`, all of them even when one fails, and counts. Each stage is an npm
+// script. The stages of `npm run test:vm` run here too, in their machine.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 
 export interface Stage {
   name: string;
-  /** Name in package.json. */
-  script: string;
+  command: readonly string[];
   kind: 'check' | 'tests';
+  /** It keeps one core busy, so two of these run side by side. What it prints comes as a whole when it ends. */
+  isSingleCore?: boolean;
+  /** Further options of node for a stage of tests. */
+  nodeOptions?: string;
+  /** Laid over the environment of this process. */
+  environment?: Readonly<Record<string, string>>;
+  /** A stage that takes so long hangs. */
+  timeoutMs?: number;
 }
 
 /** What one stage adds to the last line. */
@@ -17,54 +25,61 @@ export interface StageResult {
   failed: number;
   failedNames: string[];
   skippedNames: string[];
+  /** Slowest first. */
+  slowest: readonly TimedTest[];
 }
 
+export interface TimedTest {
+  readonly name: string;
+  readonly ms: number;
+}
+
+/** A stage that is a script of package.json. */
+const npmStage = (
+  name: string,
+  script: string,
+  kind: Stage['kind'],
+  more: Pick<Stage, 'isSingleCore' | 'nodeOptions'> = {},
+): Stage => ({ name, command: ['npm', 'run', '--silent', script], kind, ...more });
+
+const isSingleCore = true;
 const STAGES: readonly Stage[] = [
-  { name: 'lint', script: 'lint', kind: 'check' },
-  { name: 'types', script: 'types', kind: 'check' },
-  { name: 'layers', script: 'layers', kind: 'check' },
-  { name: 'unit', script: 'test:unit', kind: 'tests' },
-  { name: 'simulation', script: 'test:simulation', kind: 'tests' },
-  { name: 'integration', script: 'test:integration', kind: 'tests' },
-  { name: 'e2e', script: 'test:e2e', kind: 'tests' },
+  npmStage('lint', 'lint', 'check', { isSingleCore }),
+  npmStage('types', 'types', 'check', { isSingleCore }),
+  npmStage('layers', 'layers', 'check', { isSingleCore }),
+  npmStage('unit 1/2', 'test:unit', 'tests', { isSingleCore, nodeOptions: '--test-shard=1/2' }),
+  npmStage('unit 2/2', 'test:unit', 'tests', { isSingleCore, nodeOptions: '--test-shard=2/2' }),
+  npmStage('simulation', 'test:simulation', 'tests'),
+  npmStage('integration', 'test:integration', 'tests'),
+  npmStage('e2e', 'test:e2e', 'tests'),
 ];
 
-/** Far more than a stage needs; all of them together should take under 15 minutes. */
-const STAGE_TIMEOUT_MS = 10 * 60_000;
+/** All of the stages together should take under 15 minutes. */
+const STAGE_TIMEOUT_MS = 20 * 60_000;
 
 /**
  * A check counts as one. Tests count as the reporter says; a run that ended badly without a failed test (a crash, no test
  * found, no report) counts as one failure, so that it can never look green.
  */
 export function computeStageResult(stage: Stage, exitCode: number, report: string): StageResult {
+  const nothing: StageResult = { passed: 0, failed: 0, failedNames: [], skippedNames: [], slowest: [] };
   if (stage.kind === 'check')
-    return {
-      passed: exitCode === 0 ? 1 : 0,
-      failed: exitCode === 0 ? 0 : 1,
-      failedNames: exitCode === 0 ? [] : [stage.name],
-      skippedNames: [],
-    };
+    return exitCode === 0 ? { ...nothing, passed: 1 } : { ...nothing, failed: 1, failedNames: [stage.name] };
   const summary = parseReport(report);
-  if (summary === undefined)
-    return { passed: 0, failed: 1, failedNames: [`${stage.name}: ended without a summary`], skippedNames: [] };
-  const { counts, failed, skipped } = summary;
-  const passed = counts.passed;
+  if (summary === undefined) return { ...nothing, failed: 1, failedNames: [`${stage.name}: ended without a summary`] };
+  const { counts, failed, skipped, slowest } = summary;
+  const result: StageResult = { ...nothing, passed: counts.passed, skippedNames: skipped, slowest };
   const brokenTests = counts.tests - counts.passed - counts.skipped - counts.todo;
-  if (brokenTests > 0) return { passed, failed: brokenTests, failedNames: failed, skippedNames: skipped };
-  if (exitCode !== 0 || counts.tests === 0)
-    return {
-      passed,
-      failed: 1,
-      failedNames: [counts.tests === 0 ? `${stage.name}: no test was found` : `${stage.name}: exit code ${exitCode}`],
-      skippedNames: skipped,
-    };
-  return { passed, failed: 0, failedNames: [], skippedNames: skipped };
+  if (brokenTests > 0) return { ...result, failed: brokenTests, failedNames: failed };
+  if (counts.tests === 0) return { ...result, failed: 1, failedNames: [`${stage.name}: no test was found`] };
+  return exitCode === 0 ? result : { ...result, failed: 1, failedNames: [`${stage.name}: exit code ${exitCode}`] };
 }
 
 interface Summary {
   counts: { tests: number; passed: number; skipped: number; todo: number };
   failed: string[];
   skipped: string[];
+  slowest: TimedTest[];
 }
 
 function parseReport(report: string): Summary | undefined {
@@ -72,36 +87,49 @@ function parseReport(report: string): Summary | undefined {
     const value = JSON.parse(report) as Partial<Summary>;
     return value.counts === undefined
       ? undefined
-      : { counts: value.counts, failed: value.failed ?? [], skipped: value.skipped ?? [] };
+      : {
+          counts: value.counts,
+          failed: value.failed ?? [],
+          skipped: value.skipped ?? [],
+          slowest: value.slowest ?? [],
+        };
   } catch {
     return undefined; // The run died before its report was written.
   }
 }
 
 async function runStage(stage: Stage, folder: string): Promise<StageResult> {
-  const reportFile = path.join(folder, `${stage.name}.json`);
+  const reportFile = path.join(folder, `${stage.name.replaceAll(/\W/g, '-')}.json`);
   const reporter = path.join(import.meta.dirname, 'test-reporter.mjs');
-  const options = `--test-reporter=spec --test-reporter-destination=stdout --test-reporter=${reporter} --test-reporter-destination=${reportFile}`;
+  const options = `${stage.nodeOptions ?? ''} --test-reporter=spec --test-reporter-destination=stdout --test-reporter=${reporter} --test-reporter-destination=${reportFile}`;
   const environment: NodeJS.ProcessEnv = {
+    // Sources are read by many processes; each would strip their types and compile them again.
+    NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/node-compile'),
     ...process.env,
+    ...stage.environment,
     PATH: `${path.resolve('node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
   };
   // Given by NODE_OPTIONS, because arguments behind a script's file patterns would be taken for more patterns.
   if (stage.kind === 'tests') environment['NODE_OPTIONS'] = options;
   else delete environment['NODE_OPTIONS'];
   // A group of its own, so that a stage that hangs can be ended with all its children; node:test then says which test hung.
-  const child = spawn('npm', ['run', '--silent', stage.script], {
-    stdio: ['ignore', 'inherit', 'inherit'],
+  const [program = '', ...args] = stage.command;
+  const child = spawn(program, args, {
+    stdio: stage.isSingleCore === true ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
     env: environment,
     detached: true,
   });
+  const printed: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => printed.push(chunk));
+  if (stage.isSingleCore !== true) console.log(`\n== ${stage.name}`);
   const endGroup = (): void => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
   };
+  const timeoutMs = stage.timeoutMs ?? STAGE_TIMEOUT_MS;
   const timer = setTimeout(() => {
-    console.log(`${stage.name} took longer than ${STAGE_TIMEOUT_MS / 60_000} minutes: ended`);
+    console.log(`${stage.name} took longer than ${timeoutMs / 60_000} minutes: ended`);
     endGroup();
-  }, STAGE_TIMEOUT_MS);
+  }, timeoutMs);
   const onSignal = (): void => (endGroup(), process.exit(130));
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   const exitCode = await new Promise<number>((resolve) => {
@@ -110,6 +138,7 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   });
   clearTimeout(timer);
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  if (stage.isSingleCore === true) process.stdout.write(`\n== ${stage.name}\n${Buffer.concat(printed).toString()}`);
   return computeStageResult(stage, exitCode, readOrEmpty(reportFile));
 }
 
@@ -121,17 +150,22 @@ function readOrEmpty(file: string): string {
   }
 }
 
-async function main(): Promise<void> {
-  const only = process.argv.slice(2);
-  const stages = only.length === 0 ? STAGES : STAGES.filter((stage) => only.includes(stage.name));
+/** Runs them, prints the table, and returns the exit code. `notes` stand between the table and the last line. */
+export async function runStages(stages: readonly Stage[], notes: readonly string[] = []): Promise<number> {
   const folder = mkdtempSync(path.join(tmpdir(), 'kubelet-ts-test-'));
   const results: { stage: Stage; result: StageResult; seconds: number }[] = [];
+  const startMs = performance.now();
+  const run = async (stage: Stage): Promise<void> => {
+    const beginMs = performance.now();
+    const result = await runStage(stage, folder);
+    results.push({ stage, result, seconds: (performance.now() - beginMs) / 1000 });
+  };
   try {
-    for (const stage of stages) {
-      console.log(`\n== ${stage.name}`);
-      const startMs = performance.now();
-      results.push({ stage, result: await runStage(stage, folder), seconds: (performance.now() - startMs) / 1000 });
-    }
+    await runSideBySide(
+      stages.filter((stage) => stage.isSingleCore === true),
+      run,
+    );
+    for (const stage of stages.filter((each) => each.isSingleCore !== true)) await run(stage);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -143,11 +177,40 @@ async function main(): Promise<void> {
     result.failedNames.forEach((name) => console.log(`  FAILED  ${name}`));
     result.skippedNames.forEach((name) => console.log(`  skipped ${name}`));
   }
-  if (only.length > 0) console.log(`only: ${stages.map((stage) => stage.name).join(', ')}`);
+  printSlowest(results);
+  notes.forEach((note) => console.log(note));
   const total = (key: 'passed' | 'failed'): number => results.reduce((sum, { result }) => sum + result[key], 0);
   const failed = total('failed');
+  console.log(`in all ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`);
   console.log(`${total('passed')} passed, ${failed} failed`);
-  process.exitCode = failed === 0 && results.length > 0 ? 0 : 1;
+  return failed === 0 && results.length > 0 ? 0 : 1;
+}
+
+/** In their order, as many at a time as this machine has cores, and no more than two. */
+async function runSideBySide(stages: readonly Stage[], run: (stage: Stage) => Promise<void>): Promise<void> {
+  const waiting = [...stages];
+  const work = async (): Promise<void> => {
+    for (let stage = waiting.shift(); stage !== undefined; stage = waiting.shift()) await run(stage);
+  };
+  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
+}
+
+const SHOWN_SLOW = 10;
+
+function printSlowest(results: readonly { stage: Stage; result: StageResult }[]): void {
+  const all = results.flatMap(({ stage, result }) => result.slowest.map((each) => ({ ...each, stage: stage.name })));
+  if (all.length === 0) return;
+  console.log('\nslowest tests');
+  for (const { stage, name, ms } of all.toSorted((left, right) => right.ms - left.ms).slice(0, SHOWN_SLOW))
+    console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${stage.padEnd(11)} ${name}`);
+  console.log('');
+}
+
+async function main(): Promise<void> {
+  const only = process.argv.slice(2);
+  const stages = only.length === 0 ? STAGES : STAGES.filter((stage) => only.includes(stage.name.split(' ')[0] ?? ''));
+  const notes = only.length === 0 ? [] : [`only: ${stages.map((stage) => stage.name).join(', ')}`];
+  process.exitCode = await runStages(stages, notes);
 }
 
 if (import.meta.main) await main();
