@@ -1,6 +1,12 @@
-// A node:test reporter that writes one JSON line: the counts of the whole run, the names of what failed or was skipped,
-// and the slowest tests.
+// A node:test reporter that writes one JSON line: the counts of the whole run, what failed and why, the names of what was
+// skipped, and the slowest tests.
 const MOST_SLOW = 10;
+
+/** The test's own error; node:test wraps it, and its message starts with the words of the wrapper. */
+function messageOf(error) {
+  const cause = error?.cause ?? error;
+  return typeof cause === 'string' ? cause : (cause?.stack ?? cause?.message ?? String(cause));
+}
 
 export default async function* summaryReporter(source) {
   const failed = [];
@@ -9,7 +15,8 @@ export default async function* summaryReporter(source) {
   let counts;
   for await (const event of source) {
     const { type, data } = event;
-    if (type === 'test:fail' && data.details?.type !== 'suite') failed.push(data.name);
+    if (type === 'test:fail' && data.details?.type !== 'suite')
+      failed.push({ name: data.name, message: messageOf(data.details?.error) });
     if (type === 'test:pass' && data.details?.type !== 'suite' && (data.skip !== undefined || data.todo !== undefined))
       skipped.push(data.name);
     // A suite takes as long as its tests; a file that failed as a whole is reported as a test of nesting 0 with its path.

@@ -18,13 +18,17 @@ test('tests count as reported, cancelled ones as failed, skipped ones by name', 
     1,
     report(
       { tests: 10, passed: 6, skipped: 1, todo: 1 },
-      { failed: ['a', 'b'], skipped: ['s', 't'], slowest: [{ name: 'a', ms: 9 }] },
+      {
+        failed: [{ name: 'a', message: 'too late' }, { name: 'b' }],
+        skipped: ['s', 't'],
+        slowest: [{ name: 'a', ms: 9 }],
+      },
     ),
   );
   assert.deepEqual(result, {
     passed: 6,
     failed: 2,
-    failedNames: ['a', 'b'],
+    failures: [{ name: 'a', message: 'too late' }, { name: 'b' }],
     skippedNames: ['s', 't'],
     slowest: [{ name: 'a', ms: 9 }],
   });

@@ -23,10 +23,16 @@ export interface Stage {
 export interface StageResult {
   passed: number;
   failed: number;
-  failedNames: string[];
+  failures: readonly Failure[];
   skippedNames: string[];
   /** Slowest first. */
   slowest: readonly TimedTest[];
+}
+
+export interface Failure {
+  readonly name: string;
+  /** Of the test's error, with the start of its stack. */
+  readonly message?: string;
 }
 
 export interface TimedTest {
@@ -62,22 +68,25 @@ const STAGE_TIMEOUT_MS = 20 * 60_000;
  * found, no report) counts as one failure, so that it can never look green.
  */
 export function computeStageResult(stage: Stage, exitCode: number, report: string): StageResult {
-  const nothing: StageResult = { passed: 0, failed: 0, failedNames: [], skippedNames: [], slowest: [] };
+  const nothing: StageResult = { passed: 0, failed: 0, failures: [], skippedNames: [], slowest: [] };
   if (stage.kind === 'check')
-    return exitCode === 0 ? { ...nothing, passed: 1 } : { ...nothing, failed: 1, failedNames: [stage.name] };
+    return exitCode === 0 ? { ...nothing, passed: 1 } : { ...nothing, failed: 1, failures: [{ name: stage.name }] };
   const summary = parseReport(report);
-  if (summary === undefined) return { ...nothing, failed: 1, failedNames: [`${stage.name}: ended without a summary`] };
+  if (summary === undefined)
+    return { ...nothing, failed: 1, failures: [{ name: `${stage.name}: ended without a summary` }] };
   const { counts, failed, skipped, slowest } = summary;
   const result: StageResult = { ...nothing, passed: counts.passed, skippedNames: skipped, slowest };
   const brokenTests = counts.tests - counts.passed - counts.skipped - counts.todo;
-  if (brokenTests > 0) return { ...result, failed: brokenTests, failedNames: failed };
-  if (counts.tests === 0) return { ...result, failed: 1, failedNames: [`${stage.name}: no test was found`] };
-  return exitCode === 0 ? result : { ...result, failed: 1, failedNames: [`${stage.name}: exit code ${exitCode}`] };
+  if (brokenTests > 0) return { ...result, failed: brokenTests, failures: failed };
+  if (counts.tests === 0) return { ...result, failed: 1, failures: [{ name: `${stage.name}: no test was found` }] };
+  return exitCode === 0
+    ? result
+    : { ...result, failed: 1, failures: [{ name: `${stage.name}: exit code ${exitCode}` }] };
 }
 
 interface Summary {
   counts: { tests: number; passed: number; skipped: number; todo: number };
-  failed: string[];
+  failed: Failure[];
   skipped: string[];
   slowest: TimedTest[];
 }
@@ -174,7 +183,7 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
     console.log(
       `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s`,
     );
-    result.failedNames.forEach((name) => console.log(`  FAILED  ${name}`));
+    result.failures.forEach(printFailure);
     result.skippedNames.forEach((name) => console.log(`  skipped ${name}`));
   }
   printSlowest(results);
@@ -193,6 +202,15 @@ async function runSideBySide(stages: readonly Stage[], run: (stage: Stage) => Pr
     for (let stage = waiting.shift(); stage !== undefined; stage = waiting.shift()) await run(stage);
   };
   await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
+}
+
+const SHOWN_LINES = 12;
+
+/** The whole message stands far above, in the stage's own output. */
+function printFailure({ name, message }: Failure): void {
+  console.log(`  FAILED  ${name}`);
+  for (const line of (message ?? '').split('\n').slice(0, SHOWN_LINES))
+    if (line !== '') console.log(`          ${line}`);
 }
 
 const SHOWN_SLOW = 10;
