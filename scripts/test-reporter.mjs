@@ -16,7 +16,7 @@ export default async function* summaryReporter(source) {
   for await (const event of source) {
     const { type, data } = event;
     if (type === 'test:fail' && data.details?.type !== 'suite')
-      failed.push({ name: data.name, message: messageOf(data.details?.error) });
+      failed.push({ name: data.name, file: data.file, message: messageOf(data.details?.error) });
     if (type === 'test:pass' && data.details?.type !== 'suite' && (data.skip !== undefined || data.todo !== undefined))
       skipped.push(data.name);
     // A suite takes as long as its tests; a file that failed as a whole is reported as a test of nesting 0 with its path.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Stage } from './test-stages.ts';
-import { computeStageResult } from './test-stages.ts';
+import { computeRetried, computeRetry, computeStageResult } from './test-stages.ts';
 
 const tests: Stage = { name: 'unit', command: ['npm', 'run', 'test:unit'], kind: 'tests' };
 const report = (counts: object, rest: object = {}): string =>
@@ -29,6 +29,7 @@ test('tests count as reported, cancelled ones as failed, skipped ones by name', 
     passed: 6,
     failed: 2,
     failures: [{ name: 'a', message: 'too late' }, { name: 'b' }],
+    flaky: [],
     skippedNames: ['s', 't'],
     slowest: [{ name: 'a', ms: 9 }],
   });
@@ -39,4 +40,28 @@ test('a run that found no test, crashed, or left no report is never green', () =
   assert.equal(computeStageResult(tests, 1, report({ tests: 3, passed: 3 })).failed, 1);
   assert.equal(computeStageResult(tests, 0, '').failed, 1);
   assert.equal(computeStageResult(tests, 0, '{"counts":').failed, 1);
+});
+
+const withRetry: Stage = { ...tests, retry: ['node', '--test'] };
+const failures = (...files: (string | undefined)[]) =>
+  computeStageResult(
+    withRetry,
+    files.length === 0 ? 0 : 1,
+    report({ tests: 9, passed: 9 - files.length }, { failed: files.map((file) => ({ name: 'a test', file })) }),
+  );
+
+test('a few failed files run again, and never those of a stage without outside programs', () => {
+  assert.deepEqual(computeRetry(withRetry, failures('a.ts', 'b.ts', 'a.ts')), ['a.ts', 'b.ts']);
+  assert.deepEqual(computeRetry(withRetry, failures('a.ts', 'b.ts', 'c.ts')), []);
+  assert.deepEqual(computeRetry(withRetry, failures('a.ts', undefined)), []);
+  assert.deepEqual(computeRetry(withRetry, computeStageResult(withRetry, 1, '')), []);
+  assert.deepEqual(computeRetry(tests, failures('a.ts')), []);
+  assert.deepEqual(computeRetry(withRetry, failures()), []);
+});
+
+test('what passes the second time is flaky; what fails twice, or finds no test, has failed', () => {
+  const flaky = computeRetried(failures('a.ts'), failures());
+  assert.deepEqual([flaky.passed, flaky.failed, flaky.flaky.length], [9, 0, 1]);
+  assert.equal(computeRetried(failures('a.ts'), failures('a.ts')).failed, 1);
+  assert.equal(computeRetried(failures('a.ts'), computeStageResult(withRetry, 0, report({}))).failed, 1);
 });

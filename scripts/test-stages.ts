@@ -11,6 +11,11 @@ export interface Stage {
   kind: 'check' | 'tests';
   /** It keeps one core busy, so two of these run side by side. What it prints comes as a whole when it ends. */
   isSingleCore?: boolean;
+  /**
+   * Runs test files, which follow it: the failed ones run once more, one at a time, where tests depend on programs
+   * that are not ours. See `computeRetry`.
+   */
+  retry?: readonly string[];
   /** Further options of node for a stage of tests. */
   nodeOptions?: string;
   /** Laid over the environment of this process. */
@@ -25,12 +30,16 @@ export interface StageResult {
   failed: number;
   failures: readonly Failure[];
   skippedNames: string[];
+  /** Failed at first and passed when their files ran again. */
+  flaky: readonly Failure[];
   /** Slowest first. */
   slowest: readonly TimedTest[];
 }
 
 export interface Failure {
   readonly name: string;
+  /** Of the test. */
+  readonly file?: string;
   /** Of the test's error, with the start of its stack. */
   readonly message?: string;
 }
@@ -45,10 +54,18 @@ const npmStage = (
   name: string,
   script: string,
   kind: Stage['kind'],
-  more: Pick<Stage, 'isSingleCore' | 'nodeOptions'> = {},
+  more: Pick<Stage, 'isSingleCore' | 'nodeOptions' | 'retry'> = {},
 ): Stage => ({ name, command: ['npm', 'run', '--silent', script], kind, ...more });
 
 const isSingleCore = true;
+/** Real containerd, etcd, iptables and kubectl. */
+const retry = [
+  'node',
+  '--test',
+  '--test-timeout=600000',
+  '--test-concurrency=1',
+  '--test-global-setup=test/integration/support/agent-build.ts',
+];
 const STAGES: readonly Stage[] = [
   npmStage('lint', 'lint', 'check', { isSingleCore }),
   npmStage('types', 'types', 'check', { isSingleCore }),
@@ -56,8 +73,8 @@ const STAGES: readonly Stage[] = [
   npmStage('unit 1/2', 'test:unit', 'tests', { isSingleCore, nodeOptions: '--test-shard=1/2' }),
   npmStage('unit 2/2', 'test:unit', 'tests', { isSingleCore, nodeOptions: '--test-shard=2/2' }),
   npmStage('simulation', 'test:simulation', 'tests'),
-  npmStage('integration', 'test:integration', 'tests'),
-  npmStage('e2e', 'test:e2e', 'tests'),
+  npmStage('integration', 'test:integration', 'tests', { retry }),
+  npmStage('e2e', 'test:e2e', 'tests', { retry }),
 ];
 
 /** All of the stages together should take under 15 minutes. */
@@ -68,7 +85,7 @@ const STAGE_TIMEOUT_MS = 20 * 60_000;
  * found, no report) counts as one failure, so that it can never look green.
  */
 export function computeStageResult(stage: Stage, exitCode: number, report: string): StageResult {
-  const nothing: StageResult = { passed: 0, failed: 0, failures: [], skippedNames: [], slowest: [] };
+  const nothing: StageResult = { passed: 0, failed: 0, failures: [], flaky: [], skippedNames: [], slowest: [] };
   if (stage.kind === 'check')
     return exitCode === 0 ? { ...nothing, passed: 1 } : { ...nothing, failed: 1, failures: [{ name: stage.name }] };
   const summary = parseReport(report);
@@ -82,6 +99,25 @@ export function computeStageResult(stage: Stage, exitCode: number, report: strin
   return exitCode === 0
     ? result
     : { ...result, failed: 1, failures: [{ name: `${stage.name}: exit code ${exitCode}` }] };
+}
+
+/** More failed files than this are a fault of the change, and not of a busy machine. */
+const MOST_RETRIED_FILES = 2;
+
+/**
+ * The files to run again after a stage failed, or an empty list: only failures in named files count, and only a few. A
+ * test that passes then is reported as flaky, with its first error: it does not stop a change, and it is a bug to fix.
+ */
+export function computeRetry(stage: Stage, result: StageResult): string[] {
+  if (stage.retry === undefined || result.failures.length < result.failed) return [];
+  const files = new Set(result.failures.map((failure) => failure.file ?? ''));
+  return files.has('') || files.size > MOST_RETRIED_FILES ? [] : [...files];
+}
+
+/** The result of a stage whose failed files ran again with the result `second`. */
+export function computeRetried(first: StageResult, second: StageResult): StageResult {
+  if (second.failed > 0) return { ...first, failures: [...first.failures, ...second.failures] };
+  return { ...first, passed: first.passed + first.failed, failed: 0, failures: [], flaky: first.failures };
 }
 
 interface Summary {
@@ -159,6 +195,14 @@ function readOrEmpty(file: string): string {
   }
 }
 
+async function runWithRetry(stage: Stage, folder: string): Promise<StageResult> {
+  const first = await runStage(stage, folder);
+  const files = computeRetry(stage, first);
+  if (files.length === 0) return first;
+  const again: Stage = { ...stage, name: `${stage.name} again`, command: [...(stage.retry ?? []), ...files] };
+  return computeRetried(first, await runStage(again, folder));
+}
+
 /** Runs them, prints the table, and returns the exit code. `notes` stand between the table and the last line. */
 export async function runStages(stages: readonly Stage[], notes: readonly string[] = []): Promise<number> {
   const folder = mkdtempSync(path.join(tmpdir(), 'kubelet-ts-test-'));
@@ -166,7 +210,7 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
   const startMs = performance.now();
   const run = async (stage: Stage): Promise<void> => {
     const beginMs = performance.now();
-    const result = await runStage(stage, folder);
+    const result = await runWithRetry(stage, folder);
     results.push({ stage, result, seconds: (performance.now() - beginMs) / 1000 });
   };
   try {
@@ -183,7 +227,8 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
     console.log(
       `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s`,
     );
-    result.failures.forEach(printFailure);
+    for (const failure of result.failures) printFailure('FAILED ', failure);
+    for (const failure of result.flaky) printFailure('FLAKY  ', failure);
     result.skippedNames.forEach((name) => console.log(`  skipped ${name}`));
   }
   printSlowest(results);
@@ -207,8 +252,8 @@ async function runSideBySide(stages: readonly Stage[], run: (stage: Stage) => Pr
 const SHOWN_LINES = 12;
 
 /** The whole message stands far above, in the stage's own output. */
-function printFailure({ name, message }: Failure): void {
-  console.log(`  FAILED  ${name}`);
+function printFailure(how: string, { name, message }: Failure): void {
+  console.log(`  ${how} ${name}`);
   for (const line of (message ?? '').split('\n').slice(0, SHOWN_LINES))
     if (line !== '') console.log(`          ${line}`);
 }
