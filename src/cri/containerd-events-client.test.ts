@@ -99,7 +99,7 @@ const decoded: readonly [string, Uint8Array, ContainerdEvent][] = [
     ),
     { topic: '/images/create', ...at, image: 'i' },
   ],
-  ['only the envelope of a payload nobody knows', envelope('/x', 'x.Y', new Uint8Array([255])), { topic: '/x', ...at }],
+  ['only the envelope of an unknown payload', envelope('/x', 'x.Y', new Uint8Array([255])), { topic: '/x', ...at }],
 ];
 
 for (const [what, bytes, event] of decoded) {

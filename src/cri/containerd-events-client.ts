@@ -67,7 +67,7 @@ export function topicFilter(namespace: string, topicPrefix: string): string {
 const DEFAULT_FILTERS = ['/tasks/', '/containers/', '/images/'].map((prefix) => topicFilter(CRI_NAMESPACE, prefix));
 
 /**
- * containerd's event stream. Events only wake: containerd drops them while nobody listens and gives no sign that a
+ * containerd's event stream. Events only wake: containerd drops them while no client listens and gives no sign that a
  * subscription is in force, so a reader relists after subscribing and keeps a slow timer. Ends quietly when `signal`
  * aborts; fails with `Unavailable` when containerd goes away, `Unimplemented` when the runtime is not containerd.
  */

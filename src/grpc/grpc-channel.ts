@@ -134,7 +134,7 @@ export class GrpcChannel {
       new Metadata(),
       this.#grpcOptions(call),
     );
-    // After a cancel grpc-js reports it once more to a stream nobody reads.
+    // After a cancel grpc-js reports it once more to a stream without a reader.
     wire.on('error', () => undefined);
     const finish = this.#track(wire, call.signal);
     let aborted = false;

@@ -40,7 +40,7 @@ export interface PodExplanation {
   phase: string;
   settled: boolean;
   blockers: readonly Blocker[];
-  /** What somebody could do about it: objects, keys and drivers that the pod names and that are not there. */
+  /** What would help: objects, keys and drivers that the pod names and that are not there. */
   cures: readonly string[];
   timeline: readonly TimelineEntry[];
 }

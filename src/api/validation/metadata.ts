@@ -101,7 +101,7 @@ function validateFinalizers(errors: FieldErrors, path: string, finalizers: reado
 const standardFinalizers: readonly string[] = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
 /**
- * A finalizer of somebody's own says whose it is (upstream: core/validation ValidateObjectMeta,
+ * A finalizer of a third party names its owner (upstream: core/validation ValidateObjectMeta,
  * validateKubeFinalizerName).
  */
 export function isNamelessFinalizer(finalizer: string): boolean {

@@ -14,8 +14,8 @@ export interface ListeningPlace {
 }
 
 /**
- * Who a process is among those that may lead: where it listens. No two processes can listen there at once, so whoever
- * had this identity before is gone, and its successor need not wait until its lease ends. (Upstream's identity is of
+ * The identity of a process in leader election: the address it listens on. Only one process can listen there, so the
+ * process that had this identity before is gone, and its successor need not wait until its lease ends. (Upstream's identity is of
  * the process, and a killed leader's successor waits 15 s.)
  */
 export function holderIdentity(place: ListeningPlace): string {

@@ -84,7 +84,7 @@ describe('what makes pods', () => {
     });
   });
 
-  it('may not have been seen, be paused or suspended, wait for a pod, or be told of by events alone', () => {
+  it('may not have been seen, be paused or suspended, wait for a pod, or be known from events alone', () => {
     assert.deepEqual(shown({ deployments: [deployment({}, { observedGeneration: 0 })] }), [
       'deployment web | 0 of 3 pods | be processed by its controller: the controller of deployments has not seen the latest spec',
     ]);

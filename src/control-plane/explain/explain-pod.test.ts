@@ -343,7 +343,7 @@ describe('a pod on a node', () => {
     });
   });
 
-  it('whose own agent answers is told what helps by its status, too', () => {
+  it('whose own agent answers gets suggestions from its status, too', () => {
     const explained = (
       state: object,
       blockers: readonly { step: string; cause: string; lastError?: string }[],

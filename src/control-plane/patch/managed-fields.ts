@@ -19,8 +19,8 @@ export interface TrackOptions {
   /** What stands there now; absent for a create. */
   readonly old: ApiObject | undefined;
   /**
-   * What is to be stored, decoded and defaulted, but before strategy and admission change it: what they set belongs to
-   * nobody.
+   * What is to be stored, decoded and defaulted, but before strategy and admission change it: what they set has
+   * no manager.
    */
   readonly new: ApiObject;
   /** Of requests that name none, the user agent's name; '' is `unknown`. */

@@ -53,8 +53,8 @@ export function mergeLists(
 }
 
 /**
- * Each element that names another again is merged with all that came of it before, which may be a large list: nobody
- * means to do that often.
+ * Each element that names another again is merged with all that came of it before, which may be a large list: no client
+ * needs to do that often.
  */
 const mostRepeats = 100;
 

@@ -64,7 +64,7 @@ test('without failpoints calls and streams pass through', async (context) => {
   assert.deepEqual(fixture.proxy.counts('StartContainer'), { received: 1, forwarded: 1, held: 0 });
 });
 
-test('an error is told without the call being made', async (context) => {
+test('an error is returned without the call being made', async (context) => {
   const fixture = await behindProxy(context);
   fixture.proxy.set('StartContainer', '1*error(Unavailable: down)');
   assert.deepEqual(

@@ -72,7 +72,7 @@ export class CriProxy {
     this.#server = undefined;
   }
 
-  /** Stops for good. */
+  /** Stops permanently. */
   close(): void {
     this.stop();
     this.#upstream.close();

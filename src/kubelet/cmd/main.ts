@@ -16,7 +16,7 @@ import type { AgentSettings } from './run-agent.ts';
 const FAILED = 1;
 
 async function main(argv: readonly string[]): Promise<number | undefined> {
-  // Whoever reads has enough, as in: kubelet logs web | head
+  // The reader has closed the pipe, as in: kubelet logs web | head
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   const result = loadKubeletConfig(argv, {
     readFile: (path) => readFileSync(path, 'utf8'),
@@ -78,7 +78,7 @@ async function runAgent(settings: AgentSettings): Promise<number> {
   const { agentLog, startAgent } = await import('./run-agent.ts');
   const log = agentLog(settings.config);
   process.on('unhandledRejection', (reason) =>
-    log.error('a promise was rejected and nobody minded it; this is a bug of the agent', { error: stackOf(reason) }),
+    log.error('a promise was rejected without a handler; this is a bug of the agent', { error: stackOf(reason) }),
   );
   process.on('uncaughtException', (error) => {
     log.error('uncaught exception; the agent leaves, containers stay, the next start takes them over', {

@@ -1,4 +1,4 @@
-// Every path that is known, by every method, on the ports as they are opened: nobody who is not known gets anything but
+// Every path that is known, by every method, on the ports as they are opened: an unknown client gets nothing but
 // the health of the process.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -69,7 +69,7 @@ function knownPaths(): string[] {
   return [...new Set([...paths, ...elsewhere])];
 }
 
-describe('the ports of an agent, for somebody who is not known', () => {
+describe('the ports of an agent, for an unknown client', () => {
   const state = {
     served: [] as string[],
     asked: [] as NodeAttributes[],
@@ -123,7 +123,7 @@ describe('the ports of an agent, for somebody who is not known', () => {
       clock: systemClock,
       log: silentLogger,
     });
-    // The same server as on 10248, where nobody else listens.
+    // The same server as on 10248, where no other server listens.
     health = await listenUnix(createHealthApp({ ping: () => undefined }), socketPath);
   });
   after(async () => {

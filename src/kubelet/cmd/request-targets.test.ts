@@ -69,7 +69,7 @@ function openSecure(
   });
 }
 
-describe('somebody who may read the metrics of a node and nothing else', () => {
+describe('a user who may read the metrics of a node and nothing else', () => {
   const open: SecureListening[] = [];
   after(() => Promise.all(open.map((each) => each.close())));
 

@@ -230,7 +230,7 @@ function composeNodeServing(
 ): Serving {
   const { clock, random, log, cluster, certificates: figures, machine } = platform;
   const { nodeName } = machine;
-  // As the cluster has them: whoever approves compares with these.
+  // As the cluster has them: the approver of certificate requests compares with these.
   const addresses = (): readonly NodeAddress[] => kubelet.node.watch.current()?.status?.addresses ?? [];
   const onAddresses = (listener: () => void): (() => void) => kubelet.node.watch.onChange(listener);
   return composeServing({

@@ -383,7 +383,7 @@ function stepOf({ scope, container }: { scope: SyncFailure['scope']; container?:
   }
 }
 
-/** Of a pod that nobody wants any more its name is all that is left to say something of. */
+/** Of a pod that no source has any more, only the name is left. */
 function podOf({ uid, name, namespace }: { uid: PodUid; name: string; namespace: string }): Pod {
   return { metadata: { uid, name, namespace }, spec: { containers: [] } };
 }

@@ -27,7 +27,7 @@ export interface StatusUpdaterParts {
   /** Pods that still have a worker or a source; undefined for others. */
   pod: (uid: PodUid) => Pod | undefined;
   admission: Pick<AdmissionManager, 'verdictOn'>;
-  /** What is told of a change of the pod's resources, and what is on record of it. */
+  /** What the status says about a change of the pod's resources, and what is recorded of it. */
   resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
   rules: RestartRules;
   probes: ProbeVerdicts;

@@ -51,8 +51,8 @@ const mostCertificates = 100;
 const longestRequest = 65_536;
 
 /**
- * Of a new request. Whether it is signed by the key it is for takes a reader of certificates, and is asked by whoever
- * signs.
+ * Validates a new request. The signer checks that the request is signed by its own key, since that takes a reader of
+ * certificates.
  */
 export function validateCertificateRequest(request: CertificateSigningRequest): FieldError[] {
   return validate(request, undefined);

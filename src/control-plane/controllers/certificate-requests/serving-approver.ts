@@ -24,8 +24,8 @@ export interface ServingApproverOptions extends ControllerOptions {
 const AGAIN_MS = 5000;
 
 /**
- * Approves what nodes request to serve with, when a node asks for itself and for addresses it has. Upstream has nobody
- * who does: a node tells its addresses itself, so whoever approves believes it. Therefore off unless asked for, which
+ * Approves what nodes request to serve with, when a node asks for itself and for addresses it has. Upstream has no such
+ * approver: a node reports its own addresses, so the approver has to believe it. Therefore off unless asked for, which
  * suits a cluster whose nodes are trusted to say where they are.
  */
 export function createServingApprover(options: ServingApproverOptions): Controller {

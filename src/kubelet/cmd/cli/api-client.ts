@@ -5,7 +5,7 @@ import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import { answerTo } from '../../../base/node-answer.ts';
 import { readText } from '../../../base/read-text.ts';
 
-/** Where an agent's socket is when nobody says: that of a node agent, then that of `npm run up`. */
+/** Where an agent's socket is by default: that of a node agent, then that of `npm run up`. */
 const DEFAULT_SOCKETS = ['/var/lib/kubelet/kubelet.sock', '/var/lib/kubelet-ts/kubelet/kubelet.sock'];
 
 /** `--socket`, else $KUBELET_SOCKET, else the first of the usual places that exists. */

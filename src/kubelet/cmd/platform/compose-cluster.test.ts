@@ -59,7 +59,7 @@ function groundOf(terms: Partial<ClusterTerms> = {}): Fixture {
   };
 }
 
-test('heartbeats wait for nobody, statuses go before objects in the same budget, events have their own', async () => {
+test('heartbeats never wait, statuses go before objects in the same budget, events have their own', async () => {
   const { went } = groundOf();
   assert.deepEqual(await went(200, 6), {
     heartbeat: [200, 200, 200, 200, 200, 200],

@@ -219,7 +219,7 @@ async function isPointedAt(kubeconfig: string, pem: PemStore): Promise<boolean> 
   }
 }
 
-/** Read anew each time: a token of today may be in it. */
+/** Read again each time: it may contain a new token. */
 function openBootstrap(file: string, nodeName: string): Promise<BootstrapClient> {
   const transport = new HttpTransport(new KubeconfigSource(file), { userAgent: `kubelet-ts/bootstrap (${nodeName})` });
   return Promise.resolve({ client: new HttpApiClient(transport), close: () => transport.close() });

@@ -37,14 +37,14 @@ export async function openSecureServer({
   const guard = composeGuard(platform, security, serving);
   if (typeof guard === 'string') {
     log.info(
-      'The secure server is not opened, since it could let nobody in. The local socket serves whoever is root here.',
+      'The secure server is not opened, since no client could authenticate. The local socket serves root on this node.',
       { port: server.port, why: guard },
     );
     return undefined;
   }
   if (security.authorizationMode === 'AlwaysAllow')
     log.warn(
-      'Whoever is authenticated may do everything on this node, which includes running commands in its containers (authorization.mode AlwaysAllow)',
+      'Every authenticated user may do everything on this node, which includes running commands in its containers (authorization.mode AlwaysAllow)',
       { anonymous: security.anonymousAuth },
     );
   const tls = {

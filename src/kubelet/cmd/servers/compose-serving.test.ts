@@ -126,13 +126,13 @@ describe('what the secure server shows', () => {
     assert.equal(serving.clientAuthorities?.(), certificate);
     writeFileSync(clientCaFile, '');
     await clock.advance(61_000);
-    assert.equal(serving.clientAuthorities?.(), certificate, 'an empty file locks nobody out');
+    assert.equal(serving.clientAuthorities?.(), certificate, 'an empty file locks no client out');
     await serving.stop();
   });
 });
 
 describe('what a configuration file leaves unsaid (CIS 4.2.1, 4.2.2, 4.2.4, 4.2.5)', () => {
-  it('lets nobody in who is unknown, and asks the API server about the rest', () => {
+  it('lets no unknown client in, and asks the API server about the rest', () => {
     const { authentication, authorization, readOnlyPort, streamingConnectionIdleTimeout } = applyDefaults(
       {},
       () => true,

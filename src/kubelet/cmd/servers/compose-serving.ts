@@ -194,7 +194,7 @@ async function ensureSelfSigned(
   const verdict = decideSelfSigned({ certificate, key }, hostname, clock.nowMs());
   if (verdict.kind === 'keep') return;
   if (verdict.kind === 'warn') {
-    log.warn('the serving certificate needs whoever put it there', { file: certificateFile, why: verdict.why });
+    log.warn('the serving certificate must be renewed by its owner', { file: certificateFile, why: verdict.why });
     return;
   }
   const made = await makeSelfSigned(hostname, clock.nowMs());

@@ -87,7 +87,7 @@ describe('a claim and its volume', () => {
     assert.deepEqual(changes, ['PersistentVolumeClaim data']);
   });
 
-  it('are not told of when the volume alone is gone', async () => {
+  it('are not reported when the volume alone is gone', async () => {
     const { api, clock, changes } = await inUse();
     await api.delete(persistentVolumes, { namespace: '', name: 'pv' });
     await clock.advance(100_000);

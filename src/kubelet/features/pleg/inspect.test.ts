@@ -79,7 +79,7 @@ describe('what is read of a pod that a list shows', () => {
     assert.equal(await askedOf(running, { known: [running], depth: 'full' }), 1);
     assert.equal(await askedOf(exited, { known: [exited], depth: 'full' }), 0, 'an exit is written once');
     assert.equal(await askedOf({ ...exited, state: 'unknown' }, { known: [exited] }), 0);
-    assert.equal(await askedOf(exited, { known: [exited], unconfirmed: ['app-0'] }), 1, 'only an event told of it');
+    assert.equal(await askedOf(exited, { known: [exited], unconfirmed: ['app-0'] }), 1, 'only an event reported it');
     const timeless = { ...exited, finishedAtMs: 0 };
     assert.equal(await askedOf(timeless, { known: [timeless], depth: 'full' }), 1);
     const unknown = aRun('app', 'unknown');

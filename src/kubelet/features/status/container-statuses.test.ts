@@ -64,7 +64,7 @@ describe('a container without a record in the runtime', () => {
     assert.deepEqual(statusOf(aPod({ initContainers: [] }), []).state, fresh.state);
   });
 
-  it('keeps what was told of its end, but is not ready', () => {
+  it('keeps the reported state of its end, but is not ready', () => {
     const told = said({ state: { terminated: { exitCode: 3 } }, restartCount: 4 });
     assert.deepEqual(statusOf(aPod(), [], { previous: [told] }), { ...told, ready: false, volumeMounts: undefined });
   });
@@ -128,7 +128,7 @@ describe('a container with a record', () => {
     assert.deepEqual(statusOf(aPod(), [aRun('app', 'created')]).state, { waiting: {} });
   });
 
-  it('keeps what was told of a later run that is gone', () => {
+  it('keeps the reported state of a later run that is gone', () => {
     const told = said({
       restartCount: 3,
       containerID: 'containerd://gone',

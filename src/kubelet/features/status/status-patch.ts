@@ -46,7 +46,7 @@ function mergeConditions(told: PodStatus, own: PodStatus): PodCondition[] {
   const foreign = (told.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
   const mine = (own.conditions ?? []).filter(({ type }) => ownConditions.has(type));
   const disruption = (own.conditions ?? []).find(({ type }) => type === SHARED);
-  // Whoever waits for it takes it for the end: it is told with the end of the pod, not before.
+  // Clients take this phase for the end of the pod, so it is published when the pod has ended, not before.
   if (disruption === undefined || !isTerminalPhase(own.phase) || isTerminalPhase(told.phase))
     return [...foreign, ...mine];
   return [...foreign.filter(({ type }) => type !== SHARED), disruption, ...mine];

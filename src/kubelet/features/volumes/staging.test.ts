@@ -160,7 +160,7 @@ test("a volume that is set up again because it expires gets the pod's group agai
     await makeFolders(world, 'u1');
     const ready = await world.manager.ensure(pod);
     const path = ready.get('v')?.hostPath ?? '';
-    world.files.seed({ [`${path}/new`]: 'made anew' });
+    world.files.seed({ [`${path}/new`]: 'made again' });
     await world.manager.ensure({ ...pod, metadata: { ...pod.metadata, labels: { a: 'b' } } });
     await world.clock.settle();
     assert.equal((await world.files.lstat(`${path}/new`))?.gid, againInMs === undefined ? 0 : 77);

@@ -133,7 +133,7 @@ function keepGenerations(conditions: readonly PodCondition[], old: readonly PodC
   });
 }
 
-/** Seconds a deleted pod stays: nobody waits for one that runs nowhere. Upstream: CheckGracefulDelete. */
+/** Seconds a deleted pod stays: a pod that runs nowhere is removed at once. Upstream: CheckGracefulDelete. */
 export function podGraceSeconds({ spec, status }: Pod, asked: number | undefined): number {
   if (!spec.nodeName || isTerminalPhase(status?.phase)) return 0;
   const seconds = asked ?? spec.terminationGracePeriodSeconds ?? 0;
