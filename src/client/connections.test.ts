@@ -10,6 +10,8 @@ import type { TestContext } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { configMaps } from '../api/client/resource-types.ts';
 import { isApiError } from '../api/status/api-status-error.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { AccessSource, ClusterAccess } from './cluster-access.ts';
 import { withClientCertificate, fixedAccess } from './cluster-access.ts';
@@ -141,6 +143,26 @@ it('pings that are answered keep a silent connection', async (t) => {
     server.sessions[0]?.on('ping', () => ++pings === 5 && resolve('alive')),
   );
   assert.equal(await Promise.race([ended, five]), 'alive');
+});
+
+it('a connection that was just destroyed is not pinged', async (t) => {
+  const server = await serveTls(t, apiServer);
+  const checks: (() => void)[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    setTimer: (delayMs, fire) => {
+      if (delayMs === 0) checks.push(fire);
+      return { cancel: () => undefined };
+    },
+  };
+  const { client, transport } = transportOf(t, server.access, { clock, readIdleMs: 0 });
+  const { ended } = await beginWatch(client);
+  transport.close();
+  await Promise.resolve();
+  // The session emits its end in a later turn. A ping before that would throw outside of any request.
+  checks.forEach((check) => check());
+  assert.equal(checks.length, 1);
+  await ended;
 });
 
 for (const h2 of [true, false]) {

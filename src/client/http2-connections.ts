@@ -190,6 +190,8 @@ class LiveSession {
 
   /** Looks now and then whether anything came; a check costs less than a record of every event. */
   #look(): void {
+    // The session emits its end in a later turn; until then this timer may still fire.
+    if (this.#session.destroyed) return;
     const { clock, readIdleMs } = this.#options;
     const bytes = this.#socket.bytesRead;
     const nowMs = clock.monotonicMs();
