@@ -11,6 +11,10 @@ export interface BlockerFacts {
   /** The state of its worker. */
   worker: 'none' | 'queued' | 'syncing' | 'terminating' | 'terminated' | 'finished';
   workerSinceMs: number;
+  /** Of a pod whose containers are being stopped: when its grace period ends, or ended. */
+  graceEndsMs?: number;
+  /** The grace period has ended, and a stop of a container takes longer all the same. */
+  isGraceOver?: boolean;
   activities: readonly Activity[];
   /** The failures of the last pass, in upstream's words. */
   failures: readonly Failure[];
@@ -139,11 +143,19 @@ function fromRetry(facts: BlockerFacts, step: string): Blocker {
 function ending(facts: BlockerFacts, blockers: readonly Blocker[]): Blocker[] {
   const step = facts.worker === 'terminating' ? 'stop the containers' : 'clean up volumes and cgroups';
   if (facts.retry.lastError !== undefined) return [fromRetry(facts, step), ...blockers];
-  const cause =
-    facts.worker === 'terminating'
-      ? 'the containers have been asked to stop and have their grace period to do so'
-      : 'volumes and cgroups of the pod are being cleaned up';
-  return blockers.length > 0 ? [...blockers] : [{ step, cause, sinceMs: facts.workerSinceMs }];
+  if (blockers.length > 0) return [...blockers];
+  return [{ step, sinceMs: facts.workerSinceMs, ...endingCause(facts) }];
+}
+
+function endingCause({ worker, graceEndsMs, isGraceOver }: BlockerFacts): Pick<Blocker, 'cause' | 'nextTryAtMs'> {
+  if (worker !== 'terminating') return { cause: 'volumes and cgroups of the pod are being cleaned up' };
+  if (isGraceOver === true) {
+    return {
+      cause: 'the grace period has ended, and the runtime has not reported the end of all containers',
+    };
+  }
+  const cause = 'the containers have been asked to stop and have their grace period to do so';
+  return graceEndsMs === undefined ? { cause } : { cause, nextTryAtMs: graceEndsMs };
 }
 
 function containersOf(facts: BlockerFacts): ContainerStatus[] {

@@ -35,6 +35,18 @@ describe('what explain says of a pod worker', () => {
     );
   });
 
+  it('shows when the grace period ends, and that it is over once the runtime had time to kill', () => {
+    const stopping = (sinceMs: number): unknown[] => {
+      const { graceEndsMs, isGraceOver } = facts({
+        stateOf: () => ({ phase: 'terminating', termination: { graceMs: 5000 } }),
+        sinceMs: () => sinceMs,
+      });
+      return [graceEndsMs, isGraceOver];
+    };
+    assert.deepEqual(stopping(46_000), [51_000, false]);
+    assert.deepEqual(stopping(41_000), [46_000, true]);
+  });
+
   it('names a pass that takes a second or longer, and no shorter one', () => {
     assert.equal(facts({ busyForMs: () => 999 }).busySinceMs, undefined);
     assert.equal(facts({ busyForMs: () => 1000 }).busySinceMs, 49_000);

@@ -14,7 +14,11 @@ import type { Timeline } from './timeline.ts';
 
 /** What explain reads from the pod workers. */
 export interface ExplainWorkers {
-  stateOf(uid: PodUid): { readonly phase: Exclude<BlockerFacts['worker'], 'none'> } | undefined;
+  stateOf(
+    uid: PodUid,
+  ):
+    | { readonly phase: Exclude<BlockerFacts['worker'], 'none'>; readonly termination?: { readonly graceMs: number } }
+    | undefined;
   sinceMs(uid: PodUid): number | undefined;
   retryOf(uid: PodUid): { lastError: string | undefined; inMs: number | undefined };
   busyForMs(uid: PodUid): number | undefined;
@@ -65,18 +69,24 @@ export function createExplain(parts: CreateExplainParts): ExplainStore {
 
 /** A pass over a healthy pod takes milliseconds. One that takes longer waits for something. */
 const LONG_PASS_MS = 1000;
+/** A runtime takes this long after a grace period to kill the containers and to report their end. */
+const STOP_MS = 3000;
 
 /** The state of a pod's worker, with its times on the wall clock. */
 export function workerFacts(
   workers: ExplainWorkers,
   uid: PodUid,
   nowMs: number,
-): Pick<BlockerFacts, 'worker' | 'workerSinceMs' | 'retry' | 'busySinceMs'> {
+): Pick<BlockerFacts, 'worker' | 'workerSinceMs' | 'graceEndsMs' | 'isGraceOver' | 'retry' | 'busySinceMs'> {
   const { lastError, inMs } = workers.retryOf(uid);
   const busyForMs = workers.busyForMs(uid) ?? 0;
+  const state = workers.stateOf(uid);
+  const workerSinceMs = workers.sinceMs(uid) ?? nowMs;
+  const graceEndsMs = state?.phase === 'terminating' ? workerSinceMs + (state.termination?.graceMs ?? 0) : undefined;
   return {
-    worker: workers.stateOf(uid)?.phase ?? 'none',
-    workerSinceMs: workers.sinceMs(uid) ?? nowMs,
+    worker: state?.phase ?? 'none',
+    workerSinceMs,
+    ...(graceEndsMs !== undefined && { graceEndsMs, isGraceOver: nowMs > graceEndsMs + STOP_MS }),
     retry: { lastError, nextTryAtMs: inMs === undefined ? undefined : nowMs + inMs },
     busySinceMs: busyForMs < LONG_PASS_MS ? undefined : nowMs - busyForMs,
   };

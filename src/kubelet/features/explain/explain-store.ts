@@ -13,7 +13,12 @@ import type { Timeline } from './timeline.ts';
 export interface ExplainSources {
   pods(): Iterable<Pod>;
   status(uid: PodUid): PodStatus | undefined;
-  worker(uid: PodUid): Pick<BlockerFacts, 'worker' | 'workerSinceMs' | 'retry' | 'busySinceMs' | 'heldBack'>;
+  worker(
+    uid: PodUid,
+  ): Pick<
+    BlockerFacts,
+    'worker' | 'workerSinceMs' | 'graceEndsMs' | 'isGraceOver' | 'retry' | 'busySinceMs' | 'heldBack'
+  >;
   probes(uid: PodUid): BlockerFacts['probes'];
   volumes(uid: PodUid): BlockerFacts['volumes'];
   /** Suggestions for a pod that waits. */

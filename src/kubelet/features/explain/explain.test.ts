@@ -192,7 +192,18 @@ describe('blockers', () => {
   });
 
   it('show what a terminating pod waits for, and the error that delays it', () => {
-    assert.deepEqual(steps({ worker: 'terminating' }), ['stop the containers']);
+    const stopping = (extra: Partial<BlockerFacts>): unknown[] =>
+      computeBlockers(facts({ worker: 'terminating', ...extra })).map(({ step, cause, nextTryAtMs }) => [
+        step,
+        /^[^,]* grace period/.exec(cause)?.[0],
+        nextTryAtMs,
+      ]);
+    assert.deepEqual(stopping({ graceEndsMs: 9000, isGraceOver: false }), [
+      ['stop the containers', 'the containers have been asked to stop and have their grace period', 9000],
+    ]);
+    assert.deepEqual(stopping({ graceEndsMs: 9000, isGraceOver: true }), [
+      ['stop the containers', 'the grace period', undefined],
+    ]);
     const [blocker] = computeBlockers(
       facts({ worker: 'terminated', retry: { lastError: 'device busy', nextTryAtMs: 5 } }),
     );
