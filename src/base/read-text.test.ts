@@ -13,3 +13,12 @@ test('what is too long is not read to its end, and its stream is destroyed', asy
   assert.equal(await readText(stream, 15), undefined);
   assert.equal(stream.destroyed, true);
 });
+
+test('a stream that ends because its signal aborted is cut off, and no text', async () => {
+  const abort = new AbortController();
+  async function* endsWithSignal(): AsyncGenerator<Buffer> {
+    yield Buffer.from('half');
+    await Promise.resolve(abort.abort(new Error('too late')));
+  }
+  await assert.rejects(readText(endsWithSignal(), 100, abort.signal), /too late/);
+});

@@ -15,7 +15,7 @@ export async function getJson(socketPath: string, path: string, limitMs = ANSWER
     const call = request({ socketPath, path, signal });
     call.end();
     const answer = await answerTo(call);
-    const text = await readText(answer as AsyncIterable<Buffer>, LONGEST_ANSWER);
+    const text = await readText(answer as AsyncIterable<Buffer>, LONGEST_ANSWER, signal);
     if (text === undefined) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
     if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}: ${text.slice(0, 200)}`);
     return JSON.parse(text) as unknown;

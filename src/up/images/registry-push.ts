@@ -94,7 +94,7 @@ async function send(
   call.end(body?.content);
   try {
     const message = await answerTo(call);
-    const text = await readText(message as AsyncIterable<Buffer>, LONGEST_ANSWER);
+    const text = await readText(message as AsyncIterable<Buffer>, LONGEST_ANSWER, signal);
     if (text === undefined) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
     return { status: message.statusCode ?? 0, location: message.headers.location, body: text };
   } catch (error) {

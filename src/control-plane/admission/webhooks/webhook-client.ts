@@ -79,7 +79,7 @@ export class WebhookClient {
         },
         text,
       );
-      const read = await readText(answer as AsyncIterable<Buffer>, LIMIT_BYTES);
+      const read = await readText(answer as AsyncIterable<Buffer>, LIMIT_BYTES, abort.signal);
       if (read === undefined) throw new AnswerError(`the answer is longer than ${LIMIT_BYTES} bytes`);
       return parseAnswer(answer.statusCode ?? 0, read);
     } catch (error) {

@@ -41,7 +41,7 @@ async function ask(socket: Duplex, { host, port }: DialTarget, signal: AbortSign
   const request = httpRequest({ method: 'GET', path: PATH, headers, createConnection: () => socket as never, signal });
   request.end();
   const answer = await answerTo(request);
-  const text = await readText(answer as AsyncIterable<Buffer>, LONGEST_ANSWER);
+  const text = await readText(answer as AsyncIterable<Buffer>, LONGEST_ANSWER, signal);
   if (text === undefined) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
   if (answer.statusCode !== 200) throw new Error(`request failed, status: "${answer.statusCode ?? 0}"`);
   return text;

@@ -33,7 +33,7 @@ export async function askJson(target: HttpJsonTarget, body?: object): Promise<Ht
   const signal = AbortSignal.timeout(target.timeoutMs);
   try {
     const response = await send(target, body, signal);
-    const text = await readText(response as AsyncIterable<Buffer>, LIMIT_BYTES);
+    const text = await readText(response as AsyncIterable<Buffer>, LIMIT_BYTES, signal);
     if (text === undefined) throw new KubeletError('Invalid', `the answer is longer than ${LIMIT_BYTES} bytes`);
     return { status: response.statusCode ?? 0, body: parseBody(target.url, response.statusCode ?? 0, text) };
   } catch (error) {
