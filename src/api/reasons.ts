@@ -59,6 +59,8 @@ export const podEvents = {
   resizeError: 'ResizeError',
   /** This project's own: an operator's admission step keeps the pod waiting. */
   admissionHeld: 'AdmissionHeld',
+  /** This project's own: the kernel killed a process in the pod because memory ran out. */
+  oomKilling: 'OOMKilling',
 } as const;
 export type PodEvent = (typeof podEvents)[keyof typeof podEvents];
 
@@ -197,6 +199,8 @@ export const podConditionReasons = {
   infeasible: 'Infeasible',
   error: 'Error',
   terminationByKubelet: 'TerminationByKubelet',
+  /** This project's own. */
+  processKilled: 'ProcessKilled',
 } as const;
 export type PodConditionReason = (typeof podConditionReasons)[keyof typeof podConditionReasons];
 

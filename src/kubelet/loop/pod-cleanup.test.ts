@@ -20,6 +20,7 @@ function harness({ inCluster = true } = {}) {
     admission: { forget: write('admission') },
     allocation: { forget: write('allocation') },
     explain: { forget: write('explain') },
+    oomKills: { forget: write('OOM kills') },
     clusterPods: inCluster ? { forget: write('cluster'), podChanged: write('mirror') } : undefined,
     containerGc: {
       collectPod: async () => {
@@ -33,7 +34,7 @@ function harness({ inCluster = true } = {}) {
   });
   return { calls, cleanup };
 }
-const always = ['runtime', 'images', 'status', 'admission', 'allocation', 'explain'];
+const always = ['runtime', 'images', 'status', 'admission', 'allocation', 'explain', 'OOM kills'];
 
 describe('pod clean-up', () => {
   it("drops a pod's state in every feature, then notifies that the pod was removed", () => {

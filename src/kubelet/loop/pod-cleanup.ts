@@ -4,6 +4,7 @@ import type { AllocationManager } from '../features/allocation/allocation-manage
 import type { ContainerGc } from '../features/container-gc/container-gc.ts';
 import type { ExplainStore } from '../features/explain/explain-store.ts';
 import type { ImageManager } from '../features/images/image-manager.ts';
+import type { OomRecords } from '../features/oom-watcher/oom-records.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
 import type { StatusManager } from '../features/status/status-manager.ts';
@@ -19,6 +20,7 @@ export interface PodCleanupParts {
   admission: Pick<AdmissionManager, 'forget'>;
   allocation: Pick<AllocationManager, 'forget'>;
   explain: Pick<ExplainStore, 'forget'>;
+  oomKills: Pick<OomRecords, 'forget'>;
   /** undefined on a standalone node. */
   clusterPods: Pick<ClusterPods, 'forget' | 'podChanged'> | undefined;
   containerGc: Pick<ContainerGc, 'collectPod'>;
@@ -39,7 +41,8 @@ export class PodCleanup {
 
   /** Drops all state kept for the pod, synchronously. `revived`: the pod starts again under the same uid. */
   forget(uid: PodUid, { pod, revived }: { pod: Pod | undefined; revived: boolean }): void {
-    const { runtime, images, statuses, admission, allocation, explain, clusterPods, changes, queue } = this.#parts;
+    const { runtime, images, statuses, admission, allocation, explain, oomKills, clusterPods, changes, queue } =
+      this.#parts;
     runtime.forgetPod(uid);
     images.forgetPod(uid);
     if (revived) statuses.beginAnew(uid);
@@ -47,6 +50,7 @@ export class PodCleanup {
     admission.forget(uid);
     allocation.forget(uid);
     explain.forget(uid);
+    oomKills.forget(uid);
     clusterPods?.forget(uid);
     if (pod !== undefined) {
       clusterPods?.podChanged(pod);

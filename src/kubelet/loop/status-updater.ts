@@ -29,6 +29,8 @@ export interface StatusUpdaterParts {
   admission: Pick<AdmissionManager, 'verdictOn'>;
   /** What the status says about a change of the pod's resources, and what is recorded of it. */
   resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
+  /** Processes that the kernel killed. Absent: they are not watched. */
+  oomKills?: (uid: PodUid) => NonNullable<PodStatusFacts['oomKills']>;
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
@@ -106,6 +108,7 @@ export class StatusUpdater {
       stopSignals: this.#parts.stopSignals,
       hostIps,
       ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
+      oomKills: this.#parts.oomKills?.(uid),
     });
     return withVerdict(this.#acting.has(uid) ? untilDone(pod, status, previous) : status, verdict);
   }

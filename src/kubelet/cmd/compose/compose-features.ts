@@ -1,6 +1,10 @@
 import type { AdmissionManager } from '../../features/admission/admission-manager.ts';
 import { AllocatedPods } from '../../features/allocation/allocated-pods.ts';
 import type { ContainerManager } from '../../features/container-manager/container-manager.ts';
+import { podCgroupPaths } from '../../features/container-manager/pod-cgroup-paths.ts';
+import { createOomWatcher } from '../../features/oom-watcher/create-oom-watcher.ts';
+import type { OomWatcher } from '../../features/oom-watcher/oom-watcher.ts';
+import { kernelPaths } from '../../adapters/cgroups/linux-cgroup-names.ts';
 import { createContainerManager } from '../../features/container-manager/create-container-manager.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
 import { ActivityTracker } from '../../features/explain/activity-tracker.ts';
@@ -91,6 +95,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     attachWaiter,
     csi,
     cgroups,
+    oomWatcher: composeOomWatcher(parts),
     admission,
     allocation,
     podRuntime: composeRuntime(parts, { monitor, probes, cgroups, ...images, ...logs }),
@@ -214,6 +219,20 @@ function composeCgroups(
     recorder: parts.recorder,
     clock: platform.clock,
     random: platform.random,
+    log: platform.log,
+  });
+}
+
+function composeOomWatcher(parts: Given<'cache' | 'directory' | 'recorder'>): OomWatcher {
+  const { settings, platform, changes, directory, cache, recorder } = parts;
+  return createOomWatcher({
+    kernelLog: platform.kernelLog,
+    directory,
+    cache,
+    podPaths: podCgroupPaths(settings.config.cgroups, kernelPaths(platform.cgroups.driver)),
+    recorder,
+    onKill: (uid) => changes.notify(uid),
+    clock: platform.clock,
     log: platform.log,
   });
 }

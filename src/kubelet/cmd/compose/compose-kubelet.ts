@@ -190,6 +190,7 @@ function composeStages(parts: KubeletParts, nodeAgent: NodeAgent, stats: StatsPa
     ['container collection', () => containerGc.start(), () => containerGc.stop()],
     ['image collection', () => imageGc.start(), () => imageGc.stop()],
     ['log rotation', () => logRotation.start(), () => logRotation.stop()],
+    ['OOM watcher', () => parts.oomWatcher.start(), () => parts.oomWatcher.stop()],
     ['statistics', () => stats?.provider.start(), () => stats?.provider.stop()],
     ['sources', () => inBackground(platform.log, 'reading the sources of pods', sources.start()), () => sources.stop()],
   ];

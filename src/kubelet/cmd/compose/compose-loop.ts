@@ -76,6 +76,7 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
     admission,
     allocation: parts.allocation,
     explain,
+    oomKills: parts.oomWatcher.records,
     clusterPods,
     containerGc,
     cache: parts.cache,
@@ -109,7 +110,9 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
 }
 
 function composeStatus(
-  parts: Given<'admission' | 'allocation' | 'cache' | 'directory' | 'node' | 'podRuntime' | 'probes' | 'states'>,
+  parts: Given<
+    'admission' | 'allocation' | 'cache' | 'directory' | 'node' | 'oomWatcher' | 'podRuntime' | 'probes' | 'states'
+  >,
 ): StatusUpdater {
   const { settings, platform, records, directory, states, cache } = parts;
   return new StatusUpdater({
@@ -132,6 +135,7 @@ function composeStatus(
         podLevel: records.actuated.podLevel(uid),
       },
     }),
+    oomKills: (uid) => parts.oomWatcher.records.of(uid),
     runtimeName: () => platform.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
     // Read for each status: addresses may change.

@@ -10,6 +10,7 @@ import type { ContainerLogReader } from '../../features/container-logs/read-logs
 import type { EventLog } from '../../features/events/event-recorder.ts';
 import type { EventUploader } from '../../features/events/event-uploader.ts';
 import type { ContainerGc } from '../../features/container-gc/container-gc.ts';
+import type { OomWatcher } from '../../features/oom-watcher/oom-watcher.ts';
 import type { ExplainStore } from '../../features/explain/explain-store.ts';
 import type { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
 import type { UserNamespaces } from '../../features/user-namespaces/user-namespaces.ts';
@@ -114,6 +115,7 @@ export interface FeatureParts {
   attachWaiter: VolumeAttachWaiter | undefined;
   csi: CsiParts;
   cgroups: ContainerManager;
+  oomWatcher: OomWatcher;
   admission: AdmissionManager;
   allocation: AllocationManager;
   images: ImageManager;

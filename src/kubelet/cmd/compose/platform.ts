@@ -8,6 +8,7 @@ import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CsiDrivers } from '../../ports/csi-drivers.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
+import type { KernelLog } from '../../ports/kernel-log.ts';
 import type { LogFiles } from '../../ports/log-files.ts';
 import type { MachineFacts } from '../../ports/machine-facts.ts';
 import type { Mounts } from '../../ports/mounts.ts';
@@ -40,6 +41,8 @@ export interface Platform {
   /** How busy the node's processors are. */
   nodeLoad: ReadNodeLoad;
   processes: Processes;
+  /** Absent: kills for lack of memory are not watched. */
+  kernelLog?: KernelLog;
   csiDrivers: CsiDrivers;
   /** Connects to the sockets of plugins that register. */
   pluginDial: PluginDial;

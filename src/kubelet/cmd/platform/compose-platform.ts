@@ -20,6 +20,7 @@ import { linuxLogFiles } from '../../adapters/files/linux-log-files.ts';
 import { linuxProcesses } from '../../adapters/process/linux-processes.ts';
 import { LinuxFiles } from '../../adapters/files/linux-files.ts';
 import { LinuxMounts } from '../../adapters/files/linux-mounts.ts';
+import { LinuxKernelLog } from '../../adapters/linux-kernel-log.ts';
 import { readLinuxNode } from '../../adapters/linux-node.ts';
 import { readNodeLoad } from '../../adapters/linux-node-load.ts';
 import { linuxNetwork } from '../../adapters/net/linux-network.ts';
@@ -129,6 +130,7 @@ export async function composePlatform(given: {
     dial: netDial,
     nodeLoad: () => readNodeLoad(),
     processes: linuxProcesses,
+    kernelLog: new LinuxKernelLog(),
     csiDrivers: createCsiDrivers(clock),
     pluginDial: createPluginDial(clock),
     logFiles: linuxLogFiles,

@@ -178,3 +178,22 @@ describe('conditions of others', () => {
     assert.deepEqual(typesOf(conditionsOf(pod, { previous })), ['lb', 'DisruptionTarget own']);
   });
 });
+
+describe('processes that the kernel killed', () => {
+  const oomKilled: PodCondition = { type: 'OOMKilled', status: 'True', reason: 'ProcessKilled', message: 'once' };
+
+  it('are a condition, which a restart of the agent keeps and a newer kill replaces', () => {
+    assert.equal(verdict('OOMKilled', podOf({}), {}), '');
+    assert.equal(verdict('OOMKilled', podOf({}), { oomKilled }), 'True | ProcessKilled | once');
+    assert.equal(verdict('OOMKilled', podOf({}), { previous: [oomKilled] }), 'True | ProcessKilled | once');
+    const newer = { ...oomKilled, message: 'twice' };
+    const both = conditionsOf(podOf({}, { status: { conditions: [oomKilled] } }), {
+      previous: [oomKilled],
+      oomKilled: newer,
+    });
+    assert.deepEqual(
+      both.filter(({ type }) => type === 'OOMKilled'),
+      [newer],
+    );
+  });
+});

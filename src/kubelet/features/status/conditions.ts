@@ -13,6 +13,8 @@ export interface ConditionFacts {
   previous: readonly PodCondition[];
   /** PodResizePending and PodResizeInProgress, from the allocation manager. */
   resize?: readonly PodCondition[];
+  /** Says that the kernel killed a process in the pod; one of an earlier run of the agent is kept. */
+  oomKilled?: PodCondition;
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
@@ -31,6 +33,7 @@ export const ownConditions: ReadonlySet<string> = new Set([
   'AllContainersRestarting',
   'PodResizePending',
   'PodResizeInProgress',
+  'OOMKilled',
 ]);
 
 /**
@@ -40,7 +43,8 @@ export const ownConditions: ReadonlySet<string> = new Set([
 export function computeConditions(facts: ConditionFacts): PodCondition[] {
   const foreign = (facts.pod.status?.conditions ?? []).filter((condition) => !ownConditions.has(condition.type));
   const disruption = facts.previous.find((condition) => condition.type === 'DisruptionTarget');
-  const others = [...foreign, ...(facts.resize ?? [])];
+  const oomKilled = facts.oomKilled ?? facts.previous.find((condition) => condition.type === 'OOMKilled');
+  const others = [...foreign, ...(facts.resize ?? []), ...(oomKilled === undefined ? [] : [oomKilled])];
   const kept =
     disruption === undefined
       ? others

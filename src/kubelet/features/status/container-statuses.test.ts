@@ -232,6 +232,34 @@ describe('init containers', () => {
   });
 });
 
+describe('an OOM-killed container', () => {
+  const killed = aRun('app', 137, { reason: 'OOMKilled' });
+  const pod = aPod({ restartPolicy: 'Never' });
+  const messageOf = (how: How): string | undefined => statusOf(pod, [killed], how).state?.terminated?.message;
+  const oomKills = {
+    containerMessage: (id: string) => (id === killed.id ? 'used 32Mi of 32Mi' : undefined),
+    condition: undefined,
+  };
+
+  it('says what it used of which limit, unless it left a message of its own', () => {
+    assert.equal(messageOf({ oomKills }), 'used 32Mi of 32Mi');
+    const spoke = statusOf(pod, [{ ...killed, message: 'out of heap' }], { oomKills });
+    assert.equal(spoke.state?.terminated?.message, 'out of heap');
+    const other = statusOf(pod, [{ ...killed, reason: 'Error' }], { oomKills });
+    assert.equal(other.state?.terminated?.message, undefined);
+  });
+
+  it('keeps what an earlier agent said, also as the last state of the next run', () => {
+    const published = statusOf(pod, [killed], { oomKills });
+    assert.equal(messageOf({ previous: [published] }), 'used 32Mi of 32Mi');
+    const again = [aRun('app', 'running', { attempt: 1 }), killed];
+    const restarted = statusOf(pod, again, { previous: [published] });
+    assert.equal(restarted.lastState?.terminated?.message, 'used 32Mi of 32Mi');
+    const later = statusOf(pod, again, { previous: [restarted] });
+    assert.equal(later.lastState?.terminated?.message, 'used 32Mi of 32Mi');
+  });
+});
+
 describe('mounts that are read only', () => {
   const mounts = [
     { name: 'v', mountPath: 'data', readOnly: true },

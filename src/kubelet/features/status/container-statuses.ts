@@ -11,7 +11,7 @@ import type {
 import { podUid } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { endedUnseen, UNKNOWN_EXIT_CODE } from './ended-unseen.ts';
-import type { ActuatedRecords, RestartRules, StartFailures } from './interfaces.ts';
+import type { ActuatedRecords, OomKills, RestartRules, StartFailures } from './interfaces.ts';
 import { containerStatusResources } from './resources-status.ts';
 
 export interface ContainerStatusFacts {
@@ -23,6 +23,7 @@ export interface ContainerStatusFacts {
   failures: StartFailures;
   /** The recorded resources of the pod. */
   actuated?: ActuatedRecords;
+  oomKills?: OomKills;
   /** `containerd`, the scheme of containerID. */
   runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
@@ -145,7 +146,7 @@ function present(
   const id = `${facts.runtimeName}://${newest.id}`;
   if (previous !== undefined && isBefore(newest, id, previous)) return { ...previous, ready: false };
   let restartCount = Math.max(newest.attempt, previous?.restartCount ?? 0);
-  const state = stateOf(newest, id, previous);
+  const state = stateOf(facts, newest, previous);
   if (newest.state === 'unknown' && previous?.state?.running !== undefined) restartCount = previous.restartCount + 1;
   if (
     newest.state === 'running' &&
@@ -192,18 +193,22 @@ function lastStateOf(
   of: { id: string; older: ContainerRuntimeStatus | undefined; previous: ContainerStatus | undefined },
 ): ContainerState {
   if (of.older !== undefined && of.older.state === 'exited')
-    return { terminated: terminatedState(of.older, `${facts.runtimeName}://${of.older.id}`) };
+    return { terminated: terminatedState(facts, of.older, of.previous) };
   if (of.previous?.containerID !== of.id && of.previous?.state?.terminated !== undefined)
     return { terminated: of.previous.state.terminated };
   return of.previous?.lastState ?? {};
 }
 
-function stateOf(record: ContainerRuntimeStatus, id: string, previous: ContainerStatus | undefined): ContainerState {
+function stateOf(
+  facts: ContainerStatusFacts,
+  record: ContainerRuntimeStatus,
+  previous: ContainerStatus | undefined,
+): ContainerState {
   switch (record.state) {
     case 'running':
       return { running: { startedAt: timestamp(record.startedAtMs) } };
     case 'exited':
-      return { terminated: terminatedState(record, id) };
+      return { terminated: terminatedState(facts, record, previous) };
     case 'created':
       return { waiting: {} };
     case 'unknown':
@@ -212,13 +217,32 @@ function stateOf(record: ContainerRuntimeStatus, id: string, previous: Container
   }
 }
 
-function terminatedState(record: ContainerRuntimeStatus, id: string): ContainerStateTerminated {
+function terminatedState(
+  facts: ContainerStatusFacts,
+  record: ContainerRuntimeStatus,
+  previous: ContainerStatus | undefined,
+): ContainerStateTerminated {
+  const id = `${facts.runtimeName}://${record.id}`;
   const state: ContainerStateTerminated = { exitCode: record.exitCode, reason: record.reason };
-  if (record.message !== '') state.message = record.message;
+  const message = record.message === '' ? oomMessage(facts, { record, id, previous }) : record.message;
+  if (message !== undefined) state.message = message;
   state.startedAt = timestamp(record.startedAtMs);
   state.finishedAt = timestamp(record.finishedAtMs);
   state.containerID = id;
   return state;
+}
+
+/** What an OOM-killed container used of its limit: as the kernel said it, or as an earlier run of the agent published it. */
+function oomMessage(
+  { oomKills }: ContainerStatusFacts,
+  of: { record: ContainerRuntimeStatus; id: string; previous: ContainerStatus | undefined },
+): string | undefined {
+  if (of.record.reason !== terminatedReasons.oomKilled) return undefined;
+  const published = [of.previous?.state?.terminated, of.previous?.lastState?.terminated];
+  return (
+    oomKills?.containerMessage(of.record.id) ??
+    published.find((state) => state?.containerID === of.id && state.reason === of.record.reason)?.message
+  );
 }
 
 /** A container about to be started (again) is waiting, with the reason of its last failed start if there was one. */

@@ -1,5 +1,6 @@
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { PodCondition } from '../../../api/core/pod-status.ts';
 import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { ContainerId, PodUid } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
@@ -32,4 +33,11 @@ export interface StartFailures {
 export interface ActuatedRecords {
   container(name: string): ResourceRequirements | undefined;
   podLevel: ResourceRequirements | undefined;
+}
+
+/** Processes that the kernel killed in a pod because memory ran out. */
+export interface OomKills {
+  /** What the container used of which limit at its last kill; undefined without one. */
+  containerMessage(id: string): string | undefined;
+  readonly condition: PodCondition | undefined;
 }

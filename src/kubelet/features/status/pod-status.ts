@@ -11,7 +11,7 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { endStatuses } from './end-statuses.ts';
 import { computeConditions } from './conditions.ts';
 import { containerStatuses } from './container-statuses.ts';
-import type { ActuatedRecords, ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
+import type { ActuatedRecords, OomKills, ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
 import { limitMessages } from './message-limit.ts';
 import { computePhase } from './phase.ts';
 import { podStatusResources } from './resources-status.ts';
@@ -34,6 +34,8 @@ export interface PodStatusFacts {
   failures: StartFailures;
   /** The allocated and the recorded resources of the pod; `pod` has its allocated resources. */
   resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
+  /** Processes that the kernel killed in the pod because memory ran out. */
+  oomKills?: OomKills;
   runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   stopSignals?: boolean;
@@ -55,6 +57,7 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
     failures,
     runtimeName,
     stopSignals: facts.stopSignals,
+    oomKills: facts.oomKills,
     ...(facts.resize === undefined ? {} : { actuated: facts.resize.actuated }),
   });
   const known = {
@@ -85,6 +88,7 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
     restartingAll: rules.shouldRestartAllContainers(pod, runtime),
     previous: previous?.conditions ?? [],
     resize: facts.isTerminal ? [] : (facts.resize?.conditions ?? []),
+    oomKilled: facts.oomKills?.condition,
   });
   addAddresses(status, facts);
   if (facts.resize !== undefined) Object.assign(status, podStatusResources(pod, facts.resize.actuated));

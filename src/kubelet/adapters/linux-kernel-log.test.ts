@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { closeSync, constants, openSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { isKind } from '../../base/errors.ts';
+import { LinuxKernelLog, parseKernelRecord } from './linux-kernel-log.ts';
+import { KERNEL_TEXT_LIMIT } from '../ports/kernel-log.ts';
+
+test('a record of the kernel log has its text without the dictionary behind it', () => {
+  assert.deepEqual(parseKernelRecord('6,1234,567890123,-;eth0: link up\n SUBSYSTEM=net\n DEVICE=n2\n'), {
+    sequence: 1234,
+    byKernel: true,
+    text: 'eth0: link up',
+  });
+  assert.deepEqual(parseKernelRecord('4,7,1,c,caller=T19;with ; in it\n'), {
+    sequence: 7,
+    byKernel: true,
+    text: 'with ; in it',
+  });
+});
+
+test('a record of a program is not taken for one of the kernel', () => {
+  assert.deepEqual(
+    ['12,1,1,-;x', '8,1,1,-;x', '7,1,1,-;x'].map((record) => parseKernelRecord(record)?.byKernel),
+    [false, false, true],
+  );
+});
+
+test('odd records are refused, long ones are cut', () => {
+  for (const odd of ['', 'x', '6,1;x', '-1,1,1,-;x', `6,1,1,${'a'.repeat(300)};x`])
+    assert.equal(parseKernelRecord(odd), undefined);
+  assert.equal(parseKernelRecord(`6,1,1,-;${'a'.repeat(9000)}`)?.text.length, KERNEL_TEXT_LIMIT);
+});
+
+test('a log that cannot be opened is Unavailable', () => {
+  assert.throws(
+    () => new LinuxKernelLog('/nonexistent').follow({ onMessage() {}, onLost() {}, onEnd() {} }),
+    (error) => isKind(error, 'Unavailable'),
+  );
+});
+
+const mayWrite = ((): boolean => {
+  try {
+    closeSync(openSync('/dev/kmsg', constants.O_RDWR | constants.O_NONBLOCK));
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+for (const [how, log] of [
+  ['waited for', new LinuxKernelLog()],
+  ['read each second where it cannot be waited for', new LinuxKernelLog('/dev/kmsg', () => undefined)],
+] as const) {
+  test(`records written from now on arrive when the log is ${how}`, {
+    skip: !mayWrite && 'needs /dev/kmsg',
+  }, async () => {
+    const mark = `kubelet test ${process.pid} ${Math.random()}`;
+    writeFileSync('/dev/kmsg', `${mark} before\n`);
+    const keepAlive = setInterval(() => {}, 1000);
+    const texts: string[] = [];
+    let stop = (): void => {};
+    await new Promise<void>((resolve, reject) => {
+      stop = log.follow({
+        onMessage: ({ text, byKernel }) => {
+          if (!text.startsWith(mark)) return;
+          texts.push(`${text} ${byKernel}`);
+          if (text.endsWith('second')) resolve();
+        },
+        onLost: () => {},
+        onEnd: reject,
+      });
+      writeFileSync('/dev/kmsg', `${mark} first\n`);
+      writeFileSync('/dev/kmsg', `${mark} second\n`);
+    });
+    stop();
+    clearInterval(keepAlive);
+    assert.deepEqual(texts, [`${mark} first false`, `${mark} second false`]);
+  });
+}

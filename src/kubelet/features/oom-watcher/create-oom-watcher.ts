@@ -1,0 +1,30 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { OomPod } from './oom-place.ts';
+import type { OomWatcherParts } from './oom-watcher.ts';
+import { OomWatcher } from './oom-watcher.ts';
+
+export interface CreateOomWatcherParts extends Omit<OomWatcherParts, 'pods'> {
+  directory: { visible(): Iterable<Pod> };
+  cache: {
+    get(uid: PodUid): { readonly containers: readonly { readonly id: string; readonly name: string }[] } | undefined;
+  };
+  /** Undefined where pods have no cgroups of their own: then no kill can be attributed to one. */
+  podPaths: { of(pod: Pod): string } | undefined;
+}
+
+/** Reports processes that the kernel killed for lack of memory, and in which pods they ran. */
+export function createOomWatcher(parts: CreateOomWatcherParts): OomWatcher {
+  const { directory, cache, podPaths, ...rest } = parts;
+  const placed = (pod: Pod): OomPod[] => {
+    if (podPaths === undefined || pod.metadata.uid === undefined) return [];
+    try {
+      const containers = cache.get(podUid(pod.metadata.uid))?.containers ?? [];
+      return [{ pod, path: podPaths.of(pod), containers }];
+    } catch {
+      return []; // A uid that names no cgroup has no processes.
+    }
+  };
+  return new OomWatcher({ pods: () => [...directory.visible()].flatMap(placed), ...rest });
+}

@@ -1,0 +1,51 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { OomKill } from './oom-report.ts';
+
+/** A pod with its cgroup and its containers, ended ones too. */
+export interface OomPod {
+  readonly pod: Pod;
+  /** The path of its cgroup, as the kernel names it. */
+  readonly path: string;
+  readonly containers: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** Whose limit was exceeded. `inside`: of a cgroup that the container made for itself. */
+export type OomLimit = 'container' | 'inside' | 'pod' | 'allPods' | 'node' | 'unknown';
+
+/** Where a killed process ran. */
+export interface OomPlace {
+  readonly pod: Pod;
+  /** undefined for a sandbox, and for a container that is not known any more. */
+  readonly container: { readonly id: string; readonly name: string } | undefined;
+  readonly limit: OomLimit;
+}
+
+/** Finds the pod and the container of a killed process. undefined for a process of no pod. */
+export function locateOomKill(kill: OomKill, pods: Iterable<OomPod>): OomPlace | undefined {
+  const { victimGroup } = kill;
+  if (victimGroup === undefined) return undefined;
+  for (const { pod, path, containers } of pods) {
+    if (!isAtOrBelow(victimGroup, path)) continue;
+    const folder = victimGroup.slice(path.length + 1).split('/')[0] ?? '';
+    const container = containers.find(({ id }) => isGroupOf(folder, id));
+    return { pod, container, limit: limitOf(kill, path, `${path}/${folder}`) };
+  }
+  return undefined;
+}
+
+function limitOf({ scope, limitGroup }: OomKill, podPath: string, containerPath: string): OomLimit {
+  if (scope === 'system') return 'node';
+  if (limitGroup === undefined) return 'unknown';
+  if (limitGroup === containerPath) return 'container';
+  if (limitGroup === podPath) return 'pod';
+  return isAtOrBelow(limitGroup, containerPath) ? 'inside' : isAtOrBelow(podPath, limitGroup) ? 'allPods' : 'unknown';
+}
+
+function isAtOrBelow(path: string, parent: string): boolean {
+  return path === parent || path.startsWith(`${parent}/`);
+}
+
+/** `<id>`, or `cri-containerd-<id>.scope` with the systemd driver. */
+function isGroupOf(folder: string, id: string): boolean {
+  return id !== '' && (folder === id || folder.endsWith(`-${id}.scope`));
+}

@@ -1,0 +1,50 @@
+import { KubeletError } from '../../../base/errors.ts';
+import type { KernelLog, KernelLogHandlers } from '../kernel-log.ts';
+
+/** A kernel log to which tests write. */
+export class FakeKernelLog implements KernelLog {
+  /** The next calls of `follow` fail with Unavailable. */
+  refusals = 0;
+  follows = 0;
+  readonly #followers = new Set<KernelLogHandlers>();
+  #sequence = 0;
+
+  follow(handlers: KernelLogHandlers): () => void {
+    this.follows++;
+    if (this.refusals > 0) {
+      this.refusals--;
+      throw new KubeletError('Unavailable', 'open /dev/kmsg: scripted');
+    }
+    this.#followers.add(handlers);
+    return () => void this.#followers.delete(handlers);
+  }
+
+  /** The kernel writes these lines. */
+  write(...lines: readonly string[]): void {
+    for (const text of lines) this.#send(text, true);
+  }
+
+  /** A privileged program writes this line. */
+  writeAsProgram(text: string): void {
+    this.#send(text, false);
+  }
+
+  lose(): void {
+    for (const { onLost } of this.#followers) onLost();
+  }
+
+  end(reason: string): void {
+    const ended = [...this.#followers];
+    this.#followers.clear();
+    for (const { onEnd } of ended) onEnd(reason);
+  }
+
+  get isFollowed(): boolean {
+    return this.#followers.size > 0;
+  }
+
+  #send(text: string, byKernel: boolean): void {
+    this.#sequence++;
+    for (const { onMessage } of [...this.#followers]) onMessage({ sequence: this.#sequence, byKernel, text });
+  }
+}
