@@ -13,6 +13,8 @@ import { StatsProvider } from './stats-provider.ts';
 export interface StatsParts {
   provider: StatsProvider;
   disks: DiskFacts;
+  /** The group of all pods; undefined where pods have no groups of their own. */
+  podsGroup: string | undefined;
   endpoints: ReturnType<typeof statsEndpoints>;
 }
 
@@ -51,7 +53,7 @@ export function createStats({ sources, volumes, podPaths, store, ...parts }: Cre
     podsGroups: podPaths?.top ?? [],
   });
   const endpoints = statsEndpoints({ stats: provider, machine, nowMs: () => clock.nowMs(), gzip: gzipText, log });
-  return { provider, disks, endpoints };
+  return { provider, disks, podsGroup: podPaths?.top[0], endpoints };
 }
 
 /**

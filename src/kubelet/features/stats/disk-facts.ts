@@ -89,6 +89,19 @@ export class DiskFacts {
     });
   }
 
+  /**
+   * Measures now what these pods have on the node's own disks: writable layers, logs, local volumes. Waits for it, for
+   * decisions that must not be taken from old figures. Never rejects: what cannot be measured is missing.
+   */
+  async measureLocal(pods: readonly MeasuredPod[]): Promise<void> {
+    const { runtime } = this.#options;
+    await Promise.all([
+      this.#tolerant('writable layers', async () => (this.layers = await runtime.writableLayers())),
+      this.#measureLogs(pods),
+      this.#measureVolumes(pods, ({ how }) => how === 'tree'),
+    ]);
+  }
+
   /** The round to wait for, which is only the first one. */
   #keepFresh(what: string, maxAgeMs: number, measure: () => Promise<void>): Promise<void> | undefined {
     const doneAtMs = this.#doneAtMs.get(what);
@@ -165,11 +178,14 @@ export class DiskFacts {
   }
 
   /** The volumes of a pod one after the other, so that a hung one delays only its own pod. */
-  async #measureVolumes(pods: readonly MeasuredPod[]): Promise<void> {
+  async #measureVolumes(
+    pods: readonly MeasuredPod[],
+    concerns: (volume: MeasuredVolume) => boolean = () => true,
+  ): Promise<void> {
     await Promise.all(
       pods.map(async ({ uid }) => {
-        const facts: VolumeFact[] = [];
-        for (const volume of this.#options.volumes(uid)) {
+        const facts = (this.volumes.get(uid) ?? []).filter(({ volume }) => !concerns(volume));
+        for (const volume of this.#options.volumes(uid).filter(concerns)) {
           const usage = await this.#tolerant(`volume ${volume.name}`, () => this.#toldMeasure(volume));
           if (usage !== undefined) facts.push({ volume, usage, atMs: this.#options.clock.nowMs() });
         }

@@ -1,7 +1,8 @@
-import type { InterfaceUse, TreeUse } from '../../ports/stats.ts';
+import type { InterfaceUse } from '../../ports/stats.ts';
 import type { DiskFacts, VolumeFact } from './disk-facts.ts';
-import { fsJson, groupJson, networkJson, sumOfTrees } from './group-json.ts';
+import { fsJson, groupJson, networkJson } from './group-json.ts';
 import type { GroupSample } from './group-samples.ts';
+import { podDiskUse } from './pod-disk-use.ts';
 import type { MeasuredContainer, MeasuredPod } from './pod-groups.ts';
 import type { ContainerStats, PodStats, VolumeStats } from './summary-types.ts';
 import { knownTime, timeJson } from './summary-types.ts';
@@ -76,14 +77,9 @@ function containerJson({
  */
 function ephemeralStorage({ pod, containers }: SampledPod, disks: DiskFacts): PodStats['ephemeral-storage'] {
   if (disks.rootFs === undefined) return undefined;
-  const own = disks.pods.get(pod.uid);
-  const volumes = (disks.volumes.get(pod.uid) ?? [])
-    .filter(isEphemeral)
-    .map(({ usage, atMs }): TreeUse => ({ atMs, usedBytes: usage.usedBytes ?? 0, inodesUsed: usage.inodesUsed ?? 0 }));
-  const layers = containers.map(({ container }) => disks.layers.get(container.id));
   return fsJson(
     disks.rootFs,
-    sumOfTrees(...layers, ...(own?.logs.values() ?? []), own?.ownLogs, ...(own?.ownFiles ?? []), ...volumes),
+    podDiskUse({ uid: pod.uid, containers: containers.map(({ container }) => container) }, disks).total,
   );
 }
 
