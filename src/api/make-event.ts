@@ -8,6 +8,7 @@ export interface Said {
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
+  annotations?: Readonly<Record<string, string>>;
 }
 
 export interface Saying {
@@ -23,7 +24,7 @@ export interface Saying {
 /** The event as it is first said (upstream: client-go tools/record makeEvent). */
 export function makeEvent(
   object: ObjectReference,
-  { type, reason, message }: Said,
+  { type, reason, message, annotations }: Said,
   { nowMs, serial, component, host }: Saying,
 ): Event {
   const time = formatTime(nowMs);
@@ -32,6 +33,7 @@ export function makeEvent(
     metadata: {
       name: `${object.name}.${nanos.toString(16)}`,
       namespace: object.namespace === undefined || object.namespace === '' ? 'default' : object.namespace,
+      ...(annotations !== undefined && { annotations: { ...annotations } }),
     },
     involvedObject: object,
     reason,

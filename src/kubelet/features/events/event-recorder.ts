@@ -41,14 +41,31 @@ export class EventLog implements EventRecorder {
   }
 
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void {
+    this.#podEvent(pod, { type, reason, message }, container);
+  }
+
+  #podEvent(pod: Pod, said: Said, container?: string): void {
     const { log, timeline } = this.#options;
-    const said = { type, reason, message };
-    const fields = { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, container, ...said };
+    const { type, reason, message } = said;
+    const fields = { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, container, type, reason, message };
     const event = this.#record(podReference(pod, container), said);
     if (event === undefined) return log.debug(4, 'Event dropped, too many events of this pod', fields);
     timeline.record(podUid(pod.metadata.uid ?? ''), { kind: 'event', type, reason, message: event.message ?? '' });
     if (type === 'Warning') log.warn('Event occurred', { ...fields, message: event.message, ...countOf(event) });
     else log.debug(2, 'Event occurred', { ...fields, message: event.message, ...countOf(event) });
+  }
+
+  /** An event with annotations, which tools read. */
+  annotatedEvent(
+    pod: Pod,
+    said: {
+      type: 'Normal' | 'Warning';
+      reason: string;
+      message: string;
+      annotations: Readonly<Record<string, string>>;
+    },
+  ): void {
+    this.#podEvent(pod, said);
   }
 
   /** About the node itself. */
