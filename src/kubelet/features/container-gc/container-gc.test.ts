@@ -28,12 +28,13 @@ function world(fate: CleanupDecision = 'kept') {
     },
   });
   const said: string[] = [];
-  const state = { fate, ready: true };
+  const state = { fate, ready: true, isOver: false };
   const gc = new ContainerGc({
     ...{
       runtime,
       policy,
       cleanupDecision: () => state.fate,
+      isOver: () => state.isOver,
       sourcesReady: () => state.ready,
       platform: { clock, random: seededRandom(1), log: recordingLog() },
     },

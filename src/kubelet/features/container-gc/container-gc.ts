@@ -57,6 +57,8 @@ export interface ContainerGcParts {
   >;
   policy: GcPolicy;
   cleanupDecision: (podUid: string) => CleanupDecision;
+  /** The pod has ended, and no worker does anything for it. */
+  isOver: (podUid: string) => boolean;
   /** Before all sources have reported, no pod counts as removed. */
   sourcesReady: () => boolean;
   logs: PodLogs;
@@ -97,7 +99,19 @@ export class ContainerGc {
   }
 
   /** One pass over the node. Rejects with what could not be removed. */
-  async collect(): Promise<void> {
+  collect(): Promise<void> {
+    return this.#collect(() => false);
+  }
+
+  /**
+   * The same, and the ended containers of pods that are over: their statuses hold what these would show (upstream:
+   * DeleteAllUnusedContainers). For eviction.
+   */
+  deleteUnused(): Promise<void> {
+    return this.#collect(this.#parts.isOver);
+  }
+
+  async #collect(isOver: (podUid: string) => boolean): Promise<void> {
     const { runtime, policy, platform, logs } = this.#parts;
     const ready = this.#parts.sourcesReady();
     const cleanupDecision = (uid: string): CleanupDecision => {
@@ -107,7 +121,11 @@ export class ContainerGc {
       return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
     };
     const [containers, sandboxes] = await Promise.all([runtime.listContainers(), runtime.listSandboxes()]);
-    const state: GcState = { containers: containers.map(asGcContainer), sandboxes, cleanupDecision };
+    const state: GcState = {
+      containers: containers.map(asGcContainer),
+      sandboxes,
+      cleanupDecision: (uid) => (isOver(uid) ? 'removed' : cleanupDecision(uid)),
+    };
     const victims = new Set(selectContainers(state, policy, platform.clock.nowMs()).map(({ id }) => id));
     const errors: string[] = [];
     const removed = await this.#removeContainers(

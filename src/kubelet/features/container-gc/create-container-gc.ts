@@ -14,7 +14,7 @@ export interface GcWorkers {
   isBusy(uid: PodUid): boolean;
 }
 
-export interface CreateContainerGcParts extends Omit<ContainerGcParts, 'cleanupDecision' | 'platform'> {
+export interface CreateContainerGcParts extends Omit<ContainerGcParts, 'cleanupDecision' | 'isOver' | 'platform'> {
   /** Read when needed: the workers are created later. */
   workers: () => GcWorkers;
   clock: Clock;
@@ -27,6 +27,7 @@ export function createContainerGc({ workers, clock, random, log, ...parts }: Cre
   return new ContainerGc({
     ...parts,
     cleanupDecision: (uid) => cleanupDecision(workers(), podUid(uid)),
+    isOver: (uid) => workers().stateOf(podUid(uid))?.phase === 'finished' && !workers().isBusy(podUid(uid)),
     platform: { clock, random, log },
   });
 }
