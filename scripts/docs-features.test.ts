@@ -66,7 +66,7 @@ test('features are computed from what the programs are made of', () => {
     'metric.x absent',
     'agent.PodSpec.initContainers present',
     'agent.--kubeconfig present',
-    'agent.evictionHard absent',
+    'agent.evictionHard present',
     'agent.x unknown',
     'cluster.dns present',
     'cluster.joins present',

@@ -184,7 +184,7 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'Reservations, eviction',
-    what: 'reservations are kept from pods; nothing is evicted yet',
+    what: 'by memory, disk, inodes, processes; noticed within 100 ms',
     rests: ['evictionHard', 'evictionSoft', 'kubeReserved', 'systemReserved'],
   },
   {

@@ -18,6 +18,7 @@ function harness({ inCluster = true } = {}) {
     images: { forgetPod: write('images') },
     statuses: { forget: write('status'), beginAnew: write('status begins again') },
     admission: { forget: write('admission') },
+    evicted: { forget: write('evicted') },
     allocation: { forget: write('allocation') },
     explain: { forget: write('explain') },
     oomKills: { forget: write('OOM kills') },
@@ -34,7 +35,7 @@ function harness({ inCluster = true } = {}) {
   });
   return { calls, cleanup };
 }
-const always = ['runtime', 'images', 'status', 'admission', 'allocation', 'explain', 'OOM kills'];
+const always = ['runtime', 'images', 'status', 'admission', 'evicted', 'allocation', 'explain', 'OOM kills'];
 
 describe('pod clean-up', () => {
   it("drops a pod's state in every feature, then notifies that the pod was removed", () => {

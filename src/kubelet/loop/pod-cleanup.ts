@@ -2,6 +2,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { AdmissionManager } from '../features/admission/admission-manager.ts';
 import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
 import type { ContainerGc } from '../features/container-gc/container-gc.ts';
+import type { EvictedRecord } from '../features/eviction/evicted-record.ts';
 import type { ExplainStore } from '../features/explain/explain-store.ts';
 import type { ImageManager } from '../features/images/image-manager.ts';
 import type { OomRecords } from '../features/oom-watcher/oom-records.ts';
@@ -18,6 +19,7 @@ export interface PodCleanupParts {
   images: Pick<ImageManager, 'forgetPod'>;
   statuses: Pick<StatusManager, 'forget' | 'beginAnew'>;
   admission: Pick<AdmissionManager, 'forget'>;
+  evicted: Pick<EvictedRecord, 'forget'>;
   allocation: Pick<AllocationManager, 'forget'>;
   explain: Pick<ExplainStore, 'forget'>;
   oomKills: Pick<OomRecords, 'forget'>;
@@ -48,6 +50,7 @@ export class PodCleanup {
     if (revived) statuses.beginAnew(uid);
     else statuses.forget(uid);
     admission.forget(uid);
+    this.#parts.evicted.forget(uid);
     allocation.forget(uid);
     explain.forget(uid);
     oomKills.forget(uid);

@@ -4,6 +4,7 @@ import { FakeClock } from '../../base/testing/fake-clock.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
 import type { Changes } from '../../api/testing/pod-builder.ts';
 import { buildPod } from '../../api/testing/pod-builder.ts';
+import type { EvictionVerdict } from '../features/eviction/evicted-record.ts';
 import type { PodVerdict } from '../features/admission/admission-state.ts';
 import { StatusManager } from '../features/status/status-manager.ts';
 import type { WorkerState } from '../features/pod-workers/worker-state.ts';
@@ -24,6 +25,7 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     isKnown: true,
     restarts: true,
     verdict: undefined as PodVerdict | undefined,
+    evicted: undefined as EvictionVerdict | undefined,
   };
   const statuses = new StatusManager(clock, restored);
   const updater = new StatusUpdater({
@@ -33,6 +35,7 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     cache: { getOrEmpty: () => world.runtime, isRead: () => true },
     pod: () => (world.isKnown ? pod : undefined),
     admission: { verdictOn: () => world.verdict },
+    evicted: { get: () => world.evicted },
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: () => world.restarts,
@@ -311,6 +314,32 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
   });
 
+  it('reports an evicted pod as Failed whatever its containers return, but not before they have ended', () => {
+    const { updater, world, contain, statuses } = harness();
+    world.runtime = contain('running');
+    updater.refresh(uid);
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'TerminationByKubelet',
+      message: 'm',
+    } as const;
+    world.evicted = { reason: 'Evicted', message: 'm', condition };
+    assert.deepEqual([updater.refresh(uid)?.phase, statuses.get(uid)?.phase], ['Failed', 'Running']);
+    world.worker = {
+      phase: 'terminated',
+      pod: buildPod(),
+      termination: { cause: 'evicted', graceMs: 1000, gone: false },
+    };
+    world.runtime = contain('exited', 0);
+    updater.refresh(uid);
+    const published = statuses.get(uid);
+    assert.deepEqual(
+      [published?.phase, published?.reason, published?.message, published?.conditions?.[0]?.reason],
+      ['Failed', 'Evicted', 'm', 'TerminationByKubelet'],
+    );
+  });
+
   it('returns the time left until the deadline, and undefined without one', async () => {
     const { updater, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
     const pod = buildPod({ 'spec.activeDeadlineSeconds': 30 });
@@ -354,6 +383,7 @@ function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRea
     },
     pod: () => pod,
     admission: { verdictOn: () => undefined },
+    evicted: { get: () => undefined },
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: () => true,

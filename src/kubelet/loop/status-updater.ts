@@ -7,6 +7,7 @@ import { podReasons } from '../../api/reasons.ts';
 import { rejectedStatus, withVerdict } from '../features/admission/verdict-status.ts';
 import type { AdmissionManager } from '../features/admission/admission-manager.ts';
 import type { PodVerdict } from '../features/admission/admission-state.ts';
+import type { EvictedRecord, EvictionVerdict } from '../features/eviction/evicted-record.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodStatusFacts } from '../features/status/pod-status.ts';
 import { generatePodStatus } from '../features/status/pod-status.ts';
@@ -27,6 +28,8 @@ export interface StatusUpdaterParts {
   /** Pods that still have a worker or a source; undefined for others. */
   pod: (uid: PodUid) => Pod | undefined;
   admission: Pick<AdmissionManager, 'verdictOn'>;
+  /** Pods that the node evicted. */
+  evicted: Pick<EvictedRecord, 'get'>;
   /** What the status says about a change of the pod's resources, and what is recorded of it. */
   resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
   /** Processes that the kernel killed. Absent: they are not watched. */
@@ -87,6 +90,7 @@ export class StatusUpdater {
     const uid = podUid(pod.metadata.uid);
     const verdict = this.#parts.admission.verdictOn(uid);
     if (verdict?.kind === 'rejected') return rejectedStatus(pod, verdict);
+    const evicted = this.#parts.evicted.get(uid);
     const phase = states.get(uid)?.phase;
     const runtime = this.#runtimeStatus(pod);
     const isTerminal =
@@ -100,7 +104,8 @@ export class StatusUpdater {
       isOver: phase === 'terminated' || phase === 'finished',
       isUndecided: this.#acting.has(uid),
       override:
-        verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous),
+        evictedOverride(evicted, previous) ??
+        (verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous)),
       rules,
       probes,
       failures,
@@ -110,7 +115,8 @@ export class StatusUpdater {
       ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
       oomKills: this.#parts.oomKills?.(uid),
     });
-    return withVerdict(this.#acting.has(uid) ? untilDone(pod, status, previous) : status, verdict);
+    const shown = this.#acting.has(uid) ? untilDone(pod, status, previous) : status;
+    return withEviction(withVerdict(shown, verdict), evicted);
   }
 
   /**
@@ -225,6 +231,23 @@ function preempted(
   facts: { previous: PodStatus | undefined; isTerminal: boolean },
 ): { phase: 'Failed'; reason: string; message: string } | undefined {
   return facts.isTerminal || facts.previous?.phase === 'Succeeded' ? undefined : { phase: 'Failed', reason, message };
+}
+
+/**
+ * An evicted pod is Failed, whatever its containers return when they are stopped: its work was interrupted. Upstream
+ * reports Succeeded when all of them exit with 0, and a Job then counts the pod as done.
+ */
+function evictedOverride(
+  evicted: EvictionVerdict | undefined,
+  previous: PodStatus | undefined,
+): { phase: 'Failed'; reason: string; message: string } | undefined {
+  return evicted === undefined || previous?.phase === 'Succeeded' ? undefined : { phase: 'Failed', ...evicted };
+}
+
+function withEviction(status: PodStatus, evicted: EvictionVerdict | undefined): PodStatus {
+  const own = evicted?.condition;
+  if (own === undefined) return status;
+  return { ...status, conditions: [own, ...(status.conditions ?? []).filter(({ type }) => type !== own.type)] };
 }
 
 /**

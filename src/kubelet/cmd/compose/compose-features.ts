@@ -9,6 +9,8 @@ import { createContainerManager } from '../../features/container-manager/create-
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
 import { ActivityTracker } from '../../features/explain/activity-tracker.ts';
 import { computeExitEntry } from '../../features/explain/exit-entry.ts';
+import { rejectionUnderPressure } from '../../features/eviction/admit-under-pressure.ts';
+import { NodePressure } from '../../features/eviction/node-pressure.ts';
 import { createEvents } from '../../features/events/create-events.ts';
 import { createLifecycleHooks } from '../../features/lifecycle-hooks/create-lifecycle-hooks.ts';
 import { createPleg } from '../../features/pleg/create-pleg.ts';
@@ -70,6 +72,7 @@ export function composeKnown(parts: Given): KnownParts {
     ...composePodConfig(parts, { ...objects, ...events }),
     allocatedPods: new AllocatedPods(records.allocated),
     node: createNode(settings.config, platform, settings.node ?? NO_NODE_SETTINGS),
+    pressure: new NodePressure(),
   };
 }
 
@@ -121,7 +124,7 @@ function composePleg(parts: Given<'cache'>): Pleg {
 }
 
 function composeAdmission(
-  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'recorder' | 'store'>,
+  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'pressure' | 'recorder' | 'store'>,
   monitor: Pick<RuntimeMonitor, 'health'>,
   evict: (uid: PodUid) => void,
 ): AdmissionManager {
@@ -131,6 +134,7 @@ function composeAdmission(
     config: settings.config,
     machine: platform.machine,
     standalone: platform.cluster === undefined,
+    underPressure: (pod, taintComparisons) => rejectionUnderPressure(pod, parts.pressure.conditions, taintComparisons),
     node: () => node.object(monitor.health),
     directory,
     store,

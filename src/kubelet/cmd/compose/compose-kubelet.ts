@@ -1,11 +1,11 @@
 import { inBackground } from '../../../base/background.ts';
 import { errorMessage } from '../../../base/errors.ts';
+import type { EvictionManager } from '../../features/eviction/eviction-manager.ts';
 import { createObservation } from '../../features/metrics/observation.ts';
 import { observedPorts } from '../../features/metrics/observed-ports.ts';
 import { announceStart } from '../../features/node/announce-start.ts';
 import type { NodeAgent } from '../../features/node/create-node-agent.ts';
 import { createNodeAgent } from '../../features/node/create-node-agent.ts';
-import { NO_PRESSURE } from '../../features/node/node-status-sources.ts';
 import { ImageChanges } from '../../features/node/image-changes.ts';
 import { checkNodeResolver } from '../../features/pod-runtime/create-pod-runtime.ts';
 import { PodStore } from '../../features/pod-store/pod-store.ts';
@@ -14,6 +14,7 @@ import type { StatsParts } from '../../features/stats/create-stats.ts';
 import { connectChangeReactions } from '../../loop/change-reactions.ts';
 import { PodChanges } from '../../loop/pod-changes.ts';
 import { SyncQueue } from '../../loop/sync-queue.ts';
+import { composeEviction } from './compose-eviction.ts';
 import { composeFeatures, composeKnown } from './compose-features.ts';
 import { composeLoop } from './compose-loop.ts';
 import { composeMetrics } from './compose-metrics.ts';
@@ -26,6 +27,7 @@ import type { Platform } from './platform.ts';
 export interface Kubelet extends KubeletParts {
   nodeAgent: NodeAgent;
   stats: StatsParts | undefined;
+  eviction: EvictionManager | undefined;
   /** The endpoints of statistics and metrics, for any server. */
   scrape: ScrapeEndpoints;
   /**
@@ -65,13 +67,15 @@ export function composeKubelet(settings: ComposeSettings, outside: Platform, rec
   parts.monitor.onChange(() => nodeAgent.runtimeChanged());
   metrics.main.collect(() => nodeAgent.startup().forEach(({ name, seconds }) => metrics.main.set(name, {}, seconds)));
   const stats = composeStats(parts);
+  const eviction = composeEviction(parts, stats);
   const scrape: ScrapeEndpoints = new Map([...composeMetrics(parts, stats?.disks), ...(stats?.endpoints ?? [])]);
-  const stages = composeStages(parts, nodeAgent, stats);
+  const stages = composeStages(parts, nodeAgent, { stats, eviction });
   let stopping: Promise<void> | undefined;
   return {
     ...parts,
     nodeAgent,
     stats,
+    eviction,
     scrape,
     start: async () => {
       composeReactions(parts);
@@ -99,8 +103,8 @@ function composeNodeAgent(parts: KubeletParts): NodeAgent {
     files,
     node,
     statusSources: {
-      // No feature reports pressure or a shutdown yet.
-      pressure: () => NO_PRESSURE,
+      pressure: () => parts.pressure.flags(),
+      // No feature reports a shutdown yet.
       shutdownProblem: () => undefined,
       // The node is not ready before the cluster can know its drivers (upstream: initializeCSINode).
       storageProblem: () => csi.nodeInfo?.problem(),
@@ -139,7 +143,11 @@ type Stage = readonly [
  * the first pass over each pod knows it and leaves healthy containers alone. No start waits for the runtime: the loop
  * keeps its inputs until the runtime is up. PLEG and the monitor start late and stop late, after all that asks them.
  */
-function composeStages(parts: KubeletParts, nodeAgent: NodeAgent, stats: StatsParts | undefined): readonly Stage[] {
+function composeStages(
+  parts: KubeletParts,
+  nodeAgent: NodeAgent,
+  { stats, eviction }: Pick<Kubelet, 'stats' | 'eviction'>,
+): readonly Stage[] {
   const { records, allocation, clusterObjects, eventUploader, cgroups, userNamespaces, volumes, csi, node } = parts;
   const { pleg, monitor, probes, clusterPods, workers, admission, loop, containerGc, imageGc, logRotation } = parts;
   const { sources, platform } = parts;
@@ -192,6 +200,7 @@ function composeStages(parts: KubeletParts, nodeAgent: NodeAgent, stats: StatsPa
     ['log rotation', () => logRotation.start(), () => logRotation.stop()],
     ['OOM watcher', () => parts.oomWatcher.start(), () => parts.oomWatcher.stop()],
     ['statistics', () => stats?.provider.start(), () => stats?.provider.stop()],
+    ['eviction', () => eviction?.start(), () => eviction?.stop()],
     ['sources', () => inBackground(platform.log, 'reading the sources of pods', sources.start()), () => sources.stop()],
   ];
 }

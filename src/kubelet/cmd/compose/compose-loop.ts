@@ -74,6 +74,7 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
     images: parts.images,
     statuses: records.statuses,
     admission,
+    evicted: records.evicted,
     allocation: parts.allocation,
     explain,
     oomKills: parts.oomWatcher.records,
@@ -119,6 +120,7 @@ function composeStatus(
     statuses: records.statuses,
     clock: platform.clock,
     admission: parts.admission,
+    evicted: records.evicted,
     rules: restartRules,
     probes: parts.probes,
     failures: parts.podRuntime.startFailures,
@@ -258,6 +260,7 @@ function composeHousekeeping(
       userNamespaces: (known) => userNamespaces.cleanupOrphans(known),
       statuses: (known) => records.statuses.forgetRestored(known),
       admitted: (known) => records.admitted.forgetUnknown(known),
+      evicted: (known) => records.evicted.forgetUnknown(known),
       resources: (known) => parts.allocation.retain(known),
       timelines: (known) => records.timeline.retireUnknown(known),
       objects: (known) => {

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../../base/errors.ts';
 import { AdmittedRecord, isAdmittedPods } from '../../features/admission/admitted-record.ts';
+import { EvictedRecord, isEvictedPods } from '../../features/eviction/evicted-record.ts';
 import { ResourceCheckpoint } from '../../features/allocation/resource-checkpoint.ts';
 import { RememberedPods } from '../../features/pod-config/remembered-pods.ts';
 import type { FoundChanges } from '../../features/state/change-file.ts';
@@ -20,6 +21,7 @@ const PACE = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
   statuses: { coalesceMs: 100, spacingMs: 10_000, burst: 12 },
   admitted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
+  evicted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
 };
 
 /** State that survives a restart of the agent. All of it can be lost without harm to pods. */
@@ -28,7 +30,9 @@ export interface Records {
   statuses: StatusManager;
   /** Admitted pods, so that none passes through admission twice. */
   admitted: AdmittedRecord;
-  /** Resolves when they are on disk, or cannot be written now. */
+  /** Evicted pods, so that none starts again and each keeps its reason. */
+  evicted: EvictedRecord;
+  /** Resolves when the admitted ones are on disk, or cannot be written now. */
   saveAdmitted: () => Promise<void>;
   /** Allocated and actuated resources of pods, in upstream's files. */
   allocated: ResourceCheckpoint;
@@ -61,11 +65,12 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> =>
     StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
-  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([
+  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted, savedEvicted] = await Promise.all([
     load('timeline', isSavedTimeline),
     load('statuses', isSavedStatuses),
     ChangeFile.load({ path: probesPath, files, log }),
     load('admitted', isAdmittedPods),
+    load('evicted', isEvictedPods),
   ]);
   const apiPods = await composeApiPods(folder, platform);
   const kept = platform.cluster === undefined ? undefined : await composeKept(folder, platform);
@@ -88,6 +93,9 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const admitted = new AdmittedRecord(savedAdmitted);
   const admittedFile = openFile('admitted', () => admitted.snapshot());
   admitted.onChange(() => admittedFile.changed());
+  const evicted = new EvictedRecord(savedEvicted);
+  const saveEvicted = keep('evicted', () => evicted.snapshot());
+  evicted.onChange(() => saveEvicted());
   const checkpoint = (name: string): Promise<ResourceCheckpoint> =>
     ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
   const [allocated, actuated] = await Promise.all([
@@ -98,6 +106,7 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
     timeline,
     statuses,
     admitted,
+    evicted,
     saveAdmitted: async () => {
       await admittedFile.flush();
       // A write that failed is tried again; what is on disk is not written twice.

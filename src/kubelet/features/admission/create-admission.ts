@@ -15,6 +15,7 @@ import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ChainOptions } from './admission-chain.ts';
 import { judgeAdmission } from './admission-chain.ts';
 import { AdmissionManager } from './admission-manager.ts';
+import type { Rejection } from './admission-check.ts';
 import type { AdmissionStep } from './admission-step.ts';
 import type { AdmittedRecord } from './admitted-record.ts';
 import { createHookStep } from './hook-folder.ts';
@@ -34,6 +35,8 @@ export interface CreateAdmissionParts {
   machine: Pick<MachineFacts, 'kernelVersion' | 'appArmorEnabled'>;
   /** There is no API server. */
   standalone: boolean;
+  /** Why the node takes no such pod while it is short of a resource. */
+  underPressure?: (pod: Pod, taintComparisons: boolean) => Rejection | undefined;
   /** The node as it is now. */
   node: () => Node;
   /** Which pods there are. */
@@ -98,16 +101,18 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
   });
 }
 
-function chainOptions({ config, machine, standalone }: CreateAdmissionParts): ChainOptions {
+function chainOptions({ config, machine, standalone, underPressure }: CreateAdmissionParts): ChainOptions {
+  const taintComparisons = config.gates.enabled('TaintTolerationComparisonOperators');
   const sysctls = sysctlAllowList(config.runtime.allowedUnsafeSysctls, machine.kernelVersion);
   return {
     checks: {
+      ...(underPressure && { eviction: ({ pod }) => underPressure(pod, taintComparisons) }),
       sysctls: ({ pod }) => checkSysctls(pod, sysctls),
       // As upstream, only for pods that have not started.
       appArmor: ({ pod }) => checkAppArmor(pod, machine),
     },
     standalone,
     podLevelResources: config.gates.enabled('PodLevelResources'),
-    taintComparisons: config.gates.enabled('TaintTolerationComparisonOperators'),
+    taintComparisons,
   };
 }

@@ -38,6 +38,17 @@ export const nodeFamilies = {
     help: 'Failed runs of credential provider plugins.',
     labels: ['plugin_name'],
   },
+  kubelet_eviction_stats_age_seconds: {
+    type: 'histogram',
+    labels: ['eviction_signal'],
+    buckets: DEFAULT,
+    help: 'Age of the reading from which an eviction was decided, in seconds, by signal.',
+  },
+  kubelet_evictions: {
+    type: 'counter',
+    labels: ['eviction_signal'],
+    help: 'Pods evicted by this node, by the signal that was short.',
+  },
   kubelet_http_inflight_requests: {
     type: 'gauge',
     help: 'HTTP requests in progress.',

@@ -7,6 +7,7 @@ import type { WorkerState } from './worker-state.ts';
  */
 export class WorkerStates {
   readonly #states = new Map<PodUid, WorkerState>();
+  readonly #listeners = new Set<(uid: PodUid) => void>();
 
   get(uid: PodUid): WorkerState | undefined {
     return this.#states.get(uid);
@@ -19,9 +20,21 @@ export class WorkerStates {
 
   set(uid: PodUid, state: WorkerState): void {
     this.#states.set(uid, state);
+    this.#notify(uid);
   }
 
   delete(uid: PodUid): void {
     this.#states.delete(uid);
+    this.#notify(uid);
+  }
+
+  /** Calls `listener` after each change of a pod's state; returns the function that unsubscribes. */
+  onChange(listener: (uid: PodUid) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #notify(uid: PodUid): void {
+    for (const listener of this.#listeners) listener(uid);
   }
 }

@@ -44,9 +44,7 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
   '/metrics/resource: node_, pod_ and container_ CPU and memory': honoured(),
   '/metrics/slis: kubernetes_healthcheck(s_total)': honoured(),
   '/metrics/probes: prober_probe_total, prober_probe_duration_seconds': honoured(),
-  '/metrics: kubelet_ pods and containers': partly(
-    'families of evictions and preemptions are absent: neither is implemented yet',
-  ),
+  '/metrics: kubelet_ pods and containers': partly('the family of preemptions is absent'),
   '/metrics: kubelet_ start, worker and status latency': honoured(),
   '/metrics: kubelet_pleg_*': honoured(
     'no event is discarded; connections of the event stream are not counted, because upstream does not use it by default',
@@ -84,7 +82,6 @@ const later = (names: string, why: string): readonly [string, string][] => names
 /** Reasons that this agent does not report yet. Those not listed are reported where upstream reports them. */
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('FailedPrepareDynamicResources', 'dynamic resource allocation is not implemented yet'),
-  ...later('Evicted EvictionThresholdMet', 'eviction under pressure is not implemented yet'),
   ...later(
     'VolumeAttachmentLimitExceeded',
     'the limit of a driver without free capacity is reported again, and the pod waits; upstream fails it',
@@ -93,10 +90,6 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later(
     'FailedMountOnFilesystemMismatch VolumeResizeSuccessful VolumeConditionAbnormal',
     'reported in upstream when a controller or a feature gate is off',
-  ),
-  ...later(
-    'NodeHasInsufficientMemory NodeHasInsufficientPID NodeHasDiskPressure KubeletHasInsufficientMemory KubeletHasInsufficientPID KubeletHasDiskPressure',
-    'pressure is not measured yet',
   ),
   ...later('Shutdown NodeShutdown Terminated', 'graceful node shutdown is not implemented yet'),
   ...later(

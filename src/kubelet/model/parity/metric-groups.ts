@@ -105,10 +105,17 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'evictions, preemptions, shutdown',
-    absent: 'eviction, preemption and graceful shutdown are not implemented yet',
+    about: 'evictions',
     alpha: `
-      kubelet_eviction_stats_age_seconds kubelet_evictions kubelet_graceful_shutdown_end_time_seconds kubelet_graceful_shutdown_start_time_seconds kubelet_preemptions
+      kubelet_eviction_stats_age_seconds kubelet_evictions
+    `,
+  },
+  {
+    endpoint: '/metrics',
+    about: 'preemptions, shutdown',
+    absent: 'preemptions are not counted; graceful shutdown is not implemented yet',
+    alpha: `
+      kubelet_graceful_shutdown_end_time_seconds kubelet_graceful_shutdown_start_time_seconds kubelet_preemptions
     `,
   },
   {

@@ -147,9 +147,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
     medium: honoured(
       'memory-backed volumes are kept out of swap where the kernel supports it (since 6.4); where it does not and swap is on, an event says so',
     ),
-    sizeLimit: partly(
-      'limits Memory and, unlike upstream, HugePages; on disk it is not enforced until eviction is implemented',
-    ),
+    sizeLimit: honoured('limits Memory and, unlike upstream, HugePages; on disk a pod above it is evicted'),
   },
   SecretVolumeSource: yes('secretName items defaultMode optional'),
   ConfigMapVolumeSource: yes('name items defaultMode optional'),
@@ -204,10 +202,8 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
   ConfigMapKeySelector: yes('name key optional'),
   SecretKeySelector: yes('name key optional'),
   ResourceRequirements: {
-    limits: partly(
-      'cpu, memory and hugepages; ephemeral-storage is not measured, device plugins are not implemented yet',
-    ),
-    requests: partly('cpu and memory; ephemeral-storage is not measured, device plugins are not implemented yet'),
+    limits: partly('cpu, memory, hugepages and ephemeral-storage; device plugins are not implemented yet'),
+    requests: partly('cpu, memory and ephemeral-storage; device plugins are not implemented yet'),
     claims: rejected('dynamic resource allocation is not implemented yet'),
   },
   ContainerRestartRule: yes('action exitCodes'),

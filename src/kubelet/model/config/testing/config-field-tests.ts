@@ -12,6 +12,7 @@ const everyAgent = 'test/integration/support/agent.ts';
 const configuration = real('configuration');
 const images = feature('images/pull-queue');
 const imageGc = feature('images/image-gc');
+const eviction = feature('eviction/eviction-manager');
 const node = feature('node/allocatable');
 const qosTree = feature('container-manager/qos-tree');
 const container = feature('pod-runtime/config/container-config');
@@ -56,7 +57,11 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   imageServiceEndpoint: [configuration],
   maxPods: [node, real('admission')],
   podsPerCore: [node],
-  'evictionHard systemReserved reservedSystemCPUs': [node],
+  'systemReserved reservedSystemCPUs': [node],
+  evictionHard: [eviction, node, real('eviction-memory')],
+  evictionPressureTransitionPeriod: [eviction, real('eviction-memory')],
+  'evictionSoft evictionSoftGracePeriod evictionMaxPodGracePeriod evictionMinimumReclaim localStorageCapacityIsolation':
+    [eviction],
   kubeReserved: [node, real('admission'), configuration],
   enforceNodeAllocatable: [configuration],
   mergeDefaultEvictionSettings: ['src/kubelet/model/config/defaults.test.ts'],

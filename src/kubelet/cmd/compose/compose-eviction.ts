@@ -1,0 +1,43 @@
+import type { EvictionManager } from '../../features/eviction/eviction-manager.ts';
+import { createEviction } from '../../features/eviction/create-eviction.ts';
+import { observedEvictions } from '../../features/metrics/evictions.ts';
+import type { StatsParts } from '../../features/stats/create-stats.ts';
+import { measureDiskUse } from '../../features/stats/pod-disk-use.ts';
+import type { KubeletParts } from './kubelet-parts.ts';
+
+/** Undefined on a platform where nothing is measured. */
+export function composeEviction(parts: KubeletParts, stats: StatsParts | undefined): EvictionManager | undefined {
+  const { settings, platform, records, states, admission, workers, containerGc, imageGc, recorder } = parts;
+  const { clock, random, log } = platform;
+  if (stats === undefined || platform.stats === undefined) return undefined;
+  const { provider, disks, podsGroup } = stats;
+  const manager = createEviction({
+    config: settings.config,
+    rootDir: settings.rootDir,
+    sources: platform.stats,
+    podsGroup,
+    runningPods: () => provider.measuredPods(),
+    diskUse: (uids) => measureDiskUse(provider, disks, uids),
+    pressure: parts.pressure,
+    record: records.evicted,
+    activePods: () => admission.activePods(),
+    isReady: parts.sourcesReady,
+    isCleanedUp: (uid) => {
+      const phase = states.get(uid)?.phase;
+      return phase === undefined || phase === 'finished';
+    },
+    reclaimer: {
+      deleteUnusedContainers: () => containerGc.deleteUnused(),
+      deleteUnusedImages: () => imageGc.deleteUnused(),
+    },
+    kill: (uid, graceMs) => workers.kill(uid, { cause: 'evicted', graceMs }),
+    events: recorder,
+    ...observedEvictions(parts.observation.metrics),
+    clock,
+    random,
+    log,
+  });
+  states.onChange((uid) => manager.podChanged(uid));
+  parts.pressure.onChange(() => parts.node.statusChanges.notify());
+  return manager;
+}

@@ -1,0 +1,27 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { untoleratedTaint } from '../../../api/node-selection.ts';
+import { isCriticalPod } from '../../../api/pod.ts';
+import { podQos } from '../../../api/qos.ts';
+import { podReasons } from '../../../api/reasons.ts';
+import { pressureMessage } from './eviction-message.ts';
+import type { PressureCondition } from './signals.ts';
+
+const MEMORY_PRESSURE_TAINT = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' } as const;
+
+/**
+ * Why a node under pressure does not take the pod; undefined when it does (upstream: eviction_manager.go Admit).
+ * Critical pods are always taken; while only memory is short, pods with requests or a toleration are, too.
+ */
+export function rejectionUnderPressure(
+  pod: Pod,
+  conditions: readonly PressureCondition[],
+  taintComparisons: boolean,
+): { reason: string; message: string } | undefined {
+  if (conditions.length === 0 || isCriticalPod(pod)) return undefined;
+  if (conditions.length === 1 && conditions[0] === 'MemoryPressure') {
+    if (podQos(pod) !== 'BestEffort') return undefined;
+    if (untoleratedTaint(pod, [MEMORY_PRESSURE_TAINT], taintComparisons, ['NoSchedule']) === undefined)
+      return undefined;
+  }
+  return { reason: podReasons.evicted, message: pressureMessage(conditions) };
+}

@@ -1,0 +1,73 @@
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { EvictedRecord } from './evicted-record.ts';
+import type { PodEvictorParts } from './evict-pod.ts';
+import { PodEvictor } from './evict-pod.ts';
+import type { EvictionManagerParts } from './eviction-manager.ts';
+import { EvictionManager } from './eviction-manager.ts';
+import type { NodePressure } from './node-pressure.ts';
+import type { PodUsageParts, RunningPod } from './pod-usage.ts';
+import type { SignalSources } from './signal-reader.ts';
+import { SignalReader } from './signal-reader.ts';
+import { SignalReadings } from './signal-readings.ts';
+import type { Threshold } from './thresholds.ts';
+import { parseThresholds, withContainerFs } from './thresholds.ts';
+
+export interface CreateEvictionParts
+  extends Pick<
+    EvictionManagerParts,
+    'reclaimer' | 'activePods' | 'isReady' | 'isCleanedUp' | 'onStatsAge' | 'clock' | 'random' | 'log'
+  > {
+  readonly config: Pick<KubeletConfig, 'eviction' | 'reserved' | 'versioned'>;
+  readonly rootDir: string;
+  readonly sources: SignalSources & { readonly groups: PodUsageParts['groups'] };
+  readonly podsGroup: string | undefined;
+  readonly runningPods: () => readonly RunningPod[];
+  readonly diskUse: PodUsageParts['diskUse'];
+  readonly pressure: NodePressure;
+  readonly record: EvictedRecord;
+  readonly events: EvictionManagerParts['events'] & PodEvictorParts['events'];
+  readonly kill: (uid: PodUid, graceMs: number) => void;
+  readonly onEvicted: (signal: string) => void;
+}
+
+/** Eviction under pressure, as this node is configured. Starts nothing. */
+export function createEviction(parts: CreateEvictionParts): EvictionManager {
+  const { config, rootDir, sources, podsGroup, record, kill, events, onEvicted, clock, random, log } = parts;
+  const { eviction, reserved, versioned } = config;
+  const monotonicMs = (): number => clock.monotonicMs();
+  const reader = new SignalReader({ sources, podsGroup, rootDir, monotonicMs, log });
+  const thresholds = thresholdsOf(parseThresholds(eviction, reserved.enforce.includes('pods')), reader);
+  const readings = new SignalReadings({ reader, thresholds, monotonicMs, onRead: () => manager.wake() });
+  const manager: EvictionManager = new EvictionManager({
+    readings,
+    thresholds,
+    transitionMs: eviction.pressureTransitionMs,
+    maxPodGraceMs: eviction.maxPodGraceMs,
+    enforcesStorageLimits: versioned.localStorageCapacityIsolation,
+    pressure: parts.pressure,
+    findLayout: () => reader.findLayout(),
+    usage: { runningPods: parts.runningPods, groups: sources.groups, diskUse: parts.diskUse },
+    reclaimer: parts.reclaimer,
+    evictor: new PodEvictor({ record, kill, events, onEvicted, log }),
+    activePods: parts.activePods,
+    isReady: parts.isReady,
+    isCleanedUp: parts.isCleanedUp,
+    events,
+    onStatsAge: parts.onStatsAge,
+    clock,
+    random,
+    log,
+  });
+  return manager;
+}
+
+/** The file system of containers is known once the runtime has reported it. */
+function thresholdsOf(
+  configured: readonly Threshold[],
+  reader: Pick<SignalReader, 'layout'>,
+): () => readonly Threshold[] {
+  const shared = withContainerFs(configured, 'nodefs');
+  const dedicated = withContainerFs(configured, 'imagefs');
+  return () => (reader.layout === 'dedicated' ? dedicated : shared);
+}

@@ -1,0 +1,75 @@
+import type { PodCondition } from '../../../api/core/pod-status.ts';
+import type { PodUid } from '../../model/ids.ts';
+
+/** Why a pod was evicted, as its status shows it. */
+export interface EvictionVerdict {
+  readonly reason: string;
+  readonly message: string;
+  /** Absent for a pod that exceeded its own limit: no disruption of the node's. */
+  readonly condition?: PodCondition;
+}
+
+/** An evicted pod per node and uid; a node has no more pods than this in a lifetime of the record. */
+const MOST_SAVED = 10_000;
+
+/**
+ * Persists which pods this node evicted. A later run of the agent must not restart what is left of them in the runtime,
+ * and their status must not change when the agent restarts while they are being stopped.
+ */
+export class EvictedRecord {
+  readonly #verdicts: Map<PodUid, EvictionVerdict>;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(saved: Readonly<Record<string, EvictionVerdict>> = {}) {
+    this.#verdicts = new Map(Object.entries(saved) as [PodUid, EvictionVerdict][]);
+  }
+
+  get(uid: PodUid): EvictionVerdict | undefined {
+    return this.#verdicts.get(uid);
+  }
+
+  has(uid: PodUid): boolean {
+    return this.#verdicts.has(uid);
+  }
+
+  /** The first verdict stands. */
+  add(uid: PodUid, verdict: EvictionVerdict): void {
+    if (this.#verdicts.has(uid)) return;
+    this.#verdicts.set(uid, verdict);
+    this.#changed();
+  }
+
+  forget(uid: PodUid): void {
+    if (this.#verdicts.delete(uid)) this.#changed();
+  }
+
+  /** To be called when all sources have reported. */
+  forgetUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
+    for (const uid of this.#verdicts.keys()) if (!known.has(uid)) this.forget(uid);
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  snapshot(): Readonly<Record<string, EvictionVerdict>> {
+    return Object.fromEntries([...this.#verdicts].slice(-MOST_SAVED));
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Whether a file of an earlier run holds such a record. */
+export function isEvictedPods(value: unknown): value is Record<string, EvictionVerdict> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isVerdict);
+}
+
+function isVerdict(value: unknown): value is EvictionVerdict {
+  if (typeof value !== 'object' || value === null) return false;
+  const { reason, message, condition } = value as Partial<Record<keyof EvictionVerdict, unknown>>;
+  const isCondition = condition === undefined || (typeof condition === 'object' && condition !== null);
+  return typeof reason === 'string' && typeof message === 'string' && isCondition;
+}

@@ -1,0 +1,311 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { podKey } from '../../../api/pod.ts';
+import { nodeEvents } from '../../../api/reasons.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { DiskLayout } from './disk-layout.ts';
+import { nodeReclaimOf } from './disk-layout.ts';
+import { evictionMessage } from './eviction-message.ts';
+import type { PodEvictor } from './evict-pod.ts';
+import { exceededLimit, hasStorageLimit } from './local-storage.ts';
+import type { NodePressure } from './node-pressure.ts';
+import type { PodUsageParts } from './pod-usage.ts';
+import { PodUsage } from './pod-usage.ts';
+import type { PressureState, PressureVerdict } from './pressure-state.ts';
+import { afterActing, nextChangeMs, nextPressure, NO_PRESSURE_YET } from './pressure-state.ts';
+import { rankPods, selectVictim } from './rank-pods.ts';
+import type { SignalReadings } from './signal-readings.ts';
+import { signalFacts } from './signals.ts';
+import type { Threshold } from './thresholds.ts';
+import { isHard, isMet } from './thresholds.ts';
+
+/** What the node can free without a pod. */
+export interface NodeReclaimer {
+  /** Ended containers that no status needs. */
+  deleteUnusedContainers(): Promise<void>;
+  deleteUnusedImages(): Promise<unknown>;
+}
+
+export interface EvictionManagerParts {
+  readonly readings: SignalReadings;
+  readonly thresholds: () => readonly Threshold[];
+  readonly transitionMs: number;
+  readonly maxPodGraceMs: number;
+  /** Whether limits of ephemeral storage are enforced. */
+  readonly enforcesStorageLimits: boolean;
+  readonly pressure: NodePressure;
+  readonly findLayout: () => Promise<DiskLayout>;
+  readonly usage: PodUsageParts;
+  readonly reclaimer: NodeReclaimer;
+  readonly evictor: Pick<PodEvictor, 'evict' | 'isEvicted'>;
+  /** The pods that have a place on the node and have not ended. */
+  readonly activePods: () => readonly Pod[];
+  /** All pods of the node are known: before that, the wrong one might be evicted. */
+  readonly isReady: () => boolean;
+  /** Nothing of the pod is left that takes resources. */
+  readonly isCleanedUp: (uid: PodUid) => boolean;
+  readonly events: { nodeEvent(type: 'Warning', reason: string, message: string): void };
+  readonly onStatsAge: (signal: string, ageMs: number) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Upstream: podCleanupTimeout. */
+const CLEANUP_LIMIT_MS = 30_000;
+/** Upstream: monitoringInterval. */
+const STORAGE_PERIOD_MS = 10_000;
+/** The same shortage is reported again after this time. */
+const REPORT_AGAIN_MS = 10_000;
+/** Upstream: immediateEvictionGracePeriodSeconds. */
+export const IMMEDIATE_GRACE_MS = 1000;
+
+/**
+ * Frees resources of which the node runs short.
+ * 1. At most one pod is evicted for a shortage of the node, and none before that one is gone or had 30 s.
+ * 2. After an eviction nothing is decided from an older reading.
+ * 3. What the node itself can free is freed before any pod is evicted.
+ * 4. Work on disks never delays an eviction for memory.
+ */
+export class EvictionManager {
+  readonly #parts: EvictionManagerParts;
+  readonly #loop: Loop;
+  #state: PressureState = NO_PRESSURE_YET;
+  #leaving: { uid: PodUid; untilMs: number } | undefined;
+  #diskWork: Promise<void> | undefined;
+  #storageWork: Promise<void> | undefined;
+  #storageDueMs = 0;
+  readonly #reportedMs = new Map<string, number>();
+
+  constructor(parts: EvictionManagerParts) {
+    this.#parts = parts;
+    const { clock, random, log } = parts;
+    this.#loop = createLoop({
+      name: 'eviction',
+      clock,
+      random,
+      log,
+      periodMs: () => this.#pauseMs(),
+      pass: () => this.#pass(),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await Promise.all([this.#diskWork, this.#storageWork]);
+  }
+
+  /** A file system was read, or the kernel reports pressure. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** The kernel reports pressure: everything is read again now. */
+  pressureReported(): void {
+    this.#parts.readings.expire();
+    this.#loop.wake();
+  }
+
+  /** The state of a pod changed: the one that is leaving may be gone. */
+  podChanged(uid: PodUid): void {
+    if (this.#leaving?.uid === uid && this.#parts.isCleanedUp(uid)) this.#loop.wake();
+  }
+
+  /** What the newest readings mean now; changes nothing. */
+  assess(): PressureVerdict {
+    return nextPressure(this.#state, this.#parts.readings.all, this.#settings(), this.#parts.clock.monotonicMs());
+  }
+
+  #settings(): { thresholds: readonly Threshold[]; transitionMs: number } {
+    return { thresholds: this.#parts.thresholds(), transitionMs: this.#parts.transitionMs };
+  }
+
+  #pauseMs(): number {
+    const { clock, readings } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    const later = [nextChangeMs(this.#state, this.#settings(), nowMs), this.#leaving?.untilMs, this.#storageDueMs];
+    const pauses = later.flatMap((atMs) => (atMs === undefined || atMs <= nowMs ? [] : [atMs - nowMs]));
+    return Math.min(readings.pauseMs(), ...pauses);
+  }
+
+  #pass(): void {
+    const { clock, readings, pressure } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    if (this.#leaving !== undefined) this.#checkLeaving(this.#leaving, nowMs);
+    readings.readDue();
+    const verdict = this.assess();
+    this.#state = verdict.state;
+    pressure.set(verdict.conditions);
+    if (!this.#parts.isReady()) return;
+    if (this.#parts.enforcesStorageLimits && nowMs >= this.#storageDueMs) this.#enforceStorageLimits(nowMs);
+    if (this.#leaving === undefined) this.#act(verdict);
+  }
+
+  #checkLeaving({ uid, untilMs }: { uid: PodUid; untilMs: number }, nowMs: number): void {
+    const { isCleanedUp, readings, log } = this.#parts;
+    const isGone = isCleanedUp(uid);
+    if (!isGone && nowMs < untilMs) return;
+    log.info(isGone ? 'the evicted pod is cleaned up' : 'the evicted pod was not cleaned up in time', { podUid: uid });
+    this.#leaving = undefined;
+    readings.expire();
+    this.#state = afterActing(this.#state, readings.all);
+  }
+
+  #act({ toReclaim, met }: PressureVerdict): void {
+    const quick = toReclaim.find(({ signal }) => !isDisk(signal));
+    const first = this.#diskWork === undefined ? toReclaim[0] : quick;
+    if (first === undefined) return;
+    this.#state = afterActing(this.#state, this.#parts.readings.all);
+    this.#report(first);
+    if (!isDisk(first.signal)) return this.#evictFor(first, met, PodUsage.ofGroups(this.#parts.usage));
+    this.#diskWork = this.#reclaimDisk(first, met)
+      .catch((error: unknown) =>
+        this.#parts.log.error('disk space could not be reclaimed', { error: errorMessage(error) }),
+      )
+      .finally(() => {
+        this.#diskWork = undefined;
+        this.#loop.wake();
+      });
+  }
+
+  async #reclaimDisk(threshold: Threshold, met: readonly Threshold[]): Promise<void> {
+    const { readings, usage, findLayout, log } = this.#parts;
+    const { resource } = signalFacts[threshold.signal];
+    const layout = await findLayout();
+    if (await this.#freeOnNode(threshold, layout)) {
+      await readings.readAll();
+      this.#state = afterActing(this.#state, readings.all);
+      if (!this.#isShort(threshold)) {
+        log.info('the shortage is over without the eviction of a pod', { resource, signal: threshold.signal });
+        return;
+      }
+    }
+    const measured = await PodUsage.withDisks(usage, layout, this.#candidates());
+    // Meanwhile a pod may have been evicted for memory.
+    if (this.#leaving === undefined) this.#evictFor(threshold, met, measured);
+  }
+
+  #isShort(threshold: Threshold): boolean {
+    const observed = this.#parts.readings.all.get(threshold.signal);
+    return observed !== undefined && isMet(threshold, observed, true);
+  }
+
+  /** Whether anything was tried. */
+  async #freeOnNode({ signal }: Threshold, layout: DiskLayout): Promise<boolean> {
+    const { reclaimer, log } = this.#parts;
+    const { containers, images } = nodeReclaimOf(signal, layout);
+    const tasks = [
+      ...(containers ? [() => reclaimer.deleteUnusedContainers()] : []),
+      ...(images ? [() => reclaimer.deleteUnusedImages()] : []),
+    ];
+    for (const task of tasks) {
+      try {
+        await task();
+      } catch (error) {
+        log.warn('not everything unused could be removed', { signal, error: errorMessage(error) });
+      }
+    }
+    return tasks.length > 0;
+  }
+
+  #evictFor(threshold: Threshold, met: readonly Threshold[], usage: PodUsage): void {
+    const { readings, onStatsAge, clock, log } = this.#parts;
+    const { signal } = threshold;
+    const { resource } = signalFacts[signal];
+    const ranked = rankPods(this.#candidates(), signal, (pod) => usage.of(pod, signal));
+    const victim = selectVictim(ranked)?.pod;
+    for (const { signal: each } of met) {
+      const observed = readings.all.get(each);
+      if (observed !== undefined) onStatsAge(each, clock.monotonicMs() - observed.atMs);
+    }
+    if (victim === undefined) {
+      if (this.#isNews(`no victim for ${signal}`))
+        log.warn('no pod can be evicted to end the shortage', { resource, signal, pods: ranked.length });
+      return;
+    }
+    log.info('Eviction manager: must evict pod(s) to reclaim', {
+      resource,
+      signal,
+      ranking: ranked.slice(0, 5).map(({ pod, usage: used }) => `${podKey(pod)} ${used ?? 'unknown'}`),
+    });
+    const message = evictionMessage({
+      pod: victim,
+      resource,
+      thresholds: [threshold, ...met],
+      observations: readings.all,
+      containers: usage.containers(victim),
+      podMemoryBytes: usage.memoryBytes(victim),
+    });
+    this.#leave(victim, { ...message, signal, graceMs: this.#graceOf(threshold, victim), isDisruption: true });
+  }
+
+  #leave(pod: Pod, eviction: Parameters<PodEvictor['evict']>[1]): void {
+    const { evictor, clock } = this.#parts;
+    this.#leaving = { uid: podUid(pod.metadata.uid), untilMs: clock.monotonicMs() + CLEANUP_LIMIT_MS };
+    evictor.evict(pod, eviction);
+  }
+
+  #graceOf(threshold: Threshold, { spec }: Pod): number {
+    if (isHard(threshold)) return IMMEDIATE_GRACE_MS;
+    const own = spec.terminationGracePeriodSeconds;
+    return own === undefined ? this.#parts.maxPodGraceMs : Math.min(this.#parts.maxPodGraceMs, own * 1000);
+  }
+
+  #candidates(): Pod[] {
+    const { activePods, evictor } = this.#parts;
+    return activePods().filter(({ metadata }) => !evictor.isEvicted(podUid(metadata.uid)));
+  }
+
+  /** Every pod above a limit of its own is evicted; others are not affected. */
+  #enforceStorageLimits(nowMs: number): void {
+    this.#storageDueMs = nowMs + STORAGE_PERIOD_MS;
+    const limited = this.#candidates().filter(hasStorageLimit);
+    if (limited.length === 0 || this.#storageWork !== undefined) return;
+    this.#storageWork = this.#parts
+      .findLayout()
+      .then((layout) => PodUsage.withDisks(this.#parts.usage, layout, limited))
+      .then((usage) => this.#evictExceeding(limited, usage))
+      .catch((error: unknown) =>
+        this.#parts.log.error('limits of ephemeral storage could not be checked', { error: errorMessage(error) }),
+      )
+      .finally(() => (this.#storageWork = undefined));
+  }
+
+  #evictExceeding(limited: readonly Pod[], usage: PodUsage): void {
+    const { evictor } = this.#parts;
+    for (const pod of limited) {
+      const use = usage.disk(pod);
+      const exceeded = use === undefined ? undefined : exceededLimit(pod, use, usage.layout);
+      if (exceeded === undefined || evictor.isEvicted(podUid(pod.metadata.uid))) continue;
+      evictor.evict(pod, { ...exceeded, annotations: {}, graceMs: IMMEDIATE_GRACE_MS, isDisruption: false });
+    }
+  }
+
+  #report({ signal }: Threshold): void {
+    const { resource } = signalFacts[signal];
+    if (!this.#isNews(resource)) return;
+    this.#parts.log.info('Eviction manager: attempting to reclaim', { resource, signal });
+    this.#parts.events.nodeEvent('Warning', nodeEvents.evictionThresholdMet, `Attempting to reclaim ${resource}`);
+  }
+
+  #isNews(what: string): boolean {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (nowMs - (this.#reportedMs.get(what) ?? -Infinity) < REPORT_AGAIN_MS) return false;
+    this.#reportedMs.set(what, nowMs);
+    return true;
+  }
+}
+
+function isDisk(signal: Threshold['signal']): boolean {
+  return signalFacts[signal].condition === 'DiskPressure';
+}

@@ -1,0 +1,141 @@
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { FsUse, GroupLimits, GroupUse, MachineIdentity } from '../../ports/stats.ts';
+import type { DiskLayout } from './disk-layout.ts';
+import type { EvictionSignal, Observation, SignalSource } from './signals.ts';
+
+export type QuickSource = Extract<SignalSource, 'memory' | 'pids'>;
+export type DiskSource = Exclude<SignalSource, QuickSource>;
+
+/** What is read of the node. */
+export interface SignalSources {
+  readonly groups: {
+    use(path: string, depth: 'cpuAndMemory'): Pick<GroupUse, 'memory'> | undefined;
+    limits(path: string): Pick<GroupLimits, 'memoryBytes'> | undefined;
+    tasks(): { current: number; limit: number };
+  };
+  readonly fs: { fileSystem(path: string): Promise<FsUse>; device(path: string): Promise<string> };
+  readonly runtime: {
+    imageFs(): Promise<{ mountpoint: string } | undefined>;
+    containerFs?(): Promise<{ mountpoint: string } | undefined>;
+  };
+  readonly machine: Pick<MachineIdentity, 'memoryBytes'>;
+}
+
+export interface SignalReaderParts {
+  readonly sources: SignalSources;
+  /** The group of all pods; undefined where pods have no groups of their own. */
+  readonly podsGroup: string | undefined;
+  readonly rootDir: string;
+  readonly monotonicMs: () => number;
+  readonly log: Logger;
+}
+
+export type Reading = readonly (readonly [EvictionSignal, Observation])[];
+
+interface Disks {
+  readonly layout: DiskLayout;
+  readonly imagesAt: string;
+  readonly containersAt: string;
+}
+
+/**
+ * Reads the signals of one source. What cannot be read is missing from the answer: an unknown amount is no shortage.
+ * Memory and processes are read at once from kernel files; file systems take a thread of the pool.
+ */
+export class SignalReader {
+  readonly #parts: SignalReaderParts;
+  #disks: Disks | undefined;
+
+  constructor(parts: SignalReaderParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined until the runtime has reported where it keeps images. */
+  get layout(): DiskLayout | undefined {
+    return this.#disks?.layout;
+  }
+
+  /** Asks the runtime if that is not known yet. Never rejects; `shared` when the runtime does not say. */
+  async findLayout(): Promise<DiskLayout> {
+    try {
+      this.#disks ??= await this.#lookAtDisks();
+    } catch (error) {
+      this.#parts.log.debug(2, 'the file system of images is not known', { error: errorMessage(error) });
+    }
+    return this.#disks?.layout ?? 'shared';
+  }
+
+  /** Of kernel files, which answer at once. */
+  readNow(source: QuickSource): Reading {
+    return source === 'memory' ? this.#memory() : this.#pids();
+  }
+
+  /** Never rejects. */
+  async readDisk(source: DiskSource): Promise<Reading> {
+    try {
+      if (source === 'nodefs')
+        return await this.#fileSystem(this.#parts.rootDir, ['nodefs.available', 'nodefs.inodesFree']);
+      this.#disks ??= await this.#lookAtDisks();
+      if (this.#disks === undefined) return [];
+      return source === 'imagefs'
+        ? await this.#fileSystem(this.#disks.imagesAt, ['imagefs.available', 'imagefs.inodesFree'])
+        : await this.#fileSystem(this.#disks.containersAt, ['containerfs.available', 'containerfs.inodesFree']);
+    } catch (error) {
+      this.#parts.log.debug(2, 'an eviction signal cannot be read', { source, error: errorMessage(error) });
+      return [];
+    }
+  }
+
+  /** Upstream: helpers.go makeMemoryAvailableSignalObservation; page cache that can be reclaimed counts as available. */
+  #memory(): Reading {
+    const { sources, podsGroup, monotonicMs } = this.#parts;
+    const atMs = monotonicMs();
+    const readings: [EvictionSignal, Observation][] = [];
+    const node = sources.groups.use('/', 'cpuAndMemory');
+    const capacity = sources.machine.memoryBytes;
+    if (node !== undefined)
+      readings.push([
+        'memory.available',
+        { available: Math.max(0, capacity - node.memory.workingSetBytes), capacity, atMs },
+      ]);
+    const pods = podsGroup === undefined ? undefined : sources.groups.use(podsGroup, 'cpuAndMemory');
+    const limit = podsGroup === undefined ? undefined : sources.groups.limits(podsGroup)?.memoryBytes;
+    if (pods !== undefined && limit !== undefined && limit !== Infinity) {
+      const available = Math.max(0, limit - pods.memory.workingSetBytes);
+      readings.push([
+        'allocatableMemory.available',
+        { available, capacity: available + pods.memory.workingSetBytes, atMs },
+      ]);
+    }
+    return readings;
+  }
+
+  #pids(): Reading {
+    const { current, limit } = this.#parts.sources.groups.tasks();
+    if (limit === Infinity || Number.isNaN(current)) return [];
+    return [['pid.available', { available: limit - current, capacity: limit, atMs: this.#parts.monotonicMs() }]];
+  }
+
+  async #fileSystem(path: string, [bytes, inodes]: readonly [EvictionSignal, EvictionSignal]): Promise<Reading> {
+    const { sources, monotonicMs } = this.#parts;
+    const use = await sources.fs.fileSystem(path);
+    const atMs = monotonicMs();
+    const space: Reading = [[bytes, { available: use.availableBytes, capacity: use.capacityBytes, atMs }]];
+    // Some file systems have no fixed number of inodes and report 0 of 0.
+    if (use.inodes === 0) return space;
+    return [...space, [inodes, { available: use.inodesFree, capacity: use.inodes, atMs }]];
+  }
+
+  async #lookAtDisks(): Promise<Disks | undefined> {
+    const { fs, runtime } = this.#parts.sources;
+    const images = await runtime.imageFs();
+    if (images === undefined) return undefined;
+    const containersAt = (await runtime.containerFs?.())?.mountpoint ?? images.mountpoint;
+    const [root, ofImages, ofContainers] = await Promise.all(
+      [this.#parts.rootDir, images.mountpoint, containersAt].map((path) => fs.device(path)),
+    );
+    const layout = root === ofImages ? 'shared' : ofContainers === ofImages ? 'dedicated' : 'split';
+    return { layout, imagesAt: images.mountpoint, containersAt };
+  }
+}

@@ -1,0 +1,209 @@
+import type { Pod } from '../../../../api/core/pod.ts';
+import { buildPod } from '../../../../api/testing/pod-builder.ts';
+import { seededRandom } from '../../../../base/random.ts';
+import { FakeClock } from '../../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../../base/testing/recording-log.ts';
+import { applyDefaults } from '../../../model/config/defaults.ts';
+import { computeFeatureGates } from '../../../model/config/feature-gates.ts';
+import { toKubeletConfig } from '../../../model/config/kubelet-config.ts';
+import type { PodUid } from '../../../model/ids.ts';
+import { podUid } from '../../../model/ids.ts';
+import type { FsUse, GroupUse } from '../../../ports/stats.ts';
+import { createEviction } from '../create-eviction.ts';
+import { EvictedRecord } from '../evicted-record.ts';
+import type { EvictionManager } from '../eviction-manager.ts';
+import { NodePressure } from '../node-pressure.ts';
+import type { PodDiskUse } from '../pod-usage.ts';
+
+export const MiB = 2 ** 20;
+export const GiB = 2 ** 30;
+
+interface ModelPod {
+  pod: Pod;
+  memoryBytes: number;
+  tasks: number;
+  diskBytes: number;
+  inodes: number;
+}
+
+const NOTHING = { usedBytes: 0, inodesUsed: 0 };
+
+/** A node in memory whose pods use its resources, and give them back once they are killed and their grace is over. */
+export class EvictionWorld {
+  readonly clock = new FakeClock();
+  readonly log = recordingLog();
+  readonly pods = new Map<PodUid, ModelPod>();
+  readonly leaving = new Set<PodUid>();
+  readonly killed: { name: string; graceMs: number; atMs: number }[] = [];
+  readonly said: string[] = [];
+  readonly annotations: Readonly<Record<string, string>>[] = [];
+  readonly counted: string[] = [];
+  readonly ages: number[] = [];
+  readonly reclaimed: string[] = [];
+  readonly conditions: string[] = [];
+  readonly pressure = new NodePressure();
+  readonly record = new EvictedRecord();
+  readonly manager: EvictionManager;
+  memoryCapacity = 8 * GiB;
+  /** Of the system itself. */
+  systemBytes = GiB;
+  podsLimit = Infinity;
+  tasks = { current: 1000, limit: 30_000 };
+  /** Of the root directory; images are on it, unless they have a file system of their own. */
+  root = { capacityBytes: 100 * GiB, otherBytes: 10 * GiB, inodes: 1e6 };
+  images: { capacityBytes: number; usedBytes: number } | undefined;
+  /** Freed by the node itself. */
+  unused = { containers: 0, images: 0 };
+  ready = true;
+  /** Reads of the node's memory. */
+  looks = 0;
+  /** A file system that does not answer. */
+  hung: Promise<FsUse> | undefined;
+  /** How long a killed pod stays beyond its grace period. */
+  lingerMs = 0;
+
+  constructor(config: Record<string, unknown>) {
+    const given = applyDefaults({ ...config }, () => false);
+    this.manager = createEviction({
+      config: toKubeletConfig(given, computeFeatureGates({}).gates),
+      rootDir: '/root',
+      podsGroup: '/kubepods',
+      sources: {
+        groups: {
+          use: (path) => this.#use(path),
+          limits: () => ({ memoryBytes: this.podsLimit }),
+          tasks: () => this.tasks,
+        },
+        fs: {
+          fileSystem: async (path) => this.hung ?? this.#fs(path),
+          device: async (path) => (path === '/images' && this.images !== undefined ? '/dev/vdb' : '/dev/vda'),
+        },
+        runtime: { imageFs: async () => ({ mountpoint: '/images' }) },
+        machine: { memoryBytes: this.memoryCapacity },
+      },
+      runningPods: () =>
+        [...this.pods].map(([uid, { pod }]) => ({
+          uid,
+          path: `/kubepods/${uid}`,
+          containers: pod.spec.containers.map(({ name }) => ({ name, path: `/kubepods/${uid}/${name}` })),
+        })),
+      diskUse: async (uids) => new Map([...uids].map((uid) => [uid, this.#diskUse(uid as PodUid)])),
+      pressure: this.pressure,
+      record: this.record,
+      activePods: () => [...this.pods.values()].map(({ pod }) => pod),
+      isReady: () => this.ready,
+      isCleanedUp: (uid) => !this.pods.has(uid),
+      reclaimer: {
+        deleteUnusedContainers: async () => this.#free('containers'),
+        deleteUnusedImages: async () => this.#free('images'),
+      },
+      kill: (uid, graceMs) => this.#kill(uid, graceMs),
+      events: {
+        nodeEvent: (_type, reason, message) => void this.said.push(`node ${reason}: ${message}`),
+        annotatedEvent: (pod, { reason, message, annotations }) => {
+          this.said.push(`${pod.metadata.name} ${reason}: ${message}`);
+          this.annotations.push(annotations);
+        },
+      },
+      onEvicted: (signal) => void this.counted.push(signal),
+      onStatsAge: (_signal, ageMs) => void this.ages.push(ageMs),
+      clock: this.clock,
+      random: seededRandom(1),
+      log: this.log,
+    });
+    this.pressure.onChange(() => this.conditions.push(this.pressure.conditions.join('+') || 'none'));
+  }
+
+  /** Makes a pod from the API; its uid is its name. */
+  add(name: string, use: Partial<Omit<ModelPod, 'pod'>> = {}, changes: Record<string, unknown> = {}): Pod {
+    const pod = buildPod({
+      'metadata.name': name,
+      'metadata.uid': name,
+      'metadata.annotations': { 'kubernetes.io/config.source': 'api' },
+      ...changes,
+    });
+    this.pods.set(podUid(name), { pod, memoryBytes: 0, tasks: 1, diskBytes: 0, inodes: 1, ...use });
+    return pod;
+  }
+
+  change(name: string, use: Partial<Omit<ModelPod, 'pod'>>): void {
+    const known = this.pods.get(podUid(name));
+    if (known !== undefined) Object.assign(known, use);
+  }
+
+  /** Bytes of memory that nothing uses. */
+  get freeMemory(): number {
+    return this.memoryCapacity - this.#memoryOf('/');
+  }
+
+  get names(): string[] {
+    return [...this.pods.keys()];
+  }
+
+  #kill(uid: PodUid, graceMs: number): void {
+    this.killed.push({ name: uid, graceMs, atMs: this.clock.monotonicMs() });
+    this.leaving.add(uid);
+    this.clock.setTimer(graceMs + this.lingerMs, () => {
+      this.pods.delete(uid);
+      this.leaving.delete(uid);
+      this.manager.podChanged(uid);
+    });
+  }
+
+  #free(what: 'containers' | 'images'): void {
+    this.reclaimed.push(what);
+    this.root.otherBytes -= this.unused[what];
+    this.unused[what] = 0;
+  }
+
+  #memoryOf(path: string): number {
+    const uid = podUid(path.split('/')[2] ?? '');
+    const one = this.pods.get(uid);
+    if (uid !== '') return one?.memoryBytes ?? -1;
+    const ofPods = [...this.pods.values()].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+    return path === '/' ? this.systemBytes + ofPods : ofPods;
+  }
+
+  #use(path: string): Pick<GroupUse, 'memory' | 'threads'> | undefined {
+    if (path === '/') this.looks++;
+    const bytes = this.#memoryOf(path);
+    if (bytes < 0) return undefined;
+    const memory = { workingSetBytes: bytes, usageBytes: bytes } as GroupUse['memory'];
+    return { memory, threads: { current: this.pods.get(podUid(path.split('/')[2] ?? ''))?.tasks ?? 0, limit: 0 } };
+  }
+
+  #fs(path: string): FsUse {
+    const atMs = this.clock.nowMs();
+    const pods = [...this.pods.values()];
+    if (path === '/images' && this.images !== undefined) {
+      const freeBytes = this.images.capacityBytes - this.images.usedBytes;
+      const { capacityBytes } = this.images;
+      return { atMs, capacityBytes, availableBytes: freeBytes, freeBytes, inodes: 1e6, inodesFree: 9e5 };
+    }
+    const used = pods.reduce((sum, { diskBytes }) => sum + diskBytes, this.root.otherBytes);
+    const inodesUsed = pods.reduce((sum, { inodes }) => sum + inodes, 0);
+    const freeBytes = this.root.capacityBytes - used;
+    return {
+      atMs,
+      capacityBytes: this.root.capacityBytes,
+      availableBytes: freeBytes,
+      freeBytes,
+      inodes: this.root.inodes,
+      inodesFree: this.root.inodes - inodesUsed,
+    };
+  }
+
+  /** All of it in the pod's first volume, or in the log of its container. */
+  #diskUse(uid: PodUid): PodDiskUse {
+    const { pod, diskBytes = 0, inodes = 0 } = this.pods.get(uid) ?? {};
+    const tree = { usedBytes: diskBytes, inodesUsed: inodes };
+    const volume = pod?.spec.volumes?.[0]?.name;
+    const container = pod?.spec.containers[0]?.name ?? '';
+    return {
+      layers: new Map([[container, NOTHING]]),
+      logs: new Map([[container, volume === undefined ? tree : NOTHING]]),
+      volumes: volume === undefined ? new Map() : new Map([[volume, tree]]),
+      total: tree,
+    };
+  }
+}

@@ -1,0 +1,107 @@
+import { ownValue } from '../../../base/lookup.ts';
+import { quantityOf, tryParseQuantity } from '../../../api/quantity.ts';
+import type { EvictionConfig } from '../../model/config/kubelet-config.ts';
+import type { EvictionSignal, Observation } from './signals.ts';
+import { evictionSignals, isEvictionSignal, signalFacts } from './signals.ts';
+
+/** An amount, or a share (0 to 1) of the capacity. */
+export type ThresholdValue =
+  | { readonly kind: 'amount'; readonly amount: number; readonly text: string }
+  | { readonly kind: 'share'; readonly share: number };
+
+/** The node is short of something when less than `value` of it is available. */
+export interface Threshold {
+  readonly signal: EvictionSignal;
+  readonly value: ThresholdValue;
+  /** How long a shortage must last before pods are evicted; 0 for a hard threshold. */
+  readonly graceMs: number;
+  /** As much more must be available before the shortage counts as over. */
+  readonly minimumReclaim: ThresholdValue | undefined;
+}
+
+export function isHard({ graceMs }: Threshold): boolean {
+  return graceMs === 0;
+}
+
+/** Identifies a threshold of the configuration; there is one of each kind per signal. */
+export function thresholdKey({ signal, graceMs }: Threshold): string {
+  return `${signal}/${graceMs === 0 ? 'hard' : 'soft'}`;
+}
+
+/**
+ * The thresholds of a configuration, hard ones first (upstream: eviction/helpers.go ParseThresholdConfig). The hard
+ * threshold for memory also applies to the memory that pods may use together, where `enforcesPods` bounds that.
+ */
+export function parseThresholds(
+  config: Pick<EvictionConfig, 'hard' | 'soft' | 'softGraceMs' | 'minimumReclaim'>,
+  enforcesPods: boolean,
+): Threshold[] {
+  const reclaimOf = (signal: EvictionSignal): ThresholdValue | undefined => {
+    const text = ownValue(config.minimumReclaim, signal);
+    return text === undefined ? undefined : parseValue(text);
+  };
+  const of = (texts: Readonly<Record<string, string>>, graceOf: (signal: EvictionSignal) => number): Threshold[] =>
+    evictionSignals.flatMap((signal) => {
+      const text = ownValue(texts, signal);
+      const value = text === undefined || isOff(text) ? undefined : parseValue(text);
+      return value === undefined
+        ? []
+        : [{ signal, value, graceMs: graceOf(signal), minimumReclaim: reclaimOf(signal) }];
+    });
+  const hard = of(config.hard, () => 0);
+  const soft = of(config.soft, (signal) => ownValue(config.softGraceMs, signal) ?? 0);
+  const memory = enforcesPods ? hard.find(({ signal }) => signal === 'memory.available') : undefined;
+  const allocatable: Threshold[] =
+    memory === undefined || hard.some(({ signal }) => signal === 'allocatableMemory.available')
+      ? []
+      : [{ ...memory, signal: 'allocatableMemory.available' }];
+  return [...hard, ...allocatable, ...soft];
+}
+
+/** 0 % and 100 % turn a threshold off (upstream: parseThresholdStatement). */
+const isOff = (text: string): boolean => text === '0%' || text === '100%';
+
+/** undefined for a text that is neither; the configuration was refused then. */
+function parseValue(text: string): ThresholdValue | undefined {
+  if (text.endsWith('%')) {
+    const share = Math.fround(Math.fround(Number(text.slice(0, -1))) / 100);
+    return Number.isFinite(share) ? { kind: 'share', share } : undefined;
+  }
+  const parsed = tryParseQuantity(text);
+  return typeof parsed === 'string' ? undefined : { kind: 'amount', amount: Number(parsed.nanos) / 1e9, text };
+}
+
+/** In the unit of the signal. */
+export function amountOf(value: ThresholdValue, capacity: number): number {
+  return value.kind === 'amount' ? value.amount : Math.trunc(capacity * value.share);
+}
+
+/** As upstream writes it: the amount as configured, a share as an amount. */
+export function thresholdText(value: ThresholdValue, capacity: number): string {
+  return value.kind === 'amount' ? value.text : quantityOf(amountOf(value, capacity), 'BinarySI');
+}
+
+export function observedText(signal: EvictionSignal, amount: number): string {
+  return quantityOf(amount, signalFacts[signal].format);
+}
+
+/** Less is available than the threshold asks for; with `untilReclaimed` also less than the minimum reclaim adds. */
+export function isMet(threshold: Threshold, { available, capacity }: Observation, untilReclaimed: boolean): boolean {
+  const { value, minimumReclaim } = threshold;
+  const more = untilReclaimed && minimumReclaim !== undefined ? amountOf(minimumReclaim, capacity) : 0;
+  return available < amountOf(value, capacity) + more;
+}
+
+/**
+ * The thresholds of the file system of containers are those of the file system on which it is (upstream:
+ * UpdateContainerFsThresholds): `nodefs`, or `imagefs` where images and containers have one of their own.
+ */
+export function withContainerFs(thresholds: readonly Threshold[], on: 'nodefs' | 'imagefs'): Threshold[] {
+  const others = thresholds.filter(({ signal }) => signalFacts[signal].source !== 'containerfs');
+  const derived = others.flatMap((threshold) => {
+    if (signalFacts[threshold.signal].source !== on) return [];
+    const signal = threshold.signal.replace(on, 'containerfs');
+    return isEvictionSignal(signal) ? [{ ...threshold, signal }] : [];
+  });
+  return [...others, ...derived];
+}
