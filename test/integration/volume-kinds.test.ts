@@ -472,8 +472,9 @@ function hungMount(path: string): () => void {
     stdio: ['ignore', 'ignore', 'inherit', server],
   });
   return () => {
-    execFileSync('umount', ['-i', '-c', path]);
+    // Ends every access that hangs, so that none keeps the mount busy, least of all one of this process.
     closeSync(server);
+    execFileSync('umount', ['-i', '-c', '-l', path]);
   };
 }
 
