@@ -30,12 +30,12 @@ import { composeServing } from './servers/compose-serving.ts';
 import { openSecureServer } from './servers/compose-secure-server.ts';
 import { observeRequests } from '../features/metrics/http-requests.ts';
 import { observedFetch } from '../features/server/request-metrics.ts';
+import { composeHealthChecks, composeLocalSources } from './servers/compose-local-sources.ts';
 import { composeServer } from './servers/compose-server.ts';
 import type { RealPlatform } from './platform/compose-platform.ts';
 import { composePlatform } from './platform/compose-platform.ts';
 import { guardedFiles, looseFile } from './config/file-modes.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
-import { healthChecks, localSources } from './local-sources.ts';
 import { processFacts } from './process-facts.ts';
 import { orRefuse } from './or-refuse.ts';
 
@@ -260,7 +260,7 @@ async function openServers(
   { config, flags, serving, log, problems }: ServersOptions,
 ): Promise<void> {
   const { healthzPort, healthzBindAddress, readOnlyPort, address, enabled, port } = config.server;
-  const local = localSources(kubelet);
+  const local = composeLocalSources(kubelet);
   const observer = observeRequests(kubelet.observation.metrics, () => kubelet.platform.clock.monotonicMs());
   const sources = { ...local, problems: () => [...local.problems(), ...problems()] };
   await Promise.all([
@@ -321,7 +321,7 @@ function startWatchdog(kubelet: Kubelet): { stop(): Promise<void> } | undefined 
   const periodMs = watchdogPeriodMs(process.env, process.pid);
   if (periodMs === undefined) return undefined;
   const { clock, random, log } = kubelet.platform;
-  const checks = healthChecks(kubelet);
+  const checks = composeHealthChecks(kubelet);
   const pass = (): void => {
     const failed = Object.entries(checks).flatMap(([name, check]) => (check() === undefined ? [] : [name]));
     if (failed.length === 0) systemdNotify('WATCHDOG=1', process.env);

@@ -39,9 +39,12 @@ function harness(health = healthy) {
 describe('runtime monitor', () => {
   it('reports an unknown state before the first answer, and no errors after it', async () => {
     const { clock, monitor, world } = harness();
-    assert.deepEqual(monitor.runtimeErrors(), ['container runtime status check may not have completed yet']);
+    const error = 'container runtime status check may not have completed yet';
+    assert.deepEqual(monitor.runtimeErrors(), [error]);
+    assert.deepEqual(monitor.problems(), [{ message: `no pod is started or changed: ${error}`, blocking: true }]);
     await clock.settle();
     assert.deepEqual([monitor.runtimeErrors(), monitor.networkError(), world.changes], [[], undefined, 1]);
+    assert.deepEqual(monitor.problems(), []);
     await clock.advance(60_000);
     assert.deepEqual([world.checks, world.changes], [13, 1]);
   });

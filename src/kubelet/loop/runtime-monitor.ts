@@ -77,6 +77,14 @@ export class RuntimeMonitor {
     return this.#errors(`container runtime is down: ${this.#lastError}`);
   }
 
+  /** The same for users: while it lasts, no pod is taken up that could show it. */
+  problems(): { message: string; blocking: boolean }[] {
+    return this.runtimeErrors().map((error) => ({
+      message: `no pod is started or changed: ${error}`,
+      blocking: true,
+    }));
+  }
+
   /** The same in upstream's words, for the node condition Ready: the texts change only when the state does. */
   readyErrors(): string[] {
     return this.#errors('container runtime is down');

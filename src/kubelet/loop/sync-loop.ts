@@ -102,14 +102,12 @@ export class SyncLoop {
       : { sinceMs: this.#heldBackSinceMs, errors: this.#options.runtimeErrors() };
   }
 
-  /** For the `syncloop` health check: whether the loop has run recently. */
-  health(): { ok: boolean; reason: string } {
+  /** For the `syncloop` health check: that the loop has not run for long; undefined when it has. */
+  problem(): string | undefined {
     const agoMs = this.#options.clock.monotonicMs() - this.#lastTurnMs;
-    if (agoMs <= UNHEALTHY_AFTER_MS) return { ok: true, reason: '' };
-    return {
-      ok: false,
-      reason: `sync loop took longer than expected: last turn ${Math.round(agoMs / 1000)} s ago, ${this.#options.queue.size} inputs waiting`,
-    };
+    return agoMs <= UNHEALTHY_AFTER_MS
+      ? undefined
+      : `sync loop took longer than expected: last turn ${Math.round(agoMs / 1000)} s ago, ${this.#options.queue.size} inputs waiting`;
   }
 
   #holdBack(errors: readonly string[]): void {

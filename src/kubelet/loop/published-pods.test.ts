@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Pod } from '../../api/core/pod.ts';
+import type { PodStatus } from '../../api/core/pod-status.ts';
+import { buildPod } from '../../api/testing/pod-builder.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { StatusManager } from '../features/status/status-manager.ts';
+import type { Termination, WorkerState } from '../features/pod-workers/worker-state.ts';
+import { podUid } from '../model/ids.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
+import { PodChanges } from './pod-changes.ts';
+import { PublishedPods } from './published-pods.ts';
+
+const named = (uid: string, more: Parameters<typeof buildPod>[0] = {}): Pod =>
+  buildPod({ 'metadata.uid': uid, 'metadata.name': uid, ...more });
+const running: PodStatus = { phase: 'Running' };
+
+function runtimeOf({ metadata }: Pod, ...states: string[]): PodRuntimeStatus {
+  const identity = { uid: podUid(metadata.uid), name: metadata.name, namespace: metadata.namespace };
+  const containers = states.map((state, at) => ({ name: `c${at}`, image: `image-${at}`, state }));
+  return { ...emptyPodRuntimeStatus(identity, 0), containers } as unknown as PodRuntimeStatus;
+}
+
+function harness() {
+  const clock = new FakeClock();
+  const statuses = new StatusManager(clock);
+  const changes = new PodChanges();
+  const world = {
+    visible: [] as Pod[],
+    waiting: [] as Pod[],
+    runtime: [] as PodRuntimeStatus[],
+    states: new Map<string, WorkerState>(),
+    sinceMs: undefined as number | undefined,
+  };
+  const find = (uid: string) => world.runtime.find((each) => each.uid === uid);
+  const published = new PublishedPods({
+    directory: { visible: () => world.visible },
+    queue: { waitingPods: () => world.waiting },
+    statuses,
+    cache: { get: find, isRead: (uid) => find(uid) !== undefined, all: () => world.runtime.values() },
+    workers: { stateOf: (uid) => world.states.get(uid), sinceMs: () => world.sinceMs },
+    changes,
+    nowMs: () => clock.nowMs(),
+  });
+  const names = (): string[] => published.pods().map(({ metadata }) => metadata.name);
+  return { clock, statuses, changes, world, published, names };
+}
+
+describe('the pods that the node shows', () => {
+  it('are those with a status, and those of which the runtime was read and has no container', () => {
+    const { world, statuses, names } = harness();
+    const [told, unread, empty, started, waiting] = ['told', 'unread', 'empty', 'started', 'waiting'].map((uid) =>
+      named(uid),
+    ) as [Pod, Pod, Pod, Pod, Pod];
+    world.visible = [told, unread, empty, started, waiting];
+    statuses.set(told, running);
+    world.runtime = [runtimeOf(empty), runtimeOf(started, 'running'), runtimeOf(waiting)];
+    world.waiting = [waiting, told];
+    assert.deepEqual(names(), ['told', 'empty']);
+  });
+
+  it('have the published status, or else that of their source', () => {
+    const { world, statuses, published } = harness();
+    const pod = named('a', { status: { phase: 'Pending' } });
+    world.visible = [pod];
+    world.runtime = [runtimeOf(pod)];
+    assert.deepEqual(published.pods(), [{ ...pod, apiVersion: 'v1', kind: 'Pod', status: { phase: 'Pending' } }]);
+    statuses.set(pod, running);
+    assert.equal(published.pods()[0]?.status?.phase, 'Running');
+  });
+
+  it('have the time of their stop while they are being stopped, unless they have completed or were deleted', () => {
+    const { world, statuses, published, clock } = harness();
+    const gone: Termination = { cause: 'removed', graceMs: 1000, gone: true };
+    const completed: Termination = { ...gone, cause: 'completed' };
+    const at = '2026-01-01T00:00:05.000Z';
+    const cases: [WorkerState['phase'], Termination, string | undefined][] = [
+      ['syncing', gone, undefined],
+      ['terminating', gone, at],
+      ['terminated', gone, at],
+      ['finished', gone, undefined],
+      ['terminating', completed, undefined],
+      ['terminated', completed, undefined],
+    ];
+    for (const deleted of [undefined, '2026-01-01T00:00:01Z'])
+      for (const [phase, termination, expected] of cases) {
+        const pod = named('a', { 'metadata.deletionTimestamp': deleted });
+        world.visible = [pod];
+        world.sinceMs = clock.nowMs() + 5000;
+        world.states.set('a', { phase, pod, subject: { kind: 'pod', pod }, termination } as unknown as WorkerState);
+        statuses.set(pod, running);
+        assert.equal(published.pods()[0]?.metadata.deletionTimestamp, deleted ?? expected, `${phase} ${deleted}`);
+      }
+    world.visible = [named('a')];
+    world.sinceMs = undefined;
+    world.states.set('a', { phase: 'terminated', pod: named('a'), termination: gone });
+    assert.equal(published.pods()[0]?.metadata.deletionTimestamp, '2026-01-01T00:00:00.000Z');
+  });
+
+  it('are watched: each published status, and each pod that is gone, until the client leaves', () => {
+    const { statuses, changes, published } = harness();
+    const seen: string[] = [];
+    const stop = published.watch(({ type, pod }) => seen.push(`${type} ${pod.metadata.name} ${pod.status?.phase}`));
+    const pod = named('a');
+    statuses.set(pod, running);
+    changes.notifyGone({ ...pod, status: { phase: 'Succeeded' } });
+    stop();
+    statuses.set(pod, { phase: 'Failed' });
+    changes.notifyGone(pod);
+    assert.deepEqual(seen, ['MODIFIED a Running', 'DELETED a Succeeded']);
+  });
+});
+
+it('running pods are those with a running container, and have only what the runtime knows', () => {
+  const { world, published } = harness();
+  world.runtime = [runtimeOf(named('a'), 'running', 'exited'), runtimeOf(named('b'), 'exited'), runtimeOf(named('c'))];
+  assert.deepEqual(published.runningPods(), [
+    {
+      kind: 'Pod',
+      apiVersion: 'v1',
+      metadata: { uid: 'a', name: 'a', namespace: 'default' },
+      spec: { containers: [{ name: 'c0', image: 'image-0' }] },
+      status: {},
+    },
+  ]);
+});
