@@ -1,11 +1,8 @@
 import type { Clock } from '../../../base/clock.ts';
-import { isTerminalPod } from '../../pod.ts';
 import { seededRandom } from '../../../base/random.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../core/pod.ts';
 import { generateName } from '../../generate-name.ts';
-import { matchesRequirement } from '../../label-requirement.ts';
-import { matchesFields, parseFieldSelector, parseLabelSelector, podFields } from '../../selectors.ts';
 import {
   alreadyExists,
   ApiStatusError,
@@ -30,6 +27,8 @@ import type {
 } from '../api-client.ts';
 import { apiVersionOf, formatKey, keyOf } from '../resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../resource-type.ts';
+import type { Loose } from './fake-objects.ts';
+import { beingDeleted, deepFreeze, isSame, nextGeneration, replaced, selectorOf } from './fake-objects.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './fake-patch.ts';
 import { FakeWatch } from './fake-watch.ts';
 
@@ -69,7 +68,6 @@ interface OpenWatch {
 }
 
 type Refusal = (call: FakeCall) => Error | undefined;
-type Loose = ApiObject & { spec?: unknown; status?: unknown };
 
 /**
  * An API server in memory, for tests: versions, generated names and uids, optimistic locking, a status subresource for
@@ -420,26 +418,7 @@ export class FakeApiClient implements ApiClient {
         object.metadata.name,
         `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
       );
-    const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation } = before.metadata;
-    const fixed = { uid: before.metadata.uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds };
-    const old: Loose = before;
-    const given: Loose = object;
-    const after =
-      subresource === 'status' || subresource === 'approval'
-        ? {
-            ...before,
-            status: given.status,
-            metadata: { ...before.metadata, labels: object.metadata.labels, annotations: object.metadata.annotations },
-          }
-        : {
-            ...object,
-            ...('status' in old ? { status: old.status } : {}),
-            metadata: {
-              ...object.metadata,
-              ...fixed,
-              generation: subresource === '' ? nextGeneration(before, object) : generation,
-            },
-          };
+    const after = replaced(before, object, subresource);
     return dryRun ? after : this.#finish(type, before, after);
   }
 
@@ -448,41 +427,13 @@ export class FakeApiClient implements ApiClient {
     const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = after.metadata;
     if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0)
       return this.#store(type, 'DELETED', after);
-    const same =
-      JSON.stringify({ ...after, metadata: { ...after.metadata, resourceVersion: '' } }) ===
-      JSON.stringify({ ...before, metadata: { ...before.metadata, resourceVersion: '' } });
-    return same ? before : this.#store(type, 'MODIFIED', after);
+    return isSame(before, after) ? before : this.#store(type, 'MODIFIED', after);
   }
 
-  #delete(type: ResourceType, before: ApiObject, { gracePeriodSeconds, propagationPolicy }: DeleteOptions): void {
-    const { metadata } = before;
-    const finalizers = [...(metadata.finalizers ?? [])];
-    const added =
-      propagationPolicy === 'Foreground' ? 'foregroundDeletion' : propagationPolicy === 'Orphan' ? 'orphan' : undefined;
-    if (added !== undefined && !finalizers.includes(added)) finalizers.push(added);
-    const asked = type.plural === 'pods' ? podGraceSeconds(before as unknown as Pod, gracePeriodSeconds) : 0;
-    const graceSeconds = Math.min(
-      asked,
-      metadata.deletionTimestamp === undefined ? Infinity : (metadata.deletionGracePeriodSeconds ?? 0),
-    );
-    if (graceSeconds === 0 && finalizers.length === 0) {
-      this.#store(type, 'DELETED', before);
-      return;
-    }
-    const deletionTimestamp =
-      metadata.deletionTimestamp ??
-      `${new Date(this.#options.clock.nowMs() + graceSeconds * 1000).toISOString().slice(0, 19)}Z`;
-    const generation = metadata.deletionTimestamp === undefined ? (metadata.generation ?? 0) + 1 : metadata.generation;
-    this.#finish(type, before, {
-      ...before,
-      metadata: {
-        ...metadata,
-        ...(finalizers.length > 0 && { finalizers }),
-        deletionTimestamp,
-        deletionGracePeriodSeconds: graceSeconds,
-        generation,
-      },
-    });
+  #delete(type: ResourceType, before: ApiObject, options: DeleteOptions): void {
+    const after = beingDeleted(type, before, { ...options, nowMs: this.#options.clock.nowMs() });
+    if (after === undefined) this.#store(type, 'DELETED', before);
+    else this.#finish(type, before, after);
   }
 
   #store<T extends ApiObject>(type: ResourceType<T>, change: Change['type'], object: T): T {
@@ -509,51 +460,4 @@ function deliver(watch: FakeWatch, selects: (object: ApiObject) => boolean, { ty
   const is = type !== 'DELETED' && selects(object);
   if (is) watch.push({ type: was ? 'MODIFIED' : 'ADDED', object });
   else if (was) watch.push({ type: 'DELETED', object });
-}
-
-/** A pod that no node has, or that is over, goes at once. */
-function podGraceSeconds(pod: Pod, asked: number | undefined): number {
-  if ((pod.spec.nodeName ?? '') === '' || isTerminalPod(pod)) return 0;
-  return asked ?? pod.spec.terminationGracePeriodSeconds ?? 30;
-}
-
-function nextGeneration(before: ApiObject, after: ApiObject): number {
-  const generation = before.metadata.generation ?? 0;
-  return JSON.stringify((before as Loose).spec) === JSON.stringify((after as Loose).spec) ? generation : generation + 1;
-}
-
-function selectorOf(
-  namespace: string,
-  { labelSelector = '', fieldSelector = '' }: { readonly labelSelector?: string; readonly fieldSelector?: string },
-): (object: ApiObject) => boolean {
-  const labels = parseLabelSelector(labelSelector);
-  const fields = parseFieldSelector(fieldSelector);
-  if (typeof labels === 'string') throw badRequest(labels);
-  if (typeof fields === 'string') throw badRequest(fields);
-  const fieldsOf = (object: ApiObject): Readonly<Record<string, string>> =>
-    object.kind === 'Pod'
-      ? podFields(object as unknown as Pod)
-      : Object.fromEntries(fields.map(({ field }) => [field, fieldAt(object, field)]));
-  return (object) =>
-    (namespace === '' || object.metadata.namespace === namespace) &&
-    labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
-    (fields.length === 0 || matchesFields(fields, fieldsOf(object)));
-}
-
-function fieldAt(object: ApiObject, path: string): string {
-  const value = path
-    .split('.')
-    .reduce<unknown>(
-      (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
-      object,
-    );
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const each of Object.values(value)) deepFreeze(each);
-  }
-  return value;
 }

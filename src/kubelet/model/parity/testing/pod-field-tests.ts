@@ -63,7 +63,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     volumes: [volume('volume-manager'), real('volume-kinds')],
     initContainers: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
     containers: [runtime('sync-pod'), real('lifecycle-containers')],
-    ephemeralContainers: [runtime('sync-pod'), real('ephemeral')],
+    ephemeralContainers: [runtime('sync-running-pod'), real('ephemeral')],
     restartPolicy: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
     terminationGracePeriodSeconds: [runtime('execute/kill-pod'), real('lifecycle-containers')],
     activeDeadlineSeconds: ['src/kubelet/loop/status-updater.test.ts', real('lifecycle-containers')],
@@ -80,7 +80,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     tolerations: [chain],
     priorityClassName: [chain, real('admission')],
     priority: [chain],
-    readinessGates: [feature('status/pod-status'), fields],
+    readinessGates: [feature('status/pod-status-conditions'), fields],
     runtimeClassName: [runtime('config/pod-identity'), real('identity')],
     enableServiceLinks: [runtime('config/service-env'), real('identity')],
     overhead: [feature('container-manager/container-manager'), real('identity')],
@@ -141,11 +141,11 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
   Container: containerTests,
   EphemeralContainer: {
     ...containerTests,
-    name: [runtime('sync-pod'), real('ephemeral')],
+    name: [runtime('sync-running-pod'), real('ephemeral')],
     // Upstream allows none of these on an ephemeral container.
     'ports livenessProbe readinessProbe startupProbe lifecycle resources resizePolicy restartPolicy restartPolicyRules':
       [validation],
-    targetContainerName: [runtime('sync-pod'), real('ephemeral')],
+    targetContainerName: [runtime('sync-running-pod'), real('ephemeral')],
   },
   ContainerPort: {
     name: ['src/kubelet/model/http-action.test.ts', real('lifecycle-probes-hooks')],
@@ -222,7 +222,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
   HostAlias: { '*': [container, around] },
   PodDNSConfig: { '*': [container, around] },
   PodDNSConfigOption: { '*': [container, around] },
-  PodReadinessGate: { '*': [feature('status/pod-status'), fields] },
+  PodReadinessGate: { '*': [feature('status/pod-status-conditions'), fields] },
   PodOS: { '*': [chain, real('security')] },
 });
 

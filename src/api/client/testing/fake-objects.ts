@@ -1,0 +1,116 @@
+// What becomes of an object by a write, as an API server decides it. Pure.
+import { matchesRequirement } from '../../label-requirement.ts';
+import { isTerminalPod } from '../../pod.ts';
+import type { Pod } from '../../core/pod.ts';
+import { matchesFields, parseFieldSelector, parseLabelSelector, podFields } from '../../selectors.ts';
+import { badRequest } from '../../status/api-status-error.ts';
+import { formatTime } from '../../time.ts';
+import type { DeleteOptions } from '../api-client.ts';
+import type { ApiObject, ResourceType } from '../resource-type.ts';
+
+export type Loose = ApiObject & { spec?: unknown; status?: unknown };
+
+/** What is stored when `given` is written over `before`: the status by its subresource only, and all else without it. */
+export function replaced<T extends ApiObject>(before: T, given: T, subresource: string): T {
+  const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation } = before.metadata;
+  const { labels, annotations } = given.metadata;
+  const [old, wanted]: [Loose, Loose] = [before, given];
+  if (subresource === 'status' || subresource === 'approval')
+    return { ...before, status: wanted.status, metadata: { ...before.metadata, labels, annotations } };
+  return {
+    ...given,
+    ...('status' in old ? { status: old.status } : {}),
+    metadata: {
+      ...given.metadata,
+      uid,
+      creationTimestamp,
+      deletionTimestamp,
+      deletionGracePeriodSeconds,
+      generation: subresource === '' ? nextGeneration(before, given) : generation,
+    },
+  };
+}
+
+/** Whether they differ in nothing but their version. */
+export function isSame(left: ApiObject, right: ApiObject): boolean {
+  const text = (object: ApiObject): string =>
+    JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '' } });
+  return text(left) === text(right);
+}
+
+/** The object after a request to delete it; undefined when it is gone at once. A grace period only shrinks. */
+export function beingDeleted(
+  type: ResourceType,
+  before: ApiObject,
+  { gracePeriodSeconds, propagationPolicy, nowMs }: DeleteOptions & { readonly nowMs: number },
+): ApiObject | undefined {
+  const { metadata } = before;
+  const isFirst = metadata.deletionTimestamp === undefined;
+  const finalizers = [...(metadata.finalizers ?? [])];
+  const added =
+    propagationPolicy === 'Foreground' ? 'foregroundDeletion' : propagationPolicy === 'Orphan' ? 'orphan' : undefined;
+  if (added !== undefined && !finalizers.includes(added)) finalizers.push(added);
+  const asked = type.plural === 'pods' ? podGraceSeconds(before as unknown as Pod, gracePeriodSeconds) : 0;
+  const graceSeconds = Math.min(asked, isFirst ? Infinity : (metadata.deletionGracePeriodSeconds ?? 0));
+  if (graceSeconds === 0 && finalizers.length === 0) return undefined;
+  return {
+    ...before,
+    metadata: {
+      ...metadata,
+      ...(finalizers.length > 0 && { finalizers }),
+      deletionTimestamp: metadata.deletionTimestamp ?? formatTime(nowMs + graceSeconds * 1000),
+      deletionGracePeriodSeconds: graceSeconds,
+      generation: isFirst ? (metadata.generation ?? 0) + 1 : metadata.generation,
+    },
+  };
+}
+
+/** A pod that no node has, or that is over, goes at once. */
+function podGraceSeconds(pod: Pod, asked: number | undefined): number {
+  if ((pod.spec.nodeName ?? '') === '' || isTerminalPod(pod)) return 0;
+  return asked ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+}
+
+/** A changed spec begins a new generation. */
+export function nextGeneration(before: ApiObject, after: ApiObject): number {
+  const generation = before.metadata.generation ?? 0;
+  return JSON.stringify((before as Loose).spec) === JSON.stringify((after as Loose).spec) ? generation : generation + 1;
+}
+
+/** Throws a bad request for selectors that cannot be read. */
+export function selectorOf(
+  namespace: string,
+  { labelSelector = '', fieldSelector = '' }: { readonly labelSelector?: string; readonly fieldSelector?: string },
+): (object: ApiObject) => boolean {
+  const labels = parseLabelSelector(labelSelector);
+  const fields = parseFieldSelector(fieldSelector);
+  if (typeof labels === 'string') throw badRequest(labels);
+  if (typeof fields === 'string') throw badRequest(fields);
+  const fieldsOf = (object: ApiObject): Readonly<Record<string, string>> =>
+    object.kind === 'Pod'
+      ? podFields(object as unknown as Pod)
+      : Object.fromEntries(fields.map(({ field }) => [field, fieldAt(object, field)]));
+  return (object) =>
+    (namespace === '' || object.metadata.namespace === namespace) &&
+    labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
+    (fields.length === 0 || matchesFields(fields, fieldsOf(object)));
+}
+
+function fieldAt(object: ApiObject, path: string): string {
+  const value = path
+    .split('.')
+    .reduce<unknown>(
+      (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+      object,
+    );
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
+/** Who changes a frozen object in place gets an error. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const each of Object.values(value)) deepFreeze(each);
+  }
+  return value;
+}
