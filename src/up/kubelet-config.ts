@@ -59,9 +59,21 @@ function clusterAccess({
 }
 
 /**
+ * Upstream's defaults ask for 10 and 15 % of free disk. This machine is often a workstation with a fuller disk; pods
+ * are evicted before it is full.
+ */
+const evictionHard = {
+  'memory.available': '100Mi',
+  'nodefs.available': '5%',
+  'nodefs.inodesFree': '5%',
+  'imagefs.available': '5%',
+  'imagefs.inodesFree': '5%',
+};
+
+/**
  * Everything a person would want to read is written out. On a standalone node no client can authenticate on the
- * server's port (no client CA, no token review): upstream's closed standalone set-up. Image collection is off, because
- * images built here cannot be pulled again.
+ * server's port (no client CA, no token review): upstream's closed standalone set-up. Swap is allowed, since
+ * workstations have it. Image collection is off, because images built here cannot be pulled again.
  */
 export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): string {
   return stringify({
@@ -79,6 +91,8 @@ export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): st
     ...(facts.cluster !== undefined && { healthzBindAddress: instance.loopback }),
     ...(facts.cluster === undefined ? standaloneAccess : clusterAccess(facts.cluster)),
     ...hardening,
+    failSwapOn: false,
+    evictionHard,
     imageGCHighThresholdPercent: 100,
     ...(facts.resolvConf === undefined ? {} : { resolvConf: facts.resolvConf }),
   });

@@ -116,6 +116,14 @@ export class TestAgent {
       authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },
       imageGCHighThresholdPercent: 100,
+      // A machine with a nearly full disk can run the tests. The last three are upstream's defaults.
+      evictionHard: {
+        'nodefs.available': '0%',
+        'imagefs.available': '0%',
+        'memory.available': '100Mi',
+        'nodefs.inodesFree': '5%',
+        'imagefs.inodesFree': '5%',
+      },
       makeIPTablesUtilChains: false,
       ...overrides,
     };
