@@ -248,10 +248,13 @@ export class RuntimeCache {
     );
   }
 
-  /** What an event contained: a snapshot of unknown age (see PodRecord.applySnapshot). */
+  /**
+   * What an event contained: a snapshot of unknown age (see PodRecord.applySnapshot). Nothing is taken of an unknown
+   * sandbox: containerd keeps events for an agent that is away, and the sandbox may be gone since.
+   */
   commitSnapshot(snapshot: { sandbox: SandboxRuntimeStatus; containers: readonly ContainerRuntimeStatus[] }): void {
     const { sandbox } = snapshot;
-    if (sandbox.podUid === '') return;
+    if (sandbox.podUid === '' || this.ownerOf(sandbox.id) === undefined) return;
     const names = { name: sandbox.podName, namespace: sandbox.podNamespace };
     for (const { id, state } of snapshot.containers)
       if (state === 'exited' && this.container(id)?.state !== 'exited') this.#noteToldByEvent(id);
