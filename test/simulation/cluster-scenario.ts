@@ -523,7 +523,7 @@ const killAtCall: Act = (scenario) => {
 /** What the agent knew of statuses is lost: the API server knows it. */
 const killAndForget: Act = async (scenario) => {
   scenario.node.kill();
-  await scenario.node.files.remove(`${paths.state}/statuses.json`);
+  await scenario.node.files.remove(`${paths.state}/statuses.jsonl`);
   startLater(scenario, 500);
   return 'kill -9, and the record of statuses is lost';
 };
@@ -533,7 +533,7 @@ const killAndForget: Act = async (scenario) => {
  * machine went, too, nothing is left to read it from.
  */
 const killWithOldRecord: Act = async (scenario) => {
-  const path = `${paths.state}/statuses.json`;
+  const path = `${paths.state}/statuses.jsonl`;
   const { node, random } = scenario;
   const old = node.files.peek(path);
   if (old === undefined) return undefined;

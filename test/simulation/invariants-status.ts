@@ -83,6 +83,7 @@ export class StatusInvariants {
       !this.takenFrom.has(pod.metadata.uid)
     )
       report('I4', `${name} left its terminal phase ${before.phase} for ${status.phase}`);
+    this.#compareTransitions(pod, record, status);
     for (const container of statusesOf(status)) {
       const earlier = statusesOf(before).find((candidate) => candidate.name === container.name);
       if (earlier === undefined) continue;
@@ -101,6 +102,20 @@ export class StatusInvariants {
         report(
           'I4',
           `startedAt of ${name}/${container.name} changed from ${earlier.state?.running?.startedAt} to ${container.state?.running?.startedAt}`,
+        );
+    }
+  }
+
+  /** An earlier time may become known from the API server, late; a later one says that something changed. */
+  #compareTransitions(pod: Pod, record: PodRecord, status: PodStatus): void {
+    if (this.#parts.stateLostMs() > record.atMs || this.#isUnsaved(record.atMs)) return;
+    for (const { type, status: now, lastTransitionTime = '' } of status.conditions ?? []) {
+      if (type.startsWith('PodResize')) continue; // It has the time of the newest resize.
+      const before = record.status.conditions?.find((condition) => condition.type === type && condition.status === now);
+      if (before?.lastTransitionTime !== undefined && before.lastTransitionTime < lastTransitionTime)
+        this.#parts.report(
+          'I4',
+          `${type} of ${pod.metadata.name} stayed ${now}, and its transition time changed from ${before.lastTransitionTime} to ${lastTransitionTime}`,
         );
     }
   }

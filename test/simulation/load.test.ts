@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { podUid } from '../../src/kubelet/model/ids.ts';
 import { ManifestFolder, objectsManifest } from './manifests.ts';
 import { InvariantChecker } from './invariant-checker.ts';
 import { Standing } from './standing.ts';
@@ -52,6 +53,29 @@ describe('many pods and bad company', () => {
     assert.equal(invariants.effective.length, before);
     for (let index = 0; index < 110; index++) await manifests.remove(`p${index}.yaml`);
     await settle(60_000);
+  });
+
+  it('50 pods that became ready one by one just before a kill -9 keep their transition times', async () => {
+    const { node, manifests, settle, pod } = setUp();
+    node.start();
+    const readySince = (): (string | undefined)[] =>
+      Array.from({ length: 50 }, (_, index) => {
+        const uid = node.kubelet?.store.pods().find(({ metadata }) => metadata.name === `p${index}-sim`)?.metadata.uid;
+        const status = node.kubelet?.records.statuses.get(podUid(uid ?? ''));
+        return status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime;
+      });
+    for (let index = 0; index < 50; index++) {
+      await manifests.write(`p${index}.yaml`, pod(`p${index}`));
+      await node.clock.advance(100);
+    }
+    await settle(1500);
+    const before = readySince();
+    node.kill();
+    node.start();
+    await node.clock.advance(5000);
+    await settle(0);
+    assert.ok(!before.includes(undefined));
+    assert.deepEqual(readySince(), before);
   });
 
   it('F48: 110 pods that crash at once back off, and a healthy one beside them does not notice', async () => {

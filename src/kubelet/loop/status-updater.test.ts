@@ -27,7 +27,7 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     verdict: undefined as PodVerdict | undefined,
     evicted: undefined as EvictionVerdict | undefined,
   };
-  const statuses = new StatusManager(clock, restored);
+  const statuses = new StatusManager(clock, { restored: new Map(Object.entries(restored)) });
   const updater = new StatusUpdater({
     statuses,
     clock,
@@ -367,10 +367,10 @@ describe('the status of a pod', () => {
 
 const found = podUid('u');
 
-function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRead: () => boolean) {
+function updater(restored: Record<string, PodStatus>, isRead: () => boolean) {
   const clock = new FakeClock();
   const pod = buildPod({ 'metadata.uid': 'u' });
-  const statuses = new StatusManager(clock, restored);
+  const statuses = new StatusManager(clock, { restored: new Map(Object.entries(restored)) });
   const told: (string | undefined)[] = [];
   statuses.onChange(({ pod: changed }) => told.push(changed.status?.phase));
   const status = new StatusUpdater({

@@ -7,7 +7,8 @@ import type { FoundChanges } from '../../features/state/change-file.ts';
 import { ChangeFile } from '../../features/state/change-file.ts';
 import { StateFile } from '../../features/state/state-file.ts';
 import { isSavedTimeline, Timeline } from '../../features/explain/timeline.ts';
-import { isSavedStatuses, StatusManager } from '../../features/status/status-manager.ts';
+import { StatusManager } from '../../features/status/status-manager.ts';
+import { readStatuses } from '../../features/status/status-record.ts';
 import type { Platform } from './platform.ts';
 import { isKeptObject, KeptObjects } from '../../features/cluster-objects/kept-objects.ts';
 import { StateFolder } from '../../features/state/state-folder.ts';
@@ -19,7 +20,6 @@ import { isKeptToken } from '../../features/tokens/service-account-tokens.ts';
  */
 const PACE = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
-  statuses: { coalesceMs: 100, spacingMs: 10_000, burst: 12 },
   admitted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
   evicted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
 };
@@ -65,14 +65,14 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> =>
     StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
-  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted, savedEvicted] = await Promise.all([
+  const [savedTimeline, savedProbes, savedAdmitted, savedEvicted] = await Promise.all([
     load('timeline', isSavedTimeline),
-    load('statuses', isSavedStatuses),
     ChangeFile.load({ path: probesPath, files, log }),
     load('admitted', isAdmittedPods),
     load('evicted', isEvictedPods),
   ]);
   const apiPods = await composeApiPods(folder, platform);
+  const statuses = await composeStatuses(folder, platform);
   const kept = platform.cluster === undefined ? undefined : await composeKept(folder, platform);
   const open: { flush(): Promise<void> }[] = kept === undefined ? [] : [kept];
   const openFile = (name: keyof typeof PACE, snapshot: () => unknown): StateFile<unknown> => {
@@ -87,9 +87,6 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const timeline = new Timeline(clock, savedTimeline);
   const saveTimeline = keep('timeline', () => timeline.snapshot());
   timeline.onChange(() => saveTimeline());
-  const statuses = new StatusManager(clock, savedStatuses);
-  const saveStatuses = keep('statuses', () => statuses.snapshot());
-  statuses.onChange(() => saveStatuses());
   const admitted = new AdmittedRecord(savedAdmitted);
   const admittedFile = openFile('admitted', () => admitted.snapshot());
   admitted.onChange(() => admittedFile.changed());
@@ -104,7 +101,7 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   ]);
   return {
     timeline,
-    statuses,
+    statuses: statuses.manager,
     admitted,
     evicted,
     saveAdmitted: async () => {
@@ -123,9 +120,22 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
     kept,
     apiPods: apiPods.pods,
     flush: async () => {
-      await Promise.all([...open, apiPods.file, allocated, actuated].map((file) => file.flush()));
+      await Promise.all([...open, apiPods.file, statuses.file, allocated, actuated].map((file) => file.flush()));
     },
   };
+}
+
+/** Appended at once: what a client has seen of a pod must be what an agent says that starts after a kill -9. */
+async function composeStatuses(
+  folder: string,
+  { files, clock, log }: Platform,
+): Promise<{ manager: StatusManager; file: ChangeFile }> {
+  const path = `${folder}/statuses.jsonl`;
+  const { entries } = await ChangeFile.load({ path, files, log });
+  const restored = readStatuses(entries);
+  const manager = new StatusManager(clock, { restored, record: (line) => file.changed(line) });
+  const file = new ChangeFile({ path, files, clock, log, snapshot: () => manager.snapshot() });
+  return { manager, file };
 }
 
 async function composeApiPods(

@@ -5,6 +5,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import { podUid } from '../../model/ids.ts';
 import { StatusManager } from './status-manager.ts';
+import type { StatusLine } from './status-record.ts';
+import { readStatuses } from './status-record.ts';
 
 const uid = podUid('u1');
 const pod: Pod = { metadata: { name: 'a', namespace: 'default', uid }, spec: { containers: [] } };
@@ -12,6 +14,9 @@ const status = (ready: 'True' | 'False', reason = ''): PodStatus => ({
   phase: 'Running',
   conditions: [{ type: 'Ready', status: ready, reason }],
 });
+
+const next = (clock: FakeClock, before: StatusManager): StatusManager =>
+  new StatusManager(clock, { restored: readStatuses(before.snapshot()) });
 
 describe('status manager', () => {
   it('notifies listeners of changes only', () => {
@@ -39,11 +44,16 @@ describe('status manager', () => {
   });
 
   it('keeps the status of an earlier run for pods not seen yet, until they are known to be removed', () => {
-    const manager = new StatusManager(new FakeClock(), { later: status('True'), gone: status('True') });
+    const restored = new Map([
+      ['later', status('True')],
+      ['gone', status('True')],
+    ]);
+    const manager = new StatusManager(new FakeClock(), { restored });
+    const known = (): string[] => [...readStatuses(manager.snapshot()).keys()].sort();
     manager.set(pod, status('True'));
-    assert.deepEqual(Object.keys(manager.snapshot()).sort(), ['gone', 'later', 'u1']);
+    assert.deepEqual(known(), ['gone', 'later', 'u1']);
     manager.forgetRestored(new Set([podUid('later'), uid]));
-    assert.deepEqual(Object.keys(manager.snapshot()).sort(), ['later', 'u1']);
+    assert.deepEqual(known(), ['later', 'u1']);
   });
 
   it('continues from the status of an earlier run', async () => {
@@ -51,7 +61,7 @@ describe('status manager', () => {
     const before = new StatusManager(clock);
     before.set(pod, status('True'));
     await clock.advance(3_600_000);
-    const after = new StatusManager(clock, before.snapshot());
+    const after = next(clock, before);
     after.set(pod, status('True'));
     assert.deepEqual(after.get(uid), before.get(uid));
   });
@@ -60,11 +70,11 @@ describe('status manager', () => {
     const clock = new FakeClock();
     const told = new StatusManager(clock);
     told.set(pod, status('False'));
-    const old = told.snapshot();
+    const old = readStatuses(told.snapshot());
     await clock.advance(60_000);
     told.set(pod, status('True'));
     await clock.advance(60_000);
-    const after = new StatusManager(clock, old);
+    const after = new StatusManager(clock, { restored: old });
     after.set({ ...pod, status: told.get(uid) }, status('True'));
     assert.deepEqual(after.get(uid), told.get(uid));
   });
@@ -125,5 +135,33 @@ describe('status manager', () => {
     );
     manager.beginAnew(podUid('unknown'));
     assert.equal(manager.get(podUid('unknown')), undefined);
+  });
+
+  it('records each change before it is published, so that the record always equals the snapshot', () => {
+    const lines: StatusLine[] = [];
+    const restored = new Map([['earlier', status('True')]]);
+    const manager = new StatusManager(new FakeClock(), { restored, record: (line) => lines.push(line) });
+    const recorded = () => readStatuses([{ uid: 'earlier', status: status('True') }, ...lines]);
+    const published: boolean[] = [];
+    manager.onChange(({ status: now }) => published.push(recorded().get(uid) === now));
+    const steps: (() => unknown)[] = [
+      () => manager.set(pod, status('False')),
+      () => manager.set(pod, status('True')),
+      () => manager.set(pod, status('True')),
+      () => manager.beginAnew(uid),
+      () => manager.set(pod, status('False')),
+      () => manager.forgetRestored(new Set()),
+      () => manager.forget(uid),
+      () => manager.forget(uid),
+    ];
+    for (const [at, step] of steps.entries()) {
+      step();
+      assert.deepEqual(recorded(), readStatuses(manager.snapshot()), `step ${at}`);
+    }
+    assert.deepEqual(published, [true, true, true]);
+    assert.deepEqual(
+      lines.map((line) => ('gone' in line ? `${line.gone} is gone` : line.status.phase)),
+      ['Running', 'Running', 'u1 is gone', 'Pending', 'Running', 'earlier is gone', 'u1 is gone'],
+    );
   });
 });

@@ -5,6 +5,7 @@ import { waitingReasons } from '../../../api/reasons.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
 import { timestamp } from './container-statuses.ts';
+import type { StatusLine } from './status-record.ts';
 
 /** A new status of a pod was stored. Listeners run at once and must not block. */
 export type StatusListener = (change: {
@@ -24,6 +25,13 @@ interface Stored {
   assumed: ReadonlySet<string>;
 }
 
+export interface StatusManagerOptions {
+  /** The statuses published by an earlier run of the agent; each is the basis of a pod's first status. */
+  readonly restored?: ReadonlyMap<string, PodStatus>;
+  /** Receives each change of what `snapshot` returns, before any listener is notified. */
+  readonly record?: (line: StatusLine) => void;
+}
+
 /**
  * The latest status of each pod, and the only place that stores one.
  * 1. An equal status is not stored again and notifies no listener.
@@ -31,17 +39,19 @@ interface Stored {
  *    earlier one for the same status.
  * 3. startTime never changes once set.
  * 4. Versions only increase, so that a later uploader knows what it has sent.
+ * 5. A change is recorded before it is published, because a kill -9 must not change what a client has seen.
  */
 export class StatusManager {
   readonly #clock: Clock;
   readonly #stored = new Map<PodUid, Stored>();
   readonly #listeners = new Set<StatusListener>();
   readonly #restored: Map<string, PodStatus>;
+  readonly #record: (line: StatusLine) => void;
 
-  /** `restored`: the statuses published by an earlier run of the agent; each is the basis of a pod's first status. */
-  constructor(clock: Clock, restored: Readonly<Record<string, PodStatus>> = {}) {
+  constructor(clock: Clock, { restored, record }: StatusManagerOptions = {}) {
     this.#clock = clock;
-    this.#restored = new Map(Object.entries(restored));
+    this.#restored = new Map(restored);
+    this.#record = record ?? (() => undefined);
   }
 
   onChange(listener: StatusListener): () => void {
@@ -85,13 +95,14 @@ export class StatusManager {
     if (stored?.text === text) return false;
     this.#restored.delete(uid);
     this.#stored.set(uid, { pod, status, text, version: (stored?.version ?? 0) + 1, assumed });
+    this.#record({ uid, status });
     for (const listener of this.#listeners) listener({ uid, pod, status, previous });
     return true;
   }
 
   forget(uid: PodUid): void {
-    this.#stored.delete(uid);
-    this.#restored.delete(uid);
+    const wasStored = this.#stored.delete(uid);
+    if (this.#restored.delete(uid) || wasStored) this.#record({ gone: uid });
   }
 
   /**
@@ -104,27 +115,29 @@ export class StatusManager {
     this.forget(uid);
     if (earlier === undefined) return;
     const { initContainerStatuses, containerStatuses } = earlier;
-    this.#restored.set(uid, {
+    const status: PodStatus = {
       phase: 'Pending',
       initContainerStatuses: initContainerStatuses?.map(startedAgain),
       containerStatuses: containerStatuses?.map(startedAgain),
-    });
+    };
+    this.#restored.set(uid, status);
+    this.#record({ uid, status });
   }
 
   /**
    * Drops the statuses of an earlier run for pods that are not known now. To be called when every source has reported.
    */
   forgetRestored(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
-    for (const uid of [...this.#restored.keys()]) if (!known.has(uid as PodUid)) this.#restored.delete(uid);
+    for (const uid of [...this.#restored.keys()]) if (!known.has(uid as PodUid)) this.forget(uid as PodUid);
   }
 
   /**
    * Preserves start times, restart counts and readiness across a restart of the agent, also for pods not seen again
    * yet.
    */
-  snapshot(): Record<string, PodStatus> {
-    const stored = [...this.#stored].map(([uid, { status }]) => [uid, status] as const);
-    return Object.fromEntries([...this.#restored, ...stored]);
+  snapshot(): StatusLine[] {
+    const stored = [...this.#stored].map(([uid, { status }]) => ({ uid, status }));
+    return [...[...this.#restored].map(([uid, status]) => ({ uid, status })), ...stored];
   }
 }
 
@@ -153,11 +166,3 @@ const findSame = (
   conditions: readonly PodCondition[] | undefined,
   { type, status }: PodCondition,
 ): PodCondition | undefined => conditions?.find((candidate) => candidate.type === type && candidate.status === status);
-
-/** Whether a file of an earlier run holds statuses, by pod. */
-export function isSavedStatuses(value: unknown): value is Record<string, PodStatus> {
-  return isRecord(value) && Object.values(value).every(isRecord);
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,18 @@
+import type { PodStatus } from '../../../api/core/pod-status.ts';
+
+/** One line of the record of published statuses: the newest status of a pod, or that the pod has none any more. */
+export type StatusLine = { readonly uid: string; readonly status: PodStatus } | { readonly gone: string };
+
+/** The newest status of each pod in the record of an earlier run. Lines of another shape count as lost. */
+export function readStatuses(lines: readonly unknown[]): Map<string, PodStatus> {
+  const statuses = new Map<string, PodStatus>();
+  for (const line of lines) {
+    if (!isRecord(line)) continue;
+    if (typeof line['gone'] === 'string') statuses.delete(line['gone']);
+    else if (typeof line['uid'] === 'string' && isRecord(line['status'])) statuses.set(line['uid'], line['status']);
+  }
+  return statuses;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
