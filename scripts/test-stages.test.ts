@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Stage } from './test-stages.ts';
-import { computeRetried, computeRetry, computeStageResult } from './test-stages.ts';
+import { arrange, computeRetried, computeRetry, computeStageResult } from './test-stages.ts';
 
 const tests: Stage = { name: 'unit', command: ['npm', 'run', 'test:unit'], kind: 'tests' };
 const report = (counts: object, rest: object = {}): string =>
@@ -64,4 +64,11 @@ test('what passes the second time is flaky; what fails twice, or finds no test, 
   assert.deepEqual([flaky.passed, flaky.failed, flaky.flaky.length], [9, 0, 1]);
   assert.equal(computeRetried(failures('a.ts'), failures('a.ts')).failed, 1);
   assert.equal(computeRetried(failures('a.ts'), computeStageResult(withRetry, 0, report({}))).failed, 1);
+});
+
+test('stages of the background run beside the others, and like them where there is no other', () => {
+  const stage = (name: string, runs?: Stage['runs']): Stage => ({ ...tests, name, runs });
+  const [unit, lint, real] = [stage('unit', 'side by side'), stage('lint', 'in the background'), stage('real')];
+  assert.deepEqual(arrange([unit, lint, real]), { sideBySide: [unit], foreground: [real], background: [lint] });
+  assert.deepEqual(arrange([lint, unit]), { sideBySide: [unit], foreground: [stage('lint')], background: [] });
 });

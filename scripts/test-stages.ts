@@ -9,8 +9,12 @@ export interface Stage {
   name: string;
   command: readonly string[];
   kind: 'check' | 'tests';
-  /** It keeps one core busy, so two of these run side by side. What it prints comes as a whole when it ends. */
-  isSingleCore?: boolean;
+  /**
+   * `side by side`: it keeps one core busy, so two of these run at a time, before all others. `in the background`: its
+   * result does not depend on how fast it runs, so it gets the processor time that the other stages leave. What these
+   * two print comes as a whole when they end. Others run one after another.
+   */
+  runs?: 'side by side' | 'in the background';
   /**
    * Runs test files, which follow it: the failed ones run once more, one at a time, where tests depend on programs
    * that are not ours. See `computeRetry`.
@@ -54,10 +58,9 @@ const npmStage = (
   name: string,
   script: string,
   kind: Stage['kind'],
-  more: Pick<Stage, 'isSingleCore' | 'nodeOptions' | 'retry'> = {},
+  more: Pick<Stage, 'runs' | 'nodeOptions' | 'retry'> = {},
 ): Stage => ({ name, command: ['npm', 'run', '--silent', script], kind, ...more });
 
-const isSingleCore = true;
 /** Real containerd, etcd, iptables and kubectl. */
 const retry = [
   'node',
@@ -67,12 +70,13 @@ const retry = [
   '--test-global-setup=test/integration/support/agent-build.ts',
 ];
 const STAGES: readonly Stage[] = [
-  npmStage('lint', 'lint', 'check', { isSingleCore }),
-  npmStage('types', 'types', 'check', { isSingleCore }),
-  npmStage('layers', 'layers', 'check', { isSingleCore }),
-  npmStage('unit 1/2', 'test:unit', 'tests', { isSingleCore, nodeOptions: '--test-shard=1/2' }),
-  npmStage('unit 2/2', 'test:unit', 'tests', { isSingleCore, nodeOptions: '--test-shard=2/2' }),
-  npmStage('simulation', 'test:simulation', 'tests'),
+  npmStage('unit 1/2', 'test:unit', 'tests', { runs: 'side by side', nodeOptions: '--test-shard=1/2' }),
+  npmStage('unit 2/2', 'test:unit', 'tests', { runs: 'side by side', nodeOptions: '--test-shard=2/2' }),
+  npmStage('lint', 'lint', 'check', { runs: 'in the background' }),
+  npmStage('types', 'types', 'check', { runs: 'in the background' }),
+  npmStage('layers', 'layers', 'check', { runs: 'in the background' }),
+  // In virtual time: what a slow machine does to it is nothing.
+  npmStage('simulation', 'test:simulation', 'tests', { runs: 'in the background' }),
   npmStage('integration', 'test:integration', 'tests', { retry }),
   npmStage('e2e', 'test:e2e', 'tests', { retry }),
 ];
@@ -158,15 +162,16 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   if (stage.kind === 'tests') environment['NODE_OPTIONS'] = options;
   else delete environment['NODE_OPTIONS'];
   // A group of its own, so that a stage that hangs can be ended with all its children; node:test then says which test hung.
-  const [program = '', ...args] = stage.command;
+  const [program = '', ...args] = stage.runs === 'in the background' ? inBackground(stage.command) : stage.command;
+  const isShown = stage.runs === undefined;
   const child = spawn(program, args, {
-    stdio: stage.isSingleCore === true ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+    stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
     env: environment,
     detached: true,
   });
   const printed: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => printed.push(chunk));
-  if (stage.isSingleCore !== true) console.log(`\n== ${stage.name}`);
+  if (isShown) console.log(`\n== ${stage.name}`);
   const endGroup = (): void => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
   };
@@ -175,7 +180,8 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
     console.log(`${stage.name} took longer than ${timeoutMs / 60_000} minutes: ended`);
     endGroup();
   }, timeoutMs);
-  const onSignal = (): void => (endGroup(), process.exit(130));
+  // Stages that run at the same time end their groups, too.
+  const onSignal = (): void => (endGroup(), void setImmediate(() => process.exit(130)));
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   const exitCode = await new Promise<number>((resolve) => {
     child.on('error', () => resolve(127));
@@ -183,8 +189,16 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   });
   clearTimeout(timer);
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-  if (stage.isSingleCore === true) process.stdout.write(`\n== ${stage.name}\n${Buffer.concat(printed).toString()}`);
+  if (!isShown) process.stdout.write(`\n== ${stage.name}\n${Buffer.concat(printed).toString()}`);
   return computeStageResult(stage, exitCode, readOrEmpty(reportFile));
+}
+
+/**
+ * The command with the lowest priority. Linux shares the processor first between sessions and then within each
+ * (autogroup), so both priorities are needed.
+ */
+function inBackground(command: readonly string[]): readonly string[] {
+  return ['sh', '-c', 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"', 'sh', ...command];
 }
 
 function readOrEmpty(file: string): string {
@@ -214,15 +228,15 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
     results.push({ stage, result, seconds: (performance.now() - beginMs) / 1000 });
   };
   try {
-    await runSideBySide(
-      stages.filter((stage) => stage.isSingleCore === true),
-      run,
-    );
-    for (const stage of stages.filter((each) => each.isSingleCore !== true)) await run(stage);
+    const { sideBySide, foreground, background } = arrange(stages);
+    await runSideBySide(sideBySide, run);
+    await Promise.all([runInOrder(foreground, run), runInOrder(background, run)]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   console.log('\n== summary');
+  const order = stages.map(({ name }) => name);
+  results.sort((left, right) => order.indexOf(left.stage.name) - order.indexOf(right.stage.name));
   for (const { stage, result, seconds } of results) {
     console.log(
       `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s`,
@@ -238,6 +252,20 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
   console.log(`in all ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`);
   console.log(`${total('passed')} passed, ${failed} failed`);
   return failed === 0 && results.length > 0 ? 0 : 1;
+}
+
+/** Without any other stage, those of the background are shown as they run. */
+export function arrange(stages: readonly Stage[]): Record<'sideBySide' | 'foreground' | 'background', Stage[]> {
+  const [sideBySide, background, foreground] = (['side by side', 'in the background', undefined] as const).map((runs) =>
+    stages.filter((stage) => stage.runs === runs),
+  ) as [Stage[], Stage[], Stage[]];
+  return foreground.length > 0
+    ? { sideBySide, foreground, background }
+    : { sideBySide, foreground: background.map((stage) => ({ ...stage, runs: undefined })), background: [] };
+}
+
+async function runInOrder(stages: readonly Stage[], run: (stage: Stage) => Promise<void>): Promise<void> {
+  for (const stage of stages) await run(stage);
 }
 
 /** In their order, as many at a time as this machine has cores, and no more than two. */
