@@ -8,6 +8,7 @@ import { runStages } from './test-stages.ts';
 export const DEFAULT_FILES: readonly string[] = [
   'test/integration/host/cgroups.test.ts',
   'test/integration/configuration.test.ts',
+  'test/integration/node-setup.test.ts',
   'test/integration/resources.test.ts',
   'test/integration/runtime-contract.test.ts',
   'test/integration/lifecycle-surroundings.test.ts',

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readIdentity } from './linux-node.ts';
+import { maxPids, readIdentity } from './linux-node.ts';
 
 function machine(files: Readonly<Record<string, string>>): ReturnType<typeof readIdentity> {
   const root = mkdtempSync(join(tmpdir(), 'kts-identity-'));
@@ -54,5 +54,18 @@ describe('the identity of this machine', () => {
       osImage: 'Unknown',
       bootedAtMs: undefined,
     });
+  });
+});
+
+describe('how many processes the kernel allows', () => {
+  it('is the smaller of its two limits, and unknown where it says neither', () => {
+    const proc = mkdtempSync(join(tmpdir(), 'kts-pids-'));
+    assert.deepEqual(maxPids(proc), {});
+    mkdirSync(join(proc, 'sys/kernel'), { recursive: true });
+    writeFileSync(join(proc, 'sys/kernel/pid_max'), '32768\n');
+    assert.deepEqual(maxPids(proc), { maxPids: 32_768 });
+    writeFileSync(join(proc, 'sys/kernel/threads-max'), '20000\n');
+    assert.deepEqual(maxPids(proc), { maxPids: 20_000 });
+    rmSync(proc, { recursive: true });
   });
 });

@@ -18,6 +18,7 @@ export function readLinuxNode(): LinuxNode {
     architecture: goArchitectures[process.arch] ?? process.arch,
     memoryBytes: memory('MemTotal'),
     swapBytes: memory('SwapTotal'),
+    ...maxPids(),
     hugePageSizes: hugePageSizes(),
     hugePages: hugePages(),
     thermalThrottlePaths: thermalThrottlePaths(),
@@ -54,6 +55,15 @@ export function readIdentity(
         : (/PRETTY_NAME=(.*)/.exec(release)?.[1]?.replaceAll(/^"+|(?<!")"+$/g, '') ?? 'Linux'),
     bootedAtMs: booted === undefined ? undefined : Number(booted) * 1000,
   };
+}
+
+/** Upstream: stats/pidlimit/pidlimit_linux.go. */
+export function maxPids(proc = '/proc'): Pick<MachineFacts, 'maxPids'> {
+  const limits = ['pid_max', 'threads-max'].flatMap((name) => {
+    const limit = Number(firstText('', [`${proc}/sys/kernel/${name}`]) ?? Number.NaN);
+    return Number.isSafeInteger(limit) && limit > 0 ? [limit] : [];
+  });
+  return limits.length === 0 ? {} : { maxPids: Math.min(...limits) };
 }
 
 /** The content of the first readable file, without surrounding white space and zeros. */

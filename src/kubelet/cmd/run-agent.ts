@@ -188,7 +188,10 @@ function composeHints(
 }
 
 function refuseUnfitHost(config: KubeletConfig, platform: RealPlatform): void {
-  const [problem] = hostProblems(config.versioned, { cgroupVersion: platform.cgroups.version });
+  const [problem] = hostProblems(config.versioned, {
+    cgroupVersion: platform.cgroups.version,
+    isSwapOn: platform.machine.swapBytes > 0,
+  });
   if (problem !== undefined) throw new KubeletError('Invalid', problem.message);
 }
 

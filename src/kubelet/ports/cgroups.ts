@@ -33,6 +33,8 @@ export interface Cgroups {
   /** What CRI wants as cgroup_parent for this name (systemd: a slice name). */
   runtimeParent(name: string): string;
   exists(name: string): Promise<boolean>;
+  /** The folders that the group lacks, one in each tree; none when it exists. */
+  missingPaths(name: string): Promise<readonly string[]>;
   /** Creates it with its parents, and applies the limits. */
   ensure(name: string, limits: CgroupLimits): Promise<void>;
   update(name: string, limits: CgroupLimits): Promise<void>;

@@ -7,6 +7,8 @@ export interface MachineFacts {
   architecture: string;
   memoryBytes: number;
   swapBytes: number;
+  /** How many processes and threads the kernel allows; absent where it could not be read. */
+  maxPids?: number;
   /** As the kernel names them: `2MB`, `1GB`. */
   hugePageSizes: readonly string[];
   /** How much memory is reserved as huge pages of each size. */

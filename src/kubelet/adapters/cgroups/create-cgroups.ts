@@ -7,6 +7,7 @@ import type { CgroupDriver } from './linux-cgroups.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';
 import { SystemdCgroups } from './systemd-cgroups.ts';
 import { dialSystemd } from './systemd-dial.ts';
+import { LinuxProcessGroups } from './linux-process-groups.ts';
 import { BusSystemdManager } from './systemd-manager.ts';
 
 /**
@@ -23,4 +24,9 @@ export async function createLinuxCgroups(driver: CgroupDriver): Promise<Cgroups>
       op: 'use cgroup driver systemd',
     });
   return new SystemdCgroups(files, new BusSystemdManager(dialSystemd, systemClock));
+}
+
+/** The groups of processes outside of pods. Throws Unavailable where no cgroup file system is mounted. */
+export async function createProcessGroups(): Promise<LinuxProcessGroups> {
+  return new LinuxProcessGroups({ layout: detectCgroupLayout(await readMountInfo()) });
 }

@@ -54,6 +54,12 @@ export class LinuxCgroups implements Cgroups {
     return true;
   }
 
+  async missingPaths(name: string): Promise<readonly string[]> {
+    const paths = this.#ownTrees().map((tree) => this.#path(tree, name));
+    const there = await Promise.all(paths.map((path) => this.#fs.exists(path)));
+    return paths.filter((_, index) => there[index] !== true);
+  }
+
   async ensure(name: string, limits: CgroupLimits): Promise<void> {
     await Promise.all(this.#ownTrees().map((tree) => this.#makeWithParents(tree, name)));
     // systemd enables only the controllers it knows; the one for huge pages is not among them.

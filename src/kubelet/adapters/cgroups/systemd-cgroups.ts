@@ -69,6 +69,10 @@ export class SystemdCgroups implements Cgroups {
     return this.#files.exists(name);
   }
 
+  missingPaths(name: string): Promise<readonly string[]> {
+    return this.#files.missingPaths(name);
+  }
+
   read(name: string): Promise<CgroupValues> {
     return this.#files.read(name);
   }

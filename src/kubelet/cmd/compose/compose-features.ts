@@ -1,6 +1,7 @@
 import type { AdmissionManager } from '../../features/admission/admission-manager.ts';
 import { AllocatedPods } from '../../features/allocation/allocated-pods.ts';
 import type { ContainerManager } from '../../features/container-manager/container-manager.ts';
+import { createNodeSetup } from '../../features/container-manager/create-node-setup.ts';
 import { podCgroupPaths } from '../../features/container-manager/pod-cgroup-paths.ts';
 import { createOomWatcher } from '../../features/oom-watcher/create-oom-watcher.ts';
 import type { OomWatcher } from '../../features/oom-watcher/oom-watcher.ts';
@@ -99,6 +100,12 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     csi,
     cgroups,
     oomWatcher: composeOomWatcher(parts),
+    nodeSetup: createNodeSetup({
+      ...parts.platform,
+      config: parts.settings.config,
+      settings: parts.platform.nodeSettings,
+      recorder: parts.recorder,
+    }),
     admission,
     allocation,
     podRuntime: composeRuntime(parts, { monitor, probes, cgroups, ...images, ...logs }),

@@ -159,6 +159,7 @@ function composeStages(
     ['cgroups', undefined, () => cgroups.stop()],
     ['PLEG', undefined, () => pleg.stop()],
     ['runtime monitor', undefined, () => monitor.stop()],
+    ['node setup', () => parts.nodeSetup.start(), () => parts.nodeSetup.stop()],
     [
       'volumes',
       () => Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]),

@@ -3,6 +3,7 @@ import type { AdmissionManager } from '../../features/admission/admission-manage
 import type { AllocatedPods } from '../../features/allocation/allocated-pods.ts';
 import type { AllocationManager } from '../../features/allocation/allocation-manager.ts';
 import type { ContainerManager } from '../../features/container-manager/container-manager.ts';
+import type { NodeSetup } from '../../features/container-manager/create-node-setup.ts';
 import type { LogCleanup } from '../../features/container-logs/log-cleanup.ts';
 import type { LogLinks } from '../../features/container-logs/log-links.ts';
 import type { LogRotation } from '../../features/container-logs/log-rotation.ts';
@@ -119,6 +120,7 @@ export interface FeatureParts {
   csi: CsiParts;
   cgroups: ContainerManager;
   oomWatcher: OomWatcher;
+  nodeSetup: NodeSetup;
   admission: AdmissionManager;
   allocation: AllocationManager;
   images: ImageManager;

@@ -14,6 +14,7 @@ import type { MachineFacts } from '../../ports/machine-facts.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
 import type { ReadNodeLoad } from '../../ports/node-load.ts';
+import type { KernelTunables, ProcessGroups } from '../../ports/node-settings.ts';
 import type { NodeNetwork } from '../../ports/node-network.ts';
 import type { PluginDial } from '../../ports/plugin-dial.ts';
 import type { Processes } from '../../ports/processes.ts';
@@ -41,6 +42,8 @@ export interface Platform {
   /** How busy the node's processors are. */
   nodeLoad: ReadNodeLoad;
   processes: Processes;
+  /** Absent: the kernel's settings, and processes outside of pods, are left alone. */
+  nodeSettings?: { tunables: KernelTunables; processGroups: ProcessGroups };
   /** Absent: kills for lack of memory are not watched. */
   kernelLog?: KernelLog;
   csiDrivers: CsiDrivers;

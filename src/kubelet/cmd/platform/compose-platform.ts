@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
+import { inBackground } from '../../../base/background.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
@@ -12,7 +13,7 @@ import { CriImages } from '../../adapters/cri/cri-images.ts';
 import { CriRuntime } from '../../adapters/cri/cri-runtime.ts';
 import { createCsiDrivers } from '../../adapters/csi/csi-drivers.ts';
 import { createPluginDial } from '../../adapters/csi/csi-plugin-dial.ts';
-import { createLinuxCgroups } from '../../adapters/cgroups/create-cgroups.ts';
+import { createLinuxCgroups, createProcessGroups } from '../../adapters/cgroups/create-cgroups.ts';
 import { hugePageSizesBytes } from '../../adapters/cgroups/linux-cgroups-fs.ts';
 import { GuardedFiles } from '../../adapters/files/linux-files-guarded.ts';
 import { diskUsage } from '../../adapters/files/linux-disk-usage.ts';
@@ -26,7 +27,8 @@ import { readNodeLoad } from '../../adapters/linux-node-load.ts';
 import { linuxNetwork } from '../../adapters/net/linux-network.ts';
 import { netDial } from '../../adapters/net/net-dial.ts';
 import { createOwnUsage } from '../../adapters/stats/own-usage.ts';
-import { setOwnOomScore } from '../../adapters/process/own-process.ts';
+import { linuxKernelTunables } from '../../adapters/process/linux-kernel-tunables.ts';
+import { setOwnOomScore, setOwnOpenFiles } from '../../adapters/process/own-process.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { Mounts } from '../../ports/mounts.ts';
@@ -70,6 +72,7 @@ export async function composePlatform(given: {
       'the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it',
       { wanted: config.cgroups.oomScoreAdj, error: oomProblem },
     );
+  inBackground(log, 'setting the limit of open files', limitOpenFiles(config.cgroups.maxOpenFiles, log));
   await orRefuse(
     `the root directory ${flags.rootDir} cannot be used`,
     mkdir(flags.rootDir, { recursive: true, mode: 0o750 }),
@@ -131,6 +134,10 @@ export async function composePlatform(given: {
     nodeLoad: () => readNodeLoad(),
     processes: linuxProcesses,
     kernelLog: new LinuxKernelLog(),
+    nodeSettings: {
+      tunables: linuxKernelTunables(),
+      processGroups: await orRefuse('the cgroups of this machine cannot be used', createProcessGroups()),
+    },
     csiDrivers: createCsiDrivers(clock),
     pluginDial: createPluginDial(clock),
     logFiles: linuxLogFiles,
@@ -154,6 +161,19 @@ export async function composePlatform(given: {
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),
   };
+}
+
+/** Upstream: server.go RunKubelet; a limit that cannot be set is logged. */
+async function limitOpenFiles(limit: number, log: Logger): Promise<void> {
+  const problem = await setOwnOpenFiles(limit, linuxProcesses);
+  if (problem !== undefined)
+    log.info(
+      'the limit of open files cannot be set (no CAP_SYS_RESOURCE?); the agent keeps the one it was started with',
+      {
+        wanted: limit,
+        error: problem,
+      },
+    );
 }
 
 /** Without it pods are not held to the storage of the node. */

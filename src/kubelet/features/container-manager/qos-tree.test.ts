@@ -6,14 +6,7 @@ import type { PodSpec } from '../../../api/core/pod-spec.ts';
 import { errorKind } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import type { QosTreeConfig } from './qos-tree.ts';
-import {
-  computePodLimits,
-  computeQosShares,
-  hugePageFileName,
-  podCgroupName,
-  podUidOfCgroup,
-  qosGroups,
-} from './qos-tree.ts';
+import { computePodLimits, computeQosShares, podCgroupName, podUidOfCgroup, qosGroups } from './qos-tree.ts';
 
 const config: QosTreeConfig = {
   cgroupsPerQOS: true,
@@ -127,7 +120,6 @@ test('huge pages: the requested sizes, none of the others', () => {
     hugePageSizesBytes: [2 ** 21, 2 ** 30],
   });
   assert.deepEqual(limits.hugetlbBytes, { '2MB': 8 * 2 ** 20, '1GB': 0 });
-  assert.equal(hugePageFileName(64 * 1024), '64KB');
 });
 
 test('class shares: best effort 2, burstable the sum of its requests, guaranteed does not count', () => {

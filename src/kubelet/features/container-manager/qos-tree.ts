@@ -7,6 +7,7 @@ import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { isHugePageResource, podLimits, podRequests } from '../../../api/resources.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { quotaOfMilliCpu, sharesOfMilliCpu } from '../../model/cpu-units.ts';
+import { hugePageFileName } from '../../model/group-limits.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
@@ -114,11 +115,4 @@ function hugetlbLimits(requests: ResourceList, sizesBytes: readonly number[]): R
     if (isHugePageResource(name)) asked.set(quantityValue(name.slice('hugepages-'.length)), quantityValue(amount));
   }
   return Object.fromEntries(sizesBytes.map((size) => [hugePageFileName(size), asked.get(size) ?? 0]));
-}
-
-/** The kernel's spelling in file names: `2MB`, `1GB`. */
-export function hugePageFileName(sizeBytes: number): string {
-  const [unit, name] =
-    sizeBytes >= 2 ** 30 ? [2 ** 30, 'GB'] : sizeBytes >= 2 ** 20 ? [2 ** 20, 'MB'] : [2 ** 10, 'KB'];
-  return `${sizeBytes / unit}${name}`;
 }

@@ -4,7 +4,6 @@ import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
-import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import {
   computeAllocatable,
   computeCapacity,
@@ -22,6 +21,7 @@ import { NodeStatusChanges } from './node-status-sources.ts';
 import type { NodeWatch } from './node-watch.ts';
 import { createNodeWatch, noNodeWatch } from './node-watch.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import { groupLimitsOf } from '../../model/group-limits.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
 import type { RuntimeHealth } from '../../ports/runtime.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
@@ -135,8 +135,13 @@ export function createNode(config: KubeletConfig, world: NodeWorld, settings: No
   return {
     capacity,
     allocatable,
-    podsCgroupLimits: podsLimits(
-      computePodsLimits(capacity, reserved, config.cgroups.perQos && config.reserved.enforce.includes('pods')),
+    podsCgroupLimits: groupLimitsOf(
+      computePodsLimits(
+        // Processes are no resource that pods request, but their number can be reserved.
+        machine.maxPids === undefined ? capacity : { ...capacity, pid: String(machine.maxPids) },
+        reserved,
+        config.cgroups.perQos && config.reserved.enforce.includes('pods'),
+      ),
     ),
     object: (runtime) => mergeSeenNode(watch.current(), local(runtime)),
     local,
@@ -203,15 +208,4 @@ function identityOf(
     tellsLocalStorage: config.versioned.localStorageCapacityIsolation,
     addresses: { hostname: nodeName, nodeIps: settings.nodeIps, externalCloudProvider: settings.externalCloudProvider },
   };
-}
-
-const SHARES_PER_CPU = 1024;
-const MINIMUM_SHARES = 2;
-
-function podsLimits(limits: ResourceList): CgroupLimits {
-  const cpuShares = Math.max(
-    MINIMUM_SHARES,
-    Math.floor((quantityMilliValue(limits['cpu'] ?? '0') * SHARES_PER_CPU) / 1000),
-  );
-  return { cpuShares, memoryBytes: quantityValue(limits['memory'] ?? '0') };
 }

@@ -127,17 +127,27 @@ test('eviction thresholds are filled in only when none are set, or merged when r
 });
 
 test('cgroup v1 is refused unless the configuration permits it', () => {
-  assert.deepEqual(hostProblems(defaulted(), { cgroupVersion: 2 }), []);
+  assert.deepEqual(hostProblems(defaulted(), { cgroupVersion: 2, isSwapOn: false }), []);
   assert.deepEqual(
-    hostProblems(defaulted(), { cgroupVersion: 1 }).map(({ path }) => path),
+    hostProblems(defaulted(), { cgroupVersion: 1, isSwapOn: false }).map(({ path }) => path),
     ['failCgroupV1'],
   );
   assert.deepEqual(
-    hostProblems(defaulted({ failCgroupV1: false, singleProcessOOMKill: false }), { cgroupVersion: 1 }).map(
-      ({ path }) => path,
-    ),
+    hostProblems(defaulted({ failCgroupV1: false, singleProcessOOMKill: false }), {
+      cgroupVersion: 1,
+      isSwapOn: false,
+    }).map(({ path }) => path),
     ['singleProcessOOMKill'],
   );
+});
+
+test('a machine that swaps is refused unless failSwapOn is off', () => {
+  const problems = (config: Parameters<typeof defaulted>[0], isSwapOn: boolean) =>
+    hostProblems(defaulted(config), { cgroupVersion: 2, isSwapOn }).map(({ message }) => message);
+  assert.deepEqual(problems({}, true), [
+    'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false',
+  ]);
+  assert.deepEqual([problems({ failSwapOn: false }, true), problems({}, false)], [[], []]);
 });
 
 test('a whole stage can be switched, and a gate set by name takes precedence', () => {

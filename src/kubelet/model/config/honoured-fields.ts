@@ -6,8 +6,6 @@ import { honoured, notYet, partly } from '../parity/parity-state.ts';
 import type { Parity } from '../parity/parity-state.ts';
 
 const managers = 'CPU, memory and topology managers are not implemented yet; containers share all CPUs';
-const reservedPids = 'a reservation of pids has no effect yet';
-const enforcement = 'the cgroups of the system and of Kubernetes are not limited';
 const shutdown = 'graceful node shutdown is not implemented yet';
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
 
@@ -79,8 +77,10 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   imageGCHighThresholdPercent: honoured(),
   imageGCLowThresholdPercent: honoured(),
   volumeStatsAggPeriod: honoured('only while statistics are requested: otherwise nothing is measured'),
-  kubeletCgroups: notYet('the agent stays in the cgroup it was started in'),
-  systemCgroups: notYet('processes of the system are not moved'),
+  kubeletCgroups: honoured('on cgroup v2 tested on a model of the tree'),
+  systemCgroups: honoured(
+    'tested on models of the trees: a test that moves the processes of its host would disturb it',
+  ),
   cgroupRoot: honoured(),
   cgroupsPerQOS: honoured(),
   cgroupDriver: honoured(
@@ -105,7 +105,9 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   cpuCFSQuota: honoured(),
   cpuCFSQuotaPeriod: honoured(),
   nodeStatusMaxImages: honoured(),
-  maxOpenFiles: notYet('the limit the agent was started with is kept'),
+  maxOpenFiles: honoured(
+    'set by the program prlimit; where that is missing or the machine does not permit the limit, the agent logs that and keeps its own',
+  ),
   contentType: partly('JSON is always used; upstream requests protobuf'),
   kubeAPIQPS: honoured('pod statuses take precedence within it; heartbeats do not count'),
   kubeAPIBurst: honoured(),
@@ -122,29 +124,29 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   mergeDefaultEvictionSettings: honoured(),
   podsPerCore: honoured(),
   enableControllerAttachDetach: honoured(),
-  protectKernelDefaults: notYet('kernel settings are neither checked nor changed'),
+  protectKernelDefaults: honoured(
+    'when it is off, a setting that cannot be changed is logged, where upstream does not start',
+  ),
   makeIPTablesUtilChains: honoured(),
   iptablesMasqueradeBit: honoured(unaffected),
   iptablesDropBit: honoured(unaffected),
   featureGates: partly(
     'all are known and checked; features that are enabled by default cannot be disabled individually yet',
   ),
-  failSwapOn: notYet('swap is not checked'),
+  failSwapOn: honoured('`npm run up` sets it to false'),
   'memorySwap.swapBehavior': partly('limits are computed as in upstream; not tested on a node with swap'),
   containerLogMaxSize: honoured(),
   containerLogMaxFiles: honoured(),
   containerLogMaxWorkers: honoured(),
   containerLogMonitorInterval: honoured(),
   configMapAndSecretChangeDetectionStrategy: honoured(),
-  systemReserved: partly(
-    `subtracted from the allocatable of the node and from the cgroup of all pods; ${reservedPids}`,
-  ),
-  kubeReserved: partly(`subtracted from the allocatable of the node and from the cgroup of all pods; ${reservedPids}`),
+  systemReserved: honoured('of cpu, memory, ephemeral-storage, huge pages and processes (pid)'),
+  kubeReserved: honoured(),
   reservedSystemCPUs: partly('counts as that many reserved CPUs; containers are not excluded from these CPUs yet'),
   showHiddenMetricsForVersion: notYet('no metric is hidden'),
-  systemReservedCgroup: notYet(enforcement),
-  kubeReservedCgroup: notYet(enforcement),
-  enforceNodeAllocatable: partly(`pods is enforced; ${enforcement}`),
+  systemReservedCgroup: honoured(),
+  kubeReservedCgroup: honoured('with the systemd driver the name of a slice; there only the name is tested'),
+  enforceNodeAllocatable: honoured(),
   allowedUnsafeSysctls: honoured(),
   volumePluginDir: partly(
     'read at each use, so a new driver needs no restart; drivers that attach volumes are rejected',

@@ -25,12 +25,23 @@ export function validateKubeletConfiguration(
 export interface HostFacts {
   /** 1 also for the hybrid layout, as upstream counts it. */
   readonly cgroupVersion: 1 | 2;
+  /** The machine swaps to a disk or to compressed memory. */
+  readonly isSwapOn: boolean;
 }
 
 /** Settings this machine does not support. Upstream: validation_linux.go. */
-export function hostProblems(config: DefaultedKubeletConfiguration, { cgroupVersion }: HostFacts): ConfigProblem[] {
-  if (cgroupVersion === 2) return [];
+export function hostProblems(
+  config: DefaultedKubeletConfiguration,
+  { cgroupVersion, isSwapOn }: HostFacts,
+): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
+  if (isSwapOn && config.failSwapOn) {
+    problems.push({
+      path: 'failSwapOn',
+      message: 'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false',
+    });
+  }
+  if (cgroupVersion === 2) return problems;
   if (config.failCgroupV1) {
     problems.push({
       path: 'failCgroupV1',

@@ -54,6 +54,10 @@ export class FakeCgroups implements Cgroups {
     return name === '/' || this.groups.has(name);
   }
 
+  async missingPaths(name: string): Promise<readonly string[]> {
+    return (await this.exists(name)) ? [] : [`/sys/fs/cgroup${name}`];
+  }
+
   /** In two steps, as on a node: an agent that dies in between (`isAlive`) leaves a group without limits. */
   async ensure(name: string, limits: CgroupLimits, isAlive: () => boolean = () => true): Promise<void> {
     this.#enter('ensure', name);

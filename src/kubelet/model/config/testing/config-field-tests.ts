@@ -63,7 +63,12 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'evictionSoft evictionSoftGracePeriod evictionMaxPodGracePeriod evictionMinimumReclaim localStorageCapacityIsolation':
     [eviction],
   kubeReserved: [node, real('admission'), configuration],
-  enforceNodeAllocatable: [configuration],
+  enforceNodeAllocatable: [configuration, real('node-setup')],
+  'kubeReservedCgroup kubeletCgroups maxOpenFiles': [real('node-setup')],
+  systemReservedCgroup: [feature('container-manager/reserved-cgroups'), real('node-setup')],
+  systemCgroups: [feature('container-manager/system-groups')],
+  protectKernelDefaults: [feature('container-manager/create-node-setup')],
+  failSwapOn: ['src/kubelet/model/config/defaults.test.ts'],
   mergeDefaultEvictionSettings: ['src/kubelet/model/config/defaults.test.ts'],
   'memorySwap.swapBehavior': [container],
   'containerLogMaxSize containerLogMaxFiles containerLogMonitorInterval': [
@@ -114,6 +119,8 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   cpuCFSQuotaPeriod: ['cpuCFSQuotaPeriodUs'],
   singleProcessOOMKill: ['singleProcessOomKill'],
   systemReserved: ['system'],
+  systemReservedCgroup: ['systemCgroup'],
+  systemCgroups: ['systemGroup'],
   kubeReserved: ['kube'],
   reservedSystemCPUs: ['systemCpus'],
   containerLogMaxSize: ['maxSizeBytes'],

@@ -1,0 +1,49 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { Cgroups } from '../../ports/cgroups.ts';
+import type { KernelTunables, ProcessGroups } from '../../ports/node-settings.ts';
+import type { NodeEventRecorder } from '../../ports/recorder.ts';
+import { setUpTunables } from './kernel-tunables.ts';
+import { computeReservedGroups, enforceReservedGroups } from './reserved-cgroups.ts';
+import { SystemGroups } from './system-groups.ts';
+
+export interface CreateNodeSetupParts {
+  config: Pick<KubeletConfig, 'cgroups' | 'reserved' | 'gates'>;
+  cgroups: Cgroups;
+  /** Undefined where the node outside of pods is left alone. */
+  settings: { tunables: KernelTunables; processGroups: ProcessGroups } | undefined;
+  recorder: NodeEventRecorder;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** What is set on the node before the first pod, and kept so. */
+export interface NodeSetup {
+  /** Rejects with Invalid where the node is not as the configuration demands. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Upstream: cm/container_manager_linux.go setupNode, in its order. */
+export function createNodeSetup(parts: CreateNodeSetupParts): NodeSetup {
+  const { config, cgroups, settings, recorder, log } = parts;
+  const { protectKernelDefaults, kubelet, system } = config.cgroups;
+  const systemGroups =
+    settings === undefined
+      ? undefined
+      : new SystemGroups({ ...parts, groups: settings.processGroups, kubeletGroup: kubelet, systemGroup: system });
+  return {
+    start: async () => {
+      if (settings !== undefined)
+        await setUpTunables({ tunables: settings.tunables, isProtected: protectKernelDefaults, log });
+      const protectsMemory = cgroups.version === 2 && config.gates.enabled('MemoryQoS');
+      const groups = computeReservedGroups(config.reserved, { driver: cgroups.driver, protectsMemory });
+      await enforceReservedGroups(groups, { cgroups, recorder });
+      await systemGroups?.start();
+    },
+    stop: async () => systemGroups?.stop(),
+  };
+}

@@ -1,0 +1,80 @@
+import { KubeletError, errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { KernelTunables } from '../../ports/node-settings.ts';
+
+/** Upstream: cm/container_manager_linux.go setupKernelTunables, k8s.io/component-helpers/node/util/sysctl. */
+export const wantedTunables: ReadonlyMap<string, number> = new Map([
+  // Memory that is promised need not exist: limits, not promises, decide who gets it.
+  ['vm/overcommit_memory', 1],
+  // The OOM killer acts instead of a panic.
+  ['vm/panic_on_oom', 0],
+  // A kernel that panics starts again after ten seconds,
+  ['kernel/panic', 10],
+  // and does so for an oops too.
+  ['kernel/panic_on_oops', 1],
+  // Every container has keys, which count for root.
+  ['kernel/keys/root_maxkeys', 1_000_000],
+  ['kernel/keys/root_maxbytes', 25_000_000],
+]);
+
+/** undefined: the kernel does not say. */
+export type TunableValues = ReadonlyMap<string, number | undefined>;
+
+export interface TunablePlan {
+  readonly changes: readonly { readonly name: string; readonly from: number; readonly to: number }[];
+  /** Why the node cannot be used as it is, in upstream's words. */
+  readonly problems: readonly string[];
+}
+
+/** `isProtected`: settings are verified and not changed (protectKernelDefaults). */
+export function planTunables(values: TunableValues, isProtected: boolean): TunablePlan {
+  const wrong = [...wantedTunables].flatMap(([name, to]) => {
+    const from = values.get(name);
+    return from === undefined || from === to ? [] : [{ name, from, to }];
+  });
+  if (!isProtected) return { changes: wrong, problems: [] };
+  const problems = wrong.map(
+    ({ name, from, to }) => `invalid kernel flag: ${name}, expected value: ${to}, actual value: ${from}`,
+  );
+  return { changes: [], problems };
+}
+
+export interface TunableParts {
+  readonly tunables: KernelTunables;
+  /** protectKernelDefaults */
+  readonly isProtected: boolean;
+  readonly log: Logger;
+}
+
+/**
+ * Sets the kernel's settings, or verifies them. Rejects with Invalid where a protected one differs. A setting that
+ * cannot be changed is logged and the node is used all the same, where upstream does not start.
+ */
+export async function setUpTunables({ tunables, isProtected, log }: TunableParts): Promise<void> {
+  const values = new Map<string, number | undefined>();
+  const unread: string[] = [];
+  for (const name of wantedTunables.keys()) {
+    try {
+      values.set(name, await tunables.read(name));
+    } catch (error) {
+      unread.push(errorMessage(error));
+    }
+  }
+  const { changes, problems } = planTunables(values, isProtected);
+  if (isProtected && problems.length + unread.length > 0)
+    throw new KubeletError('Invalid', aggregate([...unread, ...problems]), { op: 'verify kernel settings' });
+  if (unread.length > 0) log.warn('settings of the kernel cannot be read', { errors: unread });
+  for (const { name, from, to } of changes) {
+    try {
+      await tunables.write(name, to);
+      log.info('a setting of the kernel was changed', { name, from, to });
+    } catch (error) {
+      log.warn('a setting of the kernel cannot be changed', { name, from, wanted: to, error: errorMessage(error) });
+    }
+  }
+}
+
+/** As upstream joins errors. */
+function aggregate(problems: readonly string[]): string {
+  return problems.length === 1 ? (problems[0] ?? '') : `[${problems.join(', ')}]`;
+}

@@ -1,0 +1,42 @@
+import type { ResourceList } from '../../api/core/resource-requirements.ts';
+import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
+import { isHugePageResource } from '../../api/resources.ts';
+import { sharesOfMilliCpu } from './cpu-units.ts';
+
+/** The kernel's spelling of a page size in file names: `2MB`, `1GB`. */
+export function hugePageFileName(sizeBytes: number): string {
+  const [unit, name] =
+    sizeBytes >= 2 ** 30 ? [2 ** 30, 'GB'] : sizeBytes >= 2 ** 20 ? [2 ** 20, 'MB'] : [2 ** 10, 'KB'];
+  return `${sizeBytes / unit}${name}`;
+}
+
+/** The part of a cgroup's limits that follows from resources; a missing one is not limited. */
+export interface GroupLimits {
+  cpuShares?: number;
+  memoryBytes?: number;
+  pidsMax?: number;
+  /** By the kernel's spelling of the page size. */
+  hugetlbBytes?: Readonly<Record<string, number>>;
+}
+
+/**
+ * The limits of a cgroup that may use these resources: of all pods together, of what is reserved. Only those named are
+ * limited (upstream: cm/node_container_manager_linux.go getCgroupConfigInternal). `compressible`: CPU alone.
+ */
+export function groupLimitsOf(resources: ResourceList, compressible = false): GroupLimits {
+  const limits: GroupLimits = {};
+  const { cpu, memory, pid } = resources;
+  if (cpu !== undefined) limits.cpuShares = sharesOfMilliCpu(quantityMilliValue(cpu));
+  if (compressible) return limits;
+  if (memory !== undefined) limits.memoryBytes = quantityValue(memory);
+  if (pid !== undefined) limits.pidsMax = quantityValue(pid);
+  const pages = Object.entries(resources).filter(([name]) => isHugePageResource(name));
+  if (pages.length > 0)
+    limits.hugetlbBytes = Object.fromEntries(
+      pages.map(([name, amount]) => [
+        hugePageFileName(quantityValue(name.slice('hugepages-'.length))),
+        quantityValue(amount),
+      ]),
+    );
+  return limits;
+}
