@@ -1,7 +1,7 @@
 // Bundles the commands (agent, control plane, fake nodes, node network, up) into dist/, and beside them what they load where it is needed, and the child process of the
 // agent's file work: a few files load in a third of the time and half the memory of the sources, and a command does not load what others need.
 // usage: node scripts/build.ts [FOLDER]
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -39,5 +39,13 @@ const result = await build({
   },
   define: { 'process.env.NODE_ENV': '"production"' },
 });
+// The page of the node is served as it is written; its chart library as it is published.
+const page = join(folder, 'page');
+cpSync(join(repository, 'src/kubelet/features/page/assets'), page, {
+  recursive: true,
+  filter: (source) => !source.endsWith('.ts') && !source.endsWith('tsconfig.json'),
+});
+for (const name of ['uPlot.esm.js', 'uPlot.min.css'])
+  cpSync(join(repository, 'node_modules/uplot/dist', name), join(page, name));
 for (const [file, output] of Object.entries(result.metafile.outputs))
   console.log(`${file}: ${Math.round(output.bytes / 1024)} KiB`);

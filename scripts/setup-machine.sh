@@ -44,6 +44,7 @@ if [ "$purpose" = test ]; then
   have openssl || need openssl "the registry's certificate"
   have kubectl || need kubernetes-client "the control plane is tested with the real kubectl"
   have etcd || need etcd-server "the control plane's store on etcd is tested against a real one"
+  have chromium-headless-shell || need chromium-headless-shell "the page of the node is tested in a real browser"
   have mkfs.ext4 || need e2fsprogs "the full-disk test uses a small loop device"
 fi
 

@@ -31,6 +31,7 @@ import { openSecureServer } from './servers/compose-secure-server.ts';
 import { observeRequests } from '../features/metrics/http-requests.ts';
 import { observedFetch } from '../features/server/request-metrics.ts';
 import { composeHealthChecks, composeLocalSources } from './servers/compose-local-sources.ts';
+import { openPageServer } from './servers/compose-page-server.ts';
 import { composeServer } from './servers/compose-server.ts';
 import type { RealPlatform } from './platform/compose-platform.ts';
 import { composePlatform } from './platform/compose-platform.ts';
@@ -78,6 +79,10 @@ export async function startAgent(
     flags.manifestServerAddress === ''
       ? undefined
       : await readManifestToken(platform.files, flags.manifestServerTokenFile);
+  const pageToken =
+    flags.cadvisorPort === 0 || flags.cadvisorTokenFile === ''
+      ? undefined
+      : await readManifestToken(platform.files, flags.cadvisorTokenFile, 'page of the node');
   const settings: ComposeSettings = {
     config,
     rootDir: flags.rootDir,
@@ -122,6 +127,7 @@ export async function startAgent(
     config,
     flags,
     serving,
+    pageToken,
     log,
     problems: () => [...(platform.join?.problems() ?? []), ...serving.problems()],
   });
@@ -253,6 +259,7 @@ function composeNodeServing(
 
 type ServersOptions = Pick<AgentSettings, 'config' | 'flags'> & {
   readonly serving: Serving;
+  readonly pageToken: string | undefined;
   readonly log: AdjustableLogger;
   readonly problems: () => readonly Problem[];
 };
@@ -260,7 +267,7 @@ type ServersOptions = Pick<AgentSettings, 'config' | 'flags'> & {
 async function openServers(
   servers: Servers,
   kubelet: Kubelet,
-  { config, flags, serving, log, problems }: ServersOptions,
+  { config, flags, serving, pageToken, log, problems }: ServersOptions,
 ): Promise<void> {
   const { healthzPort, healthzBindAddress, readOnlyPort, address, enabled, port } = config.server;
   const local = composeLocalSources(kubelet);
@@ -277,6 +284,9 @@ async function openServers(
             handlers: composeServer({ kubelet, views: sources, process: processFacts(flags, log), observer }),
           }),
         )
+      : undefined,
+    flags.cadvisorPort > 0
+      ? servers.open(openPageServer({ kubelet, views: sources, serving, port: flags.cadvisorPort, token: pageToken }))
       : undefined,
     readOnlyPort > 0
       ? servers.open(

@@ -65,9 +65,12 @@ interface Guard {
     readonly isUpgrade: boolean;
     readonly clientCertificate: Uint8Array | undefined;
     readonly authorization: string | undefined;
+    readonly cookie: string | undefined;
+    /** Of the client; empty when the connection has ended. */
+    readonly remoteAddress: string;
   }): Promise<
     | { readonly outcome: 'allowed'; readonly user: SecureUser }
-    | { readonly outcome: 'refused'; readonly status: 401 | 403 | 500; readonly body: string }
+    | { readonly outcome: 'refused'; readonly status: 401 | 403 | 429 | 500; readonly body: string }
   >;
 }
 
@@ -174,6 +177,8 @@ async function judge({ guard }: SecureListenOptions, request: IncomingMessage, i
     isUpgrade,
     clientCertificate: peerOf(request.socket as TLSSocket),
     authorization: request.headers.authorization,
+    cookie: request.headers.cookie,
+    remoteAddress: request.socket.remoteAddress ?? '',
   });
   return verdict.outcome === 'allowed' ? { ...verdict, asked } : verdict;
 }

@@ -4,7 +4,8 @@ import type { ContainerState, ContainerStatus, PodStatus } from '../../../api/co
 import type { Pod } from '../../../api/core/pod.ts';
 import { age } from '../../../api/explanation/age.ts';
 import { explanationText } from '../../../api/explanation/explanation-text.ts';
-import { podTable, readyCount, statusWord } from './pod-table.ts';
+import { readyCount, statusWord } from '../../../api/pod-summary.ts';
+import { podTable } from './pod-table.ts';
 
 const container = (name: string, state: ContainerState, more: Partial<ContainerStatus> = {}): ContainerStatus => ({
   name,

@@ -1,7 +1,6 @@
-import type { ContainerStateTerminated, ContainerStatus } from '../../../api/core/pod-status.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { age } from '../../../api/explanation/age.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
+import { readyCount, statusWord } from '../../../api/pod-summary.ts';
 
 /** Rows as left-aligned columns, kubectl's way. */
 export function table(rows: readonly (readonly string[])[]): string {
@@ -12,73 +11,6 @@ export function table(rows: readonly (readonly string[])[]): string {
         `${row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('   ')}\n`,
     )
     .join('');
-}
-
-/**
- * What kubectl prints in its STATUS column: the most telling reason, not the bare phase (upstream:
- * printers/internalversion printPod).
- */
-export function statusWord(pod: Pod): string {
-  const { phase = 'Pending', reason } = pod.status ?? {};
-  if (pod.metadata.deletionTimestamp !== undefined && !isTerminalPhase(phase)) return 'Terminating';
-  return initWord(pod) ?? containersWord(pod) ?? reason ?? phase;
-}
-
-/** The first init container that holds the rest up; undefined when none does. */
-function initWord(pod: Pod): string | undefined {
-  const statuses = pod.status?.initContainerStatuses ?? [];
-  const isInitialized =
-    pod.status?.conditions?.some((condition) => condition.type === 'Initialized' && condition.status === 'True') ===
-    true;
-  for (const [index, status] of statuses.entries()) {
-    const { terminated, waiting } = status.state ?? {};
-    if (terminated?.exitCode === 0 || (isSidecar(pod, status.name) && status.started === true)) continue;
-    if (isInitialized) return undefined;
-    if (terminated !== undefined) return `Init:${endWord(terminated)}`;
-    if (waiting?.reason !== undefined && waiting.reason !== 'PodInitializing') return `Init:${waiting.reason}`;
-    return `Init:${index}/${pod.spec.initContainers?.length ?? 0}`;
-  }
-  return undefined;
-}
-
-/**
- * The reason of the first container that has one; a pod with some containers completed and others ready counts as
- * running.
- */
-function containersWord(pod: Pod): string | undefined {
-  const statuses = pod.status?.containerStatuses ?? [];
-  const [word] = statuses.flatMap(
-    ({ state }) => state?.waiting?.reason ?? (state?.terminated === undefined ? [] : endWord(state.terminated)),
-  );
-  if (word !== 'Completed' || !statuses.some((status) => status.ready && status.state?.running !== undefined))
-    return word;
-  const isReady =
-    pod.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
-  return isReady ? 'Running' : 'NotReady';
-}
-
-function endWord({ reason, signal, exitCode }: ContainerStateTerminated): string {
-  if (reason !== undefined && reason !== '') return reason;
-  return signal === undefined || signal === 0 ? `ExitCode:${exitCode}` : `Signal:${signal}`;
-}
-
-function isSidecar(pod: Pod, name: string): boolean {
-  return (pod.spec.initContainers ?? []).some(
-    (container) => container.name === name && container.restartPolicy === 'Always',
-  );
-}
-
-export function readyCount(pod: Pod): string {
-  const sidecars = new Set(
-    (pod.spec.initContainers ?? [])
-      .filter((container) => container.restartPolicy === 'Always')
-      .map((container) => container.name),
-  );
-  const counted: ContainerStatus[] = [
-    ...(pod.status?.initContainerStatuses ?? []).filter((container) => sidecars.has(container.name)),
-    ...(pod.status?.containerStatuses ?? []),
-  ];
-  return `${counted.filter((container) => container.ready).length}/${pod.spec.containers.length + sidecars.size}`;
 }
 
 export function podTable(pods: readonly Pod[], nowMs: number): string {

@@ -123,6 +123,18 @@ export const agentFlags: readonly FlagSpec[] = [
       { completes: 'file' },
     ],
     [
+      'cadvisor-port',
+      'int32',
+      'Port of the page of the node, over TLS on the address of the server; 4194 was that of cAdvisor. 0 turns it off. See docs/page.md.',
+      { default: '0' },
+    ],
+    [
+      'cadvisor-token-file',
+      'string',
+      'File with a token that the login of the page accepts, beside what the server accepts.',
+      { completes: 'file' },
+    ],
+    [
       'admission-hooks-dir',
       'string',
       'Folder of programs that are asked, in the order of their names, whether a new pod may start: they admit, reject or hold it. See docs/admission.md.',

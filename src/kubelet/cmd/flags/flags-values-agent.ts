@@ -33,6 +33,9 @@ export interface AgentFlags {
   /** `HOST:PORT`; empty keeps the manifest server off. */
   readonly manifestServerAddress: string;
   readonly manifestServerTokenFile: string;
+  /** 0 turns the page of the node off. */
+  readonly cadvisorPort: number;
+  readonly cadvisorTokenFile: string;
   /** Empty means none. */
   readonly admissionHooksDir: string;
   readonly admissionHookTimeoutMs: number;
@@ -124,6 +127,11 @@ function otherErrors(flags: AgentFlags): ConfigError[] {
       message:
         'cannot exit on lock file contention: no lock file specified; --exit-on-lock-contention needs --lock-file',
     });
+  if (flags.cadvisorPort < 0 || flags.cadvisorPort > 65_535)
+    errors.push({
+      flag: 'cadvisor-port',
+      message: `--cadvisor-port ${flags.cadvisorPort} must be a port up to 65535, or 0 for none`,
+    });
   if (flags.admissionHooksDir !== '' && !flags.admissionHooksDir.startsWith('/'))
     errors.push({
       flag: 'admission-hooks-dir',
@@ -198,6 +206,8 @@ export function readAgentFlags(
     cliSocket: text('cli-socket', `${text('root-dir', '/var/lib/kubelet')}/kubelet.sock`),
     manifestServerAddress: text('manifest-server-address'),
     manifestServerTokenFile: text('manifest-server-token-file'),
+    cadvisorPort: number('cadvisor-port', 0),
+    cadvisorTokenFile: text('cadvisor-token-file'),
     admissionHooksDir: text('admission-hooks-dir'),
     admissionHookTimeoutMs: ms('admission-hook-timeout', '10s'),
     admissionHookFailurePolicy: text('admission-hook-failure-policy', 'hold') === 'ignore' ? 'ignore' : 'hold',

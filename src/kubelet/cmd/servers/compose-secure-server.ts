@@ -5,6 +5,7 @@ import { createAuthenticator } from '../../features/server/auth/authenticators.t
 import type { RequestGuard } from '../../features/server/auth/auth-types.ts';
 import { createRequestGuard } from '../../features/server/auth/request-guard.ts';
 import type { KubeletConfig, SecurityConfig } from '../../model/config/kubelet-config.ts';
+import type { TlsConfig } from '../../adapters/tls/tls-settings.ts';
 import type { Serving } from './compose-serving.ts';
 import type { Platform } from '../compose/platform.ts';
 
@@ -47,17 +48,12 @@ export async function openSecureServer({
       'Every authenticated user may do everything on this node, which includes running commands in its containers (authorization.mode AlwaysAllow)',
       { anonymous: security.anonymousAuth },
     );
-  const tls = {
-    cipherSuites: security.tlsCipherSuites,
-    minVersion: security.tlsMinVersion,
-    curvePreferences: security.tlsCurvePreferences,
-  };
   await serving.start();
   const { identity, clientAuthorities } = serving;
   return listenSecurely({
     host: server.address,
     port: server.port,
-    tls,
+    tls: secureTls(security),
     identity,
     clientAuthorities,
     onChange: (listener) => serving.onChange(listener),
@@ -69,8 +65,15 @@ export async function openSecureServer({
   });
 }
 
+/** The TLS settings of every server of the agent. */
+export const secureTls = (security: SecurityConfig): TlsConfig => ({
+  cipherSuites: security.tlsCipherSuites,
+  minVersion: security.tlsMinVersion,
+  curvePreferences: security.tlsCurvePreferences,
+});
+
 /** A string says, in upstream's words, why there is no guard. */
-function composeGuard(
+export function composeGuard(
   { cluster, clock, random, log, machine }: Platform,
   security: SecurityConfig,
   { clientAuthorities }: Serving,

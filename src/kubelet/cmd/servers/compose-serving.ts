@@ -45,6 +45,7 @@ export interface Serving {
   readonly clientAuthorities: (() => string | undefined) | undefined;
   /** Either is another one. */
   onChange(listener: () => void): () => void;
+  /** Each server that needs a certificate calls it; the first call starts. */
   start(): Promise<void>;
   stop(): Promise<void>;
   problems(): readonly CertificateProblem[];
@@ -58,10 +59,12 @@ type Identity = Omit<Serving, 'clientAuthorities'>;
  */
 export function composeServing(options: ServingOptions): Serving {
   const { security, cluster, clock, log } = options;
-  const identity =
+  const source =
     security.requestServingCertificate && cluster !== undefined
       ? requestedIdentity(options, cluster)
       : fileIdentity(options);
+  let started: Promise<void> | undefined;
+  const identity: Identity = { ...source, start: () => (started ??= source.start()) };
   if (security.clientCaFile === '') return { ...identity, clientAuthorities: undefined };
   const authorities = new LateFile({ file: security.clientCaFile, parse: checkedBundle, clock, log });
   return {
@@ -71,9 +74,9 @@ export function composeServing(options: ServingOptions): Serving {
       const ends = [identity.onChange(listener), authorities.onChange(listener)];
       return () => ends.forEach((end) => end());
     },
-    start: async () => {
-      authorities.start();
-      await identity.start();
+    start: () => {
+      if (started === undefined) authorities.start();
+      return identity.start();
     },
     stop: async () => {
       authorities.stop();

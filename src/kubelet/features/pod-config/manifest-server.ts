@@ -17,25 +17,21 @@ const TOKEN_LIMIT_BYTES = 4096;
 const TOKEN_SHORTEST = 16;
 
 /**
- * Reads the bearer token; `Invalid` unless the file is readable by root only (mode 0600 or stricter) and its token is
+ * Reads the bearer token of a server, `what` in messages; `Invalid` unless the file is readable by root only (mode 0600 or stricter) and its token is
  * long enough.
  */
-export async function readManifestToken(files: HostFiles, path: string): Promise<string> {
+export async function readManifestToken(files: HostFiles, path: string, what = 'manifest server'): Promise<string> {
   const info = await files.lstat(path);
-  if (info === undefined) throw new KubeletError('NotFound', `manifest server: token file ${path} does not exist`);
-  if (info.type !== 'file')
-    throw new KubeletError('Invalid', `manifest server: token file ${path} is not a regular file`);
+  if (info === undefined) throw new KubeletError('NotFound', `${what}: token file ${path} does not exist`);
+  if (info.type !== 'file') throw new KubeletError('Invalid', `${what}: token file ${path} is not a regular file`);
   if (info.uid !== 0 || (info.mode & 0o077) !== 0)
     throw new KubeletError(
       'Invalid',
-      `manifest server: token file ${path} must be owned by root and not readable by others (mode 0600)`,
+      `${what}: token file ${path} must be owned by root and not readable by others (mode 0600)`,
     );
   const token = (await files.readText(path, TOKEN_LIMIT_BYTES)).trim();
   if (token.length < TOKEN_SHORTEST)
-    throw new KubeletError(
-      'Invalid',
-      `manifest server: the token in ${path} has fewer than ${TOKEN_SHORTEST} characters`,
-    );
+    throw new KubeletError('Invalid', `${what}: the token in ${path} has fewer than ${TOKEN_SHORTEST} characters`);
   return token;
 }
 

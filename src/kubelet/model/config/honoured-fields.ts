@@ -211,6 +211,8 @@ export const honouredFlags: Readonly<Record<string, Parity>> = {
   'lock-file': notYet('no lock file is used; only one agent per root directory can run in any case'),
   'exit-on-lock-contention': notYet('no lock file is used'),
   'cli-socket': honoured('not in upstream'),
+  'cadvisor-port': honoured('not in upstream since 1.12'),
+  'cadvisor-token-file': honoured('not in upstream'),
   'manifest-server-address': honoured('not in upstream'),
   'manifest-server-token-file': honoured('not in upstream'),
   'admission-hooks-dir': honoured('not in upstream'),

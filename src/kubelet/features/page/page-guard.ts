@@ -1,0 +1,103 @@
+import type { LoginAttempts } from './login-attempts.ts';
+import { isSameToken } from './page-sessions.ts';
+import type { PageSessions, SessionCredential } from './page-sessions.ts';
+
+export interface PageUser {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** A request as it is checked; `path` is percent-decoded and without the query. */
+export interface PageRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly isUpgrade: boolean;
+  readonly clientCertificate: Uint8Array | undefined;
+  readonly authorization: string | undefined;
+  readonly cookie: string | undefined;
+  /** The address of the client; empty when unknown. */
+  readonly remoteAddress: string;
+}
+
+export type PageVerdict =
+  | { readonly outcome: 'allowed'; readonly user: PageUser }
+  | { readonly outcome: 'refused'; readonly status: 401 | 403 | 429 | 500; readonly body: string };
+
+/** Authentication and authorization of the kubelet's server. Never rejects. */
+export interface ServerGuard {
+  check(request: Omit<PageRequest, 'cookie' | 'remoteAddress'>): Promise<PageVerdict>;
+}
+
+export interface PageGuardParts {
+  /** Undefined where no client could authenticate at the kubelet's server. */
+  readonly guard: ServerGuard | undefined;
+  /** The token of the page; undefined: there is none. */
+  readonly token: string | undefined;
+  readonly sessions: PageSessions;
+  readonly attempts: LoginAttempts;
+}
+
+/**
+ * Paths of the kubelet's server that show the same data. A client needs the rights for all of them: `nodes/stats` and
+ * `nodes/pods` for the page, `nodes/log` for logs, which are below /var/log.
+ */
+const DATA_NEEDS: readonly string[] = ['/stats/summary', '/pods'];
+const LOG_NEEDS: readonly string[] = ['/logs/pods'];
+
+const anyone: PageVerdict = { outcome: 'allowed', user: { name: 'system:anonymous', groups: [] } };
+const pageUser: PageVerdict = { outcome: 'allowed', user: { name: 'kubelet:page', groups: [] } };
+const unauthorized: PageVerdict = { outcome: 'refused', status: 401, body: 'Unauthorized' };
+
+/**
+ * Decides about each request to the page's port. The page without data and its login are open; everything else needs a
+ * session or a credential that the kubelet's server accepts.
+ */
+export class PageGuard {
+  readonly #parts: PageGuardParts;
+
+  constructor(parts: PageGuardParts) {
+    this.#parts = parts;
+  }
+
+  async check(request: PageRequest): Promise<PageVerdict> {
+    const { method, path, isUpgrade, cookie, remoteAddress } = request;
+    if (isUpgrade) return unauthorized;
+    if (path === '/login' && method === 'POST' && !this.#parts.attempts.take(remoteAddress))
+      return { outcome: 'refused', status: 429, body: 'Too many attempts to log in. Try again in a minute.\n' };
+    if (!path.startsWith('/api/')) return anyone;
+    const needs = path.startsWith('/api/logs/') ? LOG_NEEDS : DATA_NEEDS;
+    const session = request.authorization === undefined ? this.#parts.sessions.find(cookie) : undefined;
+    if (session?.kind === 'page') return pageUser;
+    return this.#ask(needs, { ...request, authorization: request.authorization ?? session?.authorization });
+  }
+
+  /** What a token given at the login stands for; undefined: it is not accepted. */
+  async judgeToken(token: string): Promise<SessionCredential | undefined> {
+    if (this.#parts.token !== undefined && isSameToken(token, this.#parts.token)) return { kind: 'page' };
+    // A token is one word; anything else would be another header.
+    if (!/^[\x21-\x7e]+$/.test(token)) return undefined;
+    const authorization = `Bearer ${token}`;
+    const verdict = await this.#ask(DATA_NEEDS, {
+      method: 'GET',
+      path: '/api/events',
+      isUpgrade: false,
+      clientCertificate: undefined,
+      authorization,
+    });
+    return verdict.outcome === 'allowed' ? { kind: 'bearer', authorization } : undefined;
+  }
+
+  async #ask(
+    needs: readonly string[],
+    { clientCertificate, authorization }: Omit<PageRequest, 'cookie' | 'remoteAddress'>,
+  ): Promise<PageVerdict> {
+    let verdict = unauthorized;
+    for (const path of this.#parts.guard === undefined ? [] : needs) {
+      verdict =
+        (await this.#parts.guard?.check({ method: 'GET', path, isUpgrade: false, clientCertificate, authorization })) ??
+        unauthorized;
+      if (verdict.outcome === 'refused') return verdict;
+    }
+    return verdict;
+  }
+}

@@ -1,0 +1,136 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodExplanation } from '../../../api/explanation/explanation.ts';
+import type { EvictionConfig } from '../../model/config/kubelet-config.ts';
+import type { FsUse, GroupUse, InterfaceUse, MachineIdentity, TreeUse } from '../../ports/stats.ts';
+
+/** A reading of one cgroup. */
+export interface PageGroupSample {
+  readonly use: GroupUse;
+  /** undefined until two readings are far enough apart. */
+  readonly usageNanoCores: number | undefined;
+}
+
+export interface PageMeasuredPod {
+  readonly uid: string;
+}
+
+/** A pod with the readings of its cgroups. */
+export interface PageSampledPod {
+  readonly pod: PageMeasuredPod;
+  /** undefined where pods have no cgroups of their own. */
+  readonly group: PageGroupSample | undefined;
+  readonly containers: readonly {
+    readonly container: { readonly name: string; readonly id: string };
+    readonly sample: PageGroupSample;
+  }[];
+  readonly interfaces: readonly InterfaceUse[] | undefined;
+}
+
+/** The statistics of the agent. `Measured` is its own description of a running pod. */
+export interface PageStats<Measured extends PageMeasuredPod = PageMeasuredPod> {
+  measuredPods(): readonly Measured[];
+  /** Reads every cgroup of these pods, in turns. */
+  sample(pods: readonly Measured[], depth: 'all'): Promise<readonly PageSampledPod[]>;
+  look(path: string, depth: 'all'): PageGroupSample | undefined;
+}
+
+/** Disk figures, which are measured in the background. */
+export interface PageDisks<Measured extends PageMeasuredPod = PageMeasuredPod> {
+  /** Starts the measurements that are due. */
+  ask(pods: readonly Measured[]): Promise<void>;
+  readonly rootFs: FsUse | undefined;
+  readonly imageFs: { readonly fs: FsUse; readonly used: TreeUse } | undefined;
+  /** Writable layers by container id. */
+  readonly layers: ReadonlyMap<string, TreeUse>;
+  readonly pods: ReadonlyMap<string, { readonly logs: ReadonlyMap<string, TreeUse> }>;
+  readonly volumes: ReadonlyMap<
+    string,
+    readonly { readonly volume: { readonly ephemeral: boolean }; readonly usage: { readonly usedBytes?: number } }[]
+  >;
+}
+
+/** A threshold of the configuration and the newest reading of its signal. Amounts are bytes, inodes or processes. */
+export interface PageSignal {
+  readonly signal: string;
+  readonly unit: 'bytes' | 'inodes' | 'processes';
+  /** undefined while the signal was not read. */
+  readonly available: number | undefined;
+  readonly capacity: number | undefined;
+  readonly threshold: number;
+  /** 0 for a hard threshold. */
+  readonly graceMs: number;
+}
+
+/** A pod in the order of eviction. */
+export interface PageCandidate {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** undefined: not measured. */
+  readonly usage: number | undefined;
+  readonly request: number;
+  readonly priority: number;
+  /** It is never evicted: a static or critical pod. */
+  readonly spared: boolean;
+}
+
+/** What the eviction manager would do if a signal crossed its threshold now. */
+export interface EvictionView {
+  signals(): readonly PageSignal[];
+  ranking(signal: string): readonly PageCandidate[];
+}
+
+export interface PageCpu {
+  readonly cpu: number;
+  readonly core: number;
+  readonly socket: number;
+  readonly numa: number;
+  readonly use: 'shared' | 'reserved' | 'exclusive';
+  /** Of an exclusive CPU. */
+  readonly owner?: PageOwner;
+}
+
+export interface PageOwner {
+  readonly uid: string;
+  readonly container: string;
+}
+
+export interface PageDevice {
+  /** `example.com/gpu` */
+  readonly resource: string;
+  readonly id: string;
+  readonly healthy: boolean;
+  /** undefined: free. */
+  readonly owner: PageOwner | undefined;
+}
+
+/** What the managers of the node have assigned. A part that is undefined has no manager on this node. */
+export interface ManagersView {
+  cpus(): readonly PageCpu[] | undefined;
+  devices(): readonly PageDevice[] | undefined;
+}
+
+/** What the page shows, as small interfaces; the compose files pass the parts of the agent. */
+export interface PageSources<Measured extends PageMeasuredPod = PageMeasuredPod> {
+  /** Undefined where nothing is measured. */
+  readonly stats: PageStats<Measured> | undefined;
+  readonly disks: PageDisks<Measured> | undefined;
+  readonly machine: MachineIdentity | undefined;
+  readonly tasks: () => { readonly current: number; readonly limit: number } | undefined;
+  readonly interfaces: () => readonly InterfaceUse[];
+  readonly nodeName: string;
+  readonly kubeletVersion: string;
+  readonly eviction: Pick<EvictionConfig, 'hard' | 'soft' | 'softGraceMs'>;
+  /** The node object; undefined on a standalone node. */
+  readonly node: () => Node | undefined;
+  /** With their latest statuses. */
+  readonly pods: () => readonly Pod[];
+  readonly explain: (pod: Pod) => PodExplanation;
+  /** Calls `onChange` when a pod changed; returns the function that unsubscribes. */
+  readonly watch: (onChange: () => void) => () => void;
+  /** Why no pod is started or changed. */
+  readonly problems: () => readonly { readonly message: string }[];
+  readonly evictionView: EvictionView | undefined;
+  readonly managersView: ManagersView | undefined;
+}

@@ -1,0 +1,155 @@
+// What the page receives. Times are wall milliseconds, CPU is in millicores, rates are per second; a missing figure was
+// not measured.
+
+export interface PageResources {
+  readonly cpuRequestMillis?: number;
+  readonly cpuLimitMillis?: number;
+  readonly memoryRequestBytes?: number;
+  readonly memoryLimitBytes?: number;
+  readonly storageRequestBytes?: number;
+  readonly storageLimitBytes?: number;
+}
+
+export interface PageContainer extends PageResources {
+  readonly name: string;
+  readonly kind: 'init' | 'sidecar' | 'container' | 'ephemeral';
+  readonly image: string;
+  readonly state: 'waiting' | 'running' | 'terminated';
+  /** Of the state: `CrashLoopBackOff`, `Completed`; empty for none. */
+  readonly reason: string;
+  readonly ready: boolean;
+  readonly restarts: number;
+  readonly exitCode?: number;
+}
+
+export interface PagePod extends PageResources {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** What kubectl shows in its STATUS column. */
+  readonly status: string;
+  readonly phase: string;
+  /** `1/2` */
+  readonly ready: string;
+  readonly qos: string;
+  readonly priority: number;
+  readonly startedAtMs?: number;
+  readonly restarts: number;
+  readonly settled: boolean;
+  /** What holds it up, with the last error or else the cause. */
+  readonly blocker?: { readonly step: string; readonly cause: string; readonly sinceMs: number };
+  /** Differs after each new line of its timeline. */
+  readonly timelineMark: string;
+  readonly containers: readonly PageContainer[];
+}
+
+export interface PageThreshold {
+  readonly signal: string;
+  readonly kind: 'hard' | 'soft';
+  /** The shortage begins when less than this is available. */
+  readonly amount: number;
+  readonly graceMs: number;
+}
+
+export interface PageNode {
+  readonly name: string;
+  readonly kubeletVersion: string;
+  readonly osVersion?: string;
+  readonly kernelVersion?: string;
+  readonly bootedAtMs?: number;
+  readonly cores?: number;
+  readonly memoryBytes?: number;
+  readonly swapBytes?: number;
+  readonly allocatable: { readonly cpuMillis?: number; readonly memoryBytes?: number; readonly pods?: number };
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly reason: string;
+    readonly message: string;
+  }[];
+  readonly problems: readonly string[];
+}
+
+export interface PageRank {
+  readonly signal: string;
+  readonly unit: 'bytes' | 'inodes' | 'processes';
+  readonly available?: number;
+  readonly capacity?: number;
+  readonly thresholds: readonly { readonly amount: number; readonly graceMs: number }[];
+  readonly pods: readonly {
+    readonly uid: string;
+    readonly namespace: string;
+    readonly name: string;
+    readonly usage?: number;
+    readonly request: number;
+    readonly priority: number;
+    readonly spared: boolean;
+  }[];
+}
+
+export interface PageManagers {
+  readonly cpus?: readonly {
+    readonly cpu: number;
+    readonly core: number;
+    readonly socket: number;
+    readonly numa: number;
+    readonly use: 'shared' | 'reserved' | 'exclusive';
+    readonly owner?: { readonly uid: string; readonly container: string };
+  }[];
+  readonly devices?: readonly {
+    readonly resource: string;
+    readonly id: string;
+    readonly healthy: boolean;
+    readonly owner?: { readonly uid: string; readonly container: string };
+  }[];
+}
+
+/** Everything that changes by events: sent to a new client, and when something of it changed. */
+export interface PageState {
+  readonly node: PageNode;
+  readonly thresholds: readonly PageThreshold[];
+  readonly pods: readonly PagePod[];
+  /** Absent where the agent has no eviction manager. */
+  readonly eviction?: readonly PageRank[];
+  /** Absent where the agent has no managers. */
+  readonly managers?: PageManagers;
+}
+
+/** Percent of the last ten seconds in which some task waited for the resource. */
+export interface PagePressure {
+  readonly cpu?: number;
+  readonly memory?: number;
+  readonly io?: number;
+}
+
+export interface PageUse {
+  readonly cpuMillis?: number;
+  readonly memoryBytes?: number;
+  readonly readBps?: number;
+  readonly writeBps?: number;
+  readonly rxBps?: number;
+  readonly txBps?: number;
+  readonly diskBytes?: number;
+  readonly pressure?: PagePressure;
+}
+
+export interface PageDiskUse {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
+/** Sent with every sampling. */
+export interface PageUsage {
+  readonly atMs: number;
+  readonly node: PageUse & {
+    readonly rootFs?: PageDiskUse;
+    readonly imageFs?: PageDiskUse & { readonly imagesBytes: number };
+    readonly tasks?: { readonly current: number; readonly limit?: number };
+  };
+  readonly pods: readonly (PageUse & {
+    readonly uid: string;
+    readonly containers: readonly (PageUse & { readonly name: string })[];
+  })[];
+}
