@@ -85,7 +85,6 @@ export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): st
     cgroupRoot: instance.cgroupRoot,
     cgroupDriver: facts.cgroupDriver ?? 'cgroupfs',
     failCgroupV1: false,
-    failSwapOn: false,
     address: facts.cluster === undefined ? '127.0.0.1' : (facts.cluster.address ?? '0.0.0.0'),
     port: facts.port,
     healthzPort: facts.healthzPort,
