@@ -104,6 +104,16 @@ test('a hog is evicted before the kernel kills, with the numbers in its status; 
   context.diagnostic(status.message ?? '');
   assert.equal(await memoryPressure(), 'True');
   for (const name of ['modest', 'critical']) assert.ok(isReady(await get(name)), name);
+  const explained = await fixture.agent.cli('explain', 'hog');
+  assert.match(explained.stdout, /Evicted.*The node was low on resource: memory/s);
+  context.diagnostic(explained.stdout);
+});
+
+test('the shortage is noticed before the hog has taken what it takes in half a second', async (context) => {
+  const available = /available: (\d+)Ki/.exec((await get('hog')).status?.message ?? '')?.[1];
+  const belowMiB = THRESHOLD_MIB - Number(available) / 1024;
+  context.diagnostic(`noticed ${Math.round(belowMiB)} MiB below the threshold`);
+  assert.ok(belowMiB >= 0 && belowMiB < 100);
 });
 
 test('a node under memory pressure takes no best-effort pod, but pods with requests and those that tolerate it', async () => {

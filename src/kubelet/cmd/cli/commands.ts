@@ -7,10 +7,12 @@ import type { ListOf } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../api/explanation/explanation.ts';
 import type { PlannedPod, Problem } from '../../features/server/local-api.ts';
+import type { EvictionReport } from '../../model/eviction-report.ts';
 import type { CommandName } from '../flags/flags-commands.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Terminal } from './exec-session.ts';
+import { evictionText } from './eviction-table.ts';
 import { eventTable } from './event-table.ts';
 import { explanationText } from '../../../api/explanation/explanation-text.ts';
 import { podTable } from './pod-table.ts';
@@ -31,6 +33,7 @@ export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 
   logs,
   exec,
   plan,
+  evict,
 };
 
 async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
@@ -140,6 +143,17 @@ async function plan(line: CommandLine, { client, terminal }: CommandIo): Promise
   if (line.values['output'] === 'json') terminal.out(json(planned));
   else for (const pod of planned) terminal.out(printable(planText(pod)));
   return planned.every((pod) => pod.problems.length === 0) ? 0 : 1;
+}
+
+async function evict(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {
+  if (!line.given.has('dry-run'))
+    throw new KubeletError(
+      'Invalid',
+      "evict only shows what would be evicted; add --dry-run. To evict a pod, use the eviction API: kubectl drain.\nSee 'kubelet evict --help'.",
+    );
+  const report = await client.json<EvictionReport>('/api/eviction');
+  terminal.out(line.values['output'] === 'json' ? json(report) : printable(evictionText(report)));
+  return 0;
 }
 
 function manifestText(file: string): string {

@@ -1,4 +1,4 @@
-import type { EvictionManager } from '../../features/eviction/eviction-manager.ts';
+import type { EvictionParts } from '../../features/eviction/create-eviction.ts';
 import { createEviction } from '../../features/eviction/create-eviction.ts';
 import { observedEvictions } from '../../features/metrics/evictions.ts';
 import type { StatsParts } from '../../features/stats/create-stats.ts';
@@ -6,12 +6,12 @@ import { measureDiskUse } from '../../features/stats/pod-disk-use.ts';
 import type { KubeletParts } from './kubelet-parts.ts';
 
 /** Undefined on a platform where nothing is measured. */
-export function composeEviction(parts: KubeletParts, stats: StatsParts | undefined): EvictionManager | undefined {
+export function composeEviction(parts: KubeletParts, stats: StatsParts | undefined): EvictionParts | undefined {
   const { settings, platform, records, states, admission, workers, containerGc, imageGc, recorder } = parts;
   const { clock, random, log } = platform;
   if (stats === undefined || platform.stats === undefined) return undefined;
   const { provider, disks, podsGroup } = stats;
-  const manager = createEviction({
+  const eviction = createEviction({
     config: settings.config,
     rootDir: settings.rootDir,
     sources: platform.stats,
@@ -30,6 +30,14 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
       deleteUnusedContainers: () => containerGc.deleteUnused(),
       deleteUnusedImages: () => imageGc.deleteUnused(),
     },
+    reclaimable: async () => {
+      const [containers, { images, imageBytes }] = await Promise.all([
+        containerGc.countUnused(),
+        imageGc.countUnused(),
+      ]);
+      return { containers, images, imageBytes };
+    },
+    pod: (uid) => parts.directory.byUid(uid),
     kill: (uid, graceMs) => workers.kill(uid, { cause: 'evicted', graceMs }),
     events: recorder,
     ...observedEvictions(parts.observation.metrics),
@@ -37,7 +45,7 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
     random,
     log,
   });
-  states.onChange((uid) => manager.podChanged(uid));
+  states.onChange((uid) => eviction.manager.podChanged(uid));
   parts.pressure.onChange(() => parts.node.statusChanges.notify());
-  return manager;
+  return eviction;
 }

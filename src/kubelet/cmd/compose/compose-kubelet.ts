@@ -1,6 +1,6 @@
 import { inBackground } from '../../../base/background.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import type { EvictionManager } from '../../features/eviction/eviction-manager.ts';
+import type { EvictionParts } from '../../features/eviction/create-eviction.ts';
 import { createObservation } from '../../features/metrics/observation.ts';
 import { observedPorts } from '../../features/metrics/observed-ports.ts';
 import { announceStart } from '../../features/node/announce-start.ts';
@@ -27,7 +27,7 @@ import type { Platform } from './platform.ts';
 export interface Kubelet extends KubeletParts {
   nodeAgent: NodeAgent;
   stats: StatsParts | undefined;
-  eviction: EvictionManager | undefined;
+  eviction: EvictionParts | undefined;
   /** The endpoints of statistics and metrics, for any server. */
   scrape: ScrapeEndpoints;
   /**
@@ -201,7 +201,7 @@ function composeStages(
     ['log rotation', () => logRotation.start(), () => logRotation.stop()],
     ['OOM watcher', () => parts.oomWatcher.start(), () => parts.oomWatcher.stop()],
     ['statistics', () => stats?.provider.start(), () => stats?.provider.stop()],
-    ['eviction', () => eviction?.start(), () => eviction?.stop()],
+    ['eviction', () => eviction?.manager.start(), () => eviction?.manager.stop()],
     ['sources', () => inBackground(platform.log, 'reading the sources of pods', sources.start()), () => sources.stop()],
   ];
 }

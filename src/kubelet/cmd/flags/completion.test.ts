@@ -21,7 +21,7 @@ test('bash accepts the script', () => {
 });
 
 test('bash completes commands, flags of the agent, flags of a command, and closed sets of values', () => {
-  assert.deepEqual(bashReply(['kubelet', 'e']), ['explain', 'events', 'exec']);
+  assert.deepEqual(bashReply(['kubelet', 'e']), ['explain', 'events', 'exec', 'evict']);
   assert.deepEqual(bashReply(['kubelet', '--config']), ['--config', '--config-dir']);
   assert.deepEqual(bashReply(['kubelet', 'logs', '--t']), ['--tail', '--timestamps']);
   assert.deepEqual(bashReply(['kubelet', '--hairpin-mode', '']), ['promiscuous-bridge', 'hairpin-veth', 'none']);

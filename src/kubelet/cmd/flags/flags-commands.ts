@@ -23,7 +23,7 @@ export interface CommandSpec {
   readonly completes?: 'pod' | 'file' | 'shell';
 }
 
-const commandNames = ['pods', 'explain', 'events', 'logs', 'exec', 'plan', 'completion', 'version'] as const;
+const commandNames = ['pods', 'explain', 'events', 'logs', 'exec', 'plan', 'evict', 'completion', 'version'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 const socket: CommandFlag = {
@@ -131,6 +131,18 @@ export const commands: readonly CommandSpec[] = [
     help: 'Print the steps the agent would take for a manifest, and do nothing.',
     flags: [output, socket, rootDir],
     completes: 'file',
+  },
+  {
+    name: 'evict',
+    most: 0,
+    usage: '--dry-run [flags]',
+    help: 'Print what the node would evict now: signals, thresholds, ranking. Evicts nothing.',
+    flags: [
+      { name: 'dry-run', help: 'Required: the agent evicts by its thresholds only, never by command.' },
+      output,
+      socket,
+      rootDir,
+    ],
   },
   {
     name: 'completion',

@@ -1,3 +1,4 @@
+import { evictionReport } from '../../features/eviction/eviction-reporter.ts';
 import { observedChecks } from '../../features/metrics/observation.ts';
 import { ContainerLookup } from '../../features/server/container-lookup.ts';
 import type { HealthCheck } from '../../features/server/health-app.ts';
@@ -19,6 +20,7 @@ export function composeLocalSources(kubelet: Kubelet): LocalApiSources {
     runningPods: () => published.runningPods(),
     watch: (onChange) => published.watch(onChange),
     config: () => kubelet.settings.config.versioned,
+    eviction: () => evictionReport(kubelet.eviction?.reporter),
     explain: () => kubelet.explain.explainAll(),
     events: () => kubelet.recorder.list(),
     problems: () => [...monitor.problems(), ...sources.problems()],

@@ -111,22 +111,39 @@ export class ContainerGc {
     return this.#collect(this.#parts.isOver);
   }
 
-  async #collect(isOver: (podUid: string) => boolean): Promise<void> {
-    const { runtime, policy, platform, logs } = this.#parts;
-    const ready = this.#parts.sourcesReady();
-    const cleanupDecision = (uid: string): CleanupDecision => {
-      // Not created by an agent: not ours to remove.
-      if (uid === '') return 'busy';
-      const fate = this.#parts.cleanupDecision(uid);
-      return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
-    };
+  /** How many containers `deleteUnused` would remove now. */
+  async countUnused(): Promise<number> {
+    return (await this.#select(this.#parts.isOver)).victims.size;
+  }
+
+  #fateOf(uid: string): CleanupDecision {
+    // Not created by an agent: not ours to remove.
+    if (uid === '') return 'busy';
+    const fate = this.#parts.cleanupDecision(uid);
+    return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
+  }
+
+  async #select(isOver: (podUid: string) => boolean): Promise<{
+    containers: Listed[];
+    sandboxes: ListedSandbox[];
+    state: GcState;
+    victims: ReadonlySet<string>;
+  }> {
+    const { runtime, policy, platform } = this.#parts;
     const [containers, sandboxes] = await Promise.all([runtime.listContainers(), runtime.listSandboxes()]);
     const state: GcState = {
       containers: containers.map(asGcContainer),
       sandboxes,
-      cleanupDecision: (uid) => (isOver(uid) ? 'removed' : cleanupDecision(uid)),
+      cleanupDecision: (uid) => (isOver(uid) ? 'removed' : this.#fateOf(uid)),
     };
     const victims = new Set(selectContainers(state, policy, platform.clock.nowMs()).map(({ id }) => id));
+    return { containers, sandboxes, state, victims };
+  }
+
+  async #collect(isOver: (podUid: string) => boolean): Promise<void> {
+    const { logs } = this.#parts;
+    const ready = this.#parts.sourcesReady();
+    const { containers, sandboxes, state, victims } = await this.#select(isOver);
     const errors: string[] = [];
     const removed = await this.#removeContainers(
       containers.filter(({ id }) => victims.has(id)),
@@ -139,10 +156,10 @@ export class ContainerGc {
     );
     if (ready)
       await logs.sweep(
-        (uid) => cleanupDecision(uid) === 'removed',
+        (uid) => this.#fateOf(uid) === 'removed',
         (id) => containers.some((container) => container.id === id && container.state !== 'exited'),
       );
-    if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers, cleanupDecision);
+    if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers);
     if (errors.length > 0) throw new KubeletError('Unavailable', errors.join('; '), { op: 'container gc' });
   }
 
@@ -229,10 +246,7 @@ export class ContainerGc {
     });
   }
 
-  async #sweepAttempts(
-    containers: readonly Listed[],
-    cleanupDecision: (uid: string) => CleanupDecision,
-  ): Promise<void> {
+  async #sweepAttempts(containers: readonly Listed[]): Promise<void> {
     const pods = new Map<string, { names: PodNames; attempts: Map<string, Set<number>> }>();
     for (const { podUid, podName, podNamespace, name, attempt } of containers) {
       const pod = pods.get(podUid) ?? {
@@ -243,7 +257,7 @@ export class ContainerGc {
       pod.attempts.set(name, (pod.attempts.get(name) ?? new Set()).add(attempt));
     }
     for (const { names, attempts } of pods.values()) {
-      if (cleanupDecision(names.uid) !== 'kept') continue;
+      if (this.#fateOf(names.uid) !== 'kept') continue;
       await this.#parts.logs.sweepAttempts(
         names,
         [...attempts.keys()],

@@ -1,10 +1,13 @@
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { PodUid } from '../../model/ids.ts';
+import type { DiskLayout } from './disk-layout.ts';
 import type { EvictedRecord } from './evicted-record.ts';
 import type { PodEvictorParts } from './evict-pod.ts';
 import { PodEvictor } from './evict-pod.ts';
 import type { EvictionManagerParts } from './eviction-manager.ts';
 import { EvictionManager } from './eviction-manager.ts';
+import type { EvictionReporterParts } from './eviction-reporter.ts';
+import { EvictionReporter } from './eviction-reporter.ts';
 import type { NodePressure } from './node-pressure.ts';
 import type { PodUsageParts, RunningPod } from './pod-usage.ts';
 import type { SignalSources } from './signal-reader.ts';
@@ -29,16 +32,25 @@ export interface CreateEvictionParts
   readonly events: EvictionManagerParts['events'] & PodEvictorParts['events'];
   readonly kill: (uid: PodUid, graceMs: number) => void;
   readonly onEvicted: (signal: string) => void;
+  readonly reclaimable: EvictionReporterParts['reclaimable'];
+  readonly pod: EvictionReporterParts['pod'];
+}
+
+export interface EvictionParts {
+  readonly manager: EvictionManager;
+  readonly reporter: EvictionReporter;
 }
 
 /** Eviction under pressure, as this node is configured. Starts nothing. */
-export function createEviction(parts: CreateEvictionParts): EvictionManager {
+export function createEviction(parts: CreateEvictionParts): EvictionParts {
   const { config, rootDir, sources, podsGroup, record, kill, events, onEvicted, clock, random, log } = parts;
   const { eviction, reserved, versioned } = config;
   const monotonicMs = (): number => clock.monotonicMs();
   const reader = new SignalReader({ sources, podsGroup, rootDir, monotonicMs, log });
   const thresholds = thresholdsOf(parseThresholds(eviction, reserved.enforce.includes('pods')), reader);
   const readings = new SignalReadings({ reader, thresholds, monotonicMs, onRead: () => manager.wake() });
+  const usage = { runningPods: parts.runningPods, groups: sources.groups, diskUse: parts.diskUse };
+  const findLayout = (): Promise<DiskLayout> => reader.findLayout();
   const manager: EvictionManager = new EvictionManager({
     readings,
     thresholds,
@@ -46,8 +58,8 @@ export function createEviction(parts: CreateEvictionParts): EvictionManager {
     maxPodGraceMs: eviction.maxPodGraceMs,
     enforcesStorageLimits: versioned.localStorageCapacityIsolation,
     pressure: parts.pressure,
-    findLayout: () => reader.findLayout(),
-    usage: { runningPods: parts.runningPods, groups: sources.groups, diskUse: parts.diskUse },
+    findLayout,
+    usage,
     reclaimer: parts.reclaimer,
     evictor: new PodEvictor({ record, kill, events, onEvicted, log }),
     activePods: parts.activePods,
@@ -59,7 +71,18 @@ export function createEviction(parts: CreateEvictionParts): EvictionManager {
     random,
     log,
   });
-  return manager;
+  const reporter = new EvictionReporter({
+    readings,
+    thresholds,
+    transitionMs: eviction.pressureTransitionMs,
+    manager,
+    usage,
+    findLayout,
+    reclaimable: parts.reclaimable,
+    pod: parts.pod,
+    monotonicMs,
+  });
+  return { manager, reporter };
 }
 
 /** The file system of containers is known once the runtime has reported it. */

@@ -126,6 +126,17 @@ export class EvictionManager {
     return nextPressure(this.#state, this.#parts.readings.all, this.#settings(), this.#parts.clock.monotonicMs());
   }
 
+  /** The pods that may be evicted, critical ones included. */
+  candidates(): Pod[] {
+    const { activePods, evictor } = this.#parts;
+    return activePods().filter(({ metadata }) => !evictor.isEvicted(podUid(metadata.uid)));
+  }
+
+  /** The evicted pod that is not cleaned up yet. */
+  leaving(): PodUid | undefined {
+    return this.#leaving?.uid;
+  }
+
   #settings(): { thresholds: readonly Threshold[]; transitionMs: number } {
     return { thresholds: this.#parts.thresholds(), transitionMs: this.#parts.transitionMs };
   }
@@ -190,7 +201,7 @@ export class EvictionManager {
         return;
       }
     }
-    const measured = await PodUsage.withDisks(usage, layout, this.#candidates());
+    const measured = await PodUsage.withDisks(usage, layout, this.candidates());
     // Meanwhile a pod may have been evicted for memory.
     if (this.#leaving === undefined) this.#evictFor(threshold, met, measured);
   }
@@ -222,7 +233,7 @@ export class EvictionManager {
     const { readings, onStatsAge, clock, log } = this.#parts;
     const { signal } = threshold;
     const { resource } = signalFacts[signal];
-    const ranked = rankPods(this.#candidates(), signal, (pod) => usage.of(pod, signal));
+    const ranked = rankPods(this.candidates(), signal, (pod) => usage.of(pod, signal));
     const victim = selectVictim(ranked)?.pod;
     for (const { signal: each } of met) {
       const observed = readings.all.get(each);
@@ -261,15 +272,10 @@ export class EvictionManager {
     return own === undefined ? this.#parts.maxPodGraceMs : Math.min(this.#parts.maxPodGraceMs, own * 1000);
   }
 
-  #candidates(): Pod[] {
-    const { activePods, evictor } = this.#parts;
-    return activePods().filter(({ metadata }) => !evictor.isEvicted(podUid(metadata.uid)));
-  }
-
   /** Every pod above a limit of its own is evicted; others are not affected. */
   #enforceStorageLimits(nowMs: number): void {
     this.#storageDueMs = nowMs + STORAGE_PERIOD_MS;
-    const limited = this.#candidates().filter(hasStorageLimit);
+    const limited = this.candidates().filter(hasStorageLimit);
     if (limited.length === 0 || this.#storageWork !== undefined) return;
     this.#storageWork = this.#parts
       .findLayout()

@@ -108,6 +108,15 @@ export class ImageGc {
     });
   }
 
+  /** What `deleteUnused` would remove now. */
+  async countUnused(): Promise<{ images: number; imageBytes: number }> {
+    const { candidates } = await this.#survey();
+    return {
+      images: candidates.length,
+      imageBytes: candidates.reduce((sum, { image }) => sum + image.sizeBytes, 0),
+    };
+  }
+
   async #pass(): Promise<void> {
     const { policy, platform, events } = this.#parts;
     // As upstream: these two settings turn image collection off; then no check is made either.

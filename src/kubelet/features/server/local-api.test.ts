@@ -18,6 +18,7 @@ function sources(extra: Partial<LocalApiSources> = {}): LocalApiSources {
     pods: () => [pod('a')],
     runningPods: () => [pod('r')],
     config: () => ({ kind: 'KubeletConfiguration' }),
+    eviction: () => Promise.reject(new KubeletError('Unavailable', 'nothing is measured')),
     explain: () => [],
     events: () => [],
     problems: () => [{ message: 'a.yaml:3: bad', blocking: true }],

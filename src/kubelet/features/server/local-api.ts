@@ -6,6 +6,7 @@ import { errorKind, errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Event } from '../../../api/core/event.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../api/explanation/explanation.ts';
+import type { EvictionReport } from '../../model/eviction-report.ts';
 import type { HealthCheck } from './health-app.ts';
 import { addHealthRoutes } from './health-app.ts';
 import { parseLogQuery } from './log-query.ts';
@@ -28,6 +29,8 @@ export interface LocalApiSources extends PodViews {
   exec(target: ContainerTarget, request: ExecRequest): Promise<string>;
   /** Calls `onChange` with each pod whose status changed; returns the function that unsubscribes. */
   watch(onChange: (change: PodChange) => void): () => void;
+  /** What would be evicted now; rejects where nothing is measured. */
+  eviction(): Promise<EvictionReport>;
   checks: Readonly<Record<string, HealthCheck>>;
   /** Statistics and metrics; absent where nothing is measured. */
   scrape?: ScrapeEndpoints;
@@ -92,6 +95,7 @@ function addReadRoutes(app: Hono, sources: LocalApiSources): void {
     context.json({ kind: 'EventList', apiVersion: 'v1', metadata: {}, items: sources.events() }),
   );
   app.get('/api/problems', (context) => context.json(sources.problems()));
+  app.get('/api/eviction', async (context) => context.json(await sources.eviction()));
   const onError = (): never => {
     throw new KubeletError('Invalid', 'the manifest is larger than 10 MB');
   };

@@ -12,6 +12,7 @@ import type { FsUse, GroupUse } from '../../../ports/stats.ts';
 import { createEviction } from '../create-eviction.ts';
 import { EvictedRecord } from '../evicted-record.ts';
 import type { EvictionManager } from '../eviction-manager.ts';
+import type { EvictionReporter } from '../eviction-reporter.ts';
 import { NodePressure } from '../node-pressure.ts';
 import type { PodDiskUse } from '../pod-usage.ts';
 
@@ -44,6 +45,7 @@ export class EvictionWorld {
   readonly pressure = new NodePressure();
   readonly record = new EvictedRecord();
   readonly manager: EvictionManager;
+  readonly reporter: EvictionReporter;
   memoryCapacity = 8 * GiB;
   /** Of the system itself. */
   systemBytes = GiB;
@@ -64,7 +66,7 @@ export class EvictionWorld {
 
   constructor(config: Record<string, unknown>) {
     const given = applyDefaults({ ...config }, () => false);
-    this.manager = createEviction({
+    const { manager, reporter } = createEviction({
       config: toKubeletConfig(given, computeFeatureGates({}).gates),
       rootDir: '/root',
       podsGroup: '/kubepods',
@@ -110,7 +112,11 @@ export class EvictionWorld {
       clock: this.clock,
       random: seededRandom(1),
       log: this.log,
+      reclaimable: async () => ({ containers: 2, images: 1, imageBytes: 5 * MiB }),
+      pod: (uid) => this.pods.get(uid)?.pod,
     });
+    this.manager = manager;
+    this.reporter = reporter;
     this.pressure.onChange(() => this.conditions.push(this.pressure.conditions.join('+') || 'none'));
   }
 

@@ -58,7 +58,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   maxPods: [node, real('admission')],
   podsPerCore: [node],
   'systemReserved reservedSystemCPUs': [node],
-  evictionHard: [eviction, node, real('eviction-memory')],
+  evictionHard: [eviction, node, real('eviction-memory'), real('eviction-disk')],
   evictionPressureTransitionPeriod: [eviction, real('eviction-memory')],
   'evictionSoft evictionSoftGracePeriod evictionMaxPodGracePeriod evictionMinimumReclaim localStorageCapacityIsolation':
     [eviction],

@@ -110,7 +110,10 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     'glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos': refusedKind,
   },
   HostPathVolumeSource: { '*': [volume('kinds/plugins'), around] },
-  EmptyDirVolumeSource: { '*': [volume('kinds/plugins'), real('volume-kinds')] },
+  EmptyDirVolumeSource: {
+    '*': [volume('kinds/plugins'), real('volume-kinds')],
+    sizeLimit: [volume('kinds/plugins'), real('volume-kinds'), real('eviction-disk')],
+  },
   SecretVolumeSource: { secretName: [volume('kinds/plugins'), around], ...objectVolume },
   ConfigMapVolumeSource: { name: [volume('kinds/plugins'), around], ...objectVolume },
   KeyToPath: { '*': [volume('kinds/plugins'), around] },
