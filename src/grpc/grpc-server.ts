@@ -68,10 +68,14 @@ const fromBuffer = (bytes: Buffer): Uint8Array => bytes;
  * Serves on a unix socket; KubeletErrors travel as gRPC codes. A stale socket file must be removed by the caller. Fails
  * with `Unavailable` if the socket cannot be bound.
  */
-export async function serveRaw(socketPath: string, handlers: readonly RawHandler[]): Promise<RunningServer> {
+export async function serveRaw(
+  socketPath: string,
+  handlers: readonly RawHandler[],
+  { maxMessageBytes = MAX_MESSAGE_BYTES }: { maxMessageBytes?: number } = {},
+): Promise<RunningServer> {
   // Channelz stays on: without it grpc-js does not keep the list of connections that forceShutdown needs to end them.
   const server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
   });
   const definition: Record<string, MethodDefinitionOnWire> = {};
