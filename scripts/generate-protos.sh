@@ -1,5 +1,5 @@
 #!/bin/sh
-# Regenerates src/cri/generated, src/csi/generated and src/control-plane/storage/etcd/generated from the proto folders beside them. The output is committed; run this after changing a .proto file.
+# Regenerates src/cri/generated, src/csi/generated, src/devices/generated and src/control-plane/storage/etcd/generated from the proto folders beside them. The output is committed; run this after changing a .proto file.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -27,7 +27,7 @@ annotateFilesWithVersion=false
 OPTIONS
 )
 
-for layer in cri csi control-plane/storage/etcd; do
+for layer in cri csi devices control-plane/storage/etcd; do
   proto_dir=src/$layer/proto
   out_dir=src/$layer/generated
   rm -rf "$out_dir"

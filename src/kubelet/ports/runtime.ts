@@ -151,6 +151,8 @@ export interface ContainerConfig {
   envs: readonly { key: string; value: string }[];
   mounts: readonly Mount[];
   devices: readonly { hostPath: string; containerPath: string; permissions: string }[];
+  /** Names of devices that the runtime looks up itself, `vendor.com/class=name` (CDI). */
+  cdiDevices?: readonly string[];
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
   /** Relative to the sandbox's log directory. */
