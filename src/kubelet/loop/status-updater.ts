@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Pod } from '../../api/core/pod.ts';
-import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
+import type { ContainerStatus, PodStatus, ResourceStatus } from '../../api/core/pod-status.ts';
 import { annotations } from '../../api/annotations.ts';
 import { isStaticPod, isTerminalPhase } from '../../api/pod.ts';
 import { podReasons } from '../../api/reasons.ts';
@@ -34,6 +34,8 @@ export interface StatusUpdaterParts {
   resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
   /** Processes that the kernel killed. Absent: they are not watched. */
   oomKills?: (uid: PodUid) => NonNullable<PodStatusFacts['oomKills']>;
+  /** The health of a container's devices; undefined when it has none. */
+  deviceHealth?: (uid: PodUid, container: string) => ResourceStatus[] | undefined;
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
@@ -109,6 +111,7 @@ export class StatusUpdater {
       rules,
       probes,
       failures,
+      deviceHealth: (container) => this.#parts.deviceHealth?.(uid, container),
       runtimeName: runtimeName(),
       stopSignals: this.#parts.stopSignals,
       hostIps,

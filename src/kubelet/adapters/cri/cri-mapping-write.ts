@@ -196,6 +196,7 @@ export function toContainerConfig(config: ContainerConfig): PartialMessage<CriCo
       containerPath,
       permissions,
     })),
+    CDIDevices: (config.cdiDevices ?? []).map((name) => ({ name })),
     labels: config.labels,
     annotations: config.annotations,
     logPath: config.logPath,

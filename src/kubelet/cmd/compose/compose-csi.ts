@@ -1,9 +1,11 @@
 import { createCsi } from '../../features/csi/create-csi.ts';
+import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
+import type { PluginHandler } from '../../features/plugin-manager/plugin-manager.ts';
 import { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
 import type { CsiParts, Given } from './kubelet-parts.ts';
 import { VolumeAttachWaiter } from '../../features/volumes/volume-attach-waiter.ts';
 
-export function composeCsi(parts: Given<'objects' | 'tokens' | 'recorder' | 'node'>): CsiParts {
+export function composeCsi(parts: Given<'objects' | 'tokens' | 'recorder' | 'node'>, devices: DeviceParts): CsiParts {
   const { settings, platform, objects, tokens, recorder, node } = parts;
   const { clock, random, log, files, mounts, machine, csiDrivers, pluginDial, cluster } = platform;
   const rootDir = settings.rootDir.replace(/(?<!\/)\/+$/, '');
@@ -28,7 +30,10 @@ export function composeCsi(parts: Given<'objects' | 'tokens' | 'recorder' | 'nod
     folder: `${rootDir}/plugins_registry`,
     files,
     dial: pluginDial,
-    handlers: new Map([['CSIPlugin', drivers]]),
+    handlers: new Map<string, PluginHandler>([
+      ['CSIPlugin', drivers],
+      ['DevicePlugin', devices.pluginHandler],
+    ]),
     clock,
     random,
     log,

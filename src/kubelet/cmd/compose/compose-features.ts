@@ -30,6 +30,8 @@ import { PodDirectory } from '../../loop/pod-directory.ts';
 import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { composeVolumeAttachWaiter, composeCsi } from './compose-csi.ts';
+import { composeDevices } from './compose-devices.ts';
+import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { kubernetesVersion } from '../flags/flags-version.ts';
 import { createAdmission } from '../../features/admission/create-admission.ts';
@@ -84,9 +86,10 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
   const probes = composeProbes(parts);
   const images = composeImages(parts);
   const logs = composeLogs(parts);
-  const csi = composeCsi(parts);
+  const devices = composeDevices(parts, () => admission);
+  const csi = composeCsi(parts, devices);
   const attachWaiter = composeVolumeAttachWaiter(parts);
-  const admission = composeAdmission(parts, monitor, evict);
+  const admission = composeAdmission(parts, { monitor, devices }, evict);
   const allocation = composeAllocation(parts, admission);
   const cgroups = composeCgroups(parts, admission);
   return {
@@ -98,6 +101,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     volumes: composeVolumes(parts, csi, attachWaiter),
     attachWaiter,
     csi,
+    devices,
     cgroups,
     oomWatcher: composeOomWatcher(parts),
     nodeSetup: createNodeSetup({
@@ -108,7 +112,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     }),
     admission,
     allocation,
-    podRuntime: composeRuntime(parts, { monitor, probes, cgroups, ...images, ...logs }),
+    podRuntime: composeRuntime(parts, { monitor, probes, cgroups, devices, ...images, ...logs }),
   };
 }
 
@@ -132,7 +136,7 @@ function composePleg(parts: Given<'cache'>): Pleg {
 
 function composeAdmission(
   parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'pressure' | 'recorder' | 'store'>,
-  monitor: Pick<RuntimeMonitor, 'health'>,
+  { monitor, devices }: { monitor: Pick<RuntimeMonitor, 'health'>; devices: DeviceParts },
   evict: (uid: PodUid) => void,
 ): AdmissionManager {
   const { settings, platform, records, changes, queue, store, directory, allocatedPods, cache, recorder, node } = parts;
@@ -142,7 +146,8 @@ function composeAdmission(
     machine: platform.machine,
     standalone: platform.cluster === undefined,
     underPressure: (pod, taintComparisons) => rejectionUnderPressure(pod, parts.pressure.conditions, taintComparisons),
-    node: () => node.object(monitor.health),
+    node: () => devices.manager.withoutDevices(node.object(monitor.health)),
+    allocatingSteps: (pod) => devices.manager.steps(pod),
     directory,
     store,
     cache,
@@ -248,7 +253,10 @@ function composeOomWatcher(parts: Given<'cache' | 'directory' | 'recorder'>): Oo
   });
 }
 
-type RuntimeNeeds = Pick<FeatureParts, 'monitor' | 'probes' | 'cgroups' | 'images' | 'logLinks' | 'logRotation'>;
+type RuntimeNeeds = Pick<
+  FeatureParts,
+  'monitor' | 'probes' | 'cgroups' | 'devices' | 'images' | 'logLinks' | 'logRotation'
+>;
 
 function composeRuntime(
   parts: Given<'cache' | 'node' | 'objects' | 'recorder' | 'runtimeClasses'>,
@@ -256,7 +264,7 @@ function composeRuntime(
 ): PodRuntime {
   const { settings, platform, records, changes, cache, objects, recorder, node } = parts;
   const { clock, log, runtime, dial } = platform;
-  const { monitor, probes, cgroups, images, logLinks, logRotation } = needs;
+  const { monitor, probes, cgroups, devices, images, logLinks, logRotation } = needs;
   const { main } = parts.observation.metrics;
   return createPodRuntime({
     config: settings.config,
@@ -286,6 +294,7 @@ function composeRuntime(
       secret: (namespace, name) => objects.get('Secret', namespace, name),
     },
     services: { services: () => objects.list('Service', '') },
+    devices: devices.manager,
     handlers: createRuntimeHandlers(objects, (uid) => parts.runtimeClasses.refusal(uid)),
     ownNode: node,
     events: recorder,

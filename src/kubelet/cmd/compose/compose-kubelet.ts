@@ -106,6 +106,7 @@ function composeNodeAgent(parts: KubeletParts): NodeAgent {
       pressure: () => parts.pressure.flags(),
       // No feature reports a shutdown yet.
       shutdownProblem: () => undefined,
+      devices: () => parts.devices.manager.capacity(),
       // The node is not ready before the cluster can know its drivers (upstream: initializeCSINode).
       storageProblem: () => csi.nodeInfo?.problem(),
       volumesInUse: () => volumes.volumesInUse(),
@@ -150,7 +151,7 @@ function composeStages(
 ): readonly Stage[] {
   const { records, allocation, clusterObjects, eventUploader, cgroups, userNamespaces, volumes, csi, node } = parts;
   const { pleg, monitor, probes, clusterPods, workers, admission, loop, containerGc, imageGc, logRotation } = parts;
-  const { sources, platform } = parts;
+  const { sources, platform, devices } = parts;
   return [
     ['records', undefined, () => records.flush()],
     ['resizes', undefined, () => allocation.stop()],
@@ -165,6 +166,7 @@ function composeStages(
       () => Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]),
       () => volumes.stop(),
     ],
+    ['devices', () => devices.start(), () => devices.stop()],
     ['CSINode', () => csi.nodeInfo?.start(), () => csi.nodeInfo?.stop()],
     ['plugins', () => csi.plugins.start(), () => csi.plugins.stop()],
     ['node watch', () => node.watch.start(), () => node.watch.stop()],

@@ -112,7 +112,16 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
 
 function composeStatus(
   parts: Given<
-    'admission' | 'allocation' | 'cache' | 'directory' | 'node' | 'oomWatcher' | 'podRuntime' | 'probes' | 'states'
+    | 'admission'
+    | 'allocation'
+    | 'cache'
+    | 'devices'
+    | 'directory'
+    | 'node'
+    | 'oomWatcher'
+    | 'podRuntime'
+    | 'probes'
+    | 'states'
   >,
 ): StatusUpdater {
   const { settings, platform, records, directory, states, cache } = parts;
@@ -138,6 +147,9 @@ function composeStatus(
       },
     }),
     oomKills: (uid) => parts.oomWatcher.records.of(uid),
+    ...(settings.config.gates.enabled('ResourceHealthStatus') && {
+      deviceHealth: (uid, container) => parts.devices.manager.health(uid, container),
+    }),
     runtimeName: () => platform.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
     // Read for each status: addresses may change.
@@ -243,7 +255,16 @@ function composeClusterPods(
 
 function composeHousekeeping(
   parts: Given<
-    'allocation' | 'cache' | 'cgroups' | 'clusterObjects' | 'podConfig' | 'probes' | 'store' | 'tokens' | 'volumes'
+    | 'allocation'
+    | 'cache'
+    | 'cgroups'
+    | 'clusterObjects'
+    | 'devices'
+    | 'podConfig'
+    | 'probes'
+    | 'store'
+    | 'tokens'
+    | 'volumes'
   >,
   { workers, cleanup, userNamespaces }: Pick<LoopParts, 'workers' | 'userNamespaces'> & { cleanup: PodCleanup },
 ): Housekeeping {
@@ -258,6 +279,7 @@ function composeHousekeeping(
       volumes: (known) => parts.volumes.cleanupOrphans(known),
       cgroups: (known) => parts.cgroups.cleanupOrphans(known),
       userNamespaces: (known) => userNamespaces.cleanupOrphans(known),
+      devices: () => parts.devices.manager.releaseInactive(),
       statuses: (known) => records.statuses.forgetRestored(known),
       admitted: (known) => records.admitted.forgetUnknown(known),
       evicted: (known) => records.evicted.forgetUnknown(known),

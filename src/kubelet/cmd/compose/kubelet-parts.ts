@@ -42,6 +42,7 @@ import type { PodChanges } from '../../loop/pod-changes.ts';
 import type { PodDirectory } from '../../loop/pod-directory.ts';
 import type { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { SyncQueue } from '../../loop/sync-queue.ts';
+import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
 import type { DriverRegistry } from '../../features/csi/driver-registry.ts';
 import type { NodeInfoKeeper } from '../../features/csi/node-info-keeper.ts';
 import type { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
@@ -118,6 +119,7 @@ export interface FeatureParts {
   /** Undefined on a standalone node. */
   attachWaiter: VolumeAttachWaiter | undefined;
   csi: CsiParts;
+  devices: DeviceParts;
   cgroups: ContainerManager;
   oomWatcher: OomWatcher;
   nodeSetup: NodeSetup;

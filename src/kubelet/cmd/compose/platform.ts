@@ -6,6 +6,7 @@ import type { Random } from '../../../base/random.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CsiDrivers } from '../../ports/csi-drivers.ts';
+import type { DevicePlugins } from '../../ports/device-plugins.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
 import type { KernelLog } from '../../ports/kernel-log.ts';
@@ -49,6 +50,8 @@ export interface Platform {
   csiDrivers: CsiDrivers;
   /** Connects to the sockets of plugins that register. */
   pluginDial: PluginDial;
+  /** Absent: the node has no devices of plugins. */
+  devicePlugins?: DevicePlugins;
   logFiles: LogFiles;
   disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
   machine: MachineFacts;

@@ -23,6 +23,8 @@ export interface AdmissionManagerParts {
   steps: readonly AdmissionStep[];
   /** Called before those, for the pods they concern: most pods have none and are admitted at once. */
   stepsOf?: (pod: Pod) => readonly AdmissionStep[];
+  /** Called after those, for the pods they concern. */
+  lastStepsOf?: (pod: Pod) => readonly AdmissionStep[];
   node: () => Node;
   /**
    * All pods that the sources want and that have not ended, whatever their admission state, with their allocated
@@ -229,7 +231,8 @@ export class AdmissionManager {
   }
 
   #stepsOf(pod: Pod): readonly AdmissionStep[] {
-    return [...(this.#parts.stepsOf?.(pod) ?? []), ...this.#parts.steps];
+    const { stepsOf, steps, lastStepsOf } = this.#parts;
+    return [...(stepsOf?.(pod) ?? []), ...steps, ...(lastStepsOf?.(pod) ?? [])];
   }
 
   #ask(pod: Pod): void {

@@ -53,6 +53,8 @@ export interface CreateAdmissionParts {
   admitted: AdmittedRecord;
   saveAdmitted: () => Promise<void>;
   forgetStatus: (uid: PodUid) => void;
+  /** Called last for the pods they concern: they take what the pod needs, such as devices. */
+  allocatingSteps?: (pod: Pod) => readonly AdmissionStep[];
   /** Stops a pod permanently to make room. */
   evict: (uid: PodUid) => void;
   onChange: (uid: PodUid) => void;
@@ -75,6 +77,7 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
     judge: (question) => judgeAdmission(question, options),
     steps: [...steps, ...hookSteps],
     stepsOf: unsupportedSteps,
+    lastStepsOf: (pod) => parts.allocatingSteps?.(pod) ?? [],
     node: parts.node,
     livePods: () => directory.live().map((pod) => allocatedPods.apply(pod)),
     pod: (uid) => store.byUid(uid),

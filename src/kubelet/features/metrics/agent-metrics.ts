@@ -1,11 +1,18 @@
 import { MetricSet } from './metric-set.ts';
 import { nodeFamilies } from './families-node.ts';
+import { deviceFamilies } from './families-devices.ts';
 import { podFamilies } from './families-pods.ts';
 import { sharedFamilies } from './families-shared.ts';
 import { probeFamilies, sliFamilies } from './probe-families.ts';
 import { processFamilies } from './process-families.ts';
 
-export const mainFamilies = { ...nodeFamilies, ...podFamilies, ...sharedFamilies, ...processFamilies } as const;
+export const mainFamilies = {
+  ...nodeFamilies,
+  ...deviceFamilies,
+  ...podFamilies,
+  ...sharedFamilies,
+  ...processFamilies,
+} as const;
 
 /**
  * All metrics of the agent, a set for each endpoint. Features do not depend on it: their events are counted where they

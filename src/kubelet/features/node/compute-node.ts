@@ -47,6 +47,8 @@ export interface NodeFacts {
   /** undefined before the images were listed: the reported ones stay. */
   images: readonly ContainerImage[] | undefined;
   pressure: Pressure;
+  /** The extended resources of device plugins; the capacity of removed ones is zero. */
+  devices: { readonly capacity: ResourceList; readonly allocatable: ResourceList; readonly removed: readonly string[] };
   /** Why the node is not ready, beside missing capacities. */
   problems: readonly string[];
   /**
@@ -74,8 +76,11 @@ export interface ComputedNode {
 export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFacts): ComputedNode {
   const { status = {} } = before;
   const addresses = computeAddresses(identity.addresses, facts.network, status.addresses ?? []);
-  const capacity = capacityOf(status, identity);
-  const allocatable = allocatableOf(status, capacity, identity.reservation);
+  const capacity = capacityOf(status, identity, facts.devices);
+  const allocatable = {
+    ...allocatableOf(status, capacity, identity.reservation),
+    ...facts.devices.allocatable,
+  };
   const problems = [
     ...facts.problems,
     ...(isReady(before) ? [] : facts.openQuestions),
@@ -108,8 +113,12 @@ function metadataOf({ metadata }: Node, { architecture, addresses }: NodeIdentit
 }
 
 /** Resources that others added to the node stay. */
-function capacityOf({ capacity }: NodeStatus, identity: NodeIdentity): ResourceList {
-  return { ...capacity, ...identity.capacity };
+function capacityOf(
+  { capacity }: NodeStatus,
+  identity: NodeIdentity,
+  { capacity: devices, removed }: NodeFacts['devices'],
+): ResourceList {
+  return { ...capacity, ...identity.capacity, ...devices, ...Object.fromEntries(removed.map((name) => [name, '0'])) };
 }
 
 /** The allocatable amount of a removed extended resource is 0; of all others it is what is not reserved. */

@@ -50,6 +50,7 @@ function fixture() {
       pressure: () => NO_PRESSURE,
       storageProblem: () => state.storage,
       shutdownProblem: () => undefined,
+      devices: () => nodeFacts().devices,
       volumesInUse: () => state.inUse,
       volumesReported: (volumes) => void reported.push(volumes.join(' ')),
     },

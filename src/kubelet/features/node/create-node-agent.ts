@@ -202,6 +202,7 @@ function createSource(
       runtime: monitor.health,
       images: inventory.images,
       pressure: statusSources.pressure(),
+      devices: statusSources.devices(),
       problems: problems.filter((problem) => problem !== undefined),
       openQuestions: storage === undefined ? [] : [storage],
       volumesInUse: statusSources.volumesInUse(),

@@ -1,3 +1,4 @@
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import type { Pressure } from './node-conditions.ts';
 
 /** State of the node that other features contribute. The status is computed from them each time. */
@@ -10,6 +11,12 @@ export interface NodeStatusSources {
   storageProblem(): string | undefined;
   /** Why the node accepts no pods: it is being shut down. */
   shutdownProblem(): string | undefined;
+  /** Devices of device plugins; a removed resource keeps a capacity of zero. */
+  devices(): {
+    readonly capacity: ResourceList;
+    readonly allocatable: ResourceList;
+    readonly removed: readonly string[];
+  };
   /** Sorted; undefined until the volumes of running pods are known. */
   volumesInUse(): readonly string[] | undefined;
   /**

@@ -10,6 +10,7 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { DnsConfig } from './config/dns-config.ts';
 import type {
   ActuatedResources,
+  DeviceProvider,
   ImageEnsurer,
   LifecycleHooks,
   ObjectLookup,
@@ -46,6 +47,8 @@ export interface PodRuntimeDeps {
   objects: ObjectLookup;
   services: ServiceLookup;
   handlers: RuntimeHandlers;
+  /** Absent: containers have no devices but those of their volumes. */
+  devices?: DeviceProvider;
   events: EventRecorder & NodeEventRecorder;
   timeline: Timeline;
   onChange: OnChange;

@@ -99,6 +99,27 @@ export interface RuntimeCacheWriter {
   noteUnsure(uid: PodUid): void;
 }
 
+/** Devices of device plugins that a container has. */
+export interface ContainerDevices {
+  readonly envs: Readonly<Record<string, string>>;
+  readonly mounts: readonly { readonly containerPath: string; readonly hostPath: string; readonly readOnly: boolean }[];
+  readonly devices: readonly {
+    readonly containerPath: string;
+    readonly hostPath: string;
+    readonly permissions: string;
+  }[];
+  readonly annotations: Readonly<Record<string, string>>;
+  /** `vendor.com/class=name`. */
+  readonly cdiDevices: readonly string[];
+}
+
+/** The devices of containers, allocated when their pod was admitted. */
+export interface DeviceProvider {
+  needsDevices(pod: Pod, container: AnyContainer): boolean;
+  /** Called before each start. Rejects with the message for users; `Aborted` when `signal` aborts. */
+  runOptions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<ContainerDevices>;
+}
+
 /**
  * ConfigMaps and Secrets that pods may use; undefined for one that does not exist. Rejects with `Unavailable` when that
  * cannot be determined.

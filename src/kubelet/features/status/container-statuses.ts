@@ -6,6 +6,7 @@ import type {
   ContainerState,
   ContainerStateTerminated,
   ContainerStatus,
+  ResourceStatus,
   VolumeMountStatus,
 } from '../../../api/core/pod-status.ts';
 import { podUid } from '../../model/ids.ts';
@@ -24,6 +25,8 @@ export interface ContainerStatusFacts {
   /** The recorded resources of the pod. */
   actuated?: ActuatedRecords;
   oomKills?: OomKills;
+  /** The health of a regular container's devices; undefined when it has none. */
+  deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
   /** `containerd`, the scheme of containerID. */
   runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
@@ -50,10 +53,24 @@ export function containerStatuses(
     return waitingToStart(facts, {
       container,
       kind,
-      status: { ...known, volumeMounts: volumeMountsOf(container, records[0], previous) },
+      status: {
+        ...known,
+        volumeMounts: volumeMountsOf(container, records[0], previous),
+        ...devicesOf(facts, container, kind),
+      },
     });
   });
   return kind === 'init' ? statuses : statuses.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+/** As upstream, only of regular containers (devicemanager UpdateAllocatedResourcesStatus). */
+function devicesOf(
+  { deviceHealth }: ContainerStatusFacts,
+  container: AnyContainer,
+  kind: 'init' | 'regular' | 'ephemeral',
+): Pick<ContainerStatus, 'allocatedResourcesStatus'> {
+  const health = kind === 'regular' ? deviceHealth?.(container.name) : undefined;
+  return health === undefined ? {} : { allocatedResourcesStatus: health };
 }
 
 /**

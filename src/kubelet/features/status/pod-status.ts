@@ -3,7 +3,13 @@ import { isHostNetwork, isRestartableInit, isStaticPod, isTerminalPhase } from '
 import { podQos } from '../../../api/qos.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../../api/core/pod-status.ts';
+import type {
+  ContainerStatus,
+  PodCondition,
+  PodPhase,
+  PodStatus,
+  ResourceStatus,
+} from '../../../api/core/pod-status.ts';
 import type { ContainerId } from '../../model/ids.ts';
 import { containerId } from '../../model/ids.ts';
 import type { ProbeType } from '../../model/probe-result.ts';
@@ -36,6 +42,8 @@ export interface PodStatusFacts {
   resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
   /** Processes that the kernel killed in the pod because memory ran out. */
   oomKills?: OomKills;
+  /** The health of a container's devices; undefined when it has none. */
+  deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
   runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   stopSignals?: boolean;
@@ -55,6 +63,7 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
     previous: statuses ?? [],
     rules,
     failures,
+    deviceHealth: facts.deviceHealth,
     runtimeName,
     stopSignals: facts.stopSignals,
     oomKills: facts.oomKills,

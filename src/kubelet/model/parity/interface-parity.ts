@@ -50,7 +50,8 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
     'no event is discarded; connections of the event stream are not counted, because upstream does not use it by default',
   ),
   '/metrics: kubelet_runtime_operations_*, image pulls, credential plugins': honoured(),
-  '/metrics: CPU, memory, topology and device managers': notYet('absent: the managers are not implemented yet'),
+  '/metrics: device plugins': honoured('registrations are counted once their version and name are valid'),
+  '/metrics: CPU, memory and topology managers': notYet('absent: the managers are not implemented yet'),
   '/metrics: resize': honoured(),
   '/metrics: volumes': honoured(
     'families of SELinux mismatches and forced clean-ups are absent: a kubelet with default settings does not count them, or the failure cannot occur here',

@@ -120,13 +120,20 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'CPU, memory, topology and device managers, DRA, pod resources, pod certificates',
+    about: 'device plugins',
+    alpha: `
+      kubelet_device_plugin_alloc_duration_seconds kubelet_device_plugin_registration_total
+    `,
+  },
+  {
+    endpoint: '/metrics',
+    about: 'CPU, memory and topology managers, DRA, pod resources, pod certificates',
     absent: 'none of these is implemented yet',
     alpha: `
       dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use kubelet_container_aligned_compute_resources_count
       kubelet_container_aligned_compute_resources_failure_count kubelet_cpu_manager_allocation_per_numa kubelet_cpu_manager_exclusive_cpu_allocation_count
       kubelet_cpu_manager_pinning_errors_total kubelet_cpu_manager_pinning_requests_total kubelet_cpu_manager_shared_pool_size_millicores
-      kubelet_device_plugin_alloc_duration_seconds kubelet_device_plugin_registration_total kubelet_memory_manager_pinning_errors_total
+      kubelet_memory_manager_pinning_errors_total
       kubelet_memory_manager_pinning_requests_total kubelet_pod_resources_endpoint_errors_get kubelet_pod_resources_endpoint_errors_get_allocatable
       kubelet_pod_resources_endpoint_errors_list kubelet_pod_resources_endpoint_requests_get kubelet_pod_resources_endpoint_requests_get_allocatable
       kubelet_pod_resources_endpoint_requests_list kubelet_pod_resources_endpoint_requests_total kubelet_podcertificate_states

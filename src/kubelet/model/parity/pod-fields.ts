@@ -202,8 +202,8 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
   ConfigMapKeySelector: yes('name key optional'),
   SecretKeySelector: yes('name key optional'),
   ResourceRequirements: {
-    limits: partly('cpu, memory, hugepages and ephemeral-storage; device plugins are not implemented yet'),
-    requests: partly('cpu, memory and ephemeral-storage; device plugins are not implemented yet'),
+    limits: honoured('of extended resources, those of device plugins'),
+    requests: honoured(),
     claims: rejected('dynamic resource allocation is not implemented yet'),
   },
   ContainerRestartRule: yes('action exitCodes'),

@@ -19,6 +19,9 @@ export interface ContainerFacts extends Pick<SecurityFacts, 'imageUser' | 'targe
   /** Ready to use: host paths are resolved, the agent's own files exist. */
   mounts: readonly Mount[];
   devices?: ContainerConfig['devices'];
+  /** Of device plugins. The agent's own annotations take precedence. */
+  deviceAnnotations?: Readonly<Record<string, string>>;
+  cdiDevices?: readonly string[];
 }
 
 /** Relative to the sandbox's log directory. */
@@ -43,8 +46,9 @@ export function containerConfig(pod: Pod, container: AnyContainer, facts: Contai
     envs: [...facts.env].map(([key, value]) => ({ key, value })),
     mounts: facts.mounts,
     devices: facts.devices ?? [],
+    ...(facts.cdiDevices === undefined || facts.cdiDevices.length === 0 ? {} : { cdiDevices: facts.cdiDevices }),
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, facts.attempt),
+    annotations: { ...facts.deviceAnnotations, ...containerAnnotations(pod, container, facts.attempt) },
     logPath: containerLogPath(container.name, facts.attempt),
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,

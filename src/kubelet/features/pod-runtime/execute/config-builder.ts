@@ -13,7 +13,7 @@ import { loadEnvObjects, resolveEnv } from '../config/env-config.ts';
 import { loadEnvFiles } from '../config/env-files.ts';
 import type { ImageVolumesOutcome, MountedImage } from '../config/image-volumes.ts';
 import { ImageVolumes } from '../config/image-volumes.ts';
-import type { ImageOutcome } from '../interfaces.ts';
+import type { ContainerDevices, ImageOutcome } from '../interfaces.ts';
 import type { PlannedMount } from '../config/mounts-config.ts';
 import {
   hostsFileMount,
@@ -101,6 +101,7 @@ export class ConfigBuilder {
       this.#sandboxes.configOf(run),
       this.#sandboxes.runtimeHandler(run),
     ]);
+    const owned = await this.#devices(run, container);
     const planned = planVolumeMounts(container, {
       volumes,
       imageVolumes: start.imageVolumes,
@@ -110,6 +111,7 @@ export class ConfigBuilder {
       recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false,
     });
     const mounts = [
+      ...(owned?.mounts ?? []).map((mount): Mount => ({ ...mount, propagation: 'private' })),
       ...(await this.#resolve(run, container, planned)),
       ...(await this.#ownMounts(run, container, { files, node, podIps })),
     ];
@@ -123,11 +125,14 @@ export class ConfigBuilder {
       settings,
       node,
       placement: { ...placement, extraGroups },
-      devices: planDevices(container, volumes),
+      devices: [...(owned?.devices ?? []), ...planDevices(container, volumes)],
+      deviceAnnotations: owned?.annotations,
+      cdiDevices: owned?.cdiDevices,
       imageRef: start.image.imageRef,
       imageUser: start.image.user,
       runtimeHandler,
-      env,
+      // What the pod's author sets takes precedence.
+      env: new Map([...Object.entries(owned?.envs ?? {}), ...env]),
       mounts,
       targetId: start.targetId,
     };
@@ -136,6 +141,13 @@ export class ConfigBuilder {
       sandboxConfig,
       nextAttempt: files.nextAttempt,
     };
+  }
+
+  /** Does not hold the slot while it waits for plugins. */
+  async #devices(run: SyncRun, container: AnyContainer): Promise<ContainerDevices | undefined> {
+    const { devices } = this.#deps;
+    if (devices === undefined || !devices.needsDevices(run.pod, container)) return undefined;
+    return run.waitFor(track(devices.runOptions(run.pod, container, run.signal)));
   }
 
   async #environment(

@@ -1,0 +1,195 @@
+import type { DeviceAllocation } from '../../ports/device-plugins.ts';
+import type { HeldDevices, HeldEntry } from './pod-devices.ts';
+
+/** The content of upstream's checkpoint `kubelet_internal_checkpoint`. */
+export interface DeviceCheckpointData {
+  readonly held: readonly HeldEntry[];
+  /** Healthy devices by resource, as registered last. */
+  readonly registered: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Allocations as bytes: the plugin's own message. */
+export interface AllocationCodec {
+  encodeAllocation(allocation: DeviceAllocation): Uint8Array;
+  decodeAllocation(bytes: Uint8Array): DeviceAllocation;
+}
+
+/** One entry as it is in the file. Go writes a nil list or map as null, and counts that in the checksum. */
+interface FileEntry {
+  PodUID: string;
+  ContainerName: string;
+  ResourceName: string;
+  DeviceIDs: [node: number, ids: string[] | null][] | null;
+  AllocResp: Uint8Array | null;
+}
+
+interface FileData {
+  PodDeviceEntries: FileEntry[] | null;
+  RegisteredDevices: [resource: string, ids: string[] | null][] | null;
+}
+
+/**
+ * The text of upstream's checkpoint (cm/devicemanager/checkpoint): JSON with an FNV-32a checksum over the data in the
+ * form of Go's object dumper.
+ */
+export function encodeDeviceCheckpoint(data: DeviceCheckpointData, codec: AllocationCodec): string {
+  const file: FileData = {
+    PodDeviceEntries: data.held.length === 0 ? null : data.held.map((entry) => toFile(entry, codec)).sort(byPlace),
+    RegisteredDevices: sorted(data.registered).map(([resource, ids]) => [resource, [...ids]]),
+  };
+  return escapeForGo(JSON.stringify({ Data: jsonOf(file), Checksum: checksumOf(dumpData(file)) }));
+}
+
+/** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */
+export function decodeDeviceCheckpoint(text: string, codec: AllocationCodec): DeviceCheckpointData | undefined {
+  const outer = parse(text);
+  if (!isRecord(outer)) return undefined;
+  const file = readData(outer['Data']);
+  if (file === undefined || outer['Checksum'] !== checksumOf(dumpData(file))) return undefined;
+  try {
+    return {
+      held: (file.PodDeviceEntries ?? []).map((entry) => fromFile(entry, codec)),
+      registered: new Map((file.RegisteredDevices ?? []).map(([resource, ids]) => [resource, ids ?? []])),
+    };
+  } catch {
+    return undefined; // A response that is no message of a plugin.
+  }
+}
+
+function toFile({ uid, container, resource, held }: HeldEntry, codec: AllocationCodec): FileEntry {
+  return {
+    PodUID: uid,
+    ContainerName: container,
+    ResourceName: resource,
+    DeviceIDs: [...held.byNode].sort(([left], [right]) => left - right).map(([node, ids]) => [node, [...ids]]),
+    AllocResp: codec.encodeAllocation(held.allocation),
+  };
+}
+
+function fromFile(entry: FileEntry, codec: AllocationCodec): HeldEntry {
+  const byNode = new Map((entry.DeviceIDs ?? []).map(([node, ids]) => [node, ids ?? []]));
+  const held: HeldDevices = {
+    ids: [...new Set([...byNode.values()].flat())].sort(),
+    byNode,
+    allocation: codec.decodeAllocation(entry.AllocResp ?? new Uint8Array()),
+  };
+  return { uid: entry.PodUID, container: entry.ContainerName, resource: entry.ResourceName, held };
+}
+
+function byPlace(left: FileEntry, right: FileEntry): number {
+  const place = ({ PodUID, ContainerName, ResourceName }: FileEntry) => `${PodUID}/${ContainerName}/${ResourceName}`;
+  return place(left) < place(right) ? -1 : 1;
+}
+
+function jsonOf({ PodDeviceEntries, RegisteredDevices }: FileData): unknown {
+  return {
+    PodDeviceEntries:
+      PodDeviceEntries?.map(({ DeviceIDs, AllocResp, ...rest }) => ({
+        ...rest,
+        DeviceIDs: recordOf(DeviceIDs),
+        AllocResp: AllocResp === null ? null : Buffer.from(AllocResp).toString('base64'),
+      })) ?? null,
+    RegisteredDevices: recordOf(RegisteredDevices),
+  };
+}
+
+/** Go sorts the keys of maps as text. */
+function recordOf(entries: readonly [number | string, string[] | null][] | null): Record<string, unknown> | null {
+  if (entries === null) return null;
+  const named = entries.map(([key, ids]): [string, unknown] => [String(key), ids]);
+  return Object.fromEntries(named.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function readData(value: unknown): FileData | undefined {
+  if (!isRecord(value)) return undefined;
+  const entries = value['PodDeviceEntries'] ?? null;
+  const registered = readLists(value['RegisteredDevices'] ?? null);
+  if (registered === undefined || !(entries === null || Array.isArray(entries))) return undefined;
+  const read = entries === null ? null : entries.map(readEntry);
+  if (read?.some((entry) => entry === undefined) === true) return undefined;
+  return {
+    PodDeviceEntries: read?.filter((entry) => entry !== undefined) ?? null,
+    RegisteredDevices: registered?.sort(([left], [right]) => (left < right ? -1 : 1)) ?? null,
+  };
+}
+
+function readEntry(value: unknown): FileEntry | undefined {
+  if (!isRecord(value)) return undefined;
+  const { PodUID, ContainerName, ResourceName, DeviceIDs = null, AllocResp = null } = value;
+  if (typeof PodUID !== 'string' || typeof ContainerName !== 'string' || typeof ResourceName !== 'string')
+    return undefined;
+  const lists = readLists(DeviceIDs);
+  if (lists === undefined || !(AllocResp === null || typeof AllocResp === 'string')) return undefined;
+  const nodes = lists?.map(([node, ids]): [number, string[] | null] => [Number(node), ids]) ?? null;
+  if (nodes?.some(([node]) => !Number.isSafeInteger(node)) === true) return undefined;
+  return {
+    PodUID,
+    ContainerName,
+    ResourceName,
+    DeviceIDs: nodes?.sort(([left], [right]) => left - right) ?? null,
+    AllocResp: AllocResp === null ? null : Buffer.from(AllocResp, 'base64'),
+  };
+}
+
+/** undefined when it is no map of lists of texts. */
+function readLists(value: unknown): [string, string[] | null][] | null | undefined {
+  if (value === null) return null;
+  if (!isRecord(value)) return undefined;
+  const lists: [string, string[] | null][] = [];
+  for (const [key, list] of Object.entries(value)) {
+    if (list === null) lists.push([key, null]);
+    else if (Array.isArray(list) && list.every((id) => typeof id === 'string')) lists.push([key, list]);
+    else return undefined;
+  }
+  return lists;
+}
+
+/** The data as Go's object dumper prints it: types, fields, sorted maps, `<nil>` for what is not there. */
+function dumpData({ PodDeviceEntries, RegisteredDevices }: FileData): string {
+  const entries = PodDeviceEntries === null ? '<nil>' : `[${PodDeviceEntries.map(dumpEntry).join(' ')}]`;
+  return (
+    `(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)${entries} ` +
+    `RegisteredDevices:(map[string][]string)${dumpMap(RegisteredDevices)}}`
+  );
+}
+
+function dumpEntry({ PodUID, ContainerName, ResourceName, DeviceIDs, AllocResp }: FileEntry): string {
+  const bytes = AllocResp === null ? '<nil>' : `[${AllocResp.join(' ')}]`;
+  return (
+    `{PodUID:(string)${PodUID} ContainerName:(string)${ContainerName} ResourceName:(string)${ResourceName} ` +
+    `DeviceIDs:(checkpoint.DevicesPerNUMA)${dumpMap(DeviceIDs)} AllocResp:([]uint8)${bytes}}`
+  );
+}
+
+function dumpMap(entries: readonly [number | string, string[] | null][] | null): string {
+  if (entries === null) return '<nil>';
+  const shown = entries.map(([key, ids]) => `${key}:${ids === null ? '<nil>' : `[${ids.join(' ')}]`}`);
+  return `map[${shown.join(' ')}]`;
+}
+
+function checksumOf(dump: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(dump)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash;
+}
+
+function sorted<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
+  return [...map].sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+/** Go escapes these in every JSON it writes. */
+function escapeForGo(json: string): string {
+  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Not valid JSON: the caller sets it aside.
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,128 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { DevicePluginRegistration, DevicePlugins } from '../../ports/device-plugins.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import { checkRegistration, checkResourceName, checkVersions } from './check-registration.ts';
+import { DeviceCheckpoint } from './device-checkpoint.ts';
+import { DeviceManager } from './device-manager.ts';
+import type { TopologyAffinity } from './interfaces.ts';
+import { PluginEndpoints } from './plugin-endpoints.ts';
+
+export interface CreateDeviceManagerParts {
+  rootDir: string;
+  /** Absent: the node has no devices of plugins. */
+  plugins: DevicePlugins | undefined;
+  files: HostFiles;
+  topology?: TopologyAffinity;
+  activePods: () => readonly Pod[] | undefined;
+  onCapacity: () => void;
+  onHealth: (uid: PodUid) => void;
+  onRegistered: (resource: string) => void;
+  onAllocated: (resource: string, durationMs: number) => void;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A plugin that registers through the plugin watcher. */
+interface WatchedPlugin {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly versions: readonly string[];
+}
+
+export interface DeviceParts {
+  manager: DeviceManager;
+  /** Handles plugins of type DevicePlugin of the plugin watcher. */
+  pluginHandler: {
+    validate(plugin: WatchedPlugin): void;
+    register(plugin: WatchedPlugin): Promise<void>;
+    deregister(plugin: WatchedPlugin): void;
+  };
+  /** Reads the state of an earlier run and serves registrations. Never rejects: without it, no plugin can register. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Why plugins cannot register; undefined when they can. */
+  problem(): string | undefined;
+}
+
+const FOLDER_MODE = 0o750;
+const CHECKPOINT = 'kubelet_internal_checkpoint';
+
+/** The device manager, as this node is configured (upstream: cm/devicemanager). */
+export function createDeviceManager(parts: CreateDeviceManagerParts): DeviceParts {
+  const { plugins, files, clock, log } = parts;
+  const folder = `${parts.rootDir.replace(/(?<!\/)\/+$/, '')}/device-plugins`;
+  const path = `${folder}/${CHECKPOINT}`;
+  const codec = plugins ?? noPlugins;
+  const manager = new DeviceManager({
+    ...parts,
+    topology: parts.topology,
+    endpoints: (handlers) => new PluginEndpoints({ ...handlers, plugins: plugins ?? noPlugins, clock, log }),
+    checkpoint: (snapshot) => new DeviceCheckpoint({ path, files, codec, snapshot, clock, log }),
+  });
+  const register = async (registration: DevicePluginRegistration): Promise<void> => {
+    const socketPath = checkRegistration(registration, folder);
+    parts.onRegistered(registration.resource);
+    log.info('Got registration request from device plugin with resource', { resource: registration.resource });
+    await manager.endpoints.register(registration.resource, socketPath);
+  };
+  let server: { close(): void } | undefined;
+  let problem: string | undefined;
+  const serve = async (serving: DevicePlugins): Promise<void> => {
+    await files.makeDirectory(folder, FOLDER_MODE);
+    await removeSockets(files, folder);
+    server = await serving.serveRegistration(`${folder}/kubelet.sock`, register);
+  };
+  return {
+    manager,
+    pluginHandler: {
+      validate: ({ name, versions }) => {
+        checkVersions(versions);
+        checkResourceName(name);
+      },
+      register: ({ name, endpoint }) => manager.endpoints.register(name, endpoint),
+      deregister: ({ name, endpoint }) => manager.endpoints.deregister(name, endpoint),
+    },
+    start: async () => {
+      if (plugins === undefined) return;
+      const saved = await DeviceCheckpoint.load({ path, files, codec, log });
+      if (saved !== undefined) manager.restore(saved);
+      try {
+        await serve(plugins);
+      } catch (error) {
+        problem = `device registration error: device plugin registration gRPC server failed and no device plugins can register: ${errorMessage(error)}`;
+        log.error('device plugins cannot register', { folder, error: errorMessage(error) });
+      }
+    },
+    stop: async () => {
+      server?.close();
+      await manager.stop();
+    },
+    problem: () => problem,
+  };
+}
+
+/**
+ * Removes the sockets of an earlier run, the plugins' too: plugins see that and register again (upstream:
+ * CleanupPluginDirectory).
+ */
+async function removeSockets(files: HostFiles, folder: string): Promise<void> {
+  for (const name of await files.list(folder)) {
+    const path = `${folder}/${name}`;
+    if ((await files.lstat(path))?.type === 'socket') await files.remove(path);
+  }
+}
+
+const unavailable = (): never => {
+  throw new Error('this node has no device plugins');
+};
+
+const noPlugins: DevicePlugins = {
+  connect: () => Promise.reject(new Error('this node has no device plugins')),
+  serveRegistration: () => Promise.reject(new Error('this node has no device plugins')),
+  encodeAllocation: unavailable,
+  decodeAllocation: unavailable,
+};

@@ -1,0 +1,268 @@
+import type { Container } from '../../../api/core/container.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ResourceStatus } from '../../../api/core/pod-status.ts';
+import { podReasons } from '../../../api/reasons.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { PluginDevice } from '../../ports/device-plugins.ts';
+import { DeviceAllocator, preStart } from './allocate-pod.ts';
+import type { DeviceCheckpointData } from './checkpoint-format.ts';
+import type { DeviceCheckpoint } from './device-checkpoint.ts';
+import type { DeviceCapacity, ResourceDevices } from './device-inventory.ts';
+import {
+  changedDevices,
+  computeDeviceCapacity,
+  healthyDevices,
+  isExpired,
+  leftResource,
+  listedResource,
+  nextExpiryMs,
+  restoredResource,
+} from './device-inventory.ts';
+import { allocatingContainers } from './device-requests.ts';
+import type { DeviceAdmissionStep, DeviceVerdict, TopologyAffinity } from './interfaces.ts';
+import type { PluginEndpoints } from './plugin-endpoints.ts';
+import type { HeldDevices } from './pod-devices.ts';
+import { PodDevices } from './pod-devices.ts';
+import type { DeviceRunOptions } from './run-options.ts';
+import { computeRunOptions, NO_RUN_OPTIONS } from './run-options.ts';
+
+export interface DeviceManagerParts {
+  readonly endpoints: (handlers: {
+    onDevices: (resource: string, devices: readonly PluginDevice[]) => void;
+    onGone: (resource: string) => void;
+  }) => PluginEndpoints;
+  readonly checkpoint: (snapshot: () => DeviceCheckpointData) => DeviceCheckpoint;
+  readonly topology: TopologyAffinity | undefined;
+  /** Pods that may have devices: wanted, not ended and not rejected; undefined before all sources have reported. */
+  readonly activePods: () => readonly Pod[] | undefined;
+  /** The capacity or the allocatable devices of the node changed. */
+  readonly onCapacity: () => void;
+  /** The health of a pod's devices changed. */
+  readonly onHealth: (uid: PodUid) => void;
+  readonly onAllocated: (resource: string, durationMs: number) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The time limit of the whole step; each call to a plugin has its own. */
+const STEP_LIMIT_MS = 10 * 60_000;
+
+/**
+ * The devices of device plugins on this node, and which container has which (upstream: cm/devicemanager).
+ * 1. A device belongs to at most one pod; a container keeps its devices as long as its pod is on the node.
+ * 2. What a pod got is on disk before the pod is admitted.
+ * 3. Devices of pods that ended are freed when the next pod needs some, not before all sources have reported.
+ * 4. A plugin that hangs or dies delays only the pods that need it.
+ */
+export class DeviceManager {
+  readonly endpoints: PluginEndpoints;
+  readonly #parts: DeviceManagerParts;
+  readonly #inventory = new Map<string, ResourceDevices>();
+  readonly #allocator: DeviceAllocator;
+  readonly #checkpoint: DeviceCheckpoint;
+  readonly #held = new PodDevices();
+  #expiry: Timer | undefined;
+
+  constructor(parts: DeviceManagerParts) {
+    this.#parts = parts;
+    this.endpoints = parts.endpoints({
+      onDevices: (resource, devices) => this.#listed(resource, devices),
+      onGone: (resource) => this.#gone(resource),
+    });
+    this.#checkpoint = parts.checkpoint(() => this.#snapshot());
+    this.#allocator = new DeviceAllocator({
+      inventory: this.#inventory,
+      held: this.#held,
+      endpoint: (resource) => this.endpoints.get(resource),
+      manages: (resource) => this.manages(resource),
+      topology: parts.topology,
+      now: () => parts.clock.monotonicMs(),
+      onAllocated: parts.onAllocated,
+    });
+  }
+
+  /** The state of an earlier run. Must be called before the first pod. */
+  restore(data: DeviceCheckpointData): void {
+    for (const entry of data.held) this.#held.insert(podUid(entry.uid), entry);
+    for (const resource of data.registered.keys())
+      if (!this.#inventory.has(resource)) this.#inventory.set(resource, restoredResource(this.#nowMs()));
+    this.#awaitExpiry();
+  }
+
+  async stop(): Promise<void> {
+    this.#expiry?.cancel();
+    await this.endpoints.stop();
+    await this.#checkpoint.flush();
+  }
+
+  /** The resource belongs to a device plugin, or a pod has devices of it (upstream: isDevicePluginResource). */
+  manages(resource: string): boolean {
+    const known = this.#inventory.get(resource);
+    return (known !== undefined && !isExpired(known, this.#nowMs())) || this.#held.counts().has(resource);
+  }
+
+  capacity(): DeviceCapacity {
+    return computeDeviceCapacity(this.#inventory, this.#nowMs());
+  }
+
+  /**
+   * The node for admission, without the resources that this manager accounts for itself: it knows which devices are
+   * free, also while a plugin is away (upstream: sanitizeNodeAllocatable).
+   */
+  withoutDevices(node: Node): Node {
+    const { allocatable } = node.status ?? {};
+    if (allocatable === undefined || this.#inventory.size === 0) return node;
+    const others = Object.entries(allocatable).filter(([resource]) => !this.manages(resource));
+    return { ...node, status: { ...node.status, allocatable: Object.fromEntries(others) } };
+  }
+
+  /** Steps of admission: none for a pod that asks for no devices. */
+  steps(pod: Pod): readonly DeviceAdmissionStep[] {
+    const needs = allocatingContainers(pod).some(
+      ({ container }) => this.#allocator.requestsOf(pod, container).length > 0,
+    );
+    if (!needs) return [];
+    return [{ name: 'devices', timeoutMs: STEP_LIMIT_MS, admit: ({ pod: now }, signal) => this.#admit(now, signal) }];
+  }
+
+  /**
+   * What a container needs to use its devices, before each of its starts. A container whose allocation was lost gets
+   * devices again. Rejects when a plugin refuses.
+   */
+  async runOptions(pod: Pod, container: Container, signal: AbortSignal): Promise<DeviceRunOptions> {
+    const uid = podUid(pod.metadata.uid);
+    const requests = this.#allocator.requestsOf(pod, container);
+    if (requests.length === 0) return NO_RUN_OPTIONS;
+    if (requests.some(({ resource }) => this.#held.get(uid, container.name, resource) === undefined)) {
+      this.releaseInactive();
+      await this.#allocator.allocate(pod, signal);
+      await this.#checkpoint.save();
+    }
+    const resources = requests.map(({ resource }) => resource);
+    const endpoint = (resource: string) => this.endpoints.get(resource);
+    await preStart({ held: this.#held, endpoint }, { uid, container: container.name, resources, signal });
+    return computeRunOptions(this.#held.ofContainer(uid, container.name));
+  }
+
+  /** Whether `runOptions` has anything to do for the container. */
+  needsDevices(pod: Pod, container: Container): boolean {
+    return this.#allocator.requestsOf(pod, container).length > 0;
+  }
+
+  /** The health of a container's devices, for its status; undefined when it has none. */
+  health(uid: PodUid, container: string): ResourceStatus[] | undefined {
+    const held = this.#held.ofContainer(uid, container);
+    if (held.size === 0) return undefined;
+    return [...held]
+      .map(([name, { ids }]) => {
+        const known = this.#inventory.get(name)?.devices;
+        const resources = ids.map((id) => ({
+          resourceID: id,
+          health: known?.get(id)?.healthy === false ? ('Unhealthy' as const) : ('Healthy' as const),
+        }));
+        return { name, resources };
+      })
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  /** By resource. */
+  devicesOf(uid: PodUid, container: string): ReadonlyMap<string, HeldDevices> {
+    return this.#held.ofContainer(uid, container);
+  }
+
+  /** Healthy devices by resource, whether in use or not. */
+  healthy(): ReadonlyMap<string, readonly PluginDevice[]> {
+    return new Map(
+      [...this.#inventory].map(([resource, { devices }]) => [
+        resource,
+        [...devices.values()].filter(({ healthy }) => healthy),
+      ]),
+    );
+  }
+
+  /** Frees the devices of pods that ended (upstream: UpdateAllocatedDevices). */
+  releaseInactive(): void {
+    const active = this.#parts.activePods();
+    if (active === undefined) return;
+    const uids = new Set(active.map(({ metadata }) => podUid(metadata.uid)));
+    const gone = this.#held.pods().filter((uid) => !uids.has(uid));
+    for (const uid of gone) this.#held.remove(uid);
+    if (gone.length > 0) this.#checkpoint.changed();
+  }
+
+  async #admit(pod: Pod, signal: AbortSignal): Promise<DeviceVerdict> {
+    this.releaseInactive();
+    try {
+      await this.#allocator.allocate(pod, signal);
+      // Also what an earlier try could not write.
+      await this.#checkpoint.save();
+      return { kind: 'admit' };
+    } catch (error) {
+      if (isKind(error, 'Aborted')) throw error;
+      const why = errorMessage(error);
+      if (!isKind(error, 'Timeout') && !isKind(error, 'Unavailable')) {
+        this.#held.remove(podUid(pod.metadata.uid));
+        return {
+          kind: 'reject',
+          reason: podReasons.unexpectedAdmissionError,
+          message: `Allocate failed due to ${why}, which is unexpected`,
+        };
+      }
+      return { kind: 'hold', why };
+    }
+  }
+
+  #listed(resource: string, devices: readonly PluginDevice[]): void {
+    const before = this.#inventory.get(resource);
+    const after = listedResource(devices);
+    this.#inventory.set(resource, after);
+    this.#changed(resource, before, after);
+  }
+
+  #gone(resource: string): void {
+    const before = this.#inventory.get(resource);
+    const after = leftResource(before ?? restoredResource(this.#nowMs()), this.#nowMs());
+    this.#inventory.set(resource, after);
+    this.#changed(resource, before, after);
+  }
+
+  #changed(resource: string, before: ResourceDevices | undefined, after: ResourceDevices): void {
+    const used = this.#held.inUse(resource);
+    const pods = new Set(changedDevices(before, after).map((id) => used.get(id)));
+    for (const uid of pods) if (uid !== undefined) this.#parts.onHealth(uid);
+    this.#checkpoint.changed();
+    this.#awaitExpiry();
+    this.#parts.onCapacity();
+  }
+
+  #awaitExpiry(): void {
+    this.#expiry?.cancel();
+    this.#expiry = undefined;
+    const nowMs = this.#nowMs();
+    const pending = new Map([...this.#inventory].filter(([, resource]) => !isExpired(resource, nowMs)));
+    const atMs = nextExpiryMs(pending);
+    if (atMs === undefined) return;
+    this.#expiry = this.#parts.clock.setTimer(atMs - nowMs + 1, () => {
+      this.#checkpoint.changed();
+      this.#awaitExpiry();
+      this.#parts.onCapacity();
+    });
+  }
+
+  #snapshot(): DeviceCheckpointData {
+    const nowMs = this.#nowMs();
+    const registered = [...this.#inventory]
+      .filter(([, resource]) => !isExpired(resource, nowMs))
+      .map(([name, resource]): [string, string[]] => [name, healthyDevices(resource)]);
+    return { held: this.#held.entries(), registered: new Map(registered) };
+  }
+
+  #nowMs(): number {
+    return this.#parts.clock.monotonicMs();
+  }
+}

@@ -1,0 +1,43 @@
+import type { Container } from '../../../api/core/container.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isRestartableInit } from '../../../api/pod.ts';
+import { quantityValue } from '../../../api/quantity.ts';
+import { isExtendedResource } from '../../../api/resources.ts';
+
+/** The extended resources that a container asks for. */
+export interface DeviceRequest {
+  readonly resource: string;
+  readonly count: number;
+}
+
+/** By name. Limits and requests of extended resources are equal; those of zero need nothing. */
+export function deviceRequests(container: Pick<Container, 'resources'>): DeviceRequest[] {
+  return Object.entries(container.resources?.limits ?? {})
+    .filter(([resource]) => isExtendedResource(resource))
+    .map(([resource, amount]) => ({ resource, count: quantityValue(amount) }))
+    .filter(({ count }) => count > 0)
+    .sort((left, right) => (left.resource < right.resource ? -1 : 1));
+}
+
+/** A container in the order of allocation: init containers come first, and what they leave is used again. */
+export interface AllocatingContainer {
+  readonly container: Container;
+  /** Ends before the others start, so that its devices are free for them. */
+  readonly leavesDevices: boolean;
+}
+
+export function allocatingContainers(pod: Pod): AllocatingContainer[] {
+  return [
+    ...(pod.spec.initContainers ?? []).map((container) => ({
+      container,
+      leavesDevices: !isRestartableInit(container),
+    })),
+    ...pod.spec.containers.map((container) => ({ container, leavesDevices: false })),
+  ];
+}
+
+/** Resources that DRA provides to a container instead of a device plugin (upstream: isDRAExtendedResource). */
+export function isClaimedResource(pod: Pod, container: string, resource: string): boolean {
+  const { requestMappings = [] } = pod.status?.extendedResourceClaimStatus ?? {};
+  return requestMappings.some((mapping) => mapping.containerName === container && mapping.resourceName === resource);
+}

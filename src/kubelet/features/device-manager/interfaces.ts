@@ -1,0 +1,26 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodUid } from '../../model/ids.ts';
+
+/** NUMA nodes that the topology manager chose for a container; undefined without a choice. */
+export interface TopologyAffinity {
+  affinity(uid: PodUid, container: string): readonly number[] | undefined;
+}
+
+/** NUMA nodes from which a request can be met; preferred when no smaller set of nodes could ever meet it. */
+export interface TopologyHint {
+  readonly nodes: readonly number[];
+  readonly preferred: boolean;
+}
+
+/** The result of one allocation, as admission expects it of a step. */
+export type DeviceVerdict =
+  | { readonly kind: 'admit' }
+  | { readonly kind: 'reject'; readonly reason: string; readonly message: string }
+  | { readonly kind: 'hold'; readonly why: string };
+
+/** Allocates the devices of a pod before it is admitted. */
+export interface DeviceAdmissionStep {
+  readonly name: string;
+  admit(request: { readonly pod: Pod }, signal: AbortSignal): Promise<DeviceVerdict>;
+  readonly timeoutMs: number;
+}
