@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { createPodResourcesClient } from '../../src/devices/pod-resources-server.ts';
 import type { TestDevice } from './support/device-plugin.ts';
 import { TestDevicePlugin } from './support/device-plugin.ts';
 import { container, pod, shell } from './support/manifests.ts';
@@ -189,6 +191,37 @@ describe('plugins that change', () => {
       const [refused] = await plugin.asked('refused');
       assert.match(refused?.message ?? '', why);
     }
+  });
+});
+
+describe('the Pod Resources API', () => {
+  test('lists the devices of pods and those that may be allocated', async () => {
+    const { agent } = fixture;
+    await pluginOf('seen', [
+      { id: 'a', nodes: [0] },
+      { id: 'b', healthy: false },
+    ]);
+    const { metadata } = await agent.run(user('seen', 'seen', 1));
+    const socketPath = join(agent.rootDir, 'pod-resources', 'kubelet.sock');
+    const client = createPodResourcesClient({ socketPath, clock: systemClock });
+    try {
+      const devices = [{ resourceName: 'devices.test/seen', deviceIds: ['a'], topology: { nodes: [{ ID: 0n }] } }];
+      const { podResources } = await client.v1.get({ podName: metadata.name, podNamespace: metadata.namespace });
+      assert.deepEqual(podResources?.containers[0]?.devices, devices);
+      const { podResources: all } = await client.v1.list({});
+      assert.deepEqual(all.find(({ name }) => name === metadata.name)?.containers[0]?.devices, devices);
+      const old = await client.v1alpha1.list({});
+      assert.ok(old.podResources.some(({ name }) => name === metadata.name));
+      const { devices: free } = await client.v1.getAllocatableResources({});
+      assert.deepEqual(
+        free.filter(({ resourceName }) => resourceName === 'devices.test/seen'),
+        devices,
+      );
+      await assert.rejects(client.v1.get({ podName: 'x', podNamespace: 'y' }), /pod x in namespace y not found/);
+    } finally {
+      client.close();
+    }
+    await agent.remove('seen');
   });
 });
 

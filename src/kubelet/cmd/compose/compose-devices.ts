@@ -3,6 +3,9 @@ import type { DeviceParts } from '../../features/device-manager/create-device-ma
 import { createDeviceManager } from '../../features/device-manager/create-device-manager.ts';
 import { podsWithDevices } from '../../loop/pods-with-devices.ts';
 import { noteDeviceAllocation, noteDeviceRegistration } from '../../features/metrics/devices.ts';
+import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
+import { createPodResources } from '../../features/pod-resources/create-pod-resources.ts';
+import { notePodResourcesError, notePodResourcesRequest } from '../../features/metrics/devices.ts';
 import type { Given } from './kubelet-parts.ts';
 
 /** Admission allocates devices, and the device manager needs to know which pods it admitted. */
@@ -22,6 +25,29 @@ export function composeDevices(
     onRegistered: (resource) => noteDeviceRegistration(metrics, resource),
     onAllocated: (resource, durationMs) => noteDeviceAllocation(metrics, resource, durationMs),
     clock: platform.clock,
+    log: platform.log,
+  });
+}
+
+export function composePodResources(
+  { settings, platform, directory, store, observation }: Given<'directory'>,
+  devices: DeviceParts,
+): PodResourcesService {
+  const { metrics } = observation;
+  return createPodResources({
+    rootDir: settings.rootDir,
+    server: platform.podResources,
+    files: platform.files,
+    devices: devices.manager,
+    use: {},
+    pods: {
+      all: () => store.pods(),
+      active: () => directory.live(),
+      byName: (namespace, name) => store.byName(namespace, name),
+    },
+    listsActive: settings.config.gates.enabled('KubeletPodResourcesListUseActivePods'),
+    onRequest: (version, call) => notePodResourcesRequest(metrics, version, call),
+    onNotFound: () => notePodResourcesError(metrics, 'v1'),
     log: platform.log,
   });
 }

@@ -30,7 +30,7 @@ import { PodDirectory } from '../../loop/pod-directory.ts';
 import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { composeVolumeAttachWaiter, composeCsi } from './compose-csi.ts';
-import { composeDevices } from './compose-devices.ts';
+import { composeDevices, composePodResources } from './compose-devices.ts';
 import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { kubernetesVersion } from '../flags/flags-version.ts';
@@ -102,6 +102,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     attachWaiter,
     csi,
     devices,
+    podResources: composePodResources(parts, devices),
     cgroups,
     oomWatcher: composeOomWatcher(parts),
     nodeSetup: createNodeSetup({

@@ -43,6 +43,7 @@ import type { PodDirectory } from '../../loop/pod-directory.ts';
 import type { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { SyncQueue } from '../../loop/sync-queue.ts';
 import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
+import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
 import type { DriverRegistry } from '../../features/csi/driver-registry.ts';
 import type { NodeInfoKeeper } from '../../features/csi/node-info-keeper.ts';
 import type { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
@@ -120,6 +121,7 @@ export interface FeatureParts {
   attachWaiter: VolumeAttachWaiter | undefined;
   csi: CsiParts;
   devices: DeviceParts;
+  podResources: PodResourcesService;
   cgroups: ContainerManager;
   oomWatcher: OomWatcher;
   nodeSetup: NodeSetup;

@@ -19,6 +19,7 @@ import type { KernelTunables, ProcessGroups } from '../../ports/node-settings.ts
 import type { NodeNetwork } from '../../ports/node-network.ts';
 import type { PluginDial } from '../../ports/plugin-dial.ts';
 import type { Processes } from '../../ports/processes.ts';
+import type { PodResourcesServer } from '../../ports/pod-resources.ts';
 import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.ts';
 import type { NodeStatsSources } from '../../ports/stats.ts';
 import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
@@ -52,6 +53,8 @@ export interface Platform {
   pluginDial: PluginDial;
   /** Absent: the node has no devices of plugins. */
   devicePlugins?: DevicePlugins;
+  /** Absent: the Pod Resources API is not served. */
+  podResources?: PodResourcesServer;
   logFiles: LogFiles;
   disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
   machine: MachineFacts;

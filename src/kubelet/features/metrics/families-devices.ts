@@ -14,4 +14,29 @@ export const deviceFamilies = {
     labels: ['resource_name'],
     help: 'Registrations of device plugins.',
   },
+  kubelet_pod_resources_endpoint_errors_get: {
+    type: 'counter',
+    labels: ['server_api_version'],
+    help: 'Get requests to the Pod Resources API for pods that do not exist.',
+  },
+  kubelet_pod_resources_endpoint_requests_get: {
+    type: 'counter',
+    labels: ['server_api_version'],
+    help: 'Get requests to the Pod Resources API.',
+  },
+  kubelet_pod_resources_endpoint_requests_get_allocatable: {
+    type: 'counter',
+    labels: ['server_api_version'],
+    help: 'GetAllocatableResources requests to the Pod Resources API.',
+  },
+  kubelet_pod_resources_endpoint_requests_list: {
+    type: 'counter',
+    labels: ['server_api_version'],
+    help: 'List requests to the Pod Resources API.',
+  },
+  kubelet_pod_resources_endpoint_requests_total: {
+    type: 'counter',
+    labels: ['server_api_version'],
+    help: 'Requests to the Pod Resources API, by version.',
+  },
 } as const satisfies Record<string, MetricFamily>;

@@ -50,7 +50,9 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
     'no event is discarded; connections of the event stream are not counted, because upstream does not use it by default',
   ),
   '/metrics: kubelet_runtime_operations_*, image pulls, credential plugins': honoured(),
-  '/metrics: device plugins': honoured('registrations are counted once their version and name are valid'),
+  '/metrics: device plugins, pod resources': honoured(
+    'registrations are counted once their version and name are valid; errors of List and GetAllocatableResources cannot occur',
+  ),
   '/metrics: CPU, memory and topology managers': notYet('absent: the managers are not implemented yet'),
   '/metrics: resize': honoured(),
   '/metrics: volumes': honoured(

@@ -1,0 +1,109 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PluginDevice } from '../../ports/device-plugins.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { PodResourcesApi, PodResourcesServer, ResourceMemory } from '../../ports/pod-resources.ts';
+import type { DeviceUse, ResourceUse } from './compute-pod-resources.ts';
+import { computeOldPodResources, computePodResources } from './compute-pod-resources.ts';
+
+export type PodResourcesCall = 'list' | 'get' | 'get_allocatable';
+
+export interface CreatePodResourcesParts {
+  rootDir: string;
+  /** Absent: the API is not served. */
+  server: PodResourcesServer | undefined;
+  files: Pick<HostFiles, 'makeDirectory' | 'lstat' | 'remove'>;
+  devices: DeviceUse & {
+    /** Healthy devices by resource. */
+    healthy(): ReadonlyMap<string, readonly PluginDevice[]>;
+    /** Frees the devices of pods that ended. */
+    releaseInactive(): void;
+  };
+  use: Omit<ResourceUse, 'devices'>;
+  /** CPUs and memory that may become exclusive; without it none may. */
+  allocatable?: { cpus(): readonly number[]; memory(): readonly ResourceMemory[] };
+  pods: {
+    all(): readonly Pod[];
+    /** Those that have not ended. */
+    active(): readonly Pod[];
+    byName(namespace: string, name: string): Pod | undefined;
+  };
+  /** Gate KubeletPodResourcesListUseActivePods: pods that ended are not listed. */
+  listsActive: boolean;
+  /** `call` is undefined for requests of v1alpha1, which upstream counts in total only. */
+  onRequest: (version: 'v1' | 'v1alpha1', call: PodResourcesCall | undefined) => void;
+  /** A request for a pod that does not exist. */
+  onNotFound: () => void;
+  log: Logger;
+}
+
+export interface PodResourcesService {
+  /** Never rejects: without it, monitoring agents do not see devices. */
+  start(): Promise<void>;
+  stop(): void;
+}
+
+const FOLDER_MODE = 0o750;
+
+/** Serves which container has which devices, CPUs and memory (upstream: apis/podresources). */
+export function createPodResources(parts: CreatePodResourcesParts): PodResourcesService {
+  const { server, files, log } = parts;
+  const folder = `${parts.rootDir.replace(/(?<!\/)\/+$/, '')}/pod-resources`;
+  const path = `${folder}/kubelet.sock`;
+  const api = createPodResourcesApi(parts);
+  let running: { close(): void } | undefined;
+  return {
+    start: async () => {
+      if (server === undefined) return;
+      try {
+        await files.makeDirectory(folder, FOLDER_MODE);
+        if ((await files.lstat(path))?.type === 'socket') await files.remove(path);
+        running = await server.serve(path, api);
+      } catch (error) {
+        log.error('the Pod Resources API cannot be served', { path, error: errorMessage(error) });
+      }
+    },
+    stop: () => running?.close(),
+  };
+}
+
+export function createPodResourcesApi(
+  parts: Pick<
+    CreatePodResourcesParts,
+    'devices' | 'use' | 'allocatable' | 'pods' | 'listsActive' | 'onRequest' | 'onNotFound'
+  >,
+): PodResourcesApi {
+  const { devices, pods, onRequest } = parts;
+  const use: ResourceUse = { ...parts.use, devices };
+  return {
+    list: () => {
+      onRequest('v1', 'list');
+      devices.releaseInactive();
+      return (parts.listsActive ? pods.active() : pods.all()).map((pod) => computePodResources(pod, use));
+    },
+    get: (namespace, name) => {
+      onRequest('v1', 'get');
+      const pod = pods.byName(namespace, name);
+      if (pod !== undefined) return computePodResources(pod, use);
+      parts.onNotFound();
+      // As upstream, with the code Unknown.
+      throw new KubeletError('Internal', `pod ${name} in namespace ${namespace} not found`);
+    },
+    allocatable: () => {
+      onRequest('v1', 'get_allocatable');
+      return {
+        devices: [...devices.healthy()].flatMap(([resource, healthy]) =>
+          healthy.map(({ id, numaNodes }) => ({ resource, id, numaNodes })),
+        ),
+        cpus: parts.allocatable?.cpus() ?? [],
+        memory: parts.allocatable?.memory() ?? [],
+      };
+    },
+    listOld: () => {
+      onRequest('v1alpha1', undefined);
+      devices.releaseInactive();
+      return pods.all().map((pod) => computeOldPodResources(pod, use));
+    },
+  };
+}
