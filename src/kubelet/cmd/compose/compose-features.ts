@@ -38,6 +38,7 @@ import { createAdmission } from '../../features/admission/create-admission.ts';
 import type { NodeSettings } from '../../features/node/create-node.ts';
 import { createNode } from '../../features/node/create-node.ts';
 import type { CsiParts, FeatureParts, Given, KnownParts } from './kubelet-parts.ts';
+import { noteProtectedMemory } from '../../features/metrics/protected-memory.ts';
 import { noteVolumeOperation } from '../../features/metrics/storage.ts';
 import { observeHooks, observeProbe, observeRelists } from '../../features/metrics/observation.ts';
 import { composePodConfig } from './compose-sources.ts';
@@ -228,10 +229,12 @@ function composeCgroups(
 ): ContainerManager {
   const { settings, platform } = parts;
   return createContainerManager({
-    config: settings.config.cgroups,
+    config: settings.config,
     cgroups: platform.cgroups,
     machine: platform.machine,
     podsCgroupLimits: parts.node.podsCgroupLimits,
+    memoryForPodsBytes: parts.node.memoryForPodsBytes,
+    onProtected: (bytes) => noteProtectedMemory(parts.observation.metrics, bytes),
     activePods: () => admission.activePods(),
     recorder: parts.recorder,
     clock: platform.clock,

@@ -8,6 +8,7 @@ import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { podUid } from '../../model/ids.ts';
 import { FakeCgroups } from '../../ports/testing/fake-cgroups.ts';
 import { ContainerManager } from './container-manager.ts';
+import type { QosMemoryRules } from './qos-limits.ts';
 
 const burstable = (uid: string, cpu = '500m'): Pod => ({
   metadata: { name: uid, namespace: 'n', uid },
@@ -16,13 +17,14 @@ const burstable = (uid: string, cpu = '500m'): Pod => ({
 const NAME = '/kubepods/burstable/podu1';
 const uid = podUid('u1');
 
-function world(options: { cgroupsPerQOS?: boolean } = {}) {
+function world(options: { cgroupsPerQOS?: boolean; qosMemory?: QosMemoryRules } = {}) {
   const clock = new FakeClock();
   const cgroups = new FakeCgroups();
   const log = recordingLog();
   const pods: Pod[] = [];
   const root = { memoryBytes: 2 ** 30 };
   const told: string[] = [];
+  const protectedBytes: unknown[] = [];
   const config = {
     cgroupsPerQOS: options.cgroupsPerQOS ?? true,
     cgroupRoot: '/',
@@ -40,8 +42,10 @@ function world(options: { cgroupsPerQOS?: boolean } = {}) {
     rootLimits: () => ({ memoryBytes: root.memoryBytes }),
     onRootLimits: ({ problem }) => void told.push(problem ?? 'in force'),
     activePods: () => pods,
+    ...(options.qosMemory === undefined ? {} : { qosMemory: options.qosMemory }),
+    onProtected: (bytes) => void protectedBytes.push(bytes),
   });
-  return { root, told, clock, cgroups, log, pods, manager };
+  return { protectedBytes, root, told, clock, cgroups, log, pods, manager };
 }
 
 test('start creates the class cgroups with the limits of the node', async () => {
@@ -306,4 +310,45 @@ test("a running pod's cgroup can be read and changed; a change of requests reach
     [(await manager.read(grown))?.cpuShares, cgroups.limitsOf('/kubepods/burstable')],
     [1024, { cpuShares: 1024 }],
   );
+});
+
+const wantsMemory = (name: string): Pod => ({
+  metadata: { name, namespace: 'n', uid: name },
+  spec: { containers: [{ name: 'c', image: 'x', resources: { requests: { cpu: '500m', memory: '1Gi' } } }] },
+});
+const GIB = 2 ** 30;
+
+test('with qosReserved lower classes lose what higher ones request, but never get less than they use', async () => {
+  const { manager, cgroups, clock, pods } = world({
+    qosMemory: { reservedPercent: 100, memoryForPodsBytes: 4 * GIB, memoryQos: undefined },
+  });
+  cgroups.memoryUsage.set('/kubepods/besteffort', 3.5 * GIB);
+  await manager.start();
+  pods.push(wantsMemory('b'));
+  manager.podsChanged();
+  await clock.settle();
+  const limits = (name: string) => cgroups.limitsOf(`/kubepods/${name}`)?.memoryBytes;
+  assert.deepEqual([limits('burstable'), limits('besteffort')], [4 * GIB, 3.5 * GIB]);
+  cgroups.memoryUsage.set('/kubepods/besteffort', GIB);
+  await clock.advance(60_000);
+  assert.equal(limits('besteffort'), 3 * GIB);
+  await manager.stop();
+});
+
+test('with MemoryQoS the groups of all pods and of burstable ones protect what is requested, which is counted', async () => {
+  const { manager, cgroups, clock, pods, protectedBytes } = world({
+    qosMemory: {
+      reservedPercent: undefined,
+      memoryForPodsBytes: 4 * GIB,
+      memoryQos: { throttlingFactor: 0.9, reservesRequests: true },
+    },
+  });
+  await manager.start();
+  pods.push(wantsMemory('b'));
+  manager.podsChanged();
+  await clock.settle();
+  assert.deepEqual(cgroups.limitsOf('/kubepods'), { memoryBytes: GIB, unified: { 'memory.min': String(GIB) } });
+  assert.deepEqual(cgroups.limitsOf('/kubepods/burstable')?.unified, { 'memory.low': String(GIB) });
+  assert.deepEqual(protectedBytes.at(-1), { min: 0, low: GIB });
+  await manager.stop();
 });

@@ -11,7 +11,9 @@ import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts';
 import type { QosGroups, QosTreeConfig } from './qos-tree.ts';
-import { computePodLimits, computeQosShares, podCgroupName, podUidOfCgroup, qosGroups } from './qos-tree.ts';
+import type { QosLimits, QosMemoryRules } from './qos-limits.ts';
+import { computeQosLimits } from './qos-limits.ts';
+import { computePodLimits, podCgroupName, podUidOfCgroup, qosGroups } from './qos-tree.ts';
 
 export interface ContainerManagerOptions {
   cgroups: Cgroups;
@@ -19,6 +21,10 @@ export interface ContainerManagerOptions {
   random: Random;
   log: Logger;
   config: QosTreeConfig;
+  /** What QoS classes get beside CPU shares; nothing unless given. */
+  qosMemory?: QosMemoryRules;
+  /** What the class cgroups protect, each time it is written. */
+  onProtected?: (bytes: { readonly min: number; readonly low: number }) => void;
   /** Limits of all pods together (node allocatable without the eviction part); read at each pass. */
   rootLimits: () => CgroupLimits;
   /** The limits of all pods together are in force, or could not be set; called when that changes. */
@@ -66,8 +72,8 @@ export class ContainerManager {
   #mayWrite = true;
   /** The class cgroups could not be made at the start. */
   #isAway = false;
-  /** Shares of the burstable class as last written. */
-  #writtenShares: number | undefined;
+  /** The limits of the classes as last wanted. */
+  #writtenLimits: string | undefined;
   #orphansLeft = 0;
   /** The limits in force, and the problem that prevents others. */
   #rootLimits: string | undefined;
@@ -113,14 +119,18 @@ export class ContainerManager {
   }
 
   async #makeClasses(groups: QosGroups): Promise<void> {
-    const { cgroups, activePods } = this.#options;
+    const { cgroups } = this.#options;
     await cgroups.ensure(groups.guaranteed, {});
     await this.#limitRoot(groups);
-    const shares = computeQosShares(activePods());
+    const limits = this.#qosLimits();
     await Promise.all([
-      cgroups.ensure(groups.burstable, { cpuShares: shares.burstable }),
-      cgroups.ensure(groups.bestEffort, { cpuShares: shares.bestEffort }),
+      cgroups.ensure(groups.burstable, limits.burstable),
+      cgroups.ensure(groups.bestEffort, limits.bestEffort),
     ]);
+  }
+
+  #qosLimits(): QosLimits {
+    return computeQosLimits(this.#options.activePods(), this.#options.qosMemory ?? NO_MEMORY_RULES);
   }
 
   async stop(): Promise<void> {
@@ -135,11 +145,7 @@ export class ContainerManager {
   /** The set of pods or their requests changed. */
   podsChanged(): void {
     // Most changes affect no share, and a pass reads every hierarchy.
-    if (
-      this.#mayWrite &&
-      this.#groups !== undefined &&
-      computeQosShares(this.#options.activePods()).burstable !== this.#writtenShares
-    )
+    if (this.#mayWrite && this.#groups !== undefined && JSON.stringify(this.#qosLimits()) !== this.#writtenLimits)
       this.#loop.wake();
   }
 
@@ -320,32 +326,45 @@ export class ContainerManager {
   async #updateShares(): Promise<void> {
     const groups = this.#groups;
     if (groups === undefined || !this.#mayWrite) return;
-    const { cgroups, activePods } = this.#options;
+    const { cgroups } = this.#options;
     if (this.#isAway) {
       await this.#makeClasses(groups);
       this.#isAway = false;
     }
     await this.#limitRoot(groups);
-    const shares = computeQosShares(activePods());
-    const wanted = [
-      [groups.burstable, shares.burstable],
-      [groups.bestEffort, shares.bestEffort],
-    ] as const;
-    for (const [name, cpuShares] of wanted) {
+    const limits = this.#qosLimits();
+    if (limits.guaranteed.unified !== undefined) await cgroups.update(groups.guaranteed, limits.guaranteed);
+    for (const [name, wanted] of [
+      [groups.burstable, limits.burstable],
+      [groups.bestEffort, limits.bestEffort],
+    ] as const) {
       try {
-        await cgroups.update(name, { cpuShares });
+        await cgroups.update(name, await this.#aboveUse(name, wanted));
       } catch (error) {
         if (!isKind(error, 'NotFound')) throw error;
         // Another process removed it; the pods below it are gone with it, and their own sync creates them again.
         await cgroups.ensure(groups.guaranteed, {});
         this.#rootLimits = undefined;
         await this.#limitRoot(groups);
-        await cgroups.ensure(name, { cpuShares });
+        await cgroups.ensure(name, wanted);
       }
     }
-    this.#writtenShares = shares.burstable;
+    if (limits.protectedBytes !== undefined) this.#options.onProtected?.(limits.protectedBytes);
+    this.#writtenLimits = JSON.stringify(limits);
+  }
+
+  /**
+   * A class that uses more than its limit is kept from growing, and gets its limit once it uses less: cgroup v1 refuses
+   * a lower one (upstream: retrySetMemoryReserve), and cgroup v2 would kill for it.
+   */
+  async #aboveUse(name: string, limits: CgroupLimits): Promise<CgroupLimits> {
+    if (limits.memoryBytes === undefined) return limits;
+    const { memoryUsageBytes } = await this.#options.cgroups.read(name);
+    return { ...limits, memoryBytes: Math.max(limits.memoryBytes, memoryUsageBytes) };
   }
 }
+
+const NO_MEMORY_RULES: QosMemoryRules = { reservedPercent: undefined, memoryForPodsBytes: 0, memoryQos: undefined };
 
 const canonicalOverhead = (pod: Pod): string =>
   JSON.stringify(Object.entries(pod.spec.overhead ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));

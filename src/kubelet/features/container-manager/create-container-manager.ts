@@ -5,19 +5,24 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import { memoryQosOf } from '../../model/memory-qos.ts';
 import type { CgroupLimits, Cgroups } from '../../ports/cgroups.ts';
 import type { MachineFacts } from '../../ports/machine-facts.ts';
 import type { NodeEventRecorder } from '../../ports/recorder.ts';
+import type { ContainerManagerOptions } from './container-manager.ts';
 import { ContainerManager } from './container-manager.ts';
 
 const MICROSECONDS_PER_MS = 1000;
 
 export interface CreateContainerManagerParts {
-  config: KubeletConfig['cgroups'];
+  config: Pick<KubeletConfig, 'cgroups' | 'gates'>;
   cgroups: Cgroups;
   machine: Pick<MachineFacts, 'hugePageSizesBytes'>;
   /** Limits of all pods together. */
   podsCgroupLimits: CgroupLimits;
+  /** Memory less what is reserved for the system and Kubernetes. */
+  memoryForPodsBytes: number;
+  onProtected: NonNullable<ContainerManagerOptions['onProtected']>;
   /** The pods that have a place on the node. */
   activePods: () => readonly Pod[];
   recorder: NodeEventRecorder;
@@ -28,7 +33,9 @@ export interface CreateContainerManagerParts {
 
 /** The cgroups of pods as this node is configured; events report whether the limits of all pods are in force. */
 export function createContainerManager(parts: CreateContainerManagerParts): ContainerManager {
-  const { config, cgroups, machine, recorder, activePods, clock, random, log } = parts;
+  const { cgroups: config, gates } = parts.config;
+  const { cgroups, machine, recorder, activePods, clock, random, log } = parts;
+  const memoryQos = memoryQosOf(parts.config, cgroups.version);
   const podsCgroup = [...config.root.split('/').filter((part) => part !== ''), 'kubepods'];
   return new ContainerManager({
     cgroups,
@@ -42,7 +49,14 @@ export function createContainerManager(parts: CreateContainerManagerParts): Cont
       cpuCFSQuotaPeriodUs: config.cpuQuotaPeriodMs * MICROSECONDS_PER_MS,
       podPidsLimit: config.podPidsLimit,
       hugePageSizesBytes: machine.hugePageSizesBytes,
+      memoryQos,
     },
+    qosMemory: {
+      reservedPercent: gates.enabled('QOSReserved') ? config.qosReservedMemoryPercent : undefined,
+      memoryForPodsBytes: parts.memoryForPodsBytes,
+      memoryQos,
+    },
+    onProtected: parts.onProtected,
     rootLimits: () => parts.podsCgroupLimits,
     onRootLimits: ({ problem }) => {
       if (problem === undefined)

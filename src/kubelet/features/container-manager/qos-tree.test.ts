@@ -138,3 +138,21 @@ test('class shares: best effort 2, burstable the sum of its requests, guaranteed
     ],
   );
 });
+
+test('with MemoryQoS the request of a pod is protected by its class', () => {
+  const memoryQos = { throttlingFactor: 0.9, reservesRequests: true };
+  const protectedFiles = (resources: Container['resources'], qos = memoryQos): unknown =>
+    computePodLimits(
+      {
+        metadata: { name: 'a', namespace: 'n', uid: 'u' },
+        spec: { containers: [{ name: 'c', image: 'x', ...(resources && { resources }) }] },
+      },
+      { ...config, memoryQos: qos },
+    ).unified;
+  const all = { cpu: '1', memory: '64Mi' };
+  const bytes = String(64 * 2 ** 20);
+  assert.deepEqual(protectedFiles({ requests: all, limits: all }), { 'memory.min': bytes });
+  assert.deepEqual(protectedFiles({ requests: { memory: '64Mi' } }), { 'memory.low': bytes });
+  assert.equal(protectedFiles(undefined), undefined);
+  assert.equal(protectedFiles({ requests: all }, { ...memoryQos, reservesRequests: false }), undefined);
+});

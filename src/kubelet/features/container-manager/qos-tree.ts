@@ -7,6 +7,8 @@ import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { isHugePageResource, podLimits, podRequests } from '../../../api/resources.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { quotaOfMilliCpu, sharesOfMilliCpu } from '../../model/cpu-units.ts';
+import type { MemoryQos } from '../../model/memory-qos.ts';
+import { protectedMemory } from '../../model/memory-qos.ts';
 import { hugePageFileName } from '../../model/group-limits.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
@@ -23,6 +25,8 @@ export interface QosTreeConfig {
   podPidsLimit: number;
   /** Page sizes of this kernel; a pod gets none of a size it did not ask for. */
   hugePageSizesBytes: readonly number[];
+  /** Undefined where MemoryQoS is off. */
+  memoryQos?: MemoryQos | undefined;
 }
 
 /** Facts: upstream cm/helpers_linux.go. */
@@ -77,6 +81,8 @@ export function computePodLimits(pod: Pod, config: QosTreeConfig): CgroupLimits 
     result.memoryBytes = quantityValue(limits['memory'] ?? '0');
   if (config.podPidsLimit > 0) result.pidsMax = config.podPidsLimit;
   if (config.hugePageSizesBytes.length > 0) result.hugetlbBytes = hugetlbLimits(requests, config.hugePageSizesBytes);
+  const request = quantityValue(requests['memory'] ?? '0');
+  if (config.memoryQos?.reservesRequests === true && request > 0) result.unified = protectedMemory(qos, request);
   return result;
 }
 

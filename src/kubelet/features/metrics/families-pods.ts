@@ -20,6 +20,16 @@ export const podFamilies = {
     buckets: DEFAULT,
     help: 'Duration of cgroup operations in seconds, by operation.',
   },
+  kubelet_memory_qos_node_memory_low_bytes: {
+    type: 'gauge',
+    labels: [],
+    help: 'Memory that is protected by memory.low for burstable pods, in bytes. Only with the feature gate MemoryQoS.',
+  },
+  kubelet_memory_qos_node_memory_min_bytes: {
+    type: 'gauge',
+    labels: [],
+    help: 'Memory that is protected by memory.min for guaranteed pods, in bytes. Only with the feature gate MemoryQoS.',
+  },
   kubelet_container_requested_resizes_total: {
     type: 'counter',
     labels: ['resource', 'requirement', 'operation'],

@@ -32,6 +32,8 @@ import type { NodeNetwork } from '../../ports/node-network.ts';
 export interface NodeParts {
   capacity: ResourceList;
   allocatable: ResourceList;
+  /** Memory less what is reserved for the system and Kubernetes, whether or not that is enforced. */
+  memoryForPodsBytes: number;
   /** Limits of all pods together, for the cgroup above them. */
   podsCgroupLimits: CgroupLimits;
   /**
@@ -135,6 +137,7 @@ export function createNode(config: KubeletConfig, world: NodeWorld, settings: No
   return {
     capacity,
     allocatable,
+    memoryForPodsBytes: groupLimitsOf(computePodsLimits(capacity, reserved, true)).memoryBytes ?? 0,
     podsCgroupLimits: groupLimitsOf(
       computePodsLimits(
         // Processes are no resource that pods request, but their number can be reserved.

@@ -5,6 +5,7 @@ import { nodeResolverProblem, parseResolvConf } from './config/dns-config.ts';
 import type { ContainerSettings, NodeFacts } from './config/node-facts.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
+import { memoryQosOf } from '../../model/memory-qos.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { RuntimeHealth } from '../../ports/runtime.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
@@ -15,7 +16,7 @@ import type { NodeEventRecorder } from '../../ports/recorder.ts';
 
 const MICROSECONDS_PER_MS = 1000;
 
-function containerSettings(config: KubeletConfig, rootDir: string): ContainerSettings {
+function containerSettings(config: KubeletConfig, rootDir: string, cgroupVersion: 1 | 2): ContainerSettings {
   return {
     rootDir,
     podLogsDir: config.containerLogs.podLogsDir,
@@ -26,18 +27,20 @@ function containerSettings(config: KubeletConfig, rootDir: string): ContainerSet
     cpuCfsQuotaPeriodUs: config.cgroups.cpuQuotaPeriodMs * MICROSECONDS_PER_MS,
     singleProcessOomKill: config.cgroups.singleProcessOomKill,
     swapBehavior: config.cgroups.swapBehavior,
+    memoryQos: memoryQosOf(config, cgroupVersion),
     stopSignals: config.gates.enabled('ContainerStopSignals'),
   };
 }
 
 interface OwnNode {
   allocatable: ResourceList;
+  memoryForPodsBytes: number;
   hostIps: () => readonly string[];
 }
 
 /** The node as containers see it. Handlers come from the runtime's status and may change when it restarts. */
 function nodeFacts({ machine, cgroups, ownNode, health: healthNow }: CreatePodRuntimeParts): NodeFacts {
-  const { allocatable, hostIps } = ownNode;
+  const { allocatable, memoryForPodsBytes, hostIps } = ownNode;
   const health = healthNow();
   return {
     nodeName: machine.nodeName,
@@ -45,6 +48,7 @@ function nodeFacts({ machine, cgroups, ownNode, health: healthNow }: CreatePodRu
     memoryCapacityBytes: machine.memoryBytes,
     swapCapacityBytes: machine.swapBytes,
     allocatable,
+    memoryForPodsBytes,
     cgroupVersion: cgroups.version,
     swapControl: cgroups.swapControl,
     hugePageSizes: machine.hugePageSizes,
@@ -106,7 +110,7 @@ export function createPodRuntime(parts: CreatePodRuntimeParts): PodRuntime {
   const { config, rootDir, machine, cgroups: _cgroups, ownNode: _ownNode, health: _health, ...deps } = parts;
   return new PodRuntime({
     ...deps,
-    settings: containerSettings(config, rootDir),
+    settings: containerSettings(config, rootDir, parts.cgroups.version),
     node: () => nodeFacts(parts),
     hostDns: () => hostDns(config, parts.files),
     cores: machine.cores,

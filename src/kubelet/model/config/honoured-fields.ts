@@ -94,7 +94,9 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   topologyManagerPolicy: notYet(managers),
   topologyManagerScope: notYet(managers),
   topologyManagerPolicyOptions: notYet(managers),
-  qosReserved: notYet('no share of requests is reserved; needs the alpha gate QOSReserved'),
+  qosReserved: honoured(
+    'with the alpha gate QOSReserved, as upstream; a class that uses more gets the limit once it uses less, where upstream on cgroup v2 has its processes killed',
+  ),
   runtimeRequestTimeout: honoured(),
   hairpinMode: honoured(unaffected),
   maxPods: honoured(),
@@ -173,8 +175,8 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   enableProfilingHandler: partly("profile and heap, in the formats of V8; Go's other profiles do not exist here"),
   enableDebugFlagsHandler: honoured(),
   seccompDefault: honoured(),
-  memoryThrottlingFactor: notYet('memory.high is not set; needs the alpha gate MemoryQoS'),
-  memoryReservationPolicy: notYet('memory.min is not set; needs the alpha gate MemoryQoS'),
+  memoryThrottlingFactor: honoured('with the alpha gate MemoryQoS and on cgroup v2, as upstream'),
+  memoryReservationPolicy: honoured('with the alpha gate MemoryQoS and on cgroup v2, as upstream'),
   registerWithTaints: honoured(),
   registerNode: honoured(
     'a node that is deleted while the agent runs is registered again at once; upstream waits for a restart',

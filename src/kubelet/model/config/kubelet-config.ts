@@ -114,6 +114,9 @@ export interface CgroupsConfig {
   readonly failSwapOn: boolean;
   readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
   readonly memoryThrottlingFactor: number;
+  readonly memoryReservationPolicy: 'None' | 'TieredReservation';
+  /** Percent of the memory requests of a QoS class that lower classes cannot use; undefined: none. */
+  readonly qosReservedMemoryPercent: number | undefined;
 }
 
 export interface ReservedConfig {
@@ -304,7 +307,13 @@ function cgroups(given: DefaultedKubeletConfiguration): CgroupsConfig {
     failSwapOn: given.failSwapOn,
     swapBehavior: given.memorySwap?.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
     memoryThrottlingFactor: given.memoryThrottlingFactor,
+    memoryReservationPolicy: given.memoryReservationPolicy ?? 'None',
+    qosReservedMemoryPercent: percentOf(given.qosReserved?.['memory']),
   };
+}
+
+function percentOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number.parseInt(text, 10);
 }
 
 function reserved(given: DefaultedKubeletConfiguration): ReservedConfig {

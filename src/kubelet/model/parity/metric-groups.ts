@@ -90,6 +90,13 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
+    about: 'MemoryQoS',
+    alpha: `
+      kubelet_memory_qos_node_memory_low_bytes kubelet_memory_qos_node_memory_min_bytes
+    `,
+  },
+  {
+    endpoint: '/metrics',
     about: 'PLEG',
     alpha: `
       kubelet_pleg_last_seen_seconds kubelet_pleg_pod_relist_duration_seconds kubelet_pleg_relist_duration_seconds kubelet_pleg_relist_interval_seconds

@@ -291,6 +291,18 @@ describe('resources', () => {
     assert.deepEqual([of(undefined), of(false), of(true)], ['1', '1', undefined]);
   });
 
+  test('with MemoryQoS a container is protected and throttled beside its other control files', () => {
+    const container = aContainer('app', { resources: { requests: { memory: '50Mi' }, limits: { memory: '100Mi' } } });
+    const memoryQos = { throttlingFactor: 0.9, reservesRequests: true };
+    assert.deepEqual(
+      containerResources(aPod({ containers: [container] }), container, {
+        ...facts({ cgroupVersion: 2, swapControl: true }),
+        settings: { ...testSettings, memoryQos },
+      }).unified,
+      { 'memory.oom.group': '1', 'memory.swap.max': '0', 'memory.low': '52428800', 'memory.high': '99614720' },
+    );
+  });
+
   test('with LimitedSwap a burstable container has swap in proportion to its request; no other has any', () => {
     const node2 = {
       cgroupVersion: 2 as const,

@@ -1,4 +1,5 @@
 import type { ResourceList } from '../../../../api/core/resource-requirements.ts';
+import type { MemoryQos } from '../../../model/memory-qos.ts';
 import type { LinuxResources, NamespaceOptions } from '../../../ports/runtime.ts';
 
 /** Facts about the node that shape containers. Read once at the start, or when the node changes. */
@@ -8,6 +9,8 @@ export interface NodeFacts {
   hostIps: readonly string[];
   memoryCapacityBytes: number;
   swapCapacityBytes: number;
+  /** Memory less what is reserved for the system and Kubernetes; 0 when unknown. */
+  memoryForPodsBytes?: number;
   /** What the downward API reports as limit for containers without one. */
   allocatable: ResourceList;
   cgroupVersion: 1 | 2;
@@ -34,6 +37,8 @@ export interface ContainerSettings {
   /** undefined: one process on cgroup v1, all of the container on v2. */
   singleProcessOomKill: boolean | undefined;
   swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
+  /** Feature gate MemoryQoS on cgroup v2; undefined where it is off. */
+  memoryQos?: MemoryQos | undefined;
   /** Feature gate ContainerStopSignals; without it the image alone says how a container is stopped. */
   stopSignals?: boolean;
 }

@@ -8,16 +8,25 @@ import { bytesOf, milliOf } from '../../../model/actual-resources.ts';
 import { quotaOfMilliCpu, sharesOfMilliCpu } from '../../../model/cpu-units.ts';
 import { mayUseSwap } from '../../../model/swap.ts';
 import type { LinuxResources } from '../../../ports/runtime.ts';
+import { memoryQosConfig } from './memory-qos-config.ts';
 import type { ContainerSettings, NodeFacts, PodPlacement } from './node-facts.ts';
 
 const guaranteedOomScore = -997;
 const bestEffortOomScore = 1000;
 
 export interface ResourceFacts {
-  settings: Pick<ContainerSettings, 'cpuCfsQuota' | 'cpuCfsQuotaPeriodUs' | 'singleProcessOomKill' | 'swapBehavior'>;
+  settings: Pick<
+    ContainerSettings,
+    'cpuCfsQuota' | 'cpuCfsQuotaPeriodUs' | 'memoryQos' | 'singleProcessOomKill' | 'swapBehavior'
+  >;
   node: Pick<
     NodeFacts,
-    'memoryCapacityBytes' | 'swapCapacityBytes' | 'cgroupVersion' | 'swapControl' | 'hugePageSizes'
+    | 'memoryCapacityBytes'
+    | 'memoryForPodsBytes'
+    | 'swapCapacityBytes'
+    | 'cgroupVersion'
+    | 'swapControl'
+    | 'hugePageSizes'
   >;
   placement: Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>;
 }
@@ -37,13 +46,18 @@ export function containerResources(pod: Pod, container: AnyContainer, facts: Res
     },
     facts,
   );
-  return {
+  const resources: LinuxResources = {
     ...base,
     ...facts.placement.pinning?.(container.name),
     oomScoreAdj: oomScore(pod, container, facts.node.memoryCapacityBytes),
     hugepageLimits: hugepageLimits(pod, container, facts.node.hugePageSizes),
     ...swap(pod, container, { base, memoryLimit, facts }),
   };
+  const { memoryQos } = facts.settings;
+  if (memoryQos === undefined) return resources;
+  const { memoryForPodsBytes = 0 } = facts.node;
+  const files = memoryQosConfig(pod, container, { memoryQos, memoryForPodsBytes });
+  return { ...resources, unified: { ...resources.unified, ...files } };
 }
 
 /**

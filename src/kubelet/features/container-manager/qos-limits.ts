@@ -1,0 +1,83 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { podQos } from '../../../api/qos.ts';
+import { quantityValue } from '../../../api/quantity.ts';
+import { podRequests } from '../../../api/resources.ts';
+import type { MemoryQos } from '../../model/memory-qos.ts';
+import type { CgroupLimits } from '../../ports/cgroups.ts';
+import { computeQosShares } from './qos-tree.ts';
+
+/** What the QoS classes get beside their CPU shares. */
+export interface QosMemoryRules {
+  /** Percent of the requests of a class that lower classes cannot use (qosReserved); undefined: none. */
+  readonly reservedPercent: number | undefined;
+  /** The memory of the node less what is reserved for the system and Kubernetes; 0 when unknown. */
+  readonly memoryForPodsBytes: number;
+  readonly memoryQos: MemoryQos | undefined;
+}
+
+/** Guaranteed pods have no class of their own: their rows are for the group of all pods. */
+export interface QosLimits {
+  readonly guaranteed: CgroupLimits;
+  readonly burstable: CgroupLimits;
+  readonly bestEffort: CgroupLimits;
+  /** What the class limits protect, for metrics; undefined without MemoryQoS. */
+  readonly protectedBytes: { readonly min: number; readonly low: number } | undefined;
+}
+
+/** A class keeps room for its processes. */
+const LEAST_CLASS_BYTES = 4096;
+
+/** Upstream: qos_container_manager_linux.go UpdateCgroups. */
+export function computeQosLimits(pods: readonly Pod[], rules: QosMemoryRules): QosLimits {
+  const shares = computeQosShares(pods);
+  const requests = rules.reservedPercent === undefined && rules.memoryQos === undefined ? NONE : memoryRequests(pods);
+  const reserve = classMemory(requests, rules);
+  const { memoryQos } = rules;
+  if (memoryQos === undefined)
+    return {
+      guaranteed: {},
+      burstable: { cpuShares: shares.burstable, ...reserve.burstable },
+      bestEffort: { cpuShares: shares.bestEffort, ...reserve.bestEffort },
+      protectedBytes: undefined,
+    };
+  const kept = memoryQos.reservesRequests ? requests : NONE;
+  return {
+    // A parent protects what its children may have protected.
+    guaranteed: { unified: { 'memory.min': String(kept.guaranteed + kept.burstable) } },
+    burstable: {
+      cpuShares: shares.burstable,
+      ...reserve.burstable,
+      unified: { 'memory.low': String(kept.burstable) },
+    },
+    bestEffort: { cpuShares: shares.bestEffort, ...reserve.bestEffort },
+    protectedBytes: { min: kept.guaranteed, low: kept.burstable },
+  };
+}
+
+const NONE = { guaranteed: 0, burstable: 0 };
+
+function memoryRequests(pods: readonly Pod[]): typeof NONE {
+  const sums = { ...NONE };
+  for (const pod of pods) {
+    const bytes = quantityValue(podRequests(pod)['memory'] ?? '0');
+    const qos = podQos(pod);
+    if (qos === 'Guaranteed') sums.guaranteed += bytes;
+    else if (qos === 'Burstable') sums.burstable += bytes;
+  }
+  return sums;
+}
+
+/** Upstream: setMemoryReserve. */
+function classMemory(
+  requests: typeof NONE,
+  { reservedPercent, memoryForPodsBytes }: QosMemoryRules,
+): { burstable: Pick<CgroupLimits, 'memoryBytes'>; bestEffort: Pick<CgroupLimits, 'memoryBytes'> } {
+  if (reservedPercent === undefined || memoryForPodsBytes === 0) return { burstable: {}, bestEffort: {} };
+  const share = (bytes: number): number => Math.floor((bytes * reservedPercent) / 100);
+  const burstable = memoryForPodsBytes - share(requests.guaranteed);
+  const bestEffort = burstable - share(requests.burstable);
+  return {
+    burstable: { memoryBytes: Math.max(burstable, LEAST_CLASS_BYTES) },
+    bestEffort: { memoryBytes: Math.max(bestEffort, LEAST_CLASS_BYTES) },
+  };
+}
