@@ -41,6 +41,7 @@ function changes() {
   const world = fixture();
   connectChangeReactions({
     ...world,
+    managers: { runtimeChanged: () => void world.done.push('managers') },
     probes: { noteStatus: (status) => void world.done.push(`probe ${status.uid}`) },
     status: { refresh: (changed) => (world.done.push(`status ${changed}`), undefined) },
     store: { podsUsing: (_kind, _namespace, name) => (name === 'used' ? [world.pod] : []) },
@@ -56,13 +57,13 @@ describe('a change of a pod in the runtime', () => {
   it('reaches the probes before the status, which shows their results', () => {
     const { cache, done } = changes();
     cache.notify({ uid, before: undefined, after: runtimeStatus, origin: 'observed' });
-    assert.deepEqual(done, ['probe a', 'status a']);
+    assert.deepEqual(done, ['probe a', 'status a', 'managers']);
   });
 
   it('that nothing is left of changes the status only', () => {
     const { cache, done } = changes();
     cache.notify({ uid, before: runtimeStatus, after: undefined, origin: 'observed' });
-    assert.deepEqual(done, ['status a']);
+    assert.deepEqual(done, ['status a', 'managers']);
   });
 });
 

@@ -6,6 +6,7 @@ import type { ProbeManager } from '../features/probes/probe-manager.ts';
 import type { VolumeManager } from '../features/volumes/volume-manager.ts';
 import { podUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
+import type { ResourceManagers } from './resource-managers.ts';
 import type { RuntimeMonitor } from './runtime-monitor.ts';
 import type { StatusUpdater } from './status-updater.ts';
 import type { SyncLoop } from './sync-loop.ts';
@@ -15,6 +16,7 @@ export interface ChangeReactionsParts {
   cache: Pick<RuntimeCache, 'onChange'>;
   objects: Pick<ClusterObjects, 'onChange'>;
   drivers: Pick<DriverRegistry, 'onChange'>;
+  managers: Pick<ResourceManagers, 'runtimeChanged'>;
   probes: Pick<ProbeManager, 'noteStatus'>;
   status: Pick<StatusUpdater, 'refresh'>;
   store: Pick<PodStore, 'podsUsing'>;
@@ -25,10 +27,11 @@ export interface ChangeReactionsParts {
 
 /** What the agent does when the runtime, an object or a CSI driver changes. */
 export function connectChangeReactions(parts: ChangeReactionsParts): void {
-  const { cache, objects, drivers, probes, status, store, states, volumes, queue } = parts;
+  const { cache, objects, drivers, managers, probes, status, store, states, volumes, queue } = parts;
   cache.onChange(({ uid, after }) => {
     if (after !== undefined) probes.noteStatus(after);
     status.refresh(uid);
+    managers.runtimeChanged();
   });
   objects.onChange((change) => {
     volumes.objectChanged(change);

@@ -20,6 +20,7 @@ function harness({ inCluster = true } = {}) {
     admission: { forget: write('admission') },
     evicted: { forget: write('evicted') },
     allocation: { forget: write('allocation') },
+    managers: { release: write('release resources') },
     explain: { forget: write('explain') },
     oomKills: { forget: write('OOM kills') },
     clusterPods: inCluster ? { forget: write('cluster'), podChanged: write('mirror') } : undefined,
@@ -62,6 +63,6 @@ describe('pod clean-up', () => {
   it('drops the state of containers before they are garbage collected', async () => {
     const { calls, cleanup } = harness();
     await cleanup.collect(uid);
-    assert.deepEqual(calls, ['collect', 'runtime, with containers']);
+    assert.deepEqual(calls, ['collect', 'runtime, with containers', 'release resources']);
   });
 });

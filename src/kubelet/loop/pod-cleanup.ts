@@ -11,6 +11,7 @@ import type { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
 import type { StatusManager } from '../features/status/status-manager.ts';
 import type { PodUid } from '../model/ids.ts';
 import type { ClusterPods } from './cluster-pods.ts';
+import type { ResourceManagers } from './resource-managers.ts';
 import type { PodChanges } from './pod-changes.ts';
 import type { SyncQueue } from './sync-queue.ts';
 
@@ -21,6 +22,7 @@ export interface PodCleanupParts {
   admission: Pick<AdmissionManager, 'forget'>;
   evicted: Pick<EvictedRecord, 'forget'>;
   allocation: Pick<AllocationManager, 'forget'>;
+  managers: Pick<ResourceManagers, 'release'>;
   explain: Pick<ExplainStore, 'forget'>;
   oomKills: Pick<OomRecords, 'forget'>;
   /** undefined on a standalone node. */
@@ -65,9 +67,10 @@ export class PodCleanup {
 
   /** Removes what a stopped pod left in the runtime, and the state kept for its containers. */
   async collect(uid: PodUid): Promise<void> {
-    const { cache, containerGc, runtime } = this.#parts;
+    const { cache, containerGc, runtime, managers } = this.#parts;
     const status = cache.get(uid);
     await containerGc.collectPod(uid);
     runtime.forgetPod(uid, status);
+    managers.release();
   }
 }

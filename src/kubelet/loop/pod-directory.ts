@@ -63,6 +63,11 @@ export class PodDirectory {
     return phase === 'terminating' || hasStopped(phase) || isTerminalPhase(this.#parts.statuses.get(uid)?.phase);
   }
 
+  /** The pod has a worker, and something of it may run. */
+  isPresent(uid: PodUid): boolean {
+    return !this.hasStopped(uid);
+  }
+
   /** Nothing of the pod runs, or it never had a worker. */
   hasStopped(uid: PodUid): boolean {
     const phase = this.#parts.states.get(uid)?.phase;

@@ -90,6 +90,7 @@ function harness() {
       ensure: async (_pod, handler) => (world.handlers.push(handler), { mode: 'node' }),
       release: async () => void calls.push('release ids'),
     },
+    managers: { place: async () => ({}) },
     cgroups: {
       ensurePodCgroup: async () =>
         world.cgroupError === undefined

@@ -31,6 +31,7 @@ import type { EventRecorder } from '../ports/recorder.ts';
 import type { NamespaceOptions } from '../ports/runtime.ts';
 import type { ClusterPods } from './cluster-pods.ts';
 import type { PodCleanup } from './pod-cleanup.ts';
+import type { ResourceManagers } from './resource-managers.ts';
 import type { RuntimeMonitor } from './runtime-monitor.ts';
 import type { StatusUpdater } from './status-updater.ts';
 
@@ -44,6 +45,7 @@ export interface PodSyncerParts {
   objects: PodObjects;
   volumes: Pick<VolumeManager, 'ensure' | 'podEnds' | 'tearDown'>;
   cgroups: Pick<ContainerManager, 'ensurePodCgroup' | 'removePodCgroup'>;
+  managers: Pick<ResourceManagers, 'place'>;
   userNamespaces: Pick<UserNamespaces, 'ensure' | 'release'>;
   /** The folder of the pod's own files on the host. */
   makePodFolder: (uid: PodUid) => Promise<void>;
@@ -131,7 +133,8 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** What the pod needs before anything of it is created. */
   async #place(pod: Pod): Promise<PodPlacement> {
-    const { cgroups, makePodFolder } = this.#parts;
+    const { cgroups, makePodFolder, managers } = this.#parts;
+    const resources = await managers.place(pod);
     const group = this.#telling(
       pod,
       { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' },
@@ -143,7 +146,7 @@ export class KubeletPodSyncer implements PodSyncer {
       makePodFolder(podUid(pod.metadata.uid)),
     );
     const [{ cgroupParent, existed }, userns] = await Promise.all([group, this.#userNamespace(pod), folder]);
-    return { cgroupParent, groupExisted: existed, userns };
+    return { cgroupParent, groupExisted: existed, userns, ...resources };
   }
 
   /** Only a pod with users of its own depends on what its runtime handler can do. */

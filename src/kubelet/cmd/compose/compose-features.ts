@@ -31,7 +31,6 @@ import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { composeVolumeAttachWaiter, composeCsi } from './compose-csi.ts';
 import { composeDevices, composePodResources } from './compose-devices.ts';
-import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { kubernetesVersion } from '../flags/flags-version.ts';
 import { createAdmission } from '../../features/admission/create-admission.ts';
@@ -43,6 +42,8 @@ import { noteVolumeOperation } from '../../features/metrics/storage.ts';
 import { observeHooks, observeProbe, observeRelists } from '../../features/metrics/observation.ts';
 import { composePodConfig } from './compose-sources.ts';
 import { composeImages } from './compose-images.ts';
+import { composeManagers } from './compose-managers.ts';
+import type { ManagerParts } from './compose-managers.ts';
 import { composeLogs } from './compose-logs.ts';
 import type { AllocationManager } from '../../features/allocation/allocation-manager.ts';
 import { createAllocation } from '../../features/allocation/create-allocation.ts';
@@ -90,9 +91,10 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
   const devices = composeDevices(parts, () => admission);
   const csi = composeCsi(parts, devices);
   const attachWaiter = composeVolumeAttachWaiter(parts);
-  const admission = composeAdmission(parts, { monitor, devices }, evict);
+  const managers: ManagerParts = composeManagers(parts, () => admission);
+  const admission: AdmissionManager = composeAdmission(parts, { monitor, devices, ...managers }, evict);
   const allocation = composeAllocation(parts, admission);
-  const cgroups = composeCgroups(parts, admission);
+  const cgroups = composeCgroups(parts, { admission, ...managers });
   return {
     ...images,
     ...logs,
@@ -114,6 +116,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     }),
     admission,
     allocation,
+    ...managers,
     podRuntime: composeRuntime(parts, { monitor, probes, cgroups, devices, ...images, ...logs }),
   };
 }
@@ -138,11 +141,11 @@ function composePleg(parts: Given<'cache'>): Pleg {
 
 function composeAdmission(
   parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'pressure' | 'recorder' | 'store'>,
-  { monitor, devices }: { monitor: Pick<RuntimeMonitor, 'health'>; devices: DeviceParts },
+  { monitor, devices, managers }: Pick<FeatureParts, 'monitor' | 'devices' | 'managers'>,
   evict: (uid: PodUid) => void,
 ): AdmissionManager {
   const { settings, platform, records, changes, queue, store, directory, allocatedPods, cache, recorder, node } = parts;
-  return createAdmission({
+  const admission = createAdmission({
     settings: settings.admission ?? {},
     config: settings.config,
     machine: platform.machine,
@@ -153,6 +156,7 @@ function composeAdmission(
     directory,
     store,
     cache,
+    allocate: (pod) => managers.check(pod),
     allocatedPods,
     admitted: records.admitted,
     saveAdmitted: () => records.saveAdmitted(),
@@ -168,6 +172,8 @@ function composeAdmission(
     clock: platform.clock,
     log: platform.log,
   });
+  admission.onAdmitted((pod) => managers.podAdmitted(allocatedPods.apply(pod)));
+  return admission;
 }
 
 function composeProbes(parts: Given<'node' | 'recorder'>): ProbeManager {
@@ -225,7 +231,7 @@ function composeVolumes(
 
 function composeCgroups(
   parts: Given<'node' | 'recorder'>,
-  admission: Pick<AdmissionManager, 'activePods'>,
+  { admission, managers }: Pick<FeatureParts, 'admission' | 'managers'>,
 ): ContainerManager {
   const { settings, platform } = parts;
   return createContainerManager({
@@ -235,6 +241,7 @@ function composeCgroups(
     podsCgroupLimits: parts.node.podsCgroupLimits,
     memoryForPodsBytes: parts.node.memoryForPodsBytes,
     onProtected: (bytes) => noteProtectedMemory(parts.observation.metrics, bytes),
+    hasExclusiveCpus: (uid) => managers.hasExclusiveCpus(uid),
     activePods: () => admission.activePods(),
     recorder: parts.recorder,
     clock: platform.clock,

@@ -151,12 +151,13 @@ function composeStages(
 ): readonly Stage[] {
   const { records, allocation, clusterObjects, eventUploader, cgroups, userNamespaces, volumes, csi, node } = parts;
   const { pleg, monitor, probes, clusterPods, workers, admission, loop, containerGc, imageGc, logRotation } = parts;
-  const { sources, platform, devices } = parts;
+  const { managers, sources, platform, devices } = parts;
   return [
     ['records', undefined, () => records.flush()],
     ['resizes', undefined, () => allocation.stop()],
     ['objects of the cluster', () => clusterObjects?.start(), () => clusterObjects?.stop()],
     ['events', undefined, () => eventUploader?.stop()],
+    ['resource managers', () => managers.start(), () => managers.stop()],
     ['cgroups', undefined, () => cgroups.stop()],
     ['PLEG', undefined, () => pleg.stop()],
     ['runtime monitor', undefined, () => monitor.stop()],

@@ -76,6 +76,7 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
     admission,
     evicted: records.evicted,
     allocation: parts.allocation,
+    managers: parts.managers,
     explain,
     oomKills: parts.oomWatcher.records,
     clusterPods,
@@ -188,6 +189,7 @@ function composeSyncer(
     | 'allocation'
     | 'cache'
     | 'cgroups'
+    | 'managers'
     | 'monitor'
     | 'pleg'
     | 'podObjects'
@@ -207,6 +209,7 @@ function composeSyncer(
     objects: parts.podObjects,
     volumes: parts.volumes,
     cgroups: parts.cgroups,
+    managers: parts.managers,
     userNamespaces,
     makePodFolder: (uid) => platform.files.makeDirectory(`${settings.rootDir}/pods/${uid}`, 0o750),
     probes: parts.probes,

@@ -8,6 +8,7 @@ import { countedWorker, countPods } from '../../features/metrics/pod-counts.ts';
 import { noteRuntimeSeen } from '../../features/metrics/observation.ts';
 import { observePodStatuses } from '../../features/metrics/pod-statuses.ts';
 import { observeProcess } from '../../features/metrics/process-usage.ts';
+import { countCpus } from '../../features/metrics/resource-managers.ts';
 import { countResizes } from '../../features/metrics/resizes.ts';
 import { noteRuntimeCall } from '../../features/metrics/runtime-calls.ts';
 import { countStorage } from '../../features/metrics/storage.ts';
@@ -20,7 +21,7 @@ import type { Given } from './kubelet-parts.ts';
 
 /** The figures that are not counted where they arise: from events of other parts, or read at a scrape. */
 export function composeMetrics(
-  parts: Given<'cache' | 'states' | 'admission' | 'pleg' | 'allocation' | 'volumes' | 'csi'>,
+  parts: Given<'cache' | 'states' | 'admission' | 'pleg' | 'allocation' | 'cpuManager' | 'volumes' | 'csi'>,
   disks: DiskFacts | undefined,
 ): ReturnType<typeof metricsEndpoints> {
   const { settings, platform, changes, observation, store, states, cache, admission, pleg } = parts;
@@ -53,6 +54,7 @@ export function composeMetrics(
   });
   main.collect(() => {
     countResizes(metrics, parts.allocation.counts());
+    countCpus(metrics, parts.cpuManager.usage());
     countStorage(metrics, { volumes: parts.volumes.counts(), plugins: parts.csi.plugins.counts() });
   });
   if (disks !== undefined) main.collect(() => collectDisks(metrics, disks, cache.all()));

@@ -1,6 +1,7 @@
 import { errorMessage } from '../../../base/errors.ts';
 import { AdmittedRecord, isAdmittedPods } from '../../features/admission/admitted-record.ts';
 import { EvictedRecord, isEvictedPods } from '../../features/eviction/evicted-record.ts';
+import { CheckpointFile } from '../../features/state/checkpoint-file.ts';
 import { ResourceCheckpoint } from '../../features/allocation/resource-checkpoint.ts';
 import { RememberedPods } from '../../features/pod-config/remembered-pods.ts';
 import type { FoundChanges } from '../../features/state/change-file.ts';
@@ -37,6 +38,8 @@ export interface Records {
   /** Allocated and actuated resources of pods, in upstream's files. */
   allocated: ResourceCheckpoint;
   actuated: ResourceCheckpoint;
+  /** Exclusive CPUs of containers, in upstream's file. */
+  cpuManagerState: CheckpointFile;
   /** The saved results of an earlier run's probes. */
   probes: FoundChanges;
   /**
@@ -95,9 +98,10 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   evicted.onChange(() => saveEvicted());
   const checkpoint = (name: string): Promise<ResourceCheckpoint> =>
     ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
-  const [allocated, actuated] = await Promise.all([
+  const [allocated, actuated, cpuManagerState] = await Promise.all([
     checkpoint('allocated_pods_state'),
     checkpoint('actuated_pods_state'),
+    CheckpointFile.open({ path: `${rootDir}/cpu_manager_state`, files, clock, log }),
   ]);
   return {
     timeline,
@@ -117,10 +121,12 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
     },
     allocated,
     actuated,
+    cpuManagerState,
     kept,
     apiPods: apiPods.pods,
     flush: async () => {
-      await Promise.all([...open, apiPods.file, statuses.file, allocated, actuated].map((file) => file.flush()));
+      const checkpoints = [allocated, actuated, cpuManagerState];
+      await Promise.all([...open, apiPods.file, statuses.file, ...checkpoints].map((file) => file.flush()));
     },
   };
 }

@@ -48,6 +48,8 @@ import type { DriverRegistry } from '../../features/csi/driver-registry.ts';
 import type { NodeInfoKeeper } from '../../features/csi/node-info-keeper.ts';
 import type { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
+import type { CpuManager } from '../../features/cpu-manager/cpu-manager.ts';
+import type { ResourceManagers } from '../../loop/resource-managers.ts';
 import type { Observation } from '../../features/metrics/observation.ts';
 import type { NodeParts } from '../../features/node/create-node.ts';
 import type { Records } from './compose-records.ts';
@@ -127,6 +129,8 @@ export interface FeatureParts {
   nodeSetup: NodeSetup;
   admission: AdmissionManager;
   allocation: AllocationManager;
+  cpuManager: CpuManager;
+  managers: ResourceManagers;
   images: ImageManager;
   imageGc: ImageGc;
   logLinks: LogLinks;

@@ -12,6 +12,7 @@ import type { ImageRuntime } from '../../ports/images.ts';
 import type { KernelLog } from '../../ports/kernel-log.ts';
 import type { LogFiles } from '../../ports/log-files.ts';
 import type { MachineFacts } from '../../ports/machine-facts.ts';
+import type { ReadMachineTopology } from '../../ports/machine-topology.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
 import type { ReadNodeLoad } from '../../ports/node-load.ts';
@@ -58,6 +59,8 @@ export interface Platform {
   logFiles: LogFiles;
   disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
   machine: MachineFacts;
+  /** Absent: the machine has one NUMA node with the CPUs and the memory of `machine`. */
+  topology?: ReadMachineTopology;
   /** Absent: the node has the addresses of `machine`. */
   network?: NodeNetwork;
   /** What the agent does and uses, for metrics. Absent: it is not counted. */

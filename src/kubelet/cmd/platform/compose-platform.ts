@@ -24,6 +24,7 @@ import { linuxProcesses } from '../../adapters/process/linux-processes.ts';
 import { LinuxFiles } from '../../adapters/files/linux-files.ts';
 import { LinuxMounts } from '../../adapters/files/linux-mounts.ts';
 import { LinuxKernelLog } from '../../adapters/linux-kernel-log.ts';
+import { readMachineTopology } from '../../adapters/linux-machine-topology.ts';
 import { readLinuxNode } from '../../adapters/linux-node.ts';
 import { readNodeLoad } from '../../adapters/linux-node-load.ts';
 import { linuxNetwork } from '../../adapters/net/linux-network.ts';
@@ -155,6 +156,7 @@ export async function composePlatform(given: {
       nodeName,
       addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses,
     },
+    topology: () => readMachineTopology('', machine.memoryBytes),
     network: linuxNetwork,
     observe: {
       runtimeCalls: (listener) => calls.add(listener),

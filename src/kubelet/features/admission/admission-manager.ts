@@ -163,6 +163,11 @@ export class AdmissionManager {
     });
   }
 
+  /** The pod is admitted, and its source still wants it. */
+  hasPlace(uid: PodUid): boolean {
+    return this.#cases.get(uid)?.kind === 'admitted' && this.#parts.pod(uid) !== undefined;
+  }
+
   /** Why a pod with these resources would not fit beside the others; used for resizes of running pods. */
   misfit(pod: Pod): Rejection | undefined {
     const verdict = this.#judge(pod, 'resized');

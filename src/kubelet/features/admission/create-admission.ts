@@ -12,10 +12,10 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { MachineFacts } from '../../ports/machine-facts.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
+import type { Rejection } from './admission-check.ts';
 import type { ChainOptions } from './admission-chain.ts';
 import { judgeAdmission } from './admission-chain.ts';
 import { AdmissionManager } from './admission-manager.ts';
-import type { Rejection } from './admission-check.ts';
 import type { AdmissionStep } from './admission-step.ts';
 import type { AdmittedRecord } from './admitted-record.ts';
 import { createHookStep } from './hook-folder.ts';
@@ -48,6 +48,8 @@ export interface CreateAdmissionParts {
   };
   store: { byUid(uid: PodUid): Pod | undefined };
   cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
+  /** Why the node cannot give a pod CPUs, memory or devices of its own. */
+  allocate: (pod: Pod) => Rejection | undefined;
   /** Pods with their allocated resources. */
   allocatedPods: { apply(pod: Pod): Pod };
   admitted: AdmittedRecord;
@@ -104,12 +106,14 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
   });
 }
 
-function chainOptions({ config, machine, standalone, underPressure }: CreateAdmissionParts): ChainOptions {
+function chainOptions(parts: CreateAdmissionParts): ChainOptions {
+  const { config, machine, standalone, underPressure } = parts;
   const taintComparisons = config.gates.enabled('TaintTolerationComparisonOperators');
   const sysctls = sysctlAllowList(config.runtime.allowedUnsafeSysctls, machine.kernelVersion);
   return {
     checks: {
       ...(underPressure && { eviction: ({ pod }) => underPressure(pod, taintComparisons) }),
+      allocate: ({ pod }) => parts.allocate(pod),
       sysctls: ({ pod }) => checkSysctls(pod, sysctls),
       // As upstream, only for pods that have not started.
       appArmor: ({ pod }) => checkAppArmor(pod, machine),

@@ -1,6 +1,7 @@
 import type { ResourceList, ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { PodAllocation } from '../../../api/pod-allocation.ts';
 import { parseQuantity } from '../../../api/quantity.ts';
+import { escapeForGo, fnv32a } from '../../model/go-checksum.ts';
 
 /**
  * The text of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state` (allocation/state/checkpoint.go):
@@ -102,15 +103,8 @@ function sortedEntries<T>(record: Readonly<Record<string, T>>): [string, T][] {
   return Object.entries(record).sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
-/** Go escapes these in every JSON it writes. */
-function escapeForGo(json: string): string {
-  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
 function checksumOf(data: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(`(string)${data}`)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
+  return fnv32a(`(string)${data}`);
 }
 
 function parse(text: string): unknown {

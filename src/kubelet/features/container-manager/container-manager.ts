@@ -29,6 +29,8 @@ export interface ContainerManagerOptions {
   rootLimits: () => CgroupLimits;
   /** The limits of all pods together are in force, or could not be set; called when that changes. */
   onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
+  /** The pod has CPUs of its own, which no quota limits. */
+  hasExclusiveCpus?: (uid: string) => boolean;
   /** The pods that are to run now, with their allocated resources. */
   activePods: () => readonly Pod[];
 }
@@ -164,10 +166,9 @@ export class ContainerManager {
     if (!this.#mayWrite) return { cgroupParent, existed: true };
     const overhead = canonicalOverhead(pod);
     const existed = await this.#options.cgroups.exists(name);
-    if (!existed || (await this.#mayLackLimits(uid, name)))
-      await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
+    if (!existed || (await this.#mayLackLimits(uid, name))) await this.#options.cgroups.ensure(name, this.wanted(pod));
     else if (await this.#lacksOverhead(pod, { uid, name, overhead }))
-      await this.#options.cgroups.update(name, computePodLimits(pod, this.#options.config));
+      await this.#options.cgroups.update(name, this.wanted(pod));
     this.#limited.add(uid);
     this.#overheads.set(uid, overhead);
     if (existed) return { cgroupParent, existed };
@@ -192,7 +193,7 @@ export class ContainerManager {
     const counted = this.#overheads.get(uid);
     if (counted !== undefined || pod.spec.overhead === undefined) return counted !== undefined && counted !== overhead;
     const { cpuShares, memoryBytes } = await this.#options.cgroups.read(name);
-    const wanted = computePodLimits(pod, this.#options.config);
+    const wanted = this.wanted(pod);
     return cpuShares < (wanted.cpuShares ?? 0) || (memoryBytes > 0 && memoryBytes < (wanted.memoryBytes ?? 0));
   }
 
@@ -288,7 +289,9 @@ export class ContainerManager {
 
   /** The cgroup limits that follow from the pod's resources. */
   wanted(pod: Pod): CgroupLimits {
-    return computePodLimits(pod, this.#options.config);
+    const { config, hasExclusiveCpus } = this.#options;
+    const isUnlimited = hasExclusiveCpus?.(pod.metadata.uid ?? '') === true;
+    return computePodLimits(pod, isUnlimited ? { ...config, cpuCFSQuota: false } : config);
   }
 
   /** Changes the limits of a running pod. */

@@ -23,6 +23,8 @@ export interface CreateContainerManagerParts {
   /** Memory less what is reserved for the system and Kubernetes. */
   memoryForPodsBytes: number;
   onProtected: NonNullable<ContainerManagerOptions['onProtected']>;
+  /** The pod has CPUs of its own, which no quota limits. */
+  hasExclusiveCpus: (uid: string) => boolean;
   /** The pods that have a place on the node. */
   activePods: () => readonly Pod[];
   recorder: NodeEventRecorder;
@@ -57,6 +59,7 @@ export function createContainerManager(parts: CreateContainerManagerParts): Cont
       memoryQos,
     },
     onProtected: parts.onProtected,
+    hasExclusiveCpus: parts.hasExclusiveCpus,
     rootLimits: () => parts.podsCgroupLimits,
     onRootLimits: ({ problem }) => {
       if (problem === undefined)

@@ -1,4 +1,5 @@
 import { MetricSet } from './metric-set.ts';
+import { managerFamilies } from './families-managers.ts';
 import { nodeFamilies } from './families-node.ts';
 import { deviceFamilies } from './families-devices.ts';
 import { podFamilies } from './families-pods.ts';
@@ -9,6 +10,7 @@ import { processFamilies } from './process-families.ts';
 export const mainFamilies = {
   ...nodeFamilies,
   ...deviceFamilies,
+  ...managerFamilies,
   ...podFamilies,
   ...sharedFamilies,
   ...processFamilies,

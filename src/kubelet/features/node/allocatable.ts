@@ -10,6 +10,7 @@ import {
 } from '../../../api/quantity.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { isHugePageResource } from '../../../api/resources.ts';
+import { formatCpuSet } from '../../model/cpu-set.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -148,18 +149,7 @@ export function withReservedCpus(
   const { kube, system, systemCpus } = reserved;
   if (systemCpus.length === 0) return { kube, system };
   if (systemCpus.some((cpu) => !onlineCpus.includes(cpu)))
-    return `reserved-cpus: ${cpuSetText(systemCpus)} is not a subset of online-cpus: ${cpuSetText(onlineCpus)}`;
+    return `reserved-cpus: ${formatCpuSet(systemCpus)} is not a subset of online-cpus: ${formatCpuSet(onlineCpus)}`;
   const { cpu: _replaced, ...kubeRest } = kube;
   return { kube: kubeRest, system: { ...system, cpu: String(systemCpus.length) } };
-}
-
-/** `0-3,8`, as the kernel and upstream write sets of CPUs. */
-function cpuSetText(cpus: readonly number[]): string {
-  const ranges: [number, number][] = [];
-  for (const cpu of cpus.toSorted((left, right) => left - right)) {
-    const last = ranges.at(-1);
-    if (last !== undefined && last[1] === cpu - 1) last[1] = cpu;
-    else ranges.push([cpu, cpu]);
-  }
-  return ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
 }

@@ -5,7 +5,7 @@
 import { honoured, notYet, partly } from '../parity/parity-state.ts';
 import type { Parity } from '../parity/parity-state.ts';
 
-const managers = 'CPU, memory and topology managers are not implemented yet; containers share all CPUs';
+const managers = 'the memory manager is not implemented yet; containers share the memory of all NUMA nodes';
 const shutdown = 'graceful node shutdown is not implemented yet';
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
 
@@ -86,14 +86,16 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   cgroupDriver: honoured(
     'unless the runtime reports which one it uses (containerd 2); with systemd the slices are created over D-Bus, tested on cgroup v2; on cgroup v1 only the values are tested',
   ),
-  cpuManagerPolicy: notYet(managers),
+  cpuManagerPolicy: honoured(
+    'a state file that cannot be used is set aside and running containers keep or get CPUs; upstream does not start then',
+  ),
   singleProcessOOMKill: honoured('by memory.oom.group, which only cgroup v2 has'),
-  cpuManagerPolicyOptions: notYet(managers),
-  cpuManagerReconcilePeriod: notYet(managers),
+  cpuManagerPolicyOptions: honoured('a core or socket counts by its own size on machines where these differ'),
+  cpuManagerReconcilePeriod: honoured('the fallback: running containers follow changes at once'),
   memoryManagerPolicy: notYet(managers),
-  topologyManagerPolicy: notYet(managers),
-  topologyManagerScope: notYet(managers),
-  topologyManagerPolicyOptions: notYet(managers),
+  topologyManagerPolicy: honoured(),
+  topologyManagerScope: honoured(),
+  topologyManagerPolicyOptions: honoured('at most 16 NUMA nodes'),
   qosReserved: honoured(
     'with the alpha gate QOSReserved, as upstream; a class that uses more gets the limit once it uses less, where upstream on cgroup v2 has its processes killed',
   ),
@@ -144,7 +146,9 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   configMapAndSecretChangeDetectionStrategy: honoured(),
   systemReserved: honoured('of cpu, memory, ephemeral-storage, huge pages and processes (pid)'),
   kubeReserved: honoured(),
-  reservedSystemCPUs: partly('counts as that many reserved CPUs; containers are not excluded from these CPUs yet'),
+  reservedSystemCPUs: honoured(
+    'the static CPU policy gives them to no container alone, and with strict-cpu-reservation to none, as in upstream',
+  ),
   showHiddenMetricsForVersion: notYet('no metric is hidden'),
   systemReservedCgroup: honoured(),
   kubeReservedCgroup: honoured('with the systemd driver the name of a slice; there only the name is tested'),

@@ -3,7 +3,7 @@
  * fields where there is a default.
  */
 import type { Taint } from '../../../api/core/node.ts';
-import { parseCpuSet } from './cpu-set.ts';
+import { parseCpuSet } from '../cpu-set.ts';
 import type { DefaultedKubeletConfiguration } from './defaults.ts';
 import type { FeatureGates } from './feature-gates.ts';
 import { quantityNumber } from './quantity-text.ts';
@@ -128,6 +128,19 @@ export interface ReservedConfig {
   readonly enforce: readonly string[];
 }
 
+/** What has a place in the machine: CPUs, memory and devices. */
+export interface ManagersConfig {
+  readonly cpuPolicy: 'none' | 'static';
+  readonly cpuOptions: Texts;
+  readonly cpuReconcilePeriodMs: number;
+  readonly memoryPolicy: 'None' | 'Static';
+  /** By NUMA node: memory and huge pages that no pod gets. */
+  readonly reservedMemory: readonly { readonly numaNode: number; readonly limits: Texts }[];
+  readonly topologyPolicy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
+  readonly topologyScope: 'container' | 'pod';
+  readonly topologyOptions: Texts;
+}
+
 export interface EvictionConfig {
   readonly hard: Texts;
   readonly soft: Texts;
@@ -195,6 +208,7 @@ export interface KubeletConfig {
   readonly node: NodeConfig;
   readonly cgroups: CgroupsConfig;
   readonly reserved: ReservedConfig;
+  readonly managers: ManagersConfig;
   readonly eviction: EvictionConfig;
   readonly runtime: RuntimeConfig;
   readonly network: NetworkConfig;
@@ -327,6 +341,19 @@ function reserved(given: DefaultedKubeletConfiguration): ReservedConfig {
   };
 }
 
+function managers(given: DefaultedKubeletConfiguration): ManagersConfig {
+  return {
+    cpuPolicy: given.cpuManagerPolicy,
+    cpuOptions: given.cpuManagerPolicyOptions ?? {},
+    cpuReconcilePeriodMs: msOf(given.cpuManagerReconcilePeriod),
+    memoryPolicy: given.memoryManagerPolicy,
+    reservedMemory: (given.reservedMemory ?? []).map(({ numaNode, limits }) => ({ numaNode, limits: limits ?? {} })),
+    topologyPolicy: given.topologyManagerPolicy,
+    topologyScope: given.topologyManagerScope,
+    topologyOptions: given.topologyManagerPolicyOptions ?? {},
+  };
+}
+
 function eviction(given: DefaultedKubeletConfiguration): EvictionConfig {
   return {
     hard: given.evictionHard ?? {},
@@ -362,6 +389,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     node: node(given),
     cgroups: cgroups(given),
     reserved: reserved(given),
+    managers: managers(given),
     eviction: eviction(given),
     runtime: runtime(given),
     network: {

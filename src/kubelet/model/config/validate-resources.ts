@@ -2,7 +2,7 @@
  * Rules for eviction, reservations and node allocatable. Upstream: config validation, eviction/helpers.go,
  * cm/container_manager.go, app/server.go.
  */
-import { parseCpuSet } from './cpu-set.ts';
+import { parseCpuSet } from '../cpu-set.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
 import { percentShare, quantityNumber } from './quantity-text.ts';
 import { quoted } from './validate-context.ts';

@@ -15,6 +15,8 @@ const imageGc = feature('images/image-gc');
 const eviction = feature('eviction/eviction-manager');
 const node = feature('node/allocatable');
 const qosTree = feature('container-manager/qos-tree');
+const cpuManager = feature('cpu-manager/cpu-manager');
+const topologyManager = feature('topology-manager/topology-manager');
 const container = feature('pod-runtime/config/container-config');
 
 /** Keyed by field names, several in one key. */
@@ -57,7 +59,11 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   imageServiceEndpoint: [configuration],
   maxPods: [node, real('admission')],
   podsPerCore: [node],
-  'systemReserved reservedSystemCPUs': [node],
+  systemReserved: [node],
+  reservedSystemCPUs: [node, cpuManager],
+  'cpuManagerPolicy cpuManagerReconcilePeriod': [real('cpu-manager')],
+  cpuManagerPolicyOptions: [cpuManager],
+  'topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions': [topologyManager],
   evictionHard: [eviction, node, real('eviction-memory'), real('eviction-disk')],
   evictionPressureTransitionPeriod: [eviction, real('eviction-memory')],
   'evictionSoft evictionSoftGracePeriod evictionMaxPodGracePeriod evictionMinimumReclaim localStorageCapacityIsolation':
@@ -132,6 +138,9 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   systemCgroups: ['systemGroup'],
   kubeReserved: ['kube'],
   reservedSystemCPUs: ['systemCpus'],
+  topologyManagerPolicy: ['topologyPolicy'],
+  topologyManagerScope: ['topologyScope'],
+  topologyManagerPolicyOptions: ['topologyOptions'],
   containerLogMaxSize: ['maxSizeBytes'],
   containerLogMaxFiles: ['maxFiles'],
   containerLogMonitorInterval: ['intervalMs'],

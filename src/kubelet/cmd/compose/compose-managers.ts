@@ -1,0 +1,58 @@
+import type { AdmissionManager } from '../../features/admission/admission-manager.ts';
+import type { CpuManager } from '../../features/cpu-manager/cpu-manager.ts';
+import { CpuSetUpdater } from '../../features/cpu-manager/cpu-set-updater.ts';
+import { createCpuManager } from '../../features/cpu-manager/create-cpu-manager.ts';
+import { observedCpuManager, observedTopologyManager } from '../../features/metrics/resource-managers.ts';
+import { createTopologyManager } from '../../features/topology-manager/create-topology-manager.ts';
+import { ResourceManagers } from '../../loop/resource-managers.ts';
+import { flatTopology } from '../../model/machine-topology.ts';
+import type { Given } from './kubelet-parts.ts';
+
+export interface ManagerParts {
+  cpuManager: CpuManager;
+  managers: ResourceManagers;
+}
+
+/** Throws `Invalid` when the machine cannot have the configured policies. */
+export function composeManagers(
+  parts: Given<'cache' | 'directory' | 'node' | 'sourcesReady' | 'store'>,
+  admission: () => Pick<AdmissionManager, 'activePods' | 'hasPlace'>,
+): ManagerParts {
+  const { settings, platform, records, observation, cache, directory, node } = parts;
+  const { clock, random, log, machine } = platform;
+  const { config } = settings;
+  const topology = platform.topology?.() ?? flatTopology(machine);
+  const cpuManager = createCpuManager({
+    config,
+    reservedCpu: node.identity.reservation['cpu'] ?? '0',
+    topology,
+    file: records.cpuManagerState,
+    observer: observedCpuManager(observation.metrics),
+    log,
+  });
+  const managers = new ResourceManagers({
+    topology: createTopologyManager({
+      config,
+      topology,
+      providers: [cpuManager],
+      observer: observedTopologyManager(observation.metrics),
+      monotonicMs: () => clock.monotonicMs(),
+    }),
+    cpu: cpuManager,
+    updater: new CpuSetUpdater({
+      runtime: platform.runtime,
+      running: () => [...cache.all()].filter(({ uid }) => directory.isPresent(uid)),
+      affinity: (uid, container) => cpuManager.affinity(uid, container),
+      clock,
+      random,
+      log,
+      periodMs: config.managers.cpuReconcilePeriodMs,
+    }),
+    saved: () => records.cpuManagerState.flush(),
+    isLive: (uid) => directory.isPresent(uid) || admission().hasPlace(uid),
+    sourcesReady: parts.sourcesReady,
+    quotaOffWithExclusiveCpus: config.gates.enabled('DisableCPUQuotaWithExclusiveCPUs'),
+    log,
+  });
+  return { cpuManager, managers };
+}

@@ -1,0 +1,131 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { podKey } from '../../../api/pod.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { CpuSet } from '../../model/cpu-set.ts';
+import { formatCpuSet } from '../../model/cpu-set.ts';
+import type { HintProvider, ResourceDraft } from '../../model/topology-hints.ts';
+import type { CpuState } from './cpu-state.ts';
+import { assignedCpus, cpusOf, encodeCpuCheckpoint, retainPods } from './cpu-state.ts';
+import type { PinningOutcome } from './cpu-draft.ts';
+import { CpuDraft } from './cpu-draft.ts';
+import type { StaticPolicy } from './static-policy.ts';
+
+/** Counts what the manager does. */
+export interface CpuManagerObserver {
+  /** A container asked for exclusive CPUs. */
+  pinned(outcome: { readonly failed: boolean }): void;
+  /** Exclusive CPUs were chosen, or could not be, with respect to whole cores or one last-level cache. */
+  aligned(boundary: 'physical_cpu' | 'uncore_cache', succeeded: boolean): void;
+}
+
+export interface CpuManagerParts {
+  /** Undefined with the policy `none`: every container may use all CPUs. */
+  readonly policy: StaticPolicy | undefined;
+  readonly state: CpuState;
+  readonly observer: CpuManagerObserver;
+  readonly log: Logger;
+}
+
+const nothingToAllocate: ResourceDraft = {
+  containerHints: () => undefined,
+  podHints: () => undefined,
+  allocate: () => undefined,
+  commit: () => undefined,
+};
+
+/**
+ * Gives CPUs to containers (upstream: cm/cpumanager).
+ * 1. A CPU has at most one owner: the shared pool, or one pod. Containers of one pod share CPUs only if they never run
+ *    at the same time.
+ * 2. The CPUs of a container do not change while its pod lives; those of the shared pool change with every pod that
+ *    gets or returns CPUs.
+ * 3. Nothing is given back before the pod is over.
+ */
+export class CpuManager implements HintProvider {
+  readonly policyName: 'none' | 'static';
+  readonly #parts: CpuManagerParts;
+  readonly #listeners = new Set<() => void>();
+  #state: CpuState;
+
+  constructor(parts: CpuManagerParts) {
+    this.#parts = parts;
+    this.#state = parts.state;
+    this.policyName = parts.policy === undefined ? 'none' : 'static';
+  }
+
+  begin(pod: Pod): ResourceDraft {
+    const { policy, observer } = this.#parts;
+    if (policy === undefined) return nothingToAllocate;
+    return new CpuDraft({
+      policy,
+      state: this.#state,
+      pod,
+      onCommit: (state, outcomes) => this.#committed(pod, state, outcomes),
+      onProblem: () => {
+        observer.pinned({ failed: true });
+        if (policy.options.fullPhysicalCpus) observer.aligned('physical_cpu', false);
+      },
+    });
+  }
+
+  /** The CPUs on which the container may run; undefined with the policy `none` (upstream: GetCPUAffinity). */
+  affinity(uid: string, container: string): CpuSet | undefined {
+    if (this.#parts.policy === undefined) return undefined;
+    return cpusOf(this.#state, uid, container) ?? this.#state.shared;
+  }
+
+  /** The CPUs that only this container, or without a name only this pod, may use; undefined for none. */
+  exclusive(uid: string, container?: string): CpuSet | undefined {
+    return cpusOf(this.#state, uid, container);
+  }
+
+  /** Gives the CPUs of all other pods back. */
+  retain(isLive: (uid: string) => boolean): void {
+    const next = retainPods(this.#state, isLive);
+    if (next === this.#state) return;
+    const freed = next.shared.difference(this.#state.shared);
+    this.#parts.log.info('exclusive CPUs returned to the shared pool', {
+      cpus: formatCpuSet(freed),
+      defaultCpuSet: formatCpuSet(next.shared),
+    });
+    this.#become(next);
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** The content of `cpu_manager_state`. */
+  checkpoint(): string {
+    return encodeCpuCheckpoint({ policy: this.policyName, ...this.#state });
+  }
+
+  /** For metrics, and for the list of who has what. */
+  usage(): { readonly sharedPool: CpuSet; readonly exclusive: CpuSet; readonly perNuma: ReadonlyMap<number, number> } {
+    const { policy } = this.#parts;
+    const exclusive = assignedCpus(this.#state.assignments);
+    const counts = policy?.topology.countByNuma(exclusive) ?? [];
+    return {
+      sharedPool: this.#state.shared.difference(policy?.reserved ?? new Set()),
+      exclusive,
+      perNuma: new Map(counts.map((count, position) => [policy?.topology.numaIds[position] ?? position, count])),
+    };
+  }
+
+  #committed(pod: Pod, state: CpuState, outcomes: readonly PinningOutcome[]): void {
+    const { policy, observer, log } = this.#parts;
+    for (const { container, cpus, isKept } of outcomes) {
+      if (isKept || cpus === undefined) continue;
+      log.info('exclusive CPUs allocated', { pod: podKey(pod), container, cpus: formatCpuSet(cpus) });
+      observer.pinned({ failed: false });
+      if (policy?.options.fullPhysicalCpus === true) observer.aligned('physical_cpu', true);
+      if (policy?.topology.idsOf('uncore', cpus).size === 1) observer.aligned('uncore_cache', true);
+    }
+    if (state !== this.#state) this.#become(state);
+  }
+
+  #become(state: CpuState): void {
+    this.#state = state;
+    for (const listener of this.#listeners) listener();
+  }
+}

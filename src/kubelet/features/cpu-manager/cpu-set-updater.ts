@@ -1,0 +1,158 @@
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import type { CpuSet } from '../../model/cpu-set.ts';
+import { formatCpuSet } from '../../model/cpu-set.ts';
+import type { ContainerId } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+
+export interface CpuSetUpdaterParts {
+  readonly runtime: Pick<ContainerRuntime, 'updateContainerResources'>;
+  /** What runs now, of pods that live. */
+  readonly running: () => readonly PodRuntimeStatus[];
+  readonly affinity: (uid: string, container: string) => CpuSet | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** `cpuManagerReconcilePeriod`: the safety net. Changes of the state are followed at once. */
+  readonly periodMs: number;
+}
+
+export interface CpuSetUpdate {
+  readonly id: ContainerId;
+  readonly uid: string;
+  readonly container: string;
+  /** `0-3,8` */
+  readonly cpus: string;
+}
+
+/** The running containers that are not known to have the CPUs that they should have. */
+export function computeCpuSetUpdates(
+  running: readonly PodRuntimeStatus[],
+  affinity: CpuSetUpdaterParts['affinity'],
+  applied: ReadonlyMap<ContainerId, string>,
+): CpuSetUpdate[] {
+  return running.flatMap(({ uid, containers }) =>
+    containers.flatMap(({ id, name, state }) => {
+      const wanted = state === 'running' ? affinity(uid, name) : undefined;
+      // Without any CPU nothing could run: the container keeps what it has.
+      if (wanted === undefined || wanted.size === 0) return [];
+      const cpus = formatCpuSet(wanted);
+      return applied.get(id) === cpus ? [] : [{ id, uid, container: name, cpus }];
+    }),
+  );
+}
+
+/** More calls at once would only make the runtime slow for starting pods. */
+const MOST_CALLS = 16;
+
+/**
+ * Keeps the CPU sets of running containers as the manager wants them (upstream: cpu_manager.go reconcileState).
+ * 1. Every pass reads what runs; a container that was replaced is a new one.
+ * 2. A call that hangs or fails delays no other container. A failed one is repeated at the next pass.
+ */
+export class CpuSetUpdater {
+  readonly #parts: CpuSetUpdaterParts;
+  readonly #applied = new Map<ContainerId, string>();
+  /** The CPUs with which containers were created that are not seen running yet, by pod and name. */
+  readonly #created = new Map<string, Map<string, string>>();
+  readonly #underWay = new Set<ContainerId>();
+  /** Monotonic time of the next try. */
+  readonly #failing = new Map<ContainerId, number>();
+  readonly #loop: Loop;
+
+  constructor(parts: CpuSetUpdaterParts) {
+    this.#parts = parts;
+    const { clock, random, log, periodMs } = parts;
+    this.#loop = createLoop({
+      name: 'CPU sets',
+      clock,
+      random,
+      log,
+      periodMs: () => periodMs,
+      pass: async () => this.#pass(),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** The state of the manager changed, or a container started. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** A container is being created with these CPUs. */
+  noteCreated(uid: string, container: string, cpus: CpuSet): void {
+    const own = this.#created.get(uid) ?? new Map<string, string>();
+    this.#created.set(uid, own.set(container, formatCpuSet(cpus)));
+  }
+
+  /** Forgets all other pods. */
+  retain(isLive: (uid: string) => boolean): void {
+    for (const uid of this.#created.keys()) if (!isLive(uid)) this.#created.delete(uid);
+  }
+
+  #pass(): void {
+    const { running, affinity, clock } = this.#parts;
+    const pods = running();
+    this.#adopt(pods);
+    for (const update of computeCpuSetUpdates(pods, affinity, this.#applied)) {
+      if (this.#underWay.size >= MOST_CALLS) return;
+      const isDue = (this.#failing.get(update.id) ?? -Infinity) <= clock.monotonicMs();
+      if (isDue && !this.#underWay.has(update.id)) void this.#apply(update);
+    }
+  }
+
+  /** Forgets containers that ended, and learns with which CPUs new ones were created. */
+  #adopt(pods: readonly PodRuntimeStatus[]): void {
+    const alive = new Set<ContainerId>();
+    for (const { uid, containers } of pods) {
+      const created = this.#created.get(uid);
+      for (const { id, name, state } of containers) {
+        if (state !== 'running') continue;
+        alive.add(id);
+        const cpus = created?.get(name);
+        if (cpus === undefined) continue;
+        if (!this.#applied.has(id)) this.#applied.set(id, cpus);
+        created?.delete(name);
+      }
+    }
+    for (const known of [this.#applied, this.#failing])
+      for (const id of known.keys()) if (!alive.has(id)) known.delete(id);
+  }
+
+  async #apply({ id, container, uid, cpus }: CpuSetUpdate): Promise<void> {
+    const { runtime, clock, log, periodMs } = this.#parts;
+    this.#underWay.add(id);
+    try {
+      await runtime.updateContainerResources(id, { cpusetCpus: cpus });
+      this.#applied.set(id, cpus);
+      this.#failing.delete(id);
+      log.debug(2, 'updated the CPU set of a container', { podUid: uid, container, containerId: id, cpuSet: cpus });
+    } catch (error) {
+      if (!isKind(error, 'NotFound') && !this.#failing.has(id))
+        log.error('failed to update container', {
+          podUid: uid,
+          container,
+          containerId: id,
+          cpuSet: cpus,
+          error: errorMessage(error),
+        });
+      this.#failing.set(id, clock.monotonicMs() + periodMs);
+    } finally {
+      this.#underWay.delete(id);
+    }
+    // The state may have changed meanwhile, and calls may have waited for a place.
+    this.#loop.wake();
+  }
+}

@@ -1,0 +1,165 @@
+import type { Container } from '../../../api/core/container.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isRestartableInit } from '../../../api/pod.ts';
+import { podQos } from '../../../api/qos.ts';
+import { quantityMilliValue } from '../../../api/quantity.ts';
+import { podReasons } from '../../../api/reasons.ts';
+import type { CpuSet } from '../../model/cpu-set.ts';
+import { noCpus } from '../../model/cpu-set.ts';
+import type { AllocationProblem, NumaMask, TopologyHint } from '../../model/topology-hints.ts';
+import { countNodes, hintsOf, unexpectedProblem } from '../../model/topology-hints.ts';
+import type { CpuTopology } from './cpu-topology.ts';
+import { distributeCpus } from './distribute-cpus.ts';
+import type { StaticPolicyOptions } from './policy-options.ts';
+import { takeCpus } from './take-cpus.ts';
+
+/** The static policy of this node (upstream: cpumanager/policy_static.go). */
+export interface StaticPolicy {
+  readonly topology: CpuTopology;
+  readonly options: StaticPolicyOptions;
+  /** Never given to one container alone. */
+  readonly reserved: CpuSet;
+}
+
+/**
+ * The reserved CPUs: those that are named, else the first ones of the machine, core by core; a string says why they
+ * cannot be reserved (upstream: NewStaticPolicy).
+ */
+export function computeReservedCpus(
+  topology: CpuTopology,
+  options: StaticPolicyOptions,
+  { named, count }: { named: readonly number[]; count: number },
+): CpuSet | string {
+  if (count === 0)
+    return '[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero';
+  const reserved = named.length > 0 ? new Set(named) : (select({ topology, options }, topology.all, count) ?? noCpus);
+  return reserved.size === count
+    ? reserved
+    : `[cpumanager] unable to reserve the required amount of CPUs (size of ${[...reserved].join(',')} did not equal ${count})`;
+}
+
+/**
+ * How many CPUs the container gets alone: whole ones of a Guaranteed pod; 0 for one in the shared pool. Pods with
+ * resources of their own stay in the shared pool, as upstream without the alpha gate PodLevelResourceManagers.
+ */
+export function exclusiveCpuCount(pod: Pod, container: Pick<Container, 'resources'>): number {
+  const millis = quantityMilliValue(container.resources?.requests?.['cpu'] ?? '0');
+  if (millis <= 0 || millis % 1000 !== 0) return 0;
+  return podQos(pod) === 'Guaranteed' && pod.spec.resources === undefined ? millis / 1000 : 0;
+}
+
+/** The most CPUs that the pod has at one time (upstream: podGuaranteedCPUs, KEP-753). */
+export function podCpuCount(pod: Pod): number {
+  let sidecars = 0;
+  let most = 0;
+  for (const container of pod.spec.initContainers ?? []) {
+    const count = exclusiveCpuCount(pod, container);
+    if (isRestartableInit(container)) sidecars += count;
+    else most = Math.max(most, sidecars + count);
+  }
+  const running = pod.spec.containers.reduce((sum, container) => sum + exclusiveCpuCount(pod, container), sidecars);
+  return Math.max(most, running);
+}
+
+/** Why a request does not fit whole cores (upstream: enforceSMTAlignment). `free` is the shared pool. */
+export function smtProblem(policy: StaticPolicy, free: CpuSet, count: number): AllocationProblem | undefined {
+  const { topology, options, reserved } = policy;
+  if (!options.fullPhysicalCpus) return undefined;
+  const perCore = topology.cpusPerCore;
+  const refused = (why: string): AllocationProblem => ({
+    reason: podReasons.smtAlignmentError,
+    message: `SMT Alignment Error: ${why}`,
+  });
+  if (count % perCore !== 0) return refused(`requested ${count} cpus not multiple cpus per core = ${perCore}`);
+  // A core of which one CPU is reserved can never be given away as a whole.
+  const tainted = topology.idsOf('core', reserved);
+  const whole = topology.places(free).filter(({ core }) => !tainted.has(core)).length;
+  return count > whole
+    ? refused(
+        `not enough free physical CPUs: available physical CPUs = ${whole}, requested CPUs = ${count}, CPUs per core = ${perCore}`,
+      )
+    : undefined;
+}
+
+/** Takes CPUs: of the nodes in `affinity` as far as they have them, then of any (upstream: allocateCPUs). */
+export function allocateCpus(
+  policy: StaticPolicy,
+  available: CpuSet,
+  { count, affinity }: { count: number; affinity: NumaMask | undefined },
+): CpuSet | AllocationProblem {
+  const near = affinity === undefined ? noCpus : alignedCpus(policy, available, affinity);
+  const aligned = select(policy, near, Math.min(near.size, count)) ?? noCpus;
+  const [rest, needed] = [available.difference(aligned), count - aligned.size];
+  const others = select(policy, rest, needed);
+  return others === undefined
+    ? unexpectedProblem(`not enough cpus available to satisfy request: requested=${needed}, available=${rest.size}`)
+    : aligned.union(others);
+}
+
+function alignedCpus({ topology, options }: StaticPolicy, available: CpuSet, affinity: NumaMask): CpuSet {
+  const nodes = new Set(topology.numaIdsOf(affinity));
+  const near = topology.places(topology.all).filter(({ numa }) => nodes.has(numa));
+  const sockets = new Set(near.map(({ socket }) => socket));
+  const isNear = options.alignBySocket
+    ? ({ socket }: { socket: number }) => sockets.has(socket)
+    : ({ numa }: { numa: number }) => nodes.has(numa);
+  return new Set(
+    topology
+      .places(available)
+      .filter(isNear)
+      .map(({ cpu }) => cpu),
+  );
+}
+
+function select(
+  { topology, options }: Pick<StaticPolicy, 'topology' | 'options'>,
+  available: CpuSet,
+  count: number,
+): CpuSet | undefined {
+  if (options.distributeAcrossNuma)
+    return distributeCpus(topology, available, count, options.fullPhysicalCpus ? topology.cpusPerCore : 1);
+  return takeCpus(topology, available, count, {
+    spread: options.distributeAcrossCores,
+    alignUncore: options.alignUncore,
+  });
+}
+
+/**
+ * The NUMA nodes that can serve a request for `count` CPUs. `reusable` are CPUs of the pod itself, which must be among
+ * them (upstream: generateCPUTopologyHints).
+ */
+export function cpuHints(
+  { topology, options }: StaticPolicy,
+  { available, reusable, count }: { available: CpuSet; reusable: CpuSet; count: number },
+): TopologyHint[] {
+  const nodes = topology.numaIds.length;
+  const whole = topology.countByNuma(topology.all);
+  const own = topology.countByNuma(reusable);
+  const free = topology.countByNuma(available);
+  const total = (counts: readonly number[], mask: NumaMask): number =>
+    counts.reduce((sum, value, position) => sum + ((mask >> position) & 1 ? value : 0), 0);
+  const hasCpus = whole.reduce((mask, value, position) => (value > 0 ? mask | (1 << position) : mask), 0);
+  const mustHave = own.reduce((mask, value, position) => (value > 0 ? mask | (1 << position) : mask), 0);
+  let least = topology.numaNodesWithCpus;
+  for (let mask = 1; mask < 2 ** nodes; mask += 1) {
+    if ((mask & hasCpus) === mask && total(whole, mask) >= count) least = Math.min(least, countNodes(mask));
+  }
+  const hints = hintsOf(nodes, {
+    least,
+    serves: (mask) =>
+      (mask & hasCpus) === mask && (mask & mustHave) === mustHave && total(own, mask) + total(free, mask) >= count,
+  });
+  if (!options.alignBySocket) return hints;
+  return hints.map((hint) => ({ ...hint, preferred: hint.preferred || isSocketAligned(topology, hint, least) }));
+}
+
+/** The nodes of the hint are on no more sockets than the request needs (upstream: isHintSocketAligned). */
+function isSocketAligned(topology: CpuTopology, { affinity = 0 }: TopologyHint, least: number): boolean {
+  const perSocket = Math.floor(topology.numaNodesWithCpus / topology.sockets);
+  if (perSocket === 0) return false;
+  const nodes = new Set(topology.numaIdsOf(affinity));
+  const sockets = new Set(
+    topology.places(topology.all).flatMap(({ numa, socket }) => (nodes.has(numa) ? [socket] : [])),
+  );
+  return sockets.size === Math.ceil(least / perSocket);
+}

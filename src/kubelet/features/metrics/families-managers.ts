@@ -1,0 +1,47 @@
+// Names, types, labels and buckets are those of upstream's families. The help texts are our own.
+import type { MetricFamily } from './metric-family.ts';
+import { exponential } from './buckets.ts';
+
+export const managerFamilies = {
+  kubelet_container_aligned_compute_resources_count: {
+    type: 'counter',
+    labels: ['scope', 'boundary'],
+    help: 'Containers or pods whose resources were allocated within one core, cache or NUMA node.',
+  },
+  kubelet_container_aligned_compute_resources_failure_count: {
+    type: 'counter',
+    labels: ['scope', 'boundary'],
+    help: 'Containers or pods whose resources could not be allocated within one core, cache or NUMA node.',
+  },
+  kubelet_cpu_manager_allocation_per_numa: {
+    type: 'gauge',
+    labels: ['numa_node'],
+    help: 'Exclusive CPUs of containers, by NUMA node.',
+  },
+  kubelet_cpu_manager_exclusive_cpu_allocation_count: { type: 'gauge', help: 'Exclusive CPUs of containers.' },
+  kubelet_cpu_manager_pinning_errors_total: {
+    type: 'counter',
+    help: 'Requests for exclusive CPUs that could not be served.',
+  },
+  kubelet_cpu_manager_pinning_requests_total: {
+    type: 'counter',
+    help: 'Containers that asked for exclusive CPUs.',
+  },
+  kubelet_cpu_manager_shared_pool_size_millicores: {
+    type: 'gauge',
+    help: 'CPUs of the shared pool without the reserved ones, in thousandths.',
+  },
+  kubelet_topology_manager_admission_duration_ms: {
+    type: 'histogram',
+    buckets: exponential(0.05, 2, 15),
+    help: 'Time to allocate the resources of a pod at its admission, in milliseconds.',
+  },
+  kubelet_topology_manager_admission_errors_total: {
+    type: 'counter',
+    help: 'Pods whose resources could not be allocated as the topology policy asks.',
+  },
+  kubelet_topology_manager_admission_requests_total: {
+    type: 'counter',
+    help: 'Pods for which resources were allocated at their admission.',
+  },
+} as const satisfies Readonly<Record<string, MetricFamily>>;

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { CheckpointFile } from './checkpoint-file.ts';
+
+const path = '/root/cpu_manager_state';
+
+async function world(text?: string) {
+  const clock = new FakeClock();
+  const files = new FakeHostFiles(clock);
+  const log = recordingLog();
+  await files.makeDirectory('/root', 0o755);
+  if (text !== undefined) await files.writeFileAtomic(path, text, 0o600);
+  const file = await CheckpointFile.open({ path, files, clock, log });
+  return { clock, files, log, file };
+}
+
+test('the content of an earlier agent is read, and kept while nothing changes', async () => {
+  const { file, files, clock } = await world('old');
+  assert.equal(file.text, 'old');
+  file.follow(() => 'old');
+  await clock.advance(1000);
+  assert.equal(await files.readText(path), 'old');
+});
+
+test('a change is written soon, and at once by a flush', async () => {
+  const { file, files, clock } = await world();
+  let text = 'one';
+  file.follow(() => text);
+  await clock.advance(1000);
+  assert.equal(await files.readText(path), 'one');
+  text = 'two';
+  file.changed();
+  await file.flush();
+  assert.equal(await files.readText(path), 'two');
+});
+
+test('a file that cannot be used is kept under another name, and its place is written again', async () => {
+  const { file, files, log } = await world('damaged');
+  file.setAside('it is not valid JSON');
+  file.follow(() => 'new');
+  await file.flush();
+  assert.deepEqual([await files.readText(`${path}.corrupt`), await files.readText(path)], ['damaged', 'new']);
+  assert.deepEqual(log.lines[0]?.fields, { path, movedTo: `${path}.corrupt`, why: 'it is not valid JSON' });
+});
+
+test('a missing folder is made at the next try', async () => {
+  const clock = new FakeClock();
+  const files = new FakeHostFiles(clock);
+  const log = recordingLog();
+  const file = await CheckpointFile.open({ path: '/var/lib/kubelet/state', files, clock, log });
+  file.follow(() => 'text');
+  await file.flush();
+  await clock.advance(5000);
+  await file.flush();
+  assert.equal(await files.readText('/var/lib/kubelet/state'), 'text');
+});

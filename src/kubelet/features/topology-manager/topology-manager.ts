@@ -1,0 +1,110 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { podReasons } from '../../../api/reasons.ts';
+import type { AllocationProblem, HintProvider, NumaMask, ResourceDraft } from '../../model/topology-hints.ts';
+import type { MergeFacts } from './merge-hints.ts';
+import { mergeHints } from './merge-hints.ts';
+
+/** Counts what the manager does. */
+export interface TopologyManagerObserver {
+  admitted(outcome: { readonly durationMs: number; readonly failed: boolean }): void;
+  /** All resources of a container, or of a pod, are on one NUMA node, or could not be. */
+  aligned(scope: 'container' | 'pod', succeeded: boolean): void;
+}
+
+export interface TopologyManagerParts {
+  /** Undefined with the policy `none`: resources are allocated one by one, wherever they are. */
+  readonly merge: MergeFacts | undefined;
+  readonly scope: 'container' | 'pod';
+  /** In the order in which they allocate: devices, CPUs, memory. */
+  readonly providers: readonly HintProvider[];
+  readonly observer: TopologyManagerObserver;
+  readonly monotonicMs: () => number;
+}
+
+interface Trial {
+  readonly drafts: readonly ResourceDraft[];
+  readonly problem: AllocationProblem | undefined;
+  /** How many containers, or pods, have all resources on one node. */
+  readonly aligned: number;
+}
+
+const notAligned: AllocationProblem = {
+  reason: podReasons.topologyAffinityError,
+  message: 'Resources cannot be allocated with Topology locality',
+};
+
+/**
+ * Allocates the resources of a pod that have a place in the machine, near each other where the policy asks for it
+ * (upstream: cm/topologymanager).
+ */
+export class TopologyManager {
+  readonly #parts: TopologyManagerParts;
+
+  constructor(parts: TopologyManagerParts) {
+    this.#parts = parts;
+  }
+
+  /** Why the pod cannot have its resources now; undefined when it can. Allocates nothing. */
+  check(pod: Pod): AllocationProblem | undefined {
+    const startedMs = this.#parts.monotonicMs();
+    const { problem } = this.#try(pod);
+    if (problem !== undefined) this.#observe({ startedMs, failed: true, aligned: 0 });
+    return problem;
+  }
+
+  /** Allocates; a pod keeps what it has. On a problem nothing is allocated. */
+  allocate(pod: Pod): AllocationProblem | undefined {
+    const startedMs = this.#parts.monotonicMs();
+    const { drafts, problem, aligned } = this.#try(pod);
+    this.#observe({ startedMs, failed: problem !== undefined, aligned });
+    if (problem === undefined) for (const draft of drafts) draft.commit();
+    return problem;
+  }
+
+  #try(pod: Pod): Trial {
+    const { providers, merge, scope } = this.#parts;
+    const drafts = providers.map((provider) => provider.begin(pod));
+    const podPlace =
+      merge !== undefined && scope === 'pod'
+        ? place(
+            drafts.map((draft) => draft.podHints()),
+            merge,
+          )
+        : undefined;
+    if (podPlace?.admit === false) return { drafts, problem: notAligned, aligned: 0 };
+    let aligned = podPlace === undefined ? 0 : 1;
+    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      let affinity: NumaMask | undefined = podPlace?.affinity;
+      if (merge !== undefined && podPlace === undefined) {
+        const own = place(
+          drafts.map((draft) => draft.containerHints(container)),
+          merge,
+        );
+        if (!own.admit) return { drafts, problem: notAligned, aligned };
+        affinity = own.affinity;
+        aligned += 1;
+      }
+      for (const draft of drafts) {
+        const problem = draft.allocate(container, affinity);
+        if (problem !== undefined) return { drafts, problem, aligned };
+      }
+    }
+    return { drafts, problem: undefined, aligned };
+  }
+
+  #observe({ startedMs, failed, aligned }: { startedMs: number; failed: boolean; aligned: number }): void {
+    const { observer, monotonicMs, merge, scope } = this.#parts;
+    observer.admitted({ durationMs: monotonicMs() - startedMs, failed: failed && merge !== undefined });
+    if (merge?.policy !== 'single-numa-node') return;
+    if (failed) observer.aligned(scope, false);
+    else for (let count = 0; count < aligned; count += 1) observer.aligned(scope, true);
+  }
+}
+
+function place(
+  hints: Parameters<typeof mergeHints>[0],
+  facts: MergeFacts,
+): { readonly affinity: NumaMask | undefined; readonly admit: boolean } {
+  const { hint, admit } = mergeHints(hints, facts);
+  return { affinity: hint.affinity, admit };
+}

@@ -1,0 +1,110 @@
+import type { Pod } from '../../api/core/pod.ts';
+import { podKey } from '../../api/pod.ts';
+import type { Logger } from '../../base/log.ts';
+import type { CpuManager } from '../features/cpu-manager/cpu-manager.ts';
+import type { CpuSetUpdater } from '../features/cpu-manager/cpu-set-updater.ts';
+import type { PodPlacement } from '../features/pod-runtime/config/node-facts.ts';
+import type { TopologyManager } from '../features/topology-manager/topology-manager.ts';
+import { formatCpuSet } from '../model/cpu-set.ts';
+import type { PodUid } from '../model/ids.ts';
+import type { AllocationProblem } from '../model/topology-hints.ts';
+
+export interface ResourceManagersParts {
+  topology: Pick<TopologyManager, 'check' | 'allocate'>;
+  cpu: Pick<CpuManager, 'policyName' | 'affinity' | 'exclusive' | 'retain' | 'onChange'>;
+  updater: Pick<CpuSetUpdater, 'start' | 'stop' | 'wake' | 'noteCreated' | 'retain'>;
+  /** Resolves when the state of the managers is on disk, or cannot be written now. */
+  saved: () => Promise<void>;
+  /** The pod has, or will get, processes on this node. */
+  isLive: (uid: PodUid) => boolean;
+  /** All sources have reported: a pod that is not known is gone. */
+  sourcesReady: () => boolean;
+  /** Gate DisableCPUQuotaWithExclusiveCPUs. */
+  quotaOffWithExclusiveCpus: boolean;
+  log: Logger;
+}
+
+/**
+ * Connects the managers of CPUs, memory and their topology with the life of pods.
+ * 1. A pod that is admitted has its resources before its first container is created, and they are on disk by then.
+ * 2. They are returned when nothing of the pod runs any more, and never before all sources have reported.
+ * 3. A pod that was admitted and can have no resources of its own runs in the shared pool: an agent that lost its state
+ *    stops no pod.
+ */
+export class ResourceManagers {
+  readonly #parts: ResourceManagersParts;
+  readonly #failed = new Set<string>();
+
+  constructor(parts: ResourceManagersParts) {
+    this.#parts = parts;
+    parts.cpu.onChange(() => parts.updater.wake());
+  }
+
+  start(): void {
+    if (this.#parts.cpu.policyName === 'static') this.#parts.updater.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#parts.updater.stop();
+    await this.#parts.saved();
+  }
+
+  /** Why the node cannot give the pod its resources now. */
+  check(pod: Pod): AllocationProblem | undefined {
+    this.release();
+    return this.#parts.topology.check(pod);
+  }
+
+  /** The pod has its place on the node: it gets its resources, or keeps those of an earlier run. */
+  podAdmitted(pod: Pod): void {
+    const uid = pod.metadata.uid ?? '';
+    const problem = this.#parts.topology.allocate(pod);
+    if (problem === undefined) this.#failed.delete(uid);
+    else if (!this.#failed.has(uid)) {
+      this.#failed.add(uid);
+      this.#parts.log.warn('an admitted pod cannot have resources of its own; it runs in the shared pool', {
+        pod: podKey(pod),
+        reason: problem.reason,
+        message: problem.message,
+      });
+    }
+  }
+
+  /** Returns the resources of pods that are over. */
+  release(): void {
+    const { cpu, updater, isLive, sourcesReady } = this.#parts;
+    if (!sourcesReady()) return;
+    const isKept = (uid: string): boolean => isLive(uid as PodUid);
+    cpu.retain(isKept);
+    updater.retain(isKept);
+    for (const uid of this.#failed) if (!isKept(uid)) this.#failed.delete(uid);
+  }
+
+  /** A container started or ended. */
+  runtimeChanged(): void {
+    if (this.#parts.cpu.policyName === 'static') this.#parts.updater.wake();
+  }
+
+  /** What the pod's containers are given. Resolves when it survives a crash of the agent. */
+  async place(pod: Pod): Promise<Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>> {
+    const { cpu, updater, saved } = this.#parts;
+    const uid = pod.metadata.uid ?? '';
+    if (this.#failed.has(uid)) this.podAdmitted(pod);
+    if (cpu.exclusive(uid) !== undefined) await saved();
+    return {
+      exclusiveCpus: (container) => this.hasExclusiveCpus(uid, container),
+      pinning: (container) => {
+        const cpus = cpu.affinity(uid, container);
+        if (cpus === undefined || cpus.size === 0) return {};
+        updater.noteCreated(uid, container, cpus);
+        return { cpusetCpus: formatCpuSet(cpus) };
+      },
+    };
+  }
+
+  /** The container, or without a name a container of the pod, has CPUs of its own and so needs no quota. */
+  hasExclusiveCpus(uid: string, container?: string): boolean {
+    const { cpu, quotaOffWithExclusiveCpus } = this.#parts;
+    return quotaOffWithExclusiveCpus && cpu.exclusive(uid, container) !== undefined;
+  }
+}

@@ -1,0 +1,27 @@
+/** FNV-1a of 32 bits, with which upstream's checkpoints are sealed (upstream: checkpointmanager/checksum). */
+export function fnv32a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash;
+}
+
+/** Keys in the order in which Go writes those of a map. */
+export function goSortedEntries<T>(map: Iterable<readonly [string, T]>): (readonly [string, T])[] {
+  return [...map].sort(([left], [right]) => (Buffer.from(left).compare(Buffer.from(right)) < 0 ? -1 : 1));
+}
+
+/** Go's object dumper writes a map so. */
+export function goMap(entries: readonly (readonly [string | number, string])[]): string {
+  return `map[${entries.map(([key, value]) => `${key}:${value}`).join(' ')}]`;
+}
+
+/** Go escapes these in every JSON it writes. */
+export function escapeForGo(json: string): string {
+  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Whether the text is one that Go reads as true or false; undefined for others (upstream: strconv.ParseBool). */
+export function parseGoBool(text: string): boolean | undefined {
+  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
+  return ['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text) ? false : undefined;
+}
