@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { Cgroups } from '../../src/kubelet/ports/cgroups.ts';
 import type { HostFiles } from '../../src/kubelet/ports/host-files.ts';
+import type { LoginManager } from '../../src/kubelet/ports/login-manager.ts';
 import type { RuntimeEventSource } from '../../src/kubelet/ports/runtime.ts';
 import type { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 
@@ -159,6 +160,33 @@ export function killableEvents(source: RuntimeEventSource, life: Life): RuntimeE
       const ended = new AbortController();
       life.onEnd(() => ended.abort());
       return whileAlive(source.subscribe(handlers, AbortSignal.any([signal, ended.signal])), life);
+    },
+  };
+}
+
+/** As one process holds it: its lock and its connection end with the process. */
+export function killableLogin(login: LoginManager, life: Life): LoginManager {
+  return {
+    connect: async () => {
+      if (!life.alive) return never();
+      const connection = await whileAlive(login.connect(), life);
+      life.onEnd(() => connection.close());
+      return {
+        ...connection,
+        inhibitShutdown: async (why) => {
+          const lock = await connection.inhibitShutdown(why);
+          life.onEnd(() => lock.release());
+          return life.alive ? lock : never();
+        },
+        onPrepareForShutdown: (listener) =>
+          connection.onPrepareForShutdown((isStarting) => {
+            if (life.alive) listener(isStarting);
+          }),
+        onClose: (listener) =>
+          connection.onClose(() => {
+            if (life.alive) listener();
+          }),
+      };
     },
   };
 }

@@ -15,6 +15,7 @@ import type { PluginConnection, PluginInfo } from '../../src/kubelet/ports/plugi
 import { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 import { FakeCsiDrivers } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
 import { FakeHostFiles } from '../../src/kubelet/ports/testing/fake-host-files.ts';
+import { FakeLoginManager } from '../../src/kubelet/ports/testing/fake-login-manager.ts';
 import { FakeLogFiles } from '../../src/kubelet/ports/testing/fake-log-files.ts';
 import { FakeMounts } from '../../src/kubelet/ports/testing/fake-mounts.ts';
 import type { FakeRuntimeClient } from '../../src/kubelet/ports/testing/fake-runtime-client.ts';
@@ -22,7 +23,15 @@ import type { FakeRuntimeOptions } from '../../src/kubelet/ports/testing/fake-ru
 import { SimulatedApi } from './cluster-api.ts';
 import { ContainerModel } from './containers.ts';
 import type { DeathPoint, Gate } from './killable.ts';
-import { Life, killableCgroups, killableClock, killableEvents, killableFiles, killablePort } from './killable.ts';
+import {
+  Life,
+  killableCgroups,
+  killableClock,
+  killableEvents,
+  killableFiles,
+  killableLogin,
+  killablePort,
+} from './killable.ts';
 import { SimulatedNetwork } from './network.ts';
 import { SimulatedRuntime } from './runtime.ts';
 
@@ -78,6 +87,7 @@ export class SimulatedNode {
   readonly mounts: FakeMounts;
   readonly cgroups = new FakeCgroups();
   readonly csiDrivers = new FakeCsiDrivers();
+  readonly login = new FakeLoginManager(this.clock);
   /** Who listens at which socket below plugins_registry. */
   readonly plugins = new Map<string, PluginInfo>();
   readonly model: ContainerModel;
@@ -238,6 +248,7 @@ export class SimulatedNode {
       mounts: killablePort('mounts', this.mounts, life, gate),
       cgroups: killableCgroups(this.cgroups, life, gate),
       dial: killablePort('dial', this.network, life, gate),
+      loginManager: killableLogin(this.login, life),
       nodeLoad: () => undefined,
       processes: { run: runProgram },
       csiDrivers: { node: (endpoint) => killablePort('csi', this.csiDrivers.node(endpoint), life, gate) },

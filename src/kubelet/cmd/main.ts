@@ -91,8 +91,8 @@ async function runAgent(settings: AgentSettings): Promise<number> {
   const leave = firstSignal();
   const agent = await Promise.race([startAgent(settings, log), leave.then(() => undefined)]);
   const signal = await leave;
-  log.info('leaving the node; containers stay', { signal });
-  await agent?.stop();
+  log.info(settings.flags.shutdownOnSigterm ? 'leaving the node' : 'leaving the node; containers stay', { signal });
+  await agent?.stop(signal);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { CredentialProvider } from '../features/images/credentials/provider-config.ts';
 import { loadCredentialProviders } from '../features/images/credentials/provider-config.ts';
+import { computePriorityGraces } from '../features/node-shutdown/priority-groups.ts';
 import { IptablesHints } from '../features/iptables-hints/iptables-hints.ts';
 import { createHealthApp } from '../features/server/health-app.ts';
 import type { Problem } from '../features/server/local-api.ts';
@@ -48,7 +49,8 @@ export interface AgentSettings {
 
 export interface RunningAgent {
   log: Logger;
-  stop(): Promise<void>;
+  /** Ends the agent. With --shutdown-on-sigterm, `signal` SIGTERM ends the pods first, in order. */
+  stop(signal: string): Promise<void>;
 }
 
 export function agentLog(config: KubeletConfig): AdjustableLogger {
@@ -75,6 +77,7 @@ export async function startAgent(
   const lock = await takeInstanceLock(flags.rootDir);
   const platform = await composePlatform({ config, flags, log });
   refuseUnfitHost(config, platform);
+  refuseShutdownWithoutGrace(config, flags);
   const token =
     flags.manifestServerAddress === ''
       ? undefined
@@ -139,8 +142,9 @@ export async function startAgent(
     rootDir: flags.rootDir,
     listening: servers.addresses(),
   });
-  const leave = async (): Promise<void> => {
+  const leave = async (signal: string): Promise<void> => {
     systemdNotify('STOPPING=1', process.env);
+    if (flags.shutdownOnSigterm && signal === 'SIGTERM') await kubelet.nodeShutdown.shutDown();
     await watchdog?.stop();
     await servers.close();
     await serving.stop();
@@ -151,7 +155,7 @@ export async function startAgent(
     lock.release();
   };
   let leaving: Promise<void> | undefined;
-  return { log, stop: () => (leaving ??= leave()) };
+  return { log, stop: (signal) => (leaving ??= leave(signal)) };
 }
 
 /**
@@ -199,6 +203,14 @@ function refuseUnfitHost(config: KubeletConfig, platform: RealPlatform): void {
     isSwapOn: platform.machine.swapBytes > 0,
   });
   if (problem !== undefined) throw new KubeletError('Invalid', problem.message);
+}
+
+function refuseShutdownWithoutGrace(config: KubeletConfig, { shutdownOnSigterm }: AgentFlags): void {
+  if (!shutdownOnSigterm || computePriorityGraces(config.shutdown, config.gates).length > 0) return;
+  throw new KubeletError(
+    'Invalid',
+    '--shutdown-on-sigterm needs shutdownGracePeriod or shutdownGracePeriodByPodPriority in the configuration',
+  );
 }
 
 /** The servers of the agent. One that cannot listen is said and does no harm to pods. */

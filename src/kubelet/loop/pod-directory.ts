@@ -2,6 +2,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
 import { isStaticPod, isTerminalPhase, isTerminalPod, podFullName } from '../../api/pod.ts';
 import { tellsOfRejection } from '../features/admission/admission-state.ts';
+import { tellsOfShutdown } from '../features/node-shutdown/shutdown-state.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { WorkerState } from '../features/pod-workers/worker-state.ts';
 import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
@@ -80,11 +81,13 @@ export class PodDirectory {
   }
 
   /**
-   * The published status of a static pod says that it was rejected. The next run of the agent admits such a pod again,
-   * as upstream does, because the agent may have been restarted to remove the cause.
+   * The published status of a static pod says that it was rejected, or ended by a shutdown of the node. The next run of
+   * the agent admits such a pod again, as upstream does, because the agent or the machine may have been restarted to
+   * remove the cause.
    */
   wasTurnedAway(pod: Pod): boolean {
-    return isStaticPod(pod) && tellsOfRejection(this.#parts.statuses.get(podUid(pod.metadata.uid)));
+    const status = this.#parts.statuses.get(podUid(pod.metadata.uid));
+    return isStaticPod(pod) && (tellsOfRejection(status) || tellsOfShutdown(status));
   }
 
   /** A static pod of this full name is being stopped. */

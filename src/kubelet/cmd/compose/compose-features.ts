@@ -14,6 +14,7 @@ import { rejectionUnderPressure } from '../../features/eviction/admit-under-pres
 import { NodePressure } from '../../features/eviction/node-pressure.ts';
 import { createEvents } from '../../features/events/create-events.ts';
 import { createLifecycleHooks } from '../../features/lifecycle-hooks/create-lifecycle-hooks.ts';
+import { ShutdownState } from '../../features/node-shutdown/shutdown-state.ts';
 import { createPleg } from '../../features/pleg/create-pleg.ts';
 import type { Pleg } from '../../features/pleg/pleg.ts';
 import { RuntimeCache } from '../../features/pleg/runtime-cache.ts';
@@ -73,6 +74,7 @@ export function composeKnown(parts: Given): KnownParts {
     ...objects,
     cache,
     activityTracker: new ActivityTracker(clock),
+    shutdownState: new ShutdownState(),
     ...events,
     ...composePodConfig(parts, { ...objects, ...events }),
     allocatedPods: new AllocatedPods(records.allocated),
@@ -140,7 +142,7 @@ function composePleg(parts: Given<'cache'>): Pleg {
 }
 
 function composeAdmission(
-  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'pressure' | 'recorder' | 'store'>,
+  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'pressure' | 'recorder' | 'shutdownState' | 'store'>,
   { monitor, devices, managers }: Pick<FeatureParts, 'monitor' | 'devices' | 'managers'>,
   evict: (uid: PodUid) => void,
 ): AdmissionManager {
@@ -151,6 +153,7 @@ function composeAdmission(
     machine: platform.machine,
     standalone: platform.cluster === undefined,
     underPressure: (pod, taintComparisons) => rejectionUnderPressure(pod, parts.pressure.conditions, taintComparisons),
+    nodeShutdown: () => parts.shutdownState.rejection(),
     node: () => devices.manager.withoutDevices(node.object(monitor.health)),
     allocatingSteps: (pod) => devices.manager.steps(pod),
     directory,

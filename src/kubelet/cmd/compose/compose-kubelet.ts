@@ -104,8 +104,7 @@ function composeNodeAgent(parts: KubeletParts): NodeAgent {
     node,
     statusSources: {
       pressure: () => parts.pressure.flags(),
-      // No feature reports a shutdown yet.
-      shutdownProblem: () => undefined,
+      shutdownProblem: () => parts.shutdownState.problem(),
       devices: () => parts.devices.manager.capacity(),
       // The node is not ready before the cluster can know its drivers (upstream: initializeCSINode).
       storageProblem: () => csi.nodeInfo?.problem(),
@@ -202,6 +201,7 @@ function composeStages(
     ],
     ['container collection', () => containerGc.start(), () => containerGc.stop()],
     ['image collection', () => imageGc.start(), () => imageGc.stop()],
+    ['node shutdown', () => parts.nodeShutdown.start(), () => parts.nodeShutdown.stop()],
     ['log rotation', () => logRotation.start(), () => logRotation.stop()],
     ['OOM watcher', () => parts.oomWatcher.start(), () => parts.oomWatcher.stop()],
     ['statistics', () => stats?.provider.start(), () => stats?.provider.stop()],

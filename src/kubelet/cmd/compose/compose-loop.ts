@@ -12,12 +12,15 @@ import { isGivenUp } from '../../features/pod-runtime/plan/compute-pod-actions.t
 import { noteRequestedResizes } from '../../features/metrics/resizes.ts';
 import { StatusTimes } from '../../features/metrics/status-times.ts';
 import { needsNewSandbox } from '../../features/pod-runtime/plan/sandbox-changed.ts';
+import type { NodeShutdown } from '../../features/node-shutdown/create-node-shutdown.ts';
+import { createNodeShutdown } from '../../features/node-shutdown/create-node-shutdown.ts';
 import { createUserNamespaces } from '../../features/user-namespaces/create-user-namespaces.ts';
 import { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
 import type { RestartRules } from '../../features/status/interfaces.ts';
 import { connectRuntimeReaction } from '../../loop/change-reactions.ts';
 import type { ClusterPods } from '../../loop/cluster-pods.ts';
 import { createClusterPods } from '../../loop/cluster-pods.ts';
+import { firstEnding } from '../../loop/first-ending.ts';
 import { Housekeeping } from '../../loop/housekeeping.ts';
 import { PodCleanup } from '../../loop/pod-cleanup.ts';
 import { createPodHandlers } from '../../loop/pod-handlers.ts';
@@ -108,6 +111,7 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
     containerGc,
     userNamespaces,
     clusterPods,
+    nodeShutdown: composeNodeShutdown(parts, { workers, clusterPods }),
   };
 }
 
@@ -122,6 +126,7 @@ function composeStatus(
     | 'oomWatcher'
     | 'podRuntime'
     | 'probes'
+    | 'shutdownState'
     | 'states'
   >,
 ): StatusUpdater {
@@ -130,7 +135,7 @@ function composeStatus(
     statuses: records.statuses,
     clock: platform.clock,
     admission: parts.admission,
-    evicted: records.evicted,
+    evicted: firstEnding(records.evicted, parts.shutdownState),
     rules: restartRules,
     probes: parts.probes,
     failures: parts.podRuntime.startFailures,
@@ -157,6 +162,39 @@ function composeStatus(
     get hostIps() {
       return parts.node.hostIps();
     },
+  });
+}
+
+function composeNodeShutdown(
+  parts: Given<'admission' | 'directory' | 'node' | 'recorder' | 'shutdownState' | 'states'>,
+  { workers, clusterPods }: Pick<LoopParts, 'workers' | 'clusterPods'>,
+): NodeShutdown {
+  const { settings, platform, admission, directory, states, shutdownState } = parts;
+  const { cluster, files, loginManager, clock, log } = platform;
+  parts.changes.onGone(({ metadata }) => shutdownState.forget(podUid(metadata.uid)));
+  return createNodeShutdown({
+    config: settings.config,
+    standalone: cluster === undefined,
+    state: shutdownState,
+    rootDir: settings.rootDir,
+    files,
+    loginManager,
+    pods: {
+      active: () => admission.activePods(),
+      byUid: (uid) => directory.byUid(uid),
+      onAdmitted: (listener) => admission.onAdmitted(listener),
+    },
+    workers: {
+      kill: (uid, kill) => workers.kill(uid, kill),
+      restart: (pod) => workers.update(pod, true),
+      hasFinished: (uid) => states.hasFinished(uid),
+      onAdvance: (listener) => states.onChange(listener),
+    },
+    whenStatusesSent: async () => clusterPods?.uploader.whenIdle(),
+    recorder: parts.recorder,
+    statusChanged: () => parts.node.statusChanges.notify(),
+    clock,
+    log,
   });
 }
 

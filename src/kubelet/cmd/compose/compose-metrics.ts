@@ -11,6 +11,7 @@ import { observeProcess } from '../../features/metrics/process-usage.ts';
 import { countCpus } from '../../features/metrics/resource-managers.ts';
 import { countResizes } from '../../features/metrics/resizes.ts';
 import { noteRuntimeCall } from '../../features/metrics/runtime-calls.ts';
+import { countShutdown } from '../../features/metrics/shutdowns.ts';
 import { countStorage } from '../../features/metrics/storage.ts';
 import type { DiskFacts } from '../../features/stats/disk-facts.ts';
 import { gzipText } from '../../features/stats/gzip-text.ts';
@@ -21,7 +22,9 @@ import type { Given } from './kubelet-parts.ts';
 
 /** The figures that are not counted where they arise: from events of other parts, or read at a scrape. */
 export function composeMetrics(
-  parts: Given<'cache' | 'states' | 'admission' | 'pleg' | 'allocation' | 'cpuManager' | 'volumes' | 'csi'>,
+  parts: Given<
+    'cache' | 'states' | 'admission' | 'pleg' | 'allocation' | 'cpuManager' | 'volumes' | 'csi' | 'nodeShutdown'
+  >,
   disks: DiskFacts | undefined,
 ): ReturnType<typeof metricsEndpoints> {
   const { settings, platform, changes, observation, store, states, cache, admission, pleg } = parts;
@@ -52,6 +55,7 @@ export function composeMetrics(
     });
     noteRuntimeSeen(metrics, pleg.health().lastActiveMs, platform.clock);
   });
+  main.collect(() => countShutdown(metrics, parts.nodeShutdown.times()));
   main.collect(() => {
     countResizes(metrics, parts.allocation.counts());
     countCpus(metrics, parts.cpuManager.usage());

@@ -31,6 +31,8 @@ import type { RuntimeClassAdmission } from '../../features/pod-config/runtime-cl
 import type { ClusterObjects, PodObjects } from '../../ports/cluster-objects.ts';
 import type { ApiClusterObjects } from '../../features/cluster-objects/api-cluster-objects.ts';
 import type { ServiceAccountTokens } from '../../features/tokens/service-account-tokens.ts';
+import type { NodeShutdown } from '../../features/node-shutdown/create-node-shutdown.ts';
+import type { ShutdownState } from '../../features/node-shutdown/shutdown-state.ts';
 import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
 import type { PodStore } from '../../features/pod-store/pod-store.ts';
 import type { WorkerStates } from '../../features/pod-workers/worker-states.ts';
@@ -97,6 +99,8 @@ export interface KnownParts {
   cache: RuntimeCache;
   activityTracker: ActivityTracker;
   recorder: EventLog;
+  /** Whether the node is shutting down. */
+  shutdownState: ShutdownState;
   /** Uploads events to the API server; undefined on a standalone node. */
   eventUploader: EventUploader | undefined;
   node: NodeParts;
@@ -150,6 +154,7 @@ export interface LoopParts {
   loop: SyncLoop;
   containerGc: ContainerGc;
   userNamespaces: UserNamespaces;
+  nodeShutdown: NodeShutdown;
   /** Undefined on a standalone node. */
   clusterPods: ClusterPods | undefined;
 }

@@ -11,6 +11,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
 import type { KernelLog } from '../../ports/kernel-log.ts';
 import type { LogFiles } from '../../ports/log-files.ts';
+import type { LoginManager } from '../../ports/login-manager.ts';
 import type { MachineFacts } from '../../ports/machine-facts.ts';
 import type { ReadMachineTopology } from '../../ports/machine-topology.ts';
 import type { Mounts } from '../../ports/mounts.ts';
@@ -42,6 +43,8 @@ export interface Platform {
   mounts: Mounts;
   cgroups: Cgroups;
   dial: NetDial;
+  /** Absent: nothing announces a shutdown of the machine. */
+  loginManager?: LoginManager;
   /** How busy the node's processors are. */
   nodeLoad: ReadNodeLoad;
   processes: Processes;

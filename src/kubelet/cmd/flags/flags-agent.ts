@@ -147,6 +147,12 @@ export const agentFlags: readonly FlagSpec[] = [
       'What it means when one fails: hold keeps the pod waiting and asks again, ignore leaves the program out.',
       { default: 'hold', values: ['hold', 'ignore'] },
     ],
+    [
+      'shutdown-on-sigterm',
+      'bool',
+      'SIGTERM to the agent means that the machine goes down: stop all pods in order, within shutdownGracePeriod, before the agent ends. For machines without systemd-logind.',
+      { default: 'false' },
+    ],
   ]),
   ...inGroup('Other', [
     [

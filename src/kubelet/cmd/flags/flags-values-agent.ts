@@ -40,6 +40,7 @@ export interface AgentFlags {
   readonly admissionHooksDir: string;
   readonly admissionHookTimeoutMs: number;
   readonly admissionHookFailurePolicy: 'hold' | 'ignore';
+  readonly shutdownOnSigterm: boolean;
   readonly minimumContainerTtlMs: number;
   readonly maxDeadContainersPerContainer: number;
   /** Negative means no limit. */
@@ -211,6 +212,7 @@ export function readAgentFlags(
     admissionHooksDir: text('admission-hooks-dir'),
     admissionHookTimeoutMs: ms('admission-hook-timeout', '10s'),
     admissionHookFailurePolicy: text('admission-hook-failure-policy', 'hold') === 'ignore' ? 'ignore' : 'hold',
+    shutdownOnSigterm: isOn('shutdown-on-sigterm'),
     minimumContainerTtlMs: ms('minimum-container-ttl-duration', '0s'),
     maxDeadContainersPerContainer: number('maximum-dead-containers-per-container', 1),
     maxDeadContainers: number('maximum-dead-containers', -1),

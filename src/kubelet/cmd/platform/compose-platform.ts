@@ -18,6 +18,7 @@ import { createDevicePlugins } from '../../adapters/devices/device-plugins.ts';
 import { createPodResourcesServer } from '../../adapters/devices/pod-resources-server.ts';
 import { hugePageSizesBytes } from '../../adapters/cgroups/linux-cgroups-fs.ts';
 import { GuardedFiles } from '../../adapters/files/linux-files-guarded.ts';
+import { createLogind, logindPlaces } from '../../adapters/logind/logind.ts';
 import { diskUsage } from '../../adapters/files/linux-disk-usage.ts';
 import { linuxLogFiles } from '../../adapters/files/linux-log-files.ts';
 import { linuxProcesses } from '../../adapters/process/linux-processes.ts';
@@ -134,6 +135,7 @@ export async function composePlatform(given: {
       createLinuxCgroups(await cgroupDriver(runtime, config, log)),
     ),
     dial: netDial,
+    loginManager: createLogind(logindPlaces(process.env['DBUS_SYSTEM_BUS_ADDRESS'])),
     nodeLoad: () => readNodeLoad(),
     processes: linuxProcesses,
     kernelLog: new LinuxKernelLog(),

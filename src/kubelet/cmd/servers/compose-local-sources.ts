@@ -10,7 +10,7 @@ import type { Kubelet } from '../compose/compose-kubelet.ts';
 
 /** What the local API shows of this agent. */
 export function composeLocalSources(kubelet: Kubelet): LocalApiSources {
-  const { platform, records, cache, monitor, sources } = kubelet;
+  const { platform, records, cache, monitor, nodeShutdown, sources } = kubelet;
   const { clock, runtime } = platform;
   const { statuses } = records;
   const published = new PublishedPods({ ...kubelet, statuses, nowMs: () => clock.nowMs() });
@@ -23,7 +23,7 @@ export function composeLocalSources(kubelet: Kubelet): LocalApiSources {
     eviction: () => evictionReport(kubelet.eviction?.reporter),
     explain: () => kubelet.explain.explainAll(),
     events: () => kubelet.recorder.list(),
-    problems: () => [...monitor.problems(), ...sources.problems()],
+    problems: () => [...monitor.problems(), ...nodeShutdown.problems(), ...sources.problems()],
     plan: async (text) => planManifests(text, { ...kubelet, rules: sources.rules, nowMs: clock.monotonicMs() }),
     ...createLocalCommands({ lookup, cache, statuses, runtime, logs: kubelet.logReader }),
     checks: composeHealthChecks(kubelet),

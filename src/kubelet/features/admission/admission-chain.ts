@@ -1,4 +1,5 @@
 import { isCriticalPod } from '../../../api/pod.ts';
+import { givenPriority, standalonePriority } from '../../../api/pod-priority.ts';
 import { podReasons } from '../../../api/reasons.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
@@ -11,7 +12,7 @@ import {
   computePredicates,
   rejectionOf,
 } from './predicates.ts';
-import { givenPriority, needsText, selectVictims, standalonePriority } from './preemption.ts';
+import { needsText, selectVictims } from './preemption.ts';
 
 /** Checks of other features, each at its place in upstream's order. An absent check passes every pod. */
 export interface OtherChecks {

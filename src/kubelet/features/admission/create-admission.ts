@@ -12,7 +12,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { MachineFacts } from '../../ports/machine-facts.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import type { Rejection } from './admission-check.ts';
+import type { AdmissionCheck, Rejection } from './admission-check.ts';
 import type { ChainOptions } from './admission-chain.ts';
 import { judgeAdmission } from './admission-chain.ts';
 import { AdmissionManager } from './admission-manager.ts';
@@ -37,6 +37,8 @@ export interface CreateAdmissionParts {
   standalone: boolean;
   /** Why the node takes no such pod while it is short of a resource. */
   underPressure?: (pod: Pod, taintComparisons: boolean) => Rejection | undefined;
+  /** Why the node takes no pods because it is shutting down; undefined while it is not. */
+  nodeShutdown: AdmissionCheck;
   /** The node as it is now. */
   node: () => Node;
   /** Which pods there are. */
@@ -107,7 +109,7 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
 }
 
 function chainOptions(parts: CreateAdmissionParts): ChainOptions {
-  const { config, machine, standalone, underPressure } = parts;
+  const { config, machine, standalone, underPressure, nodeShutdown } = parts;
   const taintComparisons = config.gates.enabled('TaintTolerationComparisonOperators');
   const sysctls = sysctlAllowList(config.runtime.allowedUnsafeSysctls, machine.kernelVersion);
   return {
@@ -117,6 +119,7 @@ function chainOptions(parts: CreateAdmissionParts): ChainOptions {
       sysctls: ({ pod }) => checkSysctls(pod, sysctls),
       // As upstream, only for pods that have not started.
       appArmor: ({ pod }) => checkAppArmor(pod, machine),
+      nodeShutdown,
     },
     standalone,
     podLevelResources: config.gates.enabled('PodLevelResources'),

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { givenPriority, needsText, selectVictims, standalonePriority } from './preemption.ts';
+import { givenPriority, standalonePriority } from '../../../api/pod-priority.ts';
+import { needsText, selectVictims } from './preemption.ts';
 
 interface Shape {
   readonly cpu?: string;

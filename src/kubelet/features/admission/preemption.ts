@@ -1,7 +1,7 @@
-import { priorities } from '../../../api/annotations.ts';
 import { isCriticalPod } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { PriorityOf } from '../../../api/pod-priority.ts';
 import type { Shortage } from './resource-fit.ts';
 import { requestedOf } from './resource-fit.ts';
 
@@ -9,24 +9,6 @@ interface Need {
   resource: string;
   amount: number;
 }
-
-/** The priority of a pod; undefined for a pod without one. */
-export type PriorityOf = (pod: Pod) => number | undefined;
-
-/** Upstream's API server sets priorities: a pod that never passed through one has only what its manifest says. */
-export const givenPriority: PriorityOf = (pod) => pod.spec.priority;
-
-/**
- * On a node without an API server the agent resolves priorities instead, for the built-in classes; without a class it
- * is 0.
- */
-export const standalonePriority: PriorityOf = (pod) =>
-  pod.spec.priority ?? builtInClasses.get(pod.spec.priorityClassName ?? '') ?? 0;
-
-const builtInClasses = new Map<string, number>([
-  [priorities.nodeCriticalClass, priorities.systemCritical + 1000],
-  [priorities.clusterCriticalClass, priorities.systemCritical],
-]);
 
 /**
  * Selects the pods to stop so that a critical one fits (upstream: preemption/preemption.go): as few as possible,

@@ -49,6 +49,14 @@ export const nodeFamilies = {
     labels: ['eviction_signal'],
     help: 'Pods evicted by this node, by the signal that was short.',
   },
+  kubelet_graceful_shutdown_end_time_seconds: {
+    type: 'gauge',
+    help: 'Unix time at which the last graceful shutdown of the node had ended its pods; 0 if it has not.',
+  },
+  kubelet_graceful_shutdown_start_time_seconds: {
+    type: 'gauge',
+    help: 'Unix time at which the last graceful shutdown of the node began; 0 if there was none.',
+  },
   kubelet_http_inflight_requests: {
     type: 'gauge',
     help: 'HTTP requests in progress.',

@@ -18,6 +18,18 @@ export class WorkerStates {
     return new Map(this.#states);
   }
 
+  /** Nothing of the pod runs and its volumes are unmounted, or it never had a worker. */
+  hasFinished(uid: PodUid): boolean {
+    const phase = this.#states.get(uid)?.phase;
+    return phase === undefined || phase === 'finished';
+  }
+
+  /** Calls `listener` after each change; returns the function that unsubscribes. */
+  onChange(listener: (uid: PodUid) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
   set(uid: PodUid, state: WorkerState): void {
     this.#states.set(uid, state);
     this.#notify(uid);
@@ -26,12 +38,6 @@ export class WorkerStates {
   delete(uid: PodUid): void {
     this.#states.delete(uid);
     this.#notify(uid);
-  }
-
-  /** Calls `listener` after each change of a pod's state; returns the function that unsubscribes. */
-  onChange(listener: (uid: PodUid) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
   }
 
   #notify(uid: PodUid): void {

@@ -102,6 +102,11 @@ export class StatusUploader {
     return this.#progress.size;
   }
 
+  /** Resolves when no request is under way; does not wait for retries. */
+  whenIdle(): Promise<void> {
+    return this.#queues.whenIdle();
+  }
+
   /** Nothing more is sent. Pending responses are not awaited: the API server may be unavailable. */
   stop(): void {
     this.#stopped = true;

@@ -6,7 +6,6 @@ import { honoured, notYet, partly } from '../parity/parity-state.ts';
 import type { Parity } from '../parity/parity-state.ts';
 
 const managers = 'the memory manager is not implemented yet; containers share the memory of all NUMA nodes';
-const shutdown = 'graceful node shutdown is not implemented yet';
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
 
 export const honouredFields: Readonly<Record<string, Parity>> = {
@@ -171,9 +170,11 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   'logging.options.json.infoBufferSize': notYet('there is one stream'),
   enableSystemLogHandler: honoured('symlinks are not followed'),
   enableSystemLogQuery: honoured(),
-  shutdownGracePeriod: notYet(shutdown),
-  shutdownGracePeriodCriticalPods: notYet(shutdown),
-  shutdownGracePeriodByPodPriority: notYet(shutdown),
+  shutdownGracePeriod: honoured(
+    'where logind keeps a shorter delay the pods get that, each group its share; upstream does not take part in the shutdown then. Static pods start again after a shutdown that was cancelled',
+  ),
+  shutdownGracePeriodCriticalPods: honoured(),
+  shutdownGracePeriodByPodPriority: honoured(),
   'crashLoopBackOff.maxContainerRestartPeriod': honoured(),
   reservedMemory: notYet(managers),
   enableProfilingHandler: partly("profile and heap, in the formats of V8; Go's other profiles do not exist here"),
@@ -224,6 +225,7 @@ export const honouredFlags: Readonly<Record<string, Parity>> = {
   'admission-hooks-dir': honoured('not in upstream'),
   'admission-hook-timeout': honoured('not in upstream'),
   'admission-hook-failure-policy': honoured('not in upstream'),
+  'shutdown-on-sigterm': honoured('not in upstream'),
   version: honoured(),
   help: honoured(),
   'minimum-container-ttl-duration': honoured(),

@@ -58,9 +58,7 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
   '/metrics: volumes': honoured(
     'families of SELinux mismatches and forced clean-ups are absent: a kubelet with default settings does not count them, or the failure cannot occur here',
   ),
-  '/metrics: node, server, certificates': partly(
-    'the families of the Go runtime are replaced by `nodejs_` ones; families of shutdowns are absent',
-  ),
+  '/metrics: node, server, certificates': partly('the families of the Go runtime are replaced by `nodejs_` ones'),
   '/metrics/cadvisor: container_, machine_': honoured(
     'load averages and task states are 0, as upstream leaves the load reader off; `image` of a sandbox is empty; machine_dimm_* and machine_nvm_* have the same values as upstream for a machine without such memory',
   ),
@@ -94,7 +92,6 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
     'FailedMountOnFilesystemMismatch VolumeResizeSuccessful VolumeConditionAbnormal',
     'reported in upstream when a controller or a feature gate is off',
   ),
-  ...later('Shutdown NodeShutdown Terminated', 'graceful node shutdown is not implemented yet'),
   ...later(
     'CertificateExpired CertificateOverdueForRefresh',
     'the agent reports an expired certificate as a problem of its own, with the expiry time as a metric',

@@ -119,10 +119,17 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'preemptions, shutdown',
-    absent: 'preemptions are not counted; graceful shutdown is not implemented yet',
+    about: 'preemptions',
+    absent: 'preemptions are not counted yet',
     alpha: `
-      kubelet_graceful_shutdown_end_time_seconds kubelet_graceful_shutdown_start_time_seconds kubelet_preemptions
+      kubelet_preemptions
+    `,
+  },
+  {
+    endpoint: '/metrics',
+    about: 'shutdowns of the node',
+    alpha: `
+      kubelet_graceful_shutdown_end_time_seconds kubelet_graceful_shutdown_start_time_seconds
     `,
   },
   {

@@ -92,6 +92,12 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   volumePluginDir: [configuration],
   'logging.format logging.verbosity': ['src/base/pino-log.test.ts', configuration],
   'crashLoopBackOff.maxContainerRestartPeriod': [configuration],
+  'shutdownGracePeriod shutdownGracePeriodCriticalPods': [
+    feature('node-shutdown/node-shutdown'),
+    feature('node-shutdown/priority-groups'),
+    real('node-shutdown'),
+  ],
+  shutdownGracePeriodByPodPriority: [feature('node-shutdown/priority-groups')],
   seccompDefault: [feature('pod-runtime/config/security-config'), real('security')],
   registerWithTaints: [feature('admission/admission-chain'), real('admission'), real('node')],
   'registerNode nodeStatusUpdateFrequency nodeStatusReportFrequency': [feature('node/node-reporter'), real('node')],
@@ -107,6 +113,9 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
 /** The name that features use, where it differs from the field's own last name. */
 export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   enableControllerAttachDetach: ['byController'],
+  shutdownGracePeriodCriticalPods: ['criticalPodsGraceMs', 'shutdownGracePeriodCriticalPods'],
+  shutdownGracePeriod: ['graceMs', 'shutdownGracePeriod'],
+  shutdownGracePeriodByPodPriority: ['byPriority'],
   enableDebuggingHandlers: ['debuggingHandlers'],
   enableProfilingHandler: ['profilingHandler'],
   enableDebugFlagsHandler: ['debugFlagsHandler'],

@@ -1,0 +1,20 @@
+import { priorities } from './annotations.ts';
+import type { Pod } from './core/pod.ts';
+
+/** The priority of a pod; undefined for a pod without one. */
+export type PriorityOf = (pod: Pod) => number | undefined;
+
+/** Upstream's API server sets priorities: a pod that never passed through one has only what its manifest says. */
+export const givenPriority: PriorityOf = (pod) => pod.spec.priority;
+
+/**
+ * On a node without an API server the agent resolves priorities instead, for the built-in classes; without a class it
+ * is 0.
+ */
+export const standalonePriority: PriorityOf = (pod) =>
+  pod.spec.priority ?? builtInClasses.get(pod.spec.priorityClassName ?? '') ?? 0;
+
+const builtInClasses = new Map<string, number>([
+  [priorities.nodeCriticalClass, priorities.systemCritical + 1000],
+  [priorities.clusterCriticalClass, priorities.systemCritical],
+]);

@@ -1,0 +1,79 @@
+import { priorities } from '../../../api/annotations.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PriorityOf } from '../../../api/pod-priority.ts';
+import type { ShutdownConfig } from '../../model/config/kubelet-config.ts';
+
+/** The pods from this priority upwards, to the next higher row, have this time to stop. */
+export interface PriorityGrace {
+  readonly priority: number;
+  readonly graceMs: number;
+}
+
+/** Pods that stop together, after all pods of lower groups. */
+export interface ShutdownGroup extends PriorityGrace {
+  readonly pods: readonly Pod[];
+}
+
+interface Gates {
+  enabled(gate: 'GracefulNodeShutdown' | 'GracefulNodeShutdownBasedOnPodPriority'): boolean;
+}
+
+/**
+ * The configured times in ascending order of priority; none when graceful shutdown is off. The two periods are rows for
+ * ordinary and for critical pods (upstream: nodeshutdown_manager.go migrateConfig).
+ */
+export function computePriorityGraces(config: ShutdownConfig, gates: Gates): readonly PriorityGrace[] {
+  if (!gates.enabled('GracefulNodeShutdown')) return [];
+  const rows = gates.enabled('GracefulNodeShutdownBasedOnPodPriority') ? config.byPriority : [];
+  if (rows.length > 0) return rows.toSorted((left, right) => left.priority - right.priority);
+  if (config.graceMs <= 0) return [];
+  return [
+    { priority: 0, graceMs: Math.max(0, config.graceMs - config.criticalPodsGraceMs) },
+    { priority: priorities.systemCritical, graceMs: config.criticalPodsGraceMs },
+  ];
+}
+
+/** What all groups need one after another, in milliseconds. */
+export function totalGraceMs(graces: readonly PriorityGrace[]): number {
+  return graces.reduce((sum, { graceMs }) => sum + graceMs, 0);
+}
+
+/** The times shortened to fit into `availableMs`, each by the same share, so that critical pods also get theirs. */
+export function fitGraces(graces: readonly PriorityGrace[], availableMs: number): readonly PriorityGrace[] {
+  const totalMs = totalGraceMs(graces);
+  if (totalMs <= availableMs) return graces;
+  return graces.map(({ priority, graceMs }) => ({
+    priority,
+    graceMs: Math.floor((graceMs * Math.max(0, availableMs)) / totalMs),
+  }));
+}
+
+/**
+ * Divides pods by priority, lowest group first. A pod belongs to the highest row that is not above its priority; one
+ * below all rows belongs to the lowest (upstream: groupByPriority). `graces` are in ascending order.
+ */
+export function groupByPriority(
+  pods: readonly Pod[],
+  graces: readonly PriorityGrace[],
+  priorityOf: PriorityOf,
+): readonly ShutdownGroup[] {
+  const groups = graces.map((grace) => ({ ...grace, pods: [] as Pod[] }));
+  for (const pod of pods) rowOf(pod, groups, priorityOf)?.pods.push(pod);
+  return groups;
+}
+
+/** The row of one pod; undefined without rows. */
+export function rowOf<Row extends PriorityGrace>(
+  pod: Pod,
+  rows: readonly Row[],
+  priorityOf: PriorityOf,
+): Row | undefined {
+  const priority = priorityOf(pod) ?? 0;
+  return rows.findLast((row) => row.priority <= priority) ?? rows[0];
+}
+
+/** A pod has its own grace period, but at most that of its group (upstream: killPods). */
+export function killGraceMs({ spec }: Pod, { graceMs }: PriorityGrace): number {
+  const { terminationGracePeriodSeconds: own } = spec;
+  return own === undefined ? graceMs : Math.min(own * 1000, graceMs);
+}

@@ -1,0 +1,66 @@
+import type { PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
+import { podConditionReasons, podReasons } from '../../../api/reasons.ts';
+import type { PodEnding } from '../../model/pod-ending.ts';
+import type { PodUid } from '../../model/ids.ts';
+
+/** Upstream: nodeshutdown_manager.go. */
+const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
+const CONDITION: PodCondition = {
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: podConditionReasons.terminationByKubelet,
+  message: MESSAGE,
+};
+const ENDING: PodEnding = { reason: podReasons.terminated, message: MESSAGE, condition: CONDITION };
+
+/** Whether a status kept from an earlier run says that the pod ended because the node was shut down. */
+export function tellsOfShutdown(status: Pick<PodStatus, 'conditions'> | undefined): boolean {
+  return status?.conditions?.some(({ type, message }) => type === CONDITION.type && message === MESSAGE) === true;
+}
+
+/**
+ * Whether the node is shutting down, and which pods ended for it. Admission, the status of the node and those of pods
+ * read it; only the ShutdownManager writes it.
+ */
+export class ShutdownState {
+  #isShuttingDown = false;
+  readonly #ended = new Set<PodUid>();
+
+  get isShuttingDown(): boolean {
+    return this.#isShuttingDown;
+  }
+
+  set isShuttingDown(value: boolean) {
+    this.#isShuttingDown = value;
+  }
+
+  /** Why the node is not ready. */
+  problem(): string | undefined {
+    return this.#isShuttingDown ? 'node is shutting down' : undefined;
+  }
+
+  /** Why the node takes no new pod (upstream: Admit). */
+  rejection(): { reason: string; message: string } | undefined {
+    if (!this.#isShuttingDown) return undefined;
+    return { reason: podReasons.nodeShutdown, message: 'Pod was rejected as the node is shutting down.' };
+  }
+
+  /** The pod ends because of the shutdown. */
+  end(uid: PodUid): void {
+    this.#ended.add(uid);
+  }
+
+  /** Why the pod ends, as its status shows it. */
+  get(uid: PodUid): PodEnding | undefined {
+    return this.#ended.has(uid) ? ENDING : undefined;
+  }
+
+  /** The pod is gone, or starts again. */
+  forget(uid: PodUid): void {
+    this.#ended.delete(uid);
+  }
+
+  ended(): readonly PodUid[] {
+    return [...this.#ended];
+  }
+}
