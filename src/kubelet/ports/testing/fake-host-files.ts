@@ -184,7 +184,7 @@ export class FakeHostFiles implements HostFiles {
   async appendFile(file: string, content: string): Promise<void> {
     await this.#enter('appendFile', file);
     const old = this.tree.find(file, false).node;
-    this.#put(file, Buffer.concat([old?.content ?? new Uint8Array(), bytesOf(content)]), old?.mode ?? 0o640);
+    this.#write(file, appended(old?.content ?? new Uint8Array(), bytesOf(content)), old?.mode ?? 0o640);
     this.#notify(file, false);
   }
 
@@ -371,11 +371,15 @@ export class FakeHostFiles implements HostFiles {
   }
 
   #put(file: string, content: string | Uint8Array, mode: number): void {
+    this.#write(file, bytesOf(content), mode);
+  }
+
+  #write(file: string, content: Uint8Array, mode: number): void {
     const { parent, name, node } = this.tree.find(file, false);
     if (node?.type === 'symlink') throw new KubeletError('Invalid', `${file}: is a symbolic link`);
     if (node?.type === 'directory') throw new KubeletError('Invalid', `${file}: is a directory`);
     const written = node ?? this.tree.newNode('file', mode, parent.device);
-    written.content = bytesOf(content);
+    written.content = content;
     written.mode = mode;
     if (node === undefined) parent.entries.set(name, written);
   }
@@ -434,6 +438,23 @@ function fault(below: string, message: string): never {
   throw new KubeletError('Unavailable', `${below}: ${message}`);
 }
 
+const encoder = new TextEncoder();
+
 function bytesOf(content: string | Uint8Array): Uint8Array {
-  return typeof content === 'string' ? new TextEncoder().encode(content) : Uint8Array.from(content);
+  return typeof content === 'string' ? encoder.encode(content) : new Uint8Array(content);
+}
+
+/** How much of a buffer holds content; the rest is room for more. */
+const used = new WeakMap<ArrayBufferLike, number>();
+
+/** Does not copy `content` while its buffer has room: agents append to files of megabytes a thousand times. */
+function appended(content: Uint8Array, more: Uint8Array): Uint8Array {
+  const length = content.length + more.length;
+  const { buffer } = content;
+  const hasRoom = buffer.byteLength >= length && used.get(buffer) === content.length;
+  const target = hasRoom ? new Uint8Array(buffer, 0, length) : new Uint8Array(2 * length).subarray(0, length);
+  if (!hasRoom) target.set(content);
+  target.set(more, content.length);
+  used.set(target.buffer, length);
+  return target;
 }
