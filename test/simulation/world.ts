@@ -11,6 +11,7 @@ import { applyDefaults } from '../../src/kubelet/model/config/defaults.ts';
 import { computeFeatureGates } from '../../src/kubelet/model/config/feature-gates.ts';
 import type { KubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
 import { toKubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
+import type { NodeStatsSources } from '../../src/kubelet/ports/stats.ts';
 import type { PluginConnection, PluginInfo } from '../../src/kubelet/ports/plugin-dial.ts';
 import { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 import { FakeCsiDrivers } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
@@ -77,6 +78,8 @@ export interface NodeOptions {
   config?: Record<string, unknown>;
   /** The node is one of a cluster. */
   cluster?: boolean;
+  /** What the machine measures; without it nothing is evicted. */
+  stats?: NodeStatsSources;
 }
 
 /** A machine in memory on which agents start, are killed and start again, while containers, files and mounts stay. */
@@ -107,10 +110,12 @@ export class SimulatedNode {
   /** When the agent before the present one ended. */
   lastEndMs = -1;
   readonly #seed: number;
+  readonly #stats: NodeStatsSources | undefined;
   #generations = 0;
 
   constructor(options: NodeOptions) {
     this.#seed = options.seed;
+    this.#stats = options.stats;
     this.runtime = new SimulatedRuntime({
       clock: this.clock,
       seed: options.seed,
@@ -280,6 +285,7 @@ export class SimulatedNode {
         addresses: ['192.0.2.1'],
       },
       runtimeName: 'containerd',
+      ...(this.#stats !== undefined && { stats: this.#stats }),
     };
   }
 

@@ -18,7 +18,7 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
     podsGroup,
     runningPods: () => provider.measuredPods(),
     diskUse: (uids) => measureDiskUse(provider, disks, uids),
-    pressure: parts.pressure,
+    pressure: records.pressure,
     record: records.evicted,
     activePods: () => admission.activePods(),
     isReady: parts.sourcesReady,
@@ -38,6 +38,7 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
       return { containers, images, imageBytes };
     },
     pod: (uid) => parts.directory.byUid(uid),
+    saveEvicted: () => records.saveEvicted(),
     kill: (uid, graceMs) => workers.kill(uid, { cause: 'evicted', graceMs }),
     events: recorder,
     ...observedEvictions(parts.observation.metrics),
@@ -46,6 +47,6 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
     log,
   });
   states.onChange((uid) => eviction.manager.podChanged(uid));
-  parts.pressure.onChange(() => parts.node.statusChanges.notify());
+  records.pressure.onChange(() => parts.node.statusChanges.notify());
   return eviction;
 }

@@ -11,7 +11,6 @@ import { readTerminationMessage } from '../../features/container-logs/terminatio
 import { ActivityTracker } from '../../features/explain/activity-tracker.ts';
 import { computeExitEntry } from '../../features/explain/exit-entry.ts';
 import { rejectionUnderPressure } from '../../features/eviction/admit-under-pressure.ts';
-import { NodePressure } from '../../features/eviction/node-pressure.ts';
 import { createEvents } from '../../features/events/create-events.ts';
 import { createLifecycleHooks } from '../../features/lifecycle-hooks/create-lifecycle-hooks.ts';
 import { ShutdownState } from '../../features/node-shutdown/shutdown-state.ts';
@@ -79,7 +78,6 @@ export function composeKnown(parts: Given): KnownParts {
     ...composePodConfig(parts, { ...objects, ...events }),
     allocatedPods: new AllocatedPods(records.allocated),
     node: createNode(settings.config, platform, settings.node ?? NO_NODE_SETTINGS),
-    pressure: new NodePressure(),
   };
 }
 
@@ -142,7 +140,7 @@ function composePleg(parts: Given<'cache'>): Pleg {
 }
 
 function composeAdmission(
-  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'pressure' | 'recorder' | 'shutdownState' | 'store'>,
+  parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'recorder' | 'shutdownState' | 'store'>,
   { monitor, devices, managers }: Pick<FeatureParts, 'monitor' | 'devices' | 'managers'>,
   evict: (uid: PodUid) => void,
 ): AdmissionManager {
@@ -152,7 +150,8 @@ function composeAdmission(
     config: settings.config,
     machine: platform.machine,
     standalone: platform.cluster === undefined,
-    underPressure: (pod, taintComparisons) => rejectionUnderPressure(pod, parts.pressure.conditions, taintComparisons),
+    underPressure: (pod, taintComparisons) =>
+      rejectionUnderPressure(pod, parts.records.pressure.conditions, taintComparisons),
     nodeShutdown: () => parts.shutdownState.rejection(),
     node: () => devices.manager.withoutDevices(node.object(monitor.health)),
     allocatingSteps: (pod) => devices.manager.steps(pod),

@@ -103,7 +103,7 @@ function composeNodeAgent(parts: KubeletParts): NodeAgent {
     files,
     node,
     statusSources: {
-      pressure: () => parts.pressure.flags(),
+      pressure: () => parts.records.pressure.flags(),
       shutdownProblem: () => parts.shutdownState.problem(),
       devices: () => parts.devices.manager.capacity(),
       // The node is not ready before the cluster can know its drivers (upstream: initializeCSINode).

@@ -2,6 +2,7 @@ import { errorMessage } from '../../../base/errors.ts';
 import { AdmittedRecord, isAdmittedPods } from '../../features/admission/admitted-record.ts';
 import { EvictedRecord, isEvictedPods } from '../../features/eviction/evicted-record.ts';
 import { CheckpointFile } from '../../features/state/checkpoint-file.ts';
+import { isPressureConditions, NodePressure } from '../../features/eviction/node-pressure.ts';
 import { ResourceCheckpoint } from '../../features/allocation/resource-checkpoint.ts';
 import { RememberedPods } from '../../features/pod-config/remembered-pods.ts';
 import type { FoundChanges } from '../../features/state/change-file.ts';
@@ -23,6 +24,7 @@ const PACE = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
   admitted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
   evicted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
+  pressure: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
 };
 
 /** State that survives a restart of the agent. All of it can be lost without harm to pods. */
@@ -33,6 +35,10 @@ export interface Records {
   admitted: AdmittedRecord;
   /** Evicted pods, so that none starts again and each keeps its reason. */
   evicted: EvictedRecord;
+  /** Writes the evicted pods now. */
+  saveEvicted: () => Promise<void>;
+  /** The resources of which the node is short. */
+  pressure: NodePressure;
   /** Resolves when the admitted ones are on disk, or cannot be written now. */
   saveAdmitted: () => Promise<void>;
   /** Allocated and actuated resources of pods, in upstream's files. */
@@ -68,11 +74,12 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> =>
     StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
-  const [savedTimeline, savedProbes, savedAdmitted, savedEvicted] = await Promise.all([
+  const [savedTimeline, savedProbes, savedAdmitted, savedEvicted, savedPressure] = await Promise.all([
     load('timeline', isSavedTimeline),
     ChangeFile.load({ path: probesPath, files, log }),
     load('admitted', isAdmittedPods),
     load('evicted', isEvictedPods),
+    load('pressure', isPressureConditions),
   ]);
   const apiPods = await composeApiPods(folder, platform);
   const statuses = await composeStatuses(folder, platform);
@@ -94,8 +101,11 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const admittedFile = openFile('admitted', () => admitted.snapshot());
   admitted.onChange(() => admittedFile.changed());
   const evicted = new EvictedRecord(savedEvicted);
-  const saveEvicted = keep('evicted', () => evicted.snapshot());
-  evicted.onChange(() => saveEvicted());
+  const evictedFile = openFile('evicted', () => evicted.snapshot());
+  evicted.onChange(() => evictedFile.changed());
+  const pressure = new NodePressure(savedPressure);
+  const savePressure = keep('pressure', () => pressure.conditions);
+  pressure.onChange(() => savePressure());
   const checkpoint = (name: string): Promise<ResourceCheckpoint> =>
     ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
   const [allocated, actuated, cpuManagerState] = await Promise.all([
@@ -108,6 +118,8 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
     statuses: statuses.manager,
     admitted,
     evicted,
+    saveEvicted: () => evictedFile.flush(),
+    pressure,
     saveAdmitted: async () => {
       await admittedFile.flush();
       // A write that failed is tried again; what is on disk is not written twice.

@@ -10,7 +10,6 @@ import type { LogRotation } from '../../features/container-logs/log-rotation.ts'
 import type { ContainerLogReader } from '../../features/container-logs/read-logs.ts';
 import type { EventLog } from '../../features/events/event-recorder.ts';
 import type { EventUploader } from '../../features/events/event-uploader.ts';
-import type { NodePressure } from '../../features/eviction/node-pressure.ts';
 import type { ContainerGc } from '../../features/container-gc/container-gc.ts';
 import type { OomWatcher } from '../../features/oom-watcher/oom-watcher.ts';
 import type { ExplainStore } from '../../features/explain/explain-store.ts';
@@ -104,8 +103,6 @@ export interface KnownParts {
   /** Uploads events to the API server; undefined on a standalone node. */
   eventUploader: EventUploader | undefined;
   node: NodeParts;
-  /** The resources of which the node is short. */
-  pressure: NodePressure;
 }
 
 /** CSI on this node: the registered drivers, their registration, and the kind of volume that they serve. */

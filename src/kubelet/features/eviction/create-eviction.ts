@@ -30,6 +30,8 @@ export interface CreateEvictionParts
   readonly pressure: NodePressure;
   readonly record: EvictedRecord;
   readonly events: EvictionManagerParts['events'] & PodEvictorParts['events'];
+  /** Writes the record now. */
+  readonly saveEvicted: () => Promise<void>;
   readonly kill: (uid: PodUid, graceMs: number) => void;
   readonly onEvicted: (signal: string) => void;
   readonly reclaimable: EvictionReporterParts['reclaimable'];
@@ -61,7 +63,7 @@ export function createEviction(parts: CreateEvictionParts): EvictionParts {
     findLayout,
     usage,
     reclaimer: parts.reclaimer,
-    evictor: new PodEvictor({ record, kill, events, onEvicted, log }),
+    evictor: new PodEvictor({ record, save: parts.saveEvicted, kill, events, onEvicted, log }),
     activePods: parts.activePods,
     isReady: parts.isReady,
     isCleanedUp: parts.isCleanedUp,

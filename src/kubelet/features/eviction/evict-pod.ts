@@ -1,6 +1,7 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { isCriticalPod, podKey } from '../../../api/pod.ts';
 import { podConditionReasons, podEvents, podReasons } from '../../../api/reasons.ts';
+import { inBackground } from '../../../base/background.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
@@ -20,6 +21,8 @@ export interface Eviction {
 
 export interface PodEvictorParts {
   readonly record: Pick<EvictedRecord, 'add' | 'has'>;
+  /** Writes the record now: a later agent must not start what this one has begun to stop. */
+  readonly save: () => Promise<void>;
   /** Stops the pod permanently. */
   readonly kill: (uid: PodUid, graceMs: number) => void;
   readonly events: {
@@ -51,7 +54,7 @@ export class PodEvictor {
 
   /** Does nothing to a critical pod, whoever selected it (upstream: evictPod). */
   evict(pod: Pod, { signal, message, annotations, graceMs, isDisruption }: Eviction): void {
-    const { record, kill, events, onEvicted, log } = this.#parts;
+    const { record, save, kill, events, onEvicted, log } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     if (isCriticalPod(pod)) return log.error('Eviction manager: cannot evict a critical pod', { pod: podKey(pod) });
     const observed = pod.metadata.generation;
@@ -70,7 +73,9 @@ export class PodEvictor {
     });
     events.annotatedEvent(pod, { type: 'Warning', reason: podEvents.evicted, message, annotations });
     log.info('Evicting pod', { pod: podKey(pod), podUid: uid, signal, message });
+    // The kill does not wait for the disk, which may be what is short.
     kill(uid, graceMs);
+    inBackground(log, 'saving which pods were evicted', save());
     onEvicted(signal);
   }
 }

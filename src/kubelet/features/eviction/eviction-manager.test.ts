@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { podUid } from '../../model/ids.ts';
+import { isPressureConditions } from './node-pressure.ts';
 import { EvictionWorld, GiB, MiB } from './testing/eviction-world.ts';
 
 const request = (memory: string): Record<string, unknown> => ({
@@ -312,5 +313,23 @@ describe('readings', () => {
       assert.ok(lateMs >= -10 && lateMs <= 120, `from ${startGiB} GiB: ${lateMs} ms after the crossing`);
       await world.manager.stop();
     }
+  });
+});
+
+describe('a restart of the agent', () => {
+  test('does not end a condition before its transition period is over', async () => {
+    const world = hard({ 'memory.available': '1Gi' }, { evictionPressureTransitionPeriod: '1m' });
+    world.pressure.set(['MemoryPressure']);
+    world.manager.start();
+    await world.clock.advance(59_000);
+    assert.deepEqual(world.pressure.conditions, ['MemoryPressure']);
+    await world.clock.advance(2000);
+    assert.deepEqual(world.pressure.conditions, []);
+    await world.manager.stop();
+  });
+
+  test('takes only known conditions from the file of the earlier run', () => {
+    assert.ok(isPressureConditions(['DiskPressure']));
+    for (const value of [{}, 'DiskPressure', ['Ready'], [1]]) assert.equal(isPressureConditions(value), false);
   });
 });

@@ -97,6 +97,10 @@ export class EvictionManager {
   }
 
   start(): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    // The conditions of the agent's earlier run count as observed until now.
+    const lastTrueMs = new Map(this.#parts.pressure.conditions.map((each) => [each, nowMs] as const));
+    this.#state = { ...NO_PRESSURE_YET, lastTrueMs };
     this.#loop.start();
   }
 

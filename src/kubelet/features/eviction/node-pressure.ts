@@ -1,12 +1,17 @@
 import type { PressureCondition } from './signals.ts';
+import { pressureConditions } from './signals.ts';
 
 /**
  * The pressure the node reports. The eviction manager writes it; admission and the node status read it. Listeners are
- * called when a condition begins or ends.
+ * called when a condition begins or ends. It is saved, so that a restart of the agent does not end a condition early.
  */
 export class NodePressure {
-  #conditions: readonly PressureCondition[] = [];
+  #conditions: readonly PressureCondition[];
   readonly #listeners = new Set<() => void>();
+
+  constructor(saved: readonly PressureCondition[] = []) {
+    this.#conditions = pressureConditions.filter((each) => saved.includes(each));
+  }
 
   /** Sorted by name. */
   get conditions(): readonly PressureCondition[] {
@@ -29,4 +34,9 @@ export class NodePressure {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
+}
+
+/** Whether a file of an earlier run holds such conditions. */
+export function isPressureConditions(value: unknown): value is PressureCondition[] {
+  return Array.isArray(value) && value.every((each) => pressureConditions.some((known) => known === each));
 }

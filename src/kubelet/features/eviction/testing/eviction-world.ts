@@ -99,6 +99,7 @@ export class EvictionWorld {
         deleteUnusedContainers: async () => this.#free('containers'),
         deleteUnusedImages: async () => this.#free('images'),
       },
+      saveEvicted: async () => undefined,
       kill: (uid, graceMs) => this.#kill(uid, graceMs),
       events: {
         nodeEvent: (_type, reason, message) => void this.said.push(`node ${reason}: ${message}`),
