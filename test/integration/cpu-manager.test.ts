@@ -1,4 +1,4 @@
-// The static CPU manager on a real kernel: CPU sets of containers, restarts of the agent, damaged state files.
+// The static CPU and memory managers on a real kernel: CPU sets of containers, restarts of the agent, damaged state files.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -11,7 +11,16 @@ import { containerId } from './support/watch.ts';
 
 const fixture = agentFixture({
   name: 'cpu-manager',
-  agent: { config: { cpuManagerPolicy: 'static', cpuManagerReconcilePeriod: '1h', kubeReserved: { cpu: '900m' } } },
+  agent: {
+    config: {
+      cpuManagerPolicy: 'static',
+      cpuManagerReconcilePeriod: '1h',
+      kubeReserved: { cpu: '900m', memory: '400Mi' },
+      evictionHard: { 'memory.available': '100Mi' },
+      memoryManagerPolicy: 'Static',
+      reservedMemory: [{ numaNode: 0, limits: { memory: '500Mi' } }],
+    },
+  },
 });
 const lastCpu = availableParallelism() - 1;
 const allCpus = `0-${lastCpu}`;
@@ -53,6 +62,15 @@ test('containers share all CPUs until a guaranteed pod with whole CPUs gets one 
   assert.match((await quota('exclusive')).trim(), /^(-1|max)$/, 'its own CPU needs no quota');
   assert.deepEqual(state().entries, { 'uid-exclusive': { main: ownCpu } });
   assert.equal(state().defaultCpuSet, otherCpus);
+});
+
+test('its memory is that of one NUMA node, and counted in the state file of upstream', async () => {
+  const mems = await fixture.agent.inside('exclusive', "sed -n 's/^Mems_allowed_list:\\t//p' /proc/1/status");
+  assert.equal(mems.trim(), '0');
+  const text = readFileSync(join(fixture.agent.rootDir, 'memory_manager_state'), 'utf8');
+  const { policyName, entries } = JSON.parse(text) as { policyName: string; entries: Record<string, unknown> };
+  const block = { numaAffinity: [0], type: 'memory', size: 64 * 2 ** 20 };
+  assert.deepEqual([policyName, entries['uid-exclusive']], ['Static', { main: [block] }]);
 });
 
 test('a second pod that asks for a whole CPU is rejected as upstream rejects it', async (t) => {

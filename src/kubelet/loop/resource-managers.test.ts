@@ -16,6 +16,7 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
     ready: true,
     problem: undefined as AllocationProblem | undefined,
     own: undefined as CpuSet | undefined,
+    nodes: undefined as ReadonlySet<number> | undefined,
   };
   const listeners: (() => void)[] = [];
   const shared = new Set([0, 1]);
@@ -30,6 +31,10 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
       exclusive: () => state.own,
       retain: (isLive) => void calls.push(`retain ${['a', 'b'].filter(isLive).join(' ')}`),
       onChange: (listener) => void listeners.push(listener),
+    },
+    memory: {
+      affinity: () => state.nodes,
+      retain: () => undefined,
     },
     updater: {
       start: () => void calls.push('start'),
@@ -76,6 +81,13 @@ describe('resources of pods', () => {
     const { pinning, exclusiveCpus } = await managers.place(pod);
     assert.deepEqual([pinning?.('main'), exclusiveCpus?.('main')], [{ cpusetCpus: '0-1' }, false]);
     assert.deepEqual(calls, ['created a/main 0,1']);
+  });
+
+  it('include the memory of NUMA nodes', async () => {
+    const { managers, calls, state } = world({ policyName: 'none' });
+    state.nodes = new Set([1, 0]);
+    const { pinning } = await managers.place(pod);
+    assert.deepEqual([pinning?.('main'), calls], [{ cpusetMems: '0-1' }, ['saved']]);
   });
 
   it('are not mentioned to the runtime with the policy none', async () => {

@@ -2,6 +2,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import { podKey } from '../../api/pod.ts';
 import type { Logger } from '../../base/log.ts';
 import type { CpuManager } from '../features/cpu-manager/cpu-manager.ts';
+import type { MemoryManager } from '../features/memory-manager/memory-manager.ts';
 import type { CpuSetUpdater } from '../features/cpu-manager/cpu-set-updater.ts';
 import type { PodPlacement } from '../features/pod-runtime/config/node-facts.ts';
 import type { TopologyManager } from '../features/topology-manager/topology-manager.ts';
@@ -12,6 +13,7 @@ import type { AllocationProblem } from '../model/topology-hints.ts';
 export interface ResourceManagersParts {
   topology: Pick<TopologyManager, 'check' | 'allocate'>;
   cpu: Pick<CpuManager, 'policyName' | 'affinity' | 'exclusive' | 'retain' | 'onChange'>;
+  memory: Pick<MemoryManager, 'affinity' | 'retain'>;
   updater: Pick<CpuSetUpdater, 'start' | 'stop' | 'wake' | 'noteCreated' | 'retain'>;
   /** Resolves when the state of the managers is on disk, or cannot be written now. */
   saved: () => Promise<void>;
@@ -72,10 +74,11 @@ export class ResourceManagers {
 
   /** Returns the resources of pods that are over. */
   release(): void {
-    const { cpu, updater, isLive, sourcesReady } = this.#parts;
+    const { cpu, memory, updater, isLive, sourcesReady } = this.#parts;
     if (!sourcesReady()) return;
     const isKept = (uid: string): boolean => isLive(uid as PodUid);
     cpu.retain(isKept);
+    memory.retain(isKept);
     updater.retain(isKept);
     for (const uid of this.#failed) if (!isKept(uid)) this.#failed.delete(uid);
   }
@@ -87,19 +90,28 @@ export class ResourceManagers {
 
   /** What the pod's containers are given. Resolves when it survives a crash of the agent. */
   async place(pod: Pod): Promise<Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>> {
-    const { cpu, updater, saved } = this.#parts;
+    const { cpu, memory, updater, saved } = this.#parts;
     const uid = pod.metadata.uid ?? '';
     if (this.#failed.has(uid)) this.podAdmitted(pod);
-    if (cpu.exclusive(uid) !== undefined) await saved();
+    if (this.#hasOwn(pod)) await saved();
     return {
       exclusiveCpus: (container) => this.hasExclusiveCpus(uid, container),
       pinning: (container) => {
         const cpus = cpu.affinity(uid, container);
-        if (cpus === undefined || cpus.size === 0) return {};
+        const nodes = memory.affinity(uid, container);
+        const cpusetMems = nodes === undefined ? {} : { cpusetMems: formatCpuSet(nodes) };
+        if (cpus === undefined || cpus.size === 0) return cpusetMems;
         updater.noteCreated(uid, container, cpus);
-        return { cpusetCpus: formatCpuSet(cpus) };
+        return { cpusetCpus: formatCpuSet(cpus), ...cpusetMems };
       },
     };
+  }
+
+  #hasOwn({ metadata, spec }: Pod): boolean {
+    const { cpu, memory } = this.#parts;
+    const uid = metadata.uid ?? '';
+    const containers = [...(spec.initContainers ?? []), ...spec.containers];
+    return cpu.exclusive(uid) !== undefined || containers.some(({ name }) => memory.affinity(uid, name) !== undefined);
   }
 
   /** The container, or without a name a container of the pod, has CPUs of its own and so needs no quota. */

@@ -2,7 +2,12 @@ import type { AdmissionManager } from '../../features/admission/admission-manage
 import type { CpuManager } from '../../features/cpu-manager/cpu-manager.ts';
 import { CpuSetUpdater } from '../../features/cpu-manager/cpu-set-updater.ts';
 import { createCpuManager } from '../../features/cpu-manager/create-cpu-manager.ts';
-import { observedCpuManager, observedTopologyManager } from '../../features/metrics/resource-managers.ts';
+import { createMemoryManager } from '../../features/memory-manager/create-memory-manager.ts';
+import {
+  observedCpuManager,
+  observedMemoryManager,
+  observedTopologyManager,
+} from '../../features/metrics/resource-managers.ts';
 import { createTopologyManager } from '../../features/topology-manager/create-topology-manager.ts';
 import { ResourceManagers } from '../../loop/resource-managers.ts';
 import { flatTopology } from '../../model/machine-topology.ts';
@@ -30,15 +35,24 @@ export function composeManagers(
     observer: observedCpuManager(observation.metrics),
     log,
   });
+  const memoryManager = createMemoryManager({
+    config,
+    nodeReservation: node.identity.reservation,
+    topology,
+    file: records.memoryManagerState,
+    observer: observedMemoryManager(observation.metrics),
+    log,
+  });
   const managers = new ResourceManagers({
     topology: createTopologyManager({
       config,
       topology,
-      providers: [cpuManager],
+      providers: [cpuManager, memoryManager],
       observer: observedTopologyManager(observation.metrics),
       monotonicMs: () => clock.monotonicMs(),
     }),
     cpu: cpuManager,
+    memory: memoryManager,
     updater: new CpuSetUpdater({
       runtime: platform.runtime,
       running: () => [...cache.all()].filter(({ uid }) => directory.isPresent(uid)),
@@ -48,7 +62,7 @@ export function composeManagers(
       log,
       periodMs: config.managers.cpuReconcilePeriodMs,
     }),
-    saved: () => records.cpuManagerState.flush(),
+    saved: () => records.saveManagers(),
     isLive: (uid) => directory.isPresent(uid) || admission().hasPlace(uid),
     sourcesReady: parts.sourcesReady,
     quotaOffWithExclusiveCpus: config.gates.enabled('DisableCPUQuotaWithExclusiveCPUs'),

@@ -44,8 +44,11 @@ export interface Records {
   /** Allocated and actuated resources of pods, in upstream's files. */
   allocated: ResourceCheckpoint;
   actuated: ResourceCheckpoint;
-  /** Exclusive CPUs of containers, in upstream's file. */
+  /** CPUs and memory of containers, in upstream's files. */
   cpuManagerState: CheckpointFile;
+  memoryManagerState: CheckpointFile;
+  /** Resolves when both are on disk, or cannot be written now. */
+  saveManagers: () => Promise<void>;
   /** The saved results of an earlier run's probes. */
   probes: FoundChanges;
   /**
@@ -108,10 +111,13 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   pressure.onChange(() => savePressure());
   const checkpoint = (name: string): Promise<ResourceCheckpoint> =>
     ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
-  const [allocated, actuated, cpuManagerState] = await Promise.all([
+  const managerState = (name: string): Promise<CheckpointFile> =>
+    CheckpointFile.open({ path: `${rootDir}/${name}`, files, clock, log });
+  const [allocated, actuated, cpuManagerState, memoryManagerState] = await Promise.all([
     checkpoint('allocated_pods_state'),
     checkpoint('actuated_pods_state'),
-    CheckpointFile.open({ path: `${rootDir}/cpu_manager_state`, files, clock, log }),
+    managerState('cpu_manager_state'),
+    managerState('memory_manager_state'),
   ]);
   return {
     timeline,
@@ -134,10 +140,14 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
     allocated,
     actuated,
     cpuManagerState,
+    memoryManagerState,
+    saveManagers: async () => {
+      await Promise.all([cpuManagerState.flush(), memoryManagerState.flush()]);
+    },
     kept,
     apiPods: apiPods.pods,
     flush: async () => {
-      const checkpoints = [allocated, actuated, cpuManagerState];
+      const checkpoints = [allocated, actuated, cpuManagerState, memoryManagerState];
       await Promise.all([...open, apiPods.file, statuses.file, ...checkpoints].map((file) => file.flush()));
     },
   };

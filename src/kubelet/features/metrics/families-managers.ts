@@ -31,6 +31,14 @@ export const managerFamilies = {
     type: 'gauge',
     help: 'CPUs of the shared pool without the reserved ones, in thousandths.',
   },
+  kubelet_memory_manager_pinning_errors_total: {
+    type: 'counter',
+    help: 'Requests for memory of NUMA nodes that could not be served.',
+  },
+  kubelet_memory_manager_pinning_requests_total: {
+    type: 'counter',
+    help: 'Containers that asked for memory of NUMA nodes.',
+  },
   kubelet_topology_manager_admission_duration_ms: {
     type: 'histogram',
     buckets: exponential(0.05, 2, 15),

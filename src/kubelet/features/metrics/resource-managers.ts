@@ -16,6 +16,16 @@ export function observedCpuManager({ main }: Main): {
   };
 }
 
+/** Counts what the memory manager does (upstream: memorymanager/policy_static.go). */
+export function observedMemoryManager({ main }: Main): { pinned(outcome: { readonly failed: boolean }): void } {
+  return {
+    pinned: ({ failed }) => {
+      main.count('kubelet_memory_manager_pinning_requests_total');
+      if (failed) main.count('kubelet_memory_manager_pinning_errors_total');
+    },
+  };
+}
+
 /** Counts what the topology manager does (upstream: topology_manager.go, scope_container.go, scope_pod.go). */
 export function observedTopologyManager({ main }: Main): {
   admitted(outcome: { readonly durationMs: number; readonly failed: boolean }): void;

@@ -5,7 +5,6 @@
 import { honoured, notYet, partly } from '../parity/parity-state.ts';
 import type { Parity } from '../parity/parity-state.ts';
 
-const managers = 'the memory manager is not implemented yet; containers share the memory of all NUMA nodes';
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
 
 export const honouredFields: Readonly<Record<string, Parity>> = {
@@ -91,7 +90,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   singleProcessOOMKill: honoured('by memory.oom.group, which only cgroup v2 has'),
   cpuManagerPolicyOptions: honoured('a core or socket counts by its own size on machines where these differ'),
   cpuManagerReconcilePeriod: honoured('the fallback: running containers follow changes at once'),
-  memoryManagerPolicy: notYet(managers),
+  memoryManagerPolicy: honoured('a state file that cannot be used is set aside; upstream does not start then'),
   topologyManagerPolicy: honoured(),
   topologyManagerScope: honoured(),
   topologyManagerPolicyOptions: honoured('at most 16 NUMA nodes'),
@@ -176,7 +175,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   shutdownGracePeriodCriticalPods: honoured(),
   shutdownGracePeriodByPodPriority: honoured(),
   'crashLoopBackOff.maxContainerRestartPeriod': honoured(),
-  reservedMemory: notYet(managers),
+  reservedMemory: honoured(),
   enableProfilingHandler: partly("profile and heap, in the formats of V8; Go's other profiles do not exist here"),
   enableDebugFlagsHandler: honoured(),
   seccompDefault: honoured(),

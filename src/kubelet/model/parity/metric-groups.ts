@@ -143,22 +143,21 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'CPU and topology managers',
+    about: 'CPU, memory and topology managers',
     alpha: `
       kubelet_container_aligned_compute_resources_count kubelet_container_aligned_compute_resources_failure_count kubelet_cpu_manager_allocation_per_numa
       kubelet_cpu_manager_exclusive_cpu_allocation_count kubelet_cpu_manager_pinning_errors_total kubelet_cpu_manager_pinning_requests_total
-      kubelet_cpu_manager_shared_pool_size_millicores kubelet_topology_manager_admission_duration_ms kubelet_topology_manager_admission_errors_total
+      kubelet_cpu_manager_shared_pool_size_millicores kubelet_memory_manager_pinning_errors_total kubelet_memory_manager_pinning_requests_total kubelet_topology_manager_admission_duration_ms kubelet_topology_manager_admission_errors_total
       kubelet_topology_manager_admission_requests_total
     `,
   },
   {
     endpoint: '/metrics',
-    about: 'the memory manager, DRA, failures of pod resources that cannot occur, pod certificates',
+    about: 'DRA, failures of pod resources that cannot occur, pod certificates',
     absent: 'none of these is implemented yet',
     alpha: `
       dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use
-      kubelet_memory_manager_pinning_errors_total
-      kubelet_memory_manager_pinning_requests_total kubelet_pod_resources_endpoint_errors_get_allocatable
+      kubelet_pod_resources_endpoint_errors_get_allocatable
       kubelet_pod_resources_endpoint_errors_list kubelet_podcertificate_states
     `,
   },

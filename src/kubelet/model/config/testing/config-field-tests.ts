@@ -16,6 +16,7 @@ const eviction = feature('eviction/eviction-manager');
 const node = feature('node/allocatable');
 const qosTree = feature('container-manager/qos-tree');
 const cpuManager = feature('cpu-manager/cpu-manager');
+const memoryManager = feature('memory-manager/memory-manager');
 const topologyManager = feature('topology-manager/topology-manager');
 const container = feature('pod-runtime/config/container-config');
 
@@ -63,6 +64,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   reservedSystemCPUs: [node, cpuManager],
   'cpuManagerPolicy cpuManagerReconcilePeriod': [real('cpu-manager')],
   cpuManagerPolicyOptions: [cpuManager],
+  'memoryManagerPolicy reservedMemory': [memoryManager, real('cpu-manager')],
   'topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions': [topologyManager],
   evictionHard: [eviction, node, real('eviction-memory'), real('eviction-disk')],
   evictionPressureTransitionPeriod: [eviction, real('eviction-memory')],

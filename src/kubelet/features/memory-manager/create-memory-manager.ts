@@ -1,0 +1,57 @@
+import { KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { MachineTopology } from '../../model/machine-topology.ts';
+import { decodeMemoryCheckpoint } from './memory-checkpoint.ts';
+import type { MemoryManagerObserver } from './memory-manager.ts';
+import { MemoryManager } from './memory-manager.ts';
+import type { MemoryCapacity } from './memory-state.ts';
+import { computeCapacities } from './memory-state.ts';
+import { computeReservedMemory } from './reserved-memory.ts';
+import { computeRestoredMemory } from './restore-memory.ts';
+
+/** A state file of an earlier agent, and where the state is saved. */
+export interface StateText {
+  readonly text: string | undefined;
+  setAside(why: string): void;
+  follow(snapshot: () => string): void;
+  changed(): void;
+}
+
+export interface CreateMemoryManagerParts {
+  readonly config: Pick<KubeletConfig, 'managers'>;
+  /** What the node reserves as a whole, eviction thresholds included. */
+  readonly nodeReservation: Readonly<Record<string, string>>;
+  readonly topology: MachineTopology;
+  readonly file: StateText;
+  readonly observer: MemoryManagerObserver;
+  readonly log: Logger;
+}
+
+/**
+ * Throws `Invalid` when the reservations do not match: as upstream, the agent does not start then. A saved state that
+ * cannot be used does not stop it.
+ */
+export function createMemoryManager(parts: CreateMemoryManagerParts): MemoryManager {
+  const { config, file, observer, log } = parts;
+  const { memoryPolicy: policyName } = config.managers;
+  const capacities = policyName === 'Static' ? staticCapacities(parts) : [];
+  const saved = file.text === undefined ? undefined : decodeMemoryCheckpoint(file.text);
+  const { assignments, problem } = computeRestoredMemory(
+    typeof saved === 'string' ? undefined : saved,
+    policyName,
+    capacities,
+  );
+  const why = typeof saved === 'string' ? saved : problem;
+  if (why !== undefined) file.setAside(why);
+  const manager = new MemoryManager({ policyName, capacities, assignments, observer, log });
+  file.follow(() => manager.checkpoint());
+  manager.onChange(() => file.changed());
+  return manager;
+}
+
+function staticCapacities({ config, topology, nodeReservation }: CreateMemoryManagerParts): MemoryCapacity[] {
+  const reserved = computeReservedMemory(topology, config.managers.reservedMemory, nodeReservation);
+  if (typeof reserved === 'string') throw new KubeletError('Invalid', reserved);
+  return computeCapacities(topology, reserved);
+}

@@ -1,0 +1,131 @@
+import { escapeForGo, fnv32a, goMap, goSortedEntries } from '../../model/go-checksum.ts';
+import type { MemoryAssignments, MemoryBlock, NodeMemory } from './memory-state.ts';
+
+/** The state as upstream saves it in `memory_manager_state`. */
+export interface MemoryCheckpoint {
+  readonly policy: string;
+  readonly nodes: readonly NodeMemory[];
+  readonly assignments: MemoryAssignments;
+}
+
+/** Upstream: memorymanager/state MemoryManagerCheckpointV1. */
+export function encodeMemoryCheckpoint(checkpoint: MemoryCheckpoint): string {
+  const { policy, nodes, assignments } = checkpoint;
+  const entries = goSortedEntries(assignments).map(
+    ([uid, own]) =>
+      [uid, Object.fromEntries(goSortedEntries(own).map(([name, blocks]) => [name, blocks.map(goBlock)]))] as const,
+  );
+  return escapeForGo(
+    JSON.stringify({
+      policyName: policy,
+      machineState: Object.fromEntries(nodes.map((node) => [node.id, goNode(node)])),
+      ...(entries.length === 0 ? {} : { entries: Object.fromEntries(entries) }),
+      checksum: checksumOf(checkpoint),
+    }),
+  );
+}
+
+const goBlock = ({ nodes, resource, bytes }: MemoryBlock) => ({ numaAffinity: nodes, type: resource, size: bytes });
+
+function goNode({ assignments, tables, group }: NodeMemory) {
+  const memoryMap = goSortedEntries(tables).map(
+    ([resource, { total, systemReserved, allocatable, reserved, free }]) =>
+      [resource, { total, systemReserved, allocatable, reserved, free }] as const,
+  );
+  return { numberOfAssignments: assignments, memoryMap: Object.fromEntries(memoryMap), cells: group };
+}
+
+function checksumOf({ policy, nodes, assignments }: MemoryCheckpoint): number {
+  const machine = goMap(
+    nodes
+      .toSorted((left, right) => left.id - right.id)
+      .map(({ id, assignments: count, tables, group }) => {
+        const memory = goMap(
+          goSortedEntries(tables).map(([resource, table]) => [
+            resource,
+            `<*>{TotalMemSize:(uint64)${table.total} SystemReserved:(uint64)${table.systemReserved} Allocatable:(uint64)${table.allocatable} Reserved:(uint64)${table.reserved} Free:(uint64)${table.free}}`,
+          ]),
+        );
+        return [
+          id,
+          `<*>{NumberOfAssignments:(int)${count} MemoryMap:(map[v1.ResourceName]*state.MemoryTable)${memory} Cells:([]int)[${group.join(' ')}]}`,
+        ];
+      }),
+  );
+  const entries = goMap(
+    goSortedEntries(assignments).map(([uid, own]) => [
+      uid,
+      goMap(goSortedEntries(own).map(([name, blocks]) => [name, `[${blocks.map(dumpBlock).join(' ')}]`])),
+    ]),
+  );
+  return fnv32a(
+    `(*state.MemoryManagerCheckpoint){PolicyName:(string)${policy} MachineState:(state.NUMANodeMap)${machine} Entries:(state.ContainerMemoryAssignments)${entries} Checksum:(checksum.Checksum)0}`,
+  );
+}
+
+const dumpBlock = ({ nodes, resource, bytes }: MemoryBlock): string =>
+  `{NUMAAffinity:([]int)[${nodes.join(' ')}] Type:(v1.ResourceName)${resource} Size:(uint64)${bytes}}`;
+
+/** A string says why the text is not one that an agent wrote. The cost is linear in its length. */
+export function decodeMemoryCheckpoint(text: string): MemoryCheckpoint | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is not valid JSON';
+  }
+  if (!isRecord(value)) return 'it is not an object';
+  const { policyName, machineState, entries = {}, checksum } = value;
+  if (typeof policyName !== 'string' || !isRecord(machineState) || !isRecord(entries)) return 'it has another form';
+  const nodes = Object.entries(machineState).map(([id, node]) => decodeNode(Number(id), node));
+  const pods = Object.entries(entries).map(([uid, own]) => [uid, decodePod(own)] as const);
+  const checkpoint = {
+    policy: policyName,
+    nodes: nodes.flatMap((node) => (node === undefined ? [] : [node])),
+    assignments: new Map(pods.flatMap(([uid, own]) => (own === undefined ? [] : [[uid, own] as const]))),
+  };
+  if (checkpoint.nodes.length < nodes.length || checkpoint.assignments.size < pods.length) return 'it has another form';
+  return checksum === checksumOf(checkpoint) ? checkpoint : 'its checksum is wrong';
+}
+
+function decodeNode(id: number, value: unknown): NodeMemory | undefined {
+  if (!isAmount(id) || !isRecord(value)) return undefined;
+  const { numberOfAssignments: assignments, memoryMap, cells: group } = value;
+  if (!isAmount(assignments) || !isRecord(memoryMap) || !isAmounts(group)) return undefined;
+  const tables = new Map<string, NodeMemory['tables'] extends ReadonlyMap<string, infer Table> ? Table : never>();
+  for (const [resource, table] of Object.entries(memoryMap)) {
+    if (!isRecord(table)) return undefined;
+    const { total, systemReserved, allocatable, reserved, free } = table;
+    if (!isAmount(total) || !isAmount(systemReserved) || !isAmount(allocatable)) return undefined;
+    if (!isAmount(reserved) || !isAmount(free)) return undefined;
+    tables.set(resource, { total, systemReserved, allocatable, reserved, free });
+  }
+  return { id, assignments, group, tables };
+}
+
+function decodePod(value: unknown): ReadonlyMap<string, readonly MemoryBlock[]> | undefined {
+  if (!isRecord(value)) return undefined;
+  const containers = new Map<string, readonly MemoryBlock[]>();
+  for (const [name, list] of Object.entries(value)) {
+    if (!Array.isArray(list)) return undefined;
+    const blocks = list.map(decodeBlock);
+    const sound = blocks.flatMap((block) => (block === undefined ? [] : [block]));
+    if (sound.length < blocks.length) return undefined;
+    containers.set(name, sound);
+  }
+  return containers;
+}
+
+function decodeBlock(value: unknown): MemoryBlock | undefined {
+  if (!isRecord(value)) return undefined;
+  const { numaAffinity: nodes, type: resource, size: bytes } = value;
+  return isAmounts(nodes) && typeof resource === 'string' && isAmount(bytes) ? { nodes, resource, bytes } : undefined;
+}
+
+const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+const isAmounts = (value: unknown): value is number[] => Array.isArray(value) && value.every(isAmount);
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,121 @@
+import type { MachineTopology } from '../../model/machine-topology.ts';
+import type { NumaMask } from '../../model/topology-hints.ts';
+import { quantityOf } from '../../../api/quantity.ts';
+
+/** Memory of one kind, from one group of NUMA nodes (upstream: memorymanager/state Block). */
+export interface MemoryBlock {
+  /** Ids of the nodes, ascending. */
+  readonly nodes: readonly number[];
+  /** `memory` or `hugepages-2Mi`. */
+  readonly resource: string;
+  readonly bytes: number;
+}
+
+/** Blocks by the UID of the pod and the name of the container. Never changed in place. */
+export type MemoryAssignments = ReadonlyMap<string, ReadonlyMap<string, readonly MemoryBlock[]>>;
+
+/** All in bytes. */
+export interface MemoryTable {
+  readonly total: number;
+  readonly systemReserved: number;
+  readonly allocatable: number;
+  reserved: number;
+  free: number;
+}
+
+/** One NUMA node (upstream: NUMANodeState). */
+export interface NodeMemory {
+  readonly id: number;
+  /** How many blocks use the node. */
+  assignments: number;
+  /** The nodes that are allocated together with this one; only itself while none are. */
+  group: readonly number[];
+  readonly tables: ReadonlyMap<string, MemoryTable>;
+}
+
+/** What the node has, by resource, without what is reserved for the system. */
+export interface MemoryCapacity {
+  readonly id: number;
+  readonly resources: ReadonlyMap<
+    string,
+    { readonly total: number; readonly systemReserved: number; readonly allocatable: number }
+  >;
+}
+
+/** By node id and resource, in bytes. */
+export type ReservedMemory = ReadonlyMap<number, ReadonlyMap<string, number>>;
+
+/** The memory of each node. Huge pages are not available as ordinary memory (upstream: getDefaultMachineState). */
+export function computeCapacities({ nodes }: MachineTopology, reserved: ReservedMemory): MemoryCapacity[] {
+  return nodes.map(({ id, memoryBytes, hugePages }) => {
+    const own = reserved.get(id);
+    const resources = new Map<string, { total: number; systemReserved: number; allocatable: number }>();
+    let inPages = 0;
+    for (const { sizeBytes, count } of hugePages) {
+      const resource = `hugepages-${quantityOf(sizeBytes, 'BinarySI')}`;
+      const systemReserved = own?.get(resource) ?? 0;
+      const total = sizeBytes * count;
+      inPages += total;
+      resources.set(resource, { total, systemReserved, allocatable: Math.max(0, total - systemReserved) });
+    }
+    const systemReserved = own?.get('memory') ?? 0;
+    const allocatable = Math.max(0, memoryBytes - systemReserved - inPages);
+    resources.set('memory', { total: memoryBytes, systemReserved, allocatable });
+    return { id, resources };
+  });
+}
+
+/** The state of all nodes with these assignments. A block takes what is free of its nodes in their order. */
+export function computeNodeMemory(capacities: readonly MemoryCapacity[], assignments: MemoryAssignments): NodeMemory[] {
+  const nodes = capacities.map(
+    ({ id, resources }): NodeMemory => ({
+      id,
+      assignments: 0,
+      group: [id],
+      tables: new Map(
+        [...resources].map(([resource, table]) => [resource, { ...table, reserved: 0, free: table.allocatable }]),
+      ),
+    }),
+  );
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  for (const containers of assignments.values())
+    for (const blocks of containers.values()) for (const block of blocks) addBlock(byId, block);
+  return nodes;
+}
+
+function addBlock(byId: ReadonlyMap<number, NodeMemory>, { nodes, resource, bytes }: MemoryBlock): void {
+  let left = bytes;
+  for (const id of nodes) {
+    const node = byId.get(id);
+    if (node === undefined) continue;
+    node.assignments += 1;
+    node.group = nodes;
+    const table = node.tables.get(resource);
+    if (table === undefined) continue;
+    const taken = Math.min(table.free, left);
+    table.free -= taken;
+    table.reserved += taken;
+    left -= taken;
+  }
+}
+
+export function withBlocks(
+  assignments: MemoryAssignments,
+  { uid, name, blocks }: { uid: string; name: string; blocks: readonly MemoryBlock[] },
+): MemoryAssignments {
+  return new Map([...assignments, [uid, new Map([...(assignments.get(uid) ?? []), [name, blocks]])]]);
+}
+
+export const sameGroup = (left: readonly number[], right: readonly number[]): boolean =>
+  left.length === right.length && left.every((id, index) => id === right[index]);
+
+/** The ids of the nodes in a mask, ascending. */
+export function idsOf(nodes: readonly { readonly id: number }[], mask: NumaMask): number[] {
+  return nodes.flatMap(({ id }, position) => ((mask >> position) & 1 ? [id] : []));
+}
+
+/** The mask of nodes by id; undefined if one of them does not exist. */
+export function maskOf(nodes: readonly { readonly id: number }[], ids: readonly number[]): NumaMask | undefined {
+  const positions = ids.map((id) => nodes.findIndex((node) => node.id === id));
+  return positions.includes(-1) ? undefined : positions.reduce((mask, position) => mask | (1 << position), 0);
+}
