@@ -1,11 +1,25 @@
 // What the agent sets on the node before the first pod, in a cgroup tree of its own.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { testCgroupDriver } from './support/containerd.ts';
 import { waitUntil } from './support/patience.ts';
+import { pod } from './support/manifests.ts';
 import { agentFixture } from './support/suite.ts';
+import { containerId } from './support/watch.ts';
 
 const MOUNT = '/sys/fs/cgroup';
 const V2 = existsSync(`${MOUNT}/cgroup.controllers`);
@@ -26,9 +40,12 @@ for (const tree of skip === false ? trees : []) {
       if (!V2 && existsSync(join(tree, group, file)))
         writeFileSync(join(tree, group, file), readFileSync(join(tree, file), 'utf8').trim());
 }
+const folder = mkdtempSync(join(tmpdir(), 'kts-node-setup-'));
+const lockFile = join(folder, 'lock');
 const fixture = agentFixture({
   name: 'node-setup',
   agent: {
+    args: ['--lock-file', lockFile, '--exit-on-lock-contention'],
     config: {
       kubeReserved: { cpu: '250m', memory: '512Mi', pid: '1000' },
       kubeReservedCgroup: KUBE,
@@ -40,6 +57,7 @@ const fixture = agentFixture({
   },
 });
 after(async () => {
+  rmSync(folder, { recursive: true, force: true });
   const groups = trees.flatMap((tree) => [`${KUBE}/kubelet`, KUBE, GROUP].map((group) => join(tree, group)));
   for (const group of groups) if (existsSync(group)) rmdirSync(group);
 });
@@ -102,4 +120,17 @@ test('an agent that cannot enforce its reservation does not start, and says why'
   );
   agent.writeConfig({});
   await agent.start();
+});
+
+test('the agent holds its lock file, and leaves the node when another process wants it', async () => {
+  const { agent } = fixture;
+  await agent.run(pod('stays'));
+  const before = containerId(agent.pod('stays'));
+  // Waits until the agent has gone: whoever gets the lock may start an agent of its own.
+  await promisify(execFile)('flock', ['--exclusive', lockFile, 'true'], { timeout: 20_000 });
+  assert.ok(await waitUntil(() => !agent.running, 5000));
+  assert.match(agent.log, /another process wants the lock file/);
+  await agent.start();
+  assert.equal(containerId(await agent.ready('stays')), before);
+  await agent.remove('stays');
 });

@@ -90,9 +90,14 @@ async function runAgent(settings: AgentSettings): Promise<number> {
   process.stderr.on('error', () => undefined);
   const leave = firstSignal();
   const agent = await Promise.race([startAgent(settings, log), leave.then(() => undefined)]);
-  const signal = await leave;
-  log.info(settings.flags.shutdownOnSigterm ? 'leaving the node' : 'leaving the node; containers stay', { signal });
-  await agent?.stop(signal);
+  const reason = await Promise.race([
+    leave,
+    agent?.contended.then(() => 'another process wants the lock file') ?? leave,
+  ]);
+  log.info(settings.flags.shutdownOnSigterm ? 'leaving the node' : 'leaving the node; containers stay', {
+    signal: reason,
+  });
+  await agent?.stop(reason);
   return 0;
 }
 

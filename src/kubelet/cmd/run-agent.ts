@@ -12,6 +12,8 @@ import { linuxIptables } from '../adapters/net/linux-iptables.ts';
 import type { Listening } from '../adapters/net/http-listen.ts';
 import { listenTcp, listenUnix } from '../adapters/net/http-listen.ts';
 import { takeInstanceLock } from '../adapters/process/instance-lock.ts';
+import type { LockFile } from '../adapters/process/lock-file.ts';
+import { takeLockFile } from '../adapters/process/lock-file.ts';
 import { systemdNotify, watchdogPeriodMs } from '../adapters/process/systemd-notify.ts';
 import type { AdjustableLogger } from '../../base/pino-log.ts';
 import { createPinoLog } from '../../base/pino-log.ts';
@@ -49,6 +51,8 @@ export interface AgentSettings {
 
 export interface RunningAgent {
   log: Logger;
+  /** Resolves when another process wants the lock file and --exit-on-lock-contention is set; never otherwise. */
+  contended: Promise<void>;
   /** Ends the agent. With --shutdown-on-sigterm, `signal` SIGTERM ends the pods first, in order. */
   stop(signal: string): Promise<void>;
 }
@@ -74,6 +78,7 @@ export async function startAgent(
   log: AdjustableLogger,
 ): Promise<RunningAgent> {
   for (const warning of [...warnings, ...looseFiles(config, flags)]) log.warn(warning);
+  const lockFile = await openLockFile(flags, log);
   const lock = await takeInstanceLock(flags.rootDir);
   const platform = await composePlatform({ config, flags, log });
   refuseUnfitHost(config, platform);
@@ -153,9 +158,19 @@ export async function startAgent(
     await platform.join?.stop();
     platform.close();
     lock.release();
+    lockFile?.release();
   };
   let leaving: Promise<void> | undefined;
-  return { log, stop: (signal) => (leaving ??= leave(signal)) };
+  const contended =
+    (flags.exitOnLockContention ? lockFile?.contended : undefined) ?? new Promise<void>(() => undefined);
+  return { log, contended, stop: (signal) => (leaving ??= leave(signal)) };
+}
+
+/** Waits until other processes have released it. Undefined where none is configured. */
+async function openLockFile({ lockFile }: AgentFlags, log: Logger): Promise<LockFile | undefined> {
+  if (lockFile === '') return undefined;
+  log.info('acquiring the file lock', { path: lockFile });
+  return takeLockFile(lockFile);
 }
 
 /**

@@ -177,12 +177,12 @@ test('a map given by a flag replaces the one of the file', () => {
 });
 
 test('one warning for each setting that is not honoured yet, only if it was changed', () => {
-  const { warnings } = run(['--config=/k.yaml', '--kubeconfig=/c', '--lock-file=/l'], {
+  const { warnings } = run(['--config=/k.yaml', '--kubeconfig=/c', '--housekeeping-interval=9s'], {
     '/k.yaml': `${head}enableContentionProfiling: true\nmemoryManagerPolicy: None\n`,
   });
   assert.deepEqual(warnings, [
     'configuration field enableContentionProfiling is accepted but not honoured yet: a single thread has no lock contention',
-    'flag --lock-file is accepted but not honoured yet: no lock file is used; only one agent per root directory can run in any case',
+    'flag --housekeeping-interval is accepted but not honoured yet: the measuring interval is fixed',
   ]);
 });
 

@@ -70,13 +70,7 @@ export async function composePlatform(given: {
   const clock = systemClock;
   const mounts = new LinuxMounts();
   const machine = readLinuxNode();
-  const oomProblem = setOwnOomScore(config.cgroups.oomScoreAdj);
-  if (oomProblem !== undefined)
-    log.warn(
-      'the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it',
-      { wanted: config.cgroups.oomScoreAdj, error: oomProblem },
-    );
-  inBackground(log, 'setting the limit of open files', limitOpenFiles(config.cgroups.maxOpenFiles, log));
+  prepareProcess(config.cgroups, log);
   await orRefuse(
     `the root directory ${flags.rootDir} cannot be used`,
     mkdir(flags.rootDir, { recursive: true, mode: 0o750 }),
@@ -165,13 +159,30 @@ export async function composePlatform(given: {
       ownUsage: createOwnUsage(performance.timeOrigin),
       certificates,
     },
-    stats: await openStats({ clock, client, imageClient, agentGroup: config.cgroups.kubelet, log }),
+    stats: await openStats({
+      clock,
+      client,
+      imageClient,
+      agentGroup: config.cgroups.kubelet,
+      runtimeGroup: flags.runtimeCgroups,
+      log,
+    }),
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),
   };
 }
 
-/** Upstream: server.go RunKubelet; a limit that cannot be set is logged. */
+/** Upstream: server.go RunKubelet. What the machine does not permit is logged. */
+function prepareProcess({ oomScoreAdj, maxOpenFiles }: KubeletConfig['cgroups'], log: Logger): void {
+  const oomProblem = setOwnOomScore(oomScoreAdj);
+  if (oomProblem !== undefined)
+    log.warn(
+      'the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it',
+      { wanted: oomScoreAdj, error: oomProblem },
+    );
+  inBackground(log, 'setting the limit of open files', limitOpenFiles(maxOpenFiles, log));
+}
+
 async function limitOpenFiles(limit: number, log: Logger): Promise<void> {
   const problem = await setOwnOpenFiles(limit, linuxProcesses);
   if (problem !== undefined)

@@ -15,23 +15,29 @@ export async function openStats(given: {
   clock: Clock;
   client: CriClient;
   imageClient: CriClient;
+  /** Empty: the group in which the process was found. */
   agentGroup: string;
+  runtimeGroup: string;
   log: Logger;
 }): Promise<NodeStatsSources | undefined> {
-  const { clock, client, imageClient, agentGroup, log } = given;
+  const { clock, client, imageClient, agentGroup, runtimeGroup, log } = given;
   const nowMs = (): number => clock.nowMs();
   try {
-    const runtimePid = processNamed('containerd');
     return {
       groups: new LinuxGroupStats({ layout: detectCgroupLayout(await readMountInfo()), nowMs }),
       fs: linuxFsStats(nowMs),
       runtime: criDiskStats(client.runtime, imageClient.images),
       machine: readMachineIdentity(),
       agentGroup: agentGroup === '' ? groupOfProcess('self') : agentGroup,
-      runtimeGroup: runtimePid === undefined ? undefined : groupOfProcess(runtimePid),
+      runtimeGroup: runtimeGroup === '' ? groupOfRuntime() : runtimeGroup,
     };
   } catch (error) {
     log.error('the statistics of this machine cannot be read', { error: errorMessage(error) });
     return undefined;
   }
+}
+
+function groupOfRuntime(): string | undefined {
+  const pid = processNamed('containerd');
+  return pid === undefined ? undefined : groupOfProcess(pid);
 }
