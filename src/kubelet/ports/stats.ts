@@ -180,6 +180,8 @@ export interface RuntimeDiskStats {
   writableLayers(): Promise<ReadonlyMap<string, TreeUse>>;
   /** undefined where the runtime does not report it. */
   imageFs(): Promise<(TreeUse & { mountpoint: string }) | undefined>;
+  /** Where writable layers are, if the runtime reports that apart from the images. */
+  containerFs?(): Promise<(TreeUse & { mountpoint: string }) | undefined>;
 }
 
 /** The identity of this machine, read once. */
@@ -199,12 +201,20 @@ export interface MachineIdentity {
   swapBytes: number;
 }
 
+/** The kernel's notifications about the memory of groups. */
+export interface MemoryEvents {
+  /** Calls `onEvent` when the group or one below it reaches a limit; returns the function that stops it. */
+  watch(path: string, onEvent: () => void): () => void;
+}
+
 /** All sources of statistics. */
 export interface NodeStatsSources {
   groups: GroupStats;
   fs: FsStats;
   runtime: RuntimeDiskStats;
   machine: MachineIdentity;
+  /** Absent where the kernel does not notify (cgroup v1). */
+  memoryEvents?: MemoryEvents;
   /** The cgroups of the agent and the runtime; undefined where they cannot be determined. */
   agentGroup: string | undefined;
   runtimeGroup: string | undefined;

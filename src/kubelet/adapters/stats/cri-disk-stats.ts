@@ -16,6 +16,14 @@ function treeUse({ timestamp, usedBytes, inodesUsed }: Usage): TreeUse {
   };
 }
 
+function firstOf(
+  systems: readonly (Usage & { fsId?: { mountpoint: string } | undefined })[],
+): (TreeUse & { mountpoint: string }) | undefined {
+  const [first] = systems;
+  const mountpoint = first?.fsId?.mountpoint ?? '';
+  return first === undefined || mountpoint === '' ? undefined : { ...treeUse(first), mountpoint };
+}
+
 export function criDiskStats(
   runtime: Pick<RuntimeServiceApi, 'listContainerStats'>,
   images: Pick<ImageServiceApi, 'imageFsInfo'>,
@@ -31,11 +39,7 @@ export function criDiskStats(
         ),
       );
     },
-    imageFs: async () => {
-      const { imageFilesystems } = await classified('ImageFsInfo', images.imageFsInfo({}));
-      const [first] = imageFilesystems;
-      const mountpoint = first?.fsId?.mountpoint ?? '';
-      return first === undefined || mountpoint === '' ? undefined : { ...treeUse(first), mountpoint };
-    },
+    imageFs: async () => firstOf((await classified('ImageFsInfo', images.imageFsInfo({}))).imageFilesystems),
+    containerFs: async () => firstOf((await classified('ImageFsInfo', images.imageFsInfo({}))).containerFilesystems),
   };
 }

@@ -7,6 +7,7 @@ import { readMountInfo } from '../../adapters/files/linux-mountinfo.ts';
 import { criDiskStats } from '../../adapters/stats/cri-disk-stats.ts';
 import { linuxFsStats } from '../../adapters/stats/linux-fs-stats.ts';
 import { LinuxGroupStats } from '../../adapters/stats/linux-group-stats.ts';
+import { linuxMemoryEvents } from '../../adapters/stats/linux-memory-events.ts';
 import { groupOfProcess, processNamed, readMachineIdentity } from '../../adapters/stats/machine-identity.ts';
 import type { NodeStatsSources } from '../../ports/stats.ts';
 
@@ -23,8 +24,11 @@ export async function openStats(given: {
   const { clock, client, imageClient, agentGroup, runtimeGroup, log } = given;
   const nowMs = (): number => clock.nowMs();
   try {
+    const layout = detectCgroupLayout(await readMountInfo());
+    const memoryEvents = linuxMemoryEvents(layout);
     return {
-      groups: new LinuxGroupStats({ layout: detectCgroupLayout(await readMountInfo()), nowMs }),
+      groups: new LinuxGroupStats({ layout, nowMs }),
+      ...(memoryEvents !== undefined && { memoryEvents }),
       fs: linuxFsStats(nowMs),
       runtime: criDiskStats(client.runtime, imageClient.images),
       machine: readMachineIdentity(),

@@ -84,7 +84,7 @@ function pageSources(kubelet: Kubelet, views: PageServerOptions['views']): PageS
     explain: (pod) => explain.explain(pod),
     watch: (onChange) => views.watch(() => onChange()),
     problems: () => views.problems(),
-    evictionView: undefined,
+    evictionView: kubelet.eviction?.overview,
     managersView: undefined,
   };
 }

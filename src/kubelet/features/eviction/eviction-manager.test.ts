@@ -333,3 +333,52 @@ describe('a restart of the agent', () => {
     for (const value of [{}, 'DiskPressure', ['Ready'], [1]]) assert.equal(isPressureConditions(value), false);
   });
 });
+
+describe('a notification of the kernel', () => {
+  test('leads to a reading at once with kernelMemcgNotification, however far the threshold was', async () => {
+    const world = hard({ 'memory.available': '100Mi' }, { kernelMemcgNotification: true });
+    world.systemBytes = 0;
+    world.add('hog', { memoryBytes: MiB });
+    world.manager.start();
+    await world.clock.advance(1000);
+    world.change('hog', { memoryBytes: 7.95 * GiB });
+    world.onMemoryEvent?.();
+    await world.clock.advance(0);
+    assert.equal(world.killed.length, 1);
+    await world.manager.stop();
+    assert.equal(world.onMemoryEvent, undefined);
+  });
+
+  test('is not asked for without kernelMemcgNotification', async () => {
+    const world = hard({ 'memory.available': '100Mi' });
+    world.manager.start();
+    assert.equal(world.onMemoryEvent, undefined);
+    await world.manager.stop();
+  });
+});
+
+describe('the overview', () => {
+  test('has each threshold with its last reading, and any ranking on request', async () => {
+    const world = hard({ 'memory.available': '1Gi', 'nodefs.inodesFree': '5%' });
+    world.add('a', { memoryBytes: GiB, inodes: 10 });
+    world.add('b', { memoryBytes: 2 * GiB, inodes: 5 });
+    world.manager.start();
+    await world.clock.advance(1);
+    const { overview } = world;
+    assert.deepEqual(
+      overview.signals().map(({ signal, unit, available, threshold }) => [signal, unit, available, threshold]),
+      [
+        ['memory.available', 'bytes', 4 * GiB, GiB],
+        ['nodefs.inodesFree', 'inodes', 999_985, 50_000],
+        ['allocatableMemory.available', 'bytes', undefined, GiB],
+        ['containerfs.inodesFree', 'inodes', 999_985, 50_000],
+      ],
+    );
+    const order = (signal: string): string[] => overview.ranking(signal).map(({ name }) => name);
+    assert.deepEqual(
+      [order('memory.available'), order('nodefs.inodesFree'), order('__proto__')],
+      [['b', 'a'], ['a', 'b'], []],
+    );
+    await world.manager.stop();
+  });
+});

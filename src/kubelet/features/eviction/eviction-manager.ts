@@ -11,6 +11,7 @@ import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import { nodeReclaimOf } from './disk-layout.ts';
+import { SHORTEST_PAUSE_MS } from './next-reading.ts';
 import { evictionMessage } from './eviction-message.ts';
 import type { PodEvictor } from './evict-pod.ts';
 import { exceededLimit, hasStorageLimit } from './local-storage.ts';
@@ -34,6 +35,8 @@ export interface NodeReclaimer {
 
 export interface EvictionManagerParts {
   readonly readings: SignalReadings;
+  /** Calls `onEvent` when the kernel reports that the pods lack memory; undefined where it does not. */
+  readonly watchMemory: (onEvent: () => void) => (() => void) | undefined;
   readonly thresholds: () => readonly Threshold[];
   readonly transitionMs: number;
   readonly maxPodGraceMs: number;
@@ -82,6 +85,8 @@ export class EvictionManager {
   #storageWork: Promise<void> | undefined;
   #storageDueMs = 0;
   readonly #reportedMs = new Map<string, number>();
+  #unwatch: (() => void) | undefined;
+  #notifiedMs = -Infinity;
 
   constructor(parts: EvictionManagerParts) {
     this.#parts = parts;
@@ -102,9 +107,11 @@ export class EvictionManager {
     const lastTrueMs = new Map(this.#parts.pressure.conditions.map((each) => [each, nowMs] as const));
     this.#state = { ...NO_PRESSURE_YET, lastTrueMs };
     this.#loop.start();
+    this.#unwatch = this.#parts.watchMemory(() => this.pressureReported());
   }
 
   async stop(): Promise<void> {
+    this.#unwatch?.();
     await this.#loop.stop();
     await Promise.all([this.#diskWork, this.#storageWork]);
   }
@@ -114,8 +121,11 @@ export class EvictionManager {
     this.#loop.wake();
   }
 
-  /** The kernel reports pressure: everything is read again now. */
+  /** The kernel reports pressure: everything is read again now. Reports that follow at once change nothing. */
   pressureReported(): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (nowMs - this.#notifiedMs < SHORTEST_PAUSE_MS) return;
+    this.#notifiedMs = nowMs;
     this.#parts.readings.expire();
     this.#loop.wake();
   }

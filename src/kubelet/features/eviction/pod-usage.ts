@@ -61,6 +61,11 @@ export class PodUsage {
     return new PodUsage(parts, layout, await parts.diskUse(new Set(pods.map(({ metadata }) => metadata.uid))));
   }
 
+  /** With disk use that was measured before. */
+  static ofLast(parts: PodUsageParts, layout: DiskLayout, disks: ReadonlyMap<string, PodDiskUse>): PodUsage {
+    return new PodUsage(parts, layout, disks);
+  }
+
   /** Of the resource that `signal` is about; undefined for a pod that was not measured. */
   of(pod: Pod, signal: EvictionSignal): number | undefined {
     switch (signalFacts[signal].resource) {

@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { FsUse, GroupLimits, GroupUse, MachineIdentity } from '../../ports/stats.ts';
+import type { FsUse, GroupLimits, GroupUse, MachineIdentity, MemoryEvents } from '../../ports/stats.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { EvictionSignal, Observation, SignalSource } from './signals.ts';
 
@@ -20,6 +20,7 @@ export interface SignalSources {
     containerFs?(): Promise<{ mountpoint: string } | undefined>;
   };
   readonly machine: Pick<MachineIdentity, 'memoryBytes'>;
+  readonly memoryEvents?: MemoryEvents;
 }
 
 export interface SignalReaderParts {

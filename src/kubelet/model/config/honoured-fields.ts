@@ -156,8 +156,8 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
     'read at each use, so a new driver needs no restart; drivers that attach volumes are rejected',
   ),
   providerID: honoured(),
-  kernelMemcgNotification: notYet(
-    'the kernel is not asked to notify; readings near a threshold are at most 100 ms apart with and without it',
+  kernelMemcgNotification: partly(
+    'on cgroup v2 a notification about the group of all pods leads to a reading at once; on v1 the kernel is not asked, and near a threshold readings are at most 100 ms apart',
   ),
   'logging.format': honoured(),
   'logging.flushFrequency': honoured('the log is not buffered'),

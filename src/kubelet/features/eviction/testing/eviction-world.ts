@@ -12,6 +12,7 @@ import type { FsUse, GroupUse } from '../../../ports/stats.ts';
 import { createEviction } from '../create-eviction.ts';
 import { EvictedRecord } from '../evicted-record.ts';
 import type { EvictionManager } from '../eviction-manager.ts';
+import type { EvictionOverview } from '../eviction-overview.ts';
 import type { EvictionReporter } from '../eviction-reporter.ts';
 import { NodePressure } from '../node-pressure.ts';
 import type { PodDiskUse } from '../pod-usage.ts';
@@ -46,6 +47,9 @@ export class EvictionWorld {
   readonly record = new EvictedRecord();
   readonly manager: EvictionManager;
   readonly reporter: EvictionReporter;
+  readonly overview: EvictionOverview;
+  /** To be called when the kernel reports pressure; undefined while the manager does not listen. */
+  onMemoryEvent: (() => void) | undefined;
   memoryCapacity = 8 * GiB;
   /** Of the system itself. */
   systemBytes = GiB;
@@ -66,7 +70,7 @@ export class EvictionWorld {
 
   constructor(config: Record<string, unknown>) {
     const given = applyDefaults({ ...config }, () => false);
-    const { manager, reporter } = createEviction({
+    const { manager, reporter, overview } = createEviction({
       config: toKubeletConfig(given, computeFeatureGates({}).gates),
       rootDir: '/root',
       podsGroup: '/kubepods',
@@ -82,6 +86,12 @@ export class EvictionWorld {
         },
         runtime: { imageFs: async () => ({ mountpoint: '/images' }) },
         machine: { memoryBytes: this.memoryCapacity },
+        memoryEvents: {
+          watch: (_path, onEvent) => {
+            this.onMemoryEvent = onEvent;
+            return () => (this.onMemoryEvent = undefined);
+          },
+        },
       },
       runningPods: () =>
         [...this.pods].map(([uid, { pod }]) => ({
@@ -90,6 +100,7 @@ export class EvictionWorld {
           containers: pod.spec.containers.map(({ name }) => ({ name, path: `/kubepods/${uid}/${name}` })),
         })),
       diskUse: async (uids) => new Map([...uids].map((uid) => [uid, this.#diskUse(uid as PodUid)])),
+      lastDiskUse: (uids) => new Map([...uids].map((uid) => [uid, this.#diskUse(uid as PodUid)])),
       pressure: this.pressure,
       record: this.record,
       activePods: () => [...this.pods.values()].map(({ pod }) => pod),
@@ -118,6 +129,7 @@ export class EvictionWorld {
     });
     this.manager = manager;
     this.reporter = reporter;
+    this.overview = overview;
     this.pressure.onChange(() => this.conditions.push(this.pressure.conditions.join('+') || 'none'));
   }
 

@@ -67,6 +67,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'memoryManagerPolicy reservedMemory': [memoryManager, real('cpu-manager')],
   'topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions': [topologyManager],
   evictionHard: [eviction, node, real('eviction-memory'), real('eviction-disk')],
+  kernelMemcgNotification: [eviction],
   evictionPressureTransitionPeriod: [eviction, real('eviction-memory')],
   'evictionSoft evictionSoftGracePeriod evictionMaxPodGracePeriod evictionMinimumReclaim localStorageCapacityIsolation':
     [eviction],
