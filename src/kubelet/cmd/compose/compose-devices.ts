@@ -6,7 +6,8 @@ import { noteDeviceAllocation, noteDeviceRegistration } from '../../features/met
 import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
 import { createPodResources } from '../../features/pod-resources/create-pod-resources.ts';
 import { notePodResourcesError, notePodResourcesRequest } from '../../features/metrics/devices.ts';
-import type { Given } from './kubelet-parts.ts';
+import { sortedCpus } from '../../model/cpu-set.ts';
+import type { FeatureParts, Given } from './kubelet-parts.ts';
 
 /** Admission allocates devices, and the device manager needs to know which pods it admitted. */
 export function composeDevices(
@@ -31,7 +32,7 @@ export function composeDevices(
 
 export function composePodResources(
   { settings, platform, directory, store, observation }: Given<'directory'>,
-  devices: DeviceParts,
+  { devices, cpuManager, memoryManager }: Pick<FeatureParts, 'devices' | 'cpuManager' | 'memoryManager'>,
 ): PodResourcesService {
   const { metrics } = observation;
   return createPodResources({
@@ -39,7 +40,14 @@ export function composePodResources(
     server: platform.podResources,
     files: platform.files,
     devices: devices.manager,
-    use: {},
+    use: {
+      cpus: { exclusive: (uid, container) => sortedCpus(cpuManager.exclusive(uid, container) ?? []) },
+      memory: memoryManager,
+    },
+    allocatable: {
+      cpus: () => sortedCpus(cpuManager.allocatable()),
+      memory: () => memoryManager.allocatable(),
+    },
     pods: {
       all: () => store.pods(),
       active: () => directory.live(),

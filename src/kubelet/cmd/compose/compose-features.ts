@@ -105,7 +105,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     attachWaiter,
     csi,
     devices,
-    podResources: composePodResources(parts, devices),
+    podResources: composePodResources(parts, { devices, ...managers }),
     cgroups,
     oomWatcher: composeOomWatcher(parts),
     nodeSetup: createNodeSetup({

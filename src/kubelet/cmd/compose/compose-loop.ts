@@ -301,6 +301,7 @@ function composeHousekeeping(
     | 'cgroups'
     | 'clusterObjects'
     | 'devices'
+    | 'managers'
     | 'podConfig'
     | 'probes'
     | 'store'
@@ -325,6 +326,7 @@ function composeHousekeeping(
       admitted: (known) => records.admitted.forgetUnknown(known),
       evicted: (known) => records.evicted.forgetUnknown(known),
       resources: (known) => parts.allocation.retain(known),
+      managers: () => parts.managers.release(),
       timelines: (known) => records.timeline.retireUnknown(known),
       objects: (known) => {
         parts.clusterObjects?.retain(parts.store.pods());

@@ -2,6 +2,7 @@ import type { AdmissionManager } from '../../features/admission/admission-manage
 import type { CpuManager } from '../../features/cpu-manager/cpu-manager.ts';
 import { CpuSetUpdater } from '../../features/cpu-manager/cpu-set-updater.ts';
 import { createCpuManager } from '../../features/cpu-manager/create-cpu-manager.ts';
+import type { MemoryManager } from '../../features/memory-manager/memory-manager.ts';
 import { createMemoryManager } from '../../features/memory-manager/create-memory-manager.ts';
 import {
   observedCpuManager,
@@ -15,6 +16,7 @@ import type { Given } from './kubelet-parts.ts';
 
 export interface ManagerParts {
   cpuManager: CpuManager;
+  memoryManager: MemoryManager;
   managers: ResourceManagers;
 }
 
@@ -63,10 +65,11 @@ export function composeManagers(
       periodMs: config.managers.cpuReconcilePeriodMs,
     }),
     saved: () => records.saveManagers(),
-    isLive: (uid) => directory.isPresent(uid) || admission().hasPlace(uid),
+    // Before the runtime was read, anything may still run.
+    isLive: (uid) => directory.isPresent(uid) || admission().hasPlace(uid) || !cache.isRead(uid),
     sourcesReady: parts.sourcesReady,
     quotaOffWithExclusiveCpus: config.gates.enabled('DisableCPUQuotaWithExclusiveCPUs'),
     log,
   });
-  return { cpuManager, managers };
+  return { cpuManager, memoryManager, managers };
 }

@@ -49,6 +49,7 @@ import type { DriverRegistry } from '../../features/csi/driver-registry.ts';
 import type { NodeInfoKeeper } from '../../features/csi/node-info-keeper.ts';
 import type { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
+import type { MemoryManager } from '../../features/memory-manager/memory-manager.ts';
 import type { CpuManager } from '../../features/cpu-manager/cpu-manager.ts';
 import type { ResourceManagers } from '../../loop/resource-managers.ts';
 import type { Observation } from '../../features/metrics/observation.ts';
@@ -131,6 +132,7 @@ export interface FeatureParts {
   admission: AdmissionManager;
   allocation: AllocationManager;
   cpuManager: CpuManager;
+  memoryManager: MemoryManager;
   managers: ResourceManagers;
   images: ImageManager;
   imageGc: ImageGc;

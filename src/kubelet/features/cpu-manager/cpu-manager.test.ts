@@ -101,6 +101,11 @@ describe('the static policy', () => {
     );
   });
 
+  it('names the CPUs that containers may have alone', () => {
+    assert.equal(formatCpuSet(start({ reservedCpu: '2' }).manager.allocatable()), '1-23,25-47');
+    assert.equal(start({ config: { cpuManagerPolicy: 'none' } }).manager.allocatable().size, 0);
+  });
+
   it('does nothing with the policy none', () => {
     const { manager } = start({ config: { cpuManagerPolicy: 'none' }, reservedCpu: '0' });
     assert.equal(admit(manager, whole('a', '2')), undefined);

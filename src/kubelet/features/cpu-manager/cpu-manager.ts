@@ -2,7 +2,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
-import { formatCpuSet } from '../../model/cpu-set.ts';
+import { formatCpuSet, noCpus } from '../../model/cpu-set.ts';
 import type { HintProvider, ResourceDraft } from '../../model/topology-hints.ts';
 import type { CpuState } from './cpu-state.ts';
 import { assignedCpus, cpusOf, encodeCpuCheckpoint, retainPods } from './cpu-state.ts';
@@ -77,6 +77,12 @@ export class CpuManager implements HintProvider {
   /** The CPUs that only this container, or without a name only this pod, may use; undefined for none. */
   exclusive(uid: string, container?: string): CpuSet | undefined {
     return cpusOf(this.#state, uid, container);
+  }
+
+  /** The CPUs that containers may have alone; none with the policy `none` (upstream: GetAllocatableCPUs). */
+  allocatable(): CpuSet {
+    const { policy } = this.#parts;
+    return policy === undefined ? noCpus : policy.topology.all.difference(policy.reserved);
   }
 
   /** Gives the CPUs of all other pods back. */

@@ -179,6 +179,17 @@ describe('the static policy', () => {
   });
 });
 
+it('the memory of containers, and what they may have, is told to other components', () => {
+  const { manager } = start();
+  admit(manager, podOf('a', { memory: '2Gi' }));
+  assert.deepEqual(manager.blocks('a', 'c0'), [{ type: 'memory', bytes: 2 * GiB, numaNodes: [0] }]);
+  assert.deepEqual(manager.blocks('b', 'c0'), []);
+  assert.deepEqual(manager.allocatable().slice(0, 2), [
+    { type: 'hugepages-2Mi', bytes: GiB, numaNodes: [0] },
+    { type: 'memory', bytes: 6 * GiB, numaNodes: [0] },
+  ]);
+});
+
 describe('init containers', () => {
   it('lend their memory to the containers after them', () => {
     const { manager } = start();

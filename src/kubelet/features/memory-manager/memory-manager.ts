@@ -12,6 +12,13 @@ export interface MemoryManagerObserver {
   pinned(outcome: { readonly failed: boolean }): void;
 }
 
+/** Memory of one kind from some NUMA nodes, for other components. */
+export interface MemoryUse {
+  readonly type: string;
+  readonly bytes: number;
+  readonly numaNodes: readonly number[];
+}
+
 export interface MemoryManagerParts {
   readonly policyName: 'None' | 'Static';
   /** Empty with the policy `None`. */
@@ -65,6 +72,24 @@ export class MemoryManager implements HintProvider {
   affinity(uid: string, container: string): ReadonlySet<number> | undefined {
     const nodes = this.#nodesOf(this.#assignments, uid, container);
     return nodes.size === 0 ? undefined : nodes;
+  }
+
+  /** The memory of one container; empty for one that uses all nodes (upstream: GetMemory). */
+  blocks(uid: string, container: string): MemoryUse[] {
+    return (this.#assignments.get(uid)?.get(container) ?? []).map(({ nodes, resource, bytes }) => ({
+      type: resource,
+      bytes,
+      numaNodes: nodes,
+    }));
+  }
+
+  /** The memory that containers may have (upstream: GetAllocatableMemory). */
+  allocatable(): MemoryUse[] {
+    return this.#parts.capacities.flatMap(({ id, resources }) =>
+      [...resources]
+        .filter(([, { allocatable }]) => allocatable > 0)
+        .map(([type, { allocatable }]) => ({ type, bytes: allocatable, numaNodes: [id] })),
+    );
   }
 
   /** Returns the memory of all other pods. */
