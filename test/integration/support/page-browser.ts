@@ -106,6 +106,25 @@ export async function accessibilityProblems(tab: Page): Promise<string[]> {
   );
 }
 
+interface TreeNode {
+  readonly ignored: boolean;
+  readonly role?: { readonly value?: string };
+  readonly name?: { readonly value?: string };
+}
+
+/** What a screen reader is given, as lines of role and name. */
+export async function accessibilityTree(tab: Page): Promise<string[]> {
+  const client = await tab.createCDPSession();
+  const { nodes } = (await client.send('Accessibility.getFullAXTree')) as { nodes: readonly TreeNode[] };
+  await client.detach();
+  return nodes
+    .filter(({ ignored }) => !ignored)
+    .map(({ role, name }) => {
+      const text = (name?.value ?? '').replace(/\s+/g, ' ').trim();
+      return text === '' ? (role?.value ?? '') : `${role?.value ?? ''} "${text}"`;
+    });
+}
+
 /** A port that was free a moment ago. */
 export function anyPort(): Promise<number> {
   return new Promise((resolve, reject) => {

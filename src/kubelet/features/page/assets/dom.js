@@ -45,6 +45,15 @@ export function setAttribute(target, name, value) {
 }
 
 /**
+ * The address of a pod's view. A text that is no valid Unicode is not a UID.
+ *
+ * @param {string} uid
+ */
+export function podAddress(uid) {
+  return `#/pods/${encodeURIComponent(uid.toWellFormed())}`;
+}
+
+/**
  * The element of the page with this id.
  *
  * @param {string} id

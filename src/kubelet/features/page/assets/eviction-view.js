@@ -1,6 +1,6 @@
 // What would be evicted next: each signal against its threshold, and the pods in the order of eviction.
 
-import { element } from './dom.js';
+import { element, podAddress } from './dom.js';
 import { formatAge, formatAmount } from './format.js';
 import { Meter } from './meter.js';
 
@@ -62,20 +62,24 @@ function thresholdsOnly(thresholds) {
       'section',
       { class: 'card' },
       element(
-        'table',
-        {},
+        'div',
+        { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Eviction thresholds' },
         element(
-          'thead',
+          'table',
           {},
           element(
-            'tr',
+            'thead',
             {},
-            ...['Signal', 'Kind', 'Less than', 'After'].map((title, at) =>
-              element('th', { scope: 'col', class: at > 1 ? 'number' : undefined }, title),
+            element(
+              'tr',
+              {},
+              ...['Signal', 'Kind', 'Less than', 'After'].map((title, at) =>
+                element('th', { scope: 'col', class: at > 1 ? 'number' : undefined }, title),
+              ),
             ),
           ),
+          element('tbody', {}, ...rows),
         ),
-        element('tbody', {}, ...rows),
       ),
     ),
   ];
@@ -139,7 +143,7 @@ function rankTable(signal, unit, pods) {
       element(
         'th',
         { scope: 'row' },
-        element('a', { href: `#/pods/${encodeURIComponent(uid)}` }, name),
+        element('a', { href: podAddress(uid) }, name),
         element('span', { class: 'namespace' }, namespace),
       ),
       ...[

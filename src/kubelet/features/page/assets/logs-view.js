@@ -66,7 +66,7 @@ export class LogsView {
   /** @param {AbortSignal} signal */
   async #read(signal) {
     const { namespace, name } = this.#pod;
-    const path = [namespace, name, this.#select.value].map(encodeURIComponent).join('/');
+    const path = [namespace, name, this.#select.value].map((part) => encodeURIComponent(part.toWellFormed())).join('/');
     setText(this.#status, 'Opening');
     try {
       const answer = await fetch(

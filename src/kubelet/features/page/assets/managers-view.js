@@ -137,14 +137,22 @@ function deviceCard(devices, nameOf, colorOf) {
     { class: 'card', 'aria-labelledby': 'devices-heading' },
     element('h3', { id: 'devices-heading' }, 'Devices'),
     element(
-      'table',
-      {},
+      'div',
+      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Devices and their owners' },
       element(
-        'thead',
+        'table',
         {},
-        element('tr', {}, ...['Device', 'Health', 'Belongs to'].map((title) => element('th', { scope: 'col' }, title))),
+        element(
+          'thead',
+          {},
+          element(
+            'tr',
+            {},
+            ...['Device', 'Health', 'Belongs to'].map((title) => element('th', { scope: 'col' }, title)),
+          ),
+        ),
+        element('tbody', {}, ...rows),
       ),
-      element('tbody', {}, ...rows),
     ),
   );
 }

@@ -32,8 +32,17 @@ function navigate() {
   const [, name = '', uid = ''] = location.hash.split('/');
   const view = VIEWS.includes(name) ? name : 'pods';
   showTab(view);
-  showPod(view === 'pods' && uid !== '' ? decodeURIComponent(uid) : undefined);
+  showPod(view === 'pods' && uid !== '' ? decoded(uid) : undefined);
   render();
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // Somebody wrote the address by hand. No pod has this UID.
+  }
 }
 
 /** @param {string | undefined} uid */
@@ -84,7 +93,7 @@ function renderHead() {
     ...shown.map(({ type, status, message }) => {
       const isGood = type === 'Ready' && status === 'True';
       const text = type === 'Ready' && !isGood ? 'Not ready' : type;
-      return element('li', { class: `badge ${isGood ? 'good' : 'bad'}`, title: message }, text);
+      return element('li', { class: `badge ${isGood ? 'good' : 'bad'}`, title: isGood ? undefined : message }, text);
     }),
   );
   byId('problems').replaceChildren(...node.problems.map((text) => element('p', { class: 'problem' }, text)));

@@ -213,7 +213,7 @@ export class PodView {
 
   async #explain() {
     try {
-      const answer = await fetch(`/api/pods/${encodeURIComponent(this.uid)}`);
+      const answer = await fetch(`/api/pods/${encodeURIComponent(this.uid.toWellFormed())}`);
       if (answer.ok) this.#show(/** @type {PodExplanation} */ (await answer.json()));
     } catch {
       this.#mark = ''; // The next update asks again.

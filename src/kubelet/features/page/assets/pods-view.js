@@ -1,6 +1,6 @@
 // All pods as a table: filter, sort, and a row that is updated in place.
 
-import { element, setAttribute, setText } from './dom.js';
+import { element, podAddress, setAttribute, setText } from './dom.js';
 import { formatAge, formatBytes, formatCpu, formatPercent, formatRate } from './format.js';
 import { Meter } from './meter.js';
 
@@ -33,6 +33,11 @@ const columns = [
   { id: 'age', title: 'Age', number: true, key: ({ startedAtMs }) => -(startedAtMs ?? Number.MAX_SAFE_INTEGER) },
 ];
 
+/** Rows far from the screen are updated with every so many updates: a screen reader reads them too. */
+const FULL_UPDATE = 10;
+/** @type {WeakMap<Element, PodRow>} */
+const rowOf = new WeakMap();
+
 export class PodsView {
   #filter = element('input', {
     type: 'search',
@@ -52,6 +57,9 @@ export class PodsView {
   #sort = { id: 'name', down: false };
   /** @type {Store | undefined} */
   #store;
+  #updates = 0;
+  /** Rows on the screen or near it. */
+  #near = new IntersectionObserver((entries) => this.#moved(entries), { rootMargin: '400px' });
 
   /** @param {HTMLElement} place */
   constructor(place) {
@@ -79,13 +87,35 @@ export class PodsView {
     const { state, usage } = store;
     if (state === undefined) return;
     const nowMs = usage?.atMs ?? Date.now();
-    for (const uid of this.#rows.keys()) if (store.pod(uid) === undefined) this.#rows.delete(uid);
+    for (const [uid, row] of this.#rows)
+      if (store.pod(uid) === undefined) {
+        this.#near.unobserve(row.node);
+        this.#rows.delete(uid);
+      }
+    const isFull = this.#updates++ % FULL_UPDATE === 0;
     for (const pod of state.pods) {
-      const row = this.#rows.get(pod.uid) ?? new PodRow(pod);
-      this.#rows.set(pod.uid, row);
-      row.update(pod, store.use(pod.uid), { nowMs, node: state.node });
+      const known = this.#rows.get(pod.uid);
+      const row = known ?? new PodRow(pod);
+      if (known === undefined) {
+        this.#rows.set(pod.uid, row);
+        this.#near.observe(row.node);
+      }
+      if (row.isNear || isFull || known === undefined) row.update(pod, store.use(pod.uid), { nowMs, node: state.node });
     }
     this.#arrange();
+  }
+
+  /** @param {readonly IntersectionObserverEntry[]} entries */
+  #moved(entries) {
+    const { state, usage } = this.#store ?? {};
+    for (const { target, isIntersecting } of entries) {
+      const row = rowOf.get(target);
+      if (row === undefined || row.isNear === isIntersecting) continue;
+      row.isNear = isIntersecting;
+      const pod = isIntersecting ? this.#store?.pod(row.uid) : undefined;
+      if (pod !== undefined && state !== undefined)
+        row.update(pod, this.#store?.use(row.uid), { nowMs: usage?.atMs ?? Date.now(), node: state.node });
+    }
   }
 
   focusFilter() {
@@ -180,6 +210,8 @@ class Gauge {
 }
 
 class PodRow {
+  uid;
+  isNear = false;
   link;
   node;
   #dot = element('span', { class: 'dot', 'aria-hidden': 'true' });
@@ -196,7 +228,8 @@ class PodRow {
 
   /** @param {PagePod} pod */
   constructor({ uid, namespace, name }) {
-    this.link = element('a', { href: `#/pods/${encodeURIComponent(uid)}` }, name);
+    this.link = element('a', { href: podAddress(uid) }, name);
+    this.uid = uid;
     this.#network.append(this.#received, this.#sent);
     this.node = element(
       'tr',
@@ -210,6 +243,7 @@ class PodRow {
       this.#pressure,
       this.#age,
     );
+    rowOf.set(this.node, this);
   }
 
   /**

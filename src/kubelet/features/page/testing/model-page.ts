@@ -40,8 +40,8 @@ export class ModelPage implements PageSources {
   readonly machine: MachineIdentity;
   readonly eviction = { hard: { 'memory.available': '1Gi', 'nodefs.available': '10%' }, soft: {}, softGraceMs: {} };
   readonly stats = {
-    measuredPods: () => this.#pods.map(({ metadata }) => ({ uid: metadata.uid })),
-    sample: async () => this.#pods.map((pod, index) => this.#sampled(pod, index)),
+    measuredPods: () => this.#running().map(({ metadata }) => ({ uid: metadata.uid })),
+    sample: async () => this.#running().map((pod, index) => this.#sampled(pod, index)),
     look: () => ({ use: this.#use(3.1e12, 17 * GIB, 3), usageNanoCores: 2.6e9 + 4e8 * this.#wave(1) }),
   };
   readonly disks = {
@@ -65,7 +65,7 @@ export class ModelPage implements PageSources {
       },
       used: { atMs: 0, usedBytes: 24 * GIB, inodesUsed: 1 },
     },
-    layers: new Map(),
+    layers: new Map<string, { atMs: number; usedBytes: number; inodesUsed: number }>(),
     pods: new Map(),
     volumes: new Map(),
   };
@@ -158,6 +158,10 @@ export class ModelPage implements PageSources {
     for (const listener of this.#listeners) listener();
   }
 
+  #running(): readonly Pod[] {
+    return this.#pods.filter(({ status }) => status?.phase === 'Running');
+  }
+
   #uid(index: number): string {
     return this.#pods[index]?.metadata.uid ?? '';
   }
@@ -240,10 +244,10 @@ export class ModelPage implements PageSources {
 export function modelPod(
   index: number,
   nowMs: number,
-  over: { name?: string; namespace?: string; image?: string } = {},
+  over: { name?: string; namespace?: string; image?: string; uid?: string } = {},
 ): Pod {
   const app = apps[index % apps.length] ?? 'api';
-  const uid = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+  const uid = over.uid ?? `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
   const waits = index % 45 === 7;
   const limits = { cpu: `${200 + 50 * (index % 4)}m`, memory: `${128 + 64 * (index % 3)}Mi` };
   return {
