@@ -19,6 +19,7 @@ import type { CommandLine } from './options.ts';
 import { commandOf, parseCommandLine, usageOf } from './options.ts';
 import { acquireProcessFile, isAlive, readProcessFile, signalProcess, waitUntil } from './processes.ts';
 import type { UpOptions } from './supervise.ts';
+import { prepareNodePage } from './node-page.ts';
 import { watchAgent } from './supervise.ts';
 import { adoptPrograms, findLeftovers, kubeletPidFile, realDataDir, tearDown } from './teardown.ts';
 
@@ -201,7 +202,8 @@ async function runAgent(
   }
   ensureManifests(instance);
   const { healthzPort } = await writeAgentConfig(instance, options.endpoint, options.cgroupDriver);
-  return watchAgent(instance, { ...options, healthzPort, rootFlag: rootFlag(instance) }, signal);
+  const page = await prepareNodePage(instance, '127.0.0.1');
+  return watchAgent(instance, { ...options, healthzPort, page, rootFlag: rootFlag(instance) }, signal);
 }
 
 async function down(instance: Instance, purge: boolean): Promise<number> {

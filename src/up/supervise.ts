@@ -8,6 +8,7 @@ import { getCauses, getPods, watchPods } from './agent-client.ts';
 import { lastLines } from './containerd.ts';
 import type { Instance } from './instance.ts';
 import { DEFAULT_DATA_DIR } from './instance.ts';
+import type { NodePageFacts } from './node-page.ts';
 import { pause } from './processes.ts';
 import type { ProgressRow } from './progress.ts';
 import { allSettled, computeRows, renderChanges, renderTable } from './progress.ts';
@@ -24,6 +25,7 @@ export interface UpOptions {
 export interface WatchOptions extends UpOptions {
   endpoint: string;
   healthzPort: number;
+  page: NodePageFacts;
   /** What `bin/kubelet` needs to find this instance: empty for the default one. */
   rootFlag: string;
 }
@@ -86,7 +88,7 @@ async function superviseAgent(
 ): Promise<void> {
   for (let quickDeaths = 0; !signal.aborted; ) {
     const startMs = systemClock.monotonicMs();
-    const child = startAgent(instance, { runtimeEndpoint: options.endpoint, extraArgs: [] });
+    const child = startAgent(instance, { runtimeEndpoint: options.endpoint, extraArgs: options.page.args });
     onStart(child);
     const ended = await Promise.race([
       once(child, 'exit').then(
@@ -185,6 +187,7 @@ Try next (in another terminal):
   bin/kubelet exec${flag} probes -- rm /www/ready     makes the pod unready
   edit, add or remove files in ${instance.manifestsDir}
   curl http://127.0.0.1:${options.healthzPort}/healthz
+  open ${options.page.url} in a browser; the token is in ${options.page.tokenFile}
 The agent's log: ${instance.kubeletLog}
 ${options.detach ? `Stop with: ${down}` : `Ctrl-C stops and removes everything (or: ${down})`}`);
 }

@@ -6,6 +6,8 @@ export interface ClusterSummary {
   readonly runtime: string;
   readonly apiUrl: string;
   readonly kubeletUrl: string;
+  /** Of the node, and the file with the token of its login. */
+  readonly page: { readonly url: string; readonly tokenFile: string };
   readonly clusterDns: string | undefined;
   readonly serviceRange: string | undefined;
   readonly registry: string;
@@ -54,6 +56,7 @@ export function renderSummary(summary: ClusterSummary): string[] {
       : [['services', `${summary.serviceRange}, by iptables`] as [string, string]]),
     ['registry', summary.registry],
     ...(summary.example === undefined ? [] : [['example', summary.example] as [string, string]]),
+    ['page', `${summary.page.url}, token in ${summary.page.tokenFile}`],
     ['logs', `${summary.dataDir}/*.log`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));

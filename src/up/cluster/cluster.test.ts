@@ -196,6 +196,7 @@ describe('what a person sees', () => {
       runtime: 'containerd 1.6',
       apiUrl: 'https://10.84.0.1:6443',
       kubeletUrl: 'https://10.84.0.1:10250',
+      page: { url: 'https://10.84.0.1:4194/', tokenFile: '/d/node/page-token' },
       clusterDns: undefined,
       serviceRange: undefined,
       registry: '127.0.0.1:5000',
@@ -208,6 +209,7 @@ describe('what a person sees', () => {
     const text = renderSummary(summary).join('\n');
     assert.match(text, /export KUBECONFIG=\/d\/admin.conf/);
     assert.match(text, /Stop it: npm run down/);
+    assert.match(text, /page +https:\/\/10\.84\.0\.1:4194\/, token in \/d\/node\/page-token/);
     assert.doesNotMatch(text, /curl|names|nginx/);
     const served = renderSummary({ ...summary, example: 'http://10.96.1.2' }).join('\n');
     assert.match(served, /curl http:\/\/10\.96\.1\.2\n.*\n.*and there: wget -qO- 10\.96\.1\.2\n/);

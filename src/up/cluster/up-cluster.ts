@@ -9,6 +9,8 @@ import { freePort, kubeletProgram, programPath, RESOLVED_CONF, nodeNameArguments
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
 import type { Registry } from '../images/registry-push.ts';
+import { prepareNodePage } from '../node-page.ts';
+import type { NodePageFacts } from '../node-page.ts';
 import type { Instance } from '../instance.ts';
 import { checkSocketPaths, DEFAULT_DATA_DIR } from '../instance.ts';
 import { claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
@@ -94,7 +96,8 @@ class ClusterStart {
     const [facts, client] = await Promise.all([runtime, cluster]);
     try {
       const network = this.#startNodeNetwork(record);
-      const kubelet = await this.#startAgent(record);
+      const page = await prepareNodePage(this.#instance, subnet.gateway);
+      const kubelet = await this.#startAgent(record, page);
       await Promise.all([images, network?.ready]);
       const example = await this.#waitForPods(client);
       this.#options.say(
@@ -105,6 +108,7 @@ class ClusterStart {
               ? (this.#options.endpoint ?? '')
               : `containerd ${facts.majorVersion}.${facts.minorVersion}`,
           apiUrl: server,
+          page,
           kubeletUrl: `https://${subnet.gateway}:${kubelet.port}`,
           clusterDns: this.#options.dns ? addressInRange(record.serviceRange, DNS_INDEX) : undefined,
           serviceRange: this.#options.serviceRouting ? record.serviceRange : undefined,
@@ -261,7 +265,7 @@ class ClusterStart {
     });
   }
 
-  async #startAgent({ subnet, serviceRange }: ClusterRecord): Promise<{ port: number }> {
+  async #startAgent({ subnet, serviceRange }: ClusterRecord, page: NodePageFacts): Promise<{ port: number }> {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
     const clusterDns = this.#options.dns ? [addressInRange(serviceRange, DNS_INDEX)] : [];
@@ -290,6 +294,7 @@ class ClusterStart {
         ],
         ...nodeNameArguments(this.#nodeName),
         ...['--node-ip', subnet.gateway],
+        ...page.args,
         ...this.#options.agentArgs,
       ],
       log: instance.kubeletLog,

@@ -2,6 +2,7 @@ import { listenSecurely } from '../../adapters/tls/secure-listen.ts';
 import type { SecureListening } from '../../adapters/tls/secure-listen.ts';
 import { readPageAsset } from '../../adapters/files/page-assets.ts';
 import { refuseClient } from '../../adapters/net/serve-app.ts';
+import { evictionReport } from '../../features/eviction/eviction-reporter.ts';
 import { createPage } from '../../features/page/create-page.ts';
 import type { NodePage } from '../../features/page/create-page.ts';
 import type { PageSources } from '../../features/page/page-sources.ts';
@@ -84,7 +85,7 @@ function pageSources(kubelet: Kubelet, views: PageServerOptions['views']): PageS
     explain: (pod) => explain.explain(pod),
     watch: (onChange) => views.watch(() => onChange()),
     problems: () => views.problems(),
-    evictionView: kubelet.eviction?.overview,
+    evictionReport: () => evictionReport(kubelet.eviction?.reporter),
     managersView: undefined,
   };
 }

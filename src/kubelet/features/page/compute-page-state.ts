@@ -11,16 +11,8 @@ import { podLimits, podRequests } from '../../../api/resources.ts';
 import type { MachineIdentity } from '../../ports/stats.ts';
 import { computeThresholds } from './compute-thresholds.ts';
 import type { Capacities } from './compute-thresholds.ts';
-import type { EvictionView, ManagersView, PageSources } from './page-sources.ts';
-import type {
-  PageContainer,
-  PageManagers,
-  PageNode,
-  PagePod,
-  PageRank,
-  PageResources,
-  PageState,
-} from './page-state.ts';
+import type { ManagersView, PageSources } from './page-sources.ts';
+import type { PageContainer, PageManagers, PageNode, PagePod, PageResources, PageState } from './page-state.ts';
 
 export interface PageFacts extends Pick<PageSources, 'nodeName' | 'kubeletVersion' | 'eviction'> {
   readonly machine: MachineIdentity | undefined;
@@ -29,23 +21,19 @@ export interface PageFacts extends Pick<PageSources, 'nodeName' | 'kubeletVersio
   readonly problems: readonly { readonly message: string }[];
   /** By signal, as far as they were measured. */
   readonly capacities: Capacities;
-  readonly evictionView: EvictionView | undefined;
   readonly managersView: ManagersView | undefined;
 }
 
 /** A text of an API object is cut here: one pod must not fill the page of all. */
 const TEXT_LIMIT = 1000;
-/** Candidates shown for each signal. */
-const RANKED = 10;
 
-/** What the page shows beside the figures: the node, its pods by namespace and name, thresholds, eviction, managers. */
+/** What the page shows beside the figures: the node, its pods by namespace and name, thresholds, managers. */
 export function computePageState(facts: PageFacts): PageState {
   const pods = facts.pods.map(({ pod, explanation }) => podOf(pod, explanation)).sort(byName);
   return {
     node: nodeOf(facts),
     thresholds: computeThresholds(facts.eviction, facts.capacities),
     pods,
-    ...(facts.evictionView !== undefined && { eviction: ranksOf(facts.evictionView) }),
     ...(facts.managersView !== undefined && { managers: managersOf(facts.managersView) }),
   };
 }
@@ -165,23 +153,6 @@ function numberOf(
   if (text === undefined || typeof tryParseQuantity(text) === 'string') return undefined;
   const value = read(text);
   return value > 0 ? value : undefined;
-}
-
-function ranksOf(view: EvictionView): PageRank[] {
-  const ranks = new Map<string, PageRank & { thresholds: { amount: number; graceMs: number }[] }>();
-  for (const { signal, unit, available, capacity, threshold, graceMs } of view.signals()) {
-    const rank = ranks.get(signal) ?? {
-      signal,
-      unit,
-      available,
-      capacity,
-      thresholds: [],
-      pods: view.ranking(signal).slice(0, RANKED),
-    };
-    rank.thresholds.push({ amount: threshold, graceMs });
-    ranks.set(signal, rank);
-  }
-  return [...ranks.values()];
 }
 
 function managersOf(view: ManagersView): PageManagers {

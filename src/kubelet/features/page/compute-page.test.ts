@@ -19,7 +19,6 @@ function facts(pods: readonly Pod[], over: Partial<PageFacts> = {}): PageFacts {
     pods: pods.map((pod) => ({ pod, explanation: model.explain(pod) })),
     problems: [],
     capacities: new Map([['memory.available', 32 * 1024 ** 3]]),
-    evictionView: undefined,
     managersView: undefined,
     ...over,
   };
@@ -43,31 +42,8 @@ describe('the state of the page', () => {
     );
   });
 
-  it('leaves out eviction and managers that the agent does not have', () => {
-    const state = computePageState(facts([]));
-    assert.deepEqual([state.eviction, state.managers], [undefined, undefined]);
-  });
-
-  it('joins the thresholds of a signal, and ranks at most ten pods', () => {
-    const model = new ModelPage({ pods: 20, nowMs: () => NOW_MS });
-    const ranking = Array.from({ length: 300 }, (_, index) => ({
-      uid: String(index),
-      namespace: 'a',
-      name: 'b',
-      usage: undefined,
-      request: 0,
-      priority: 0,
-      spared: false,
-    }));
-    const evictionView = { signals: model.evictionView.signals, ranking: () => ranking };
-    const { eviction } = computePageState(facts([], { evictionView }));
-    assert.deepEqual(
-      eviction?.map(({ signal, thresholds, pods }) => [signal, thresholds.length, pods.length]),
-      [
-        ['memory.available', 2, 10],
-        ['nodefs.available', 1, 10],
-      ],
-    );
+  it('leaves out managers that the agent does not have', () => {
+    assert.equal(computePageState(facts([])).managers, undefined);
   });
 
   it('cuts texts that others choose', () => {

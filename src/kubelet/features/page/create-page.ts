@@ -56,7 +56,16 @@ export function createPage<Measured extends PageMeasuredPod>(parts: CreatePagePa
     const pod = sources.pods().find(({ metadata }) => metadata.uid === uid);
     return pod === undefined ? undefined : sources.explain(pod);
   };
-  const app = createPageApp({ assets: new PageAssets(readAsset), feed, guard, sessions, explain, readLog, clock });
+  const app = createPageApp({
+    assets: new PageAssets(readAsset),
+    feed,
+    guard,
+    sessions,
+    explain,
+    evictionReport: sources.evictionReport,
+    readLog,
+    clock,
+  });
   return { app, guard, feed };
 }
 

@@ -20,6 +20,7 @@ export interface PageAppParts {
   readonly sessions: PageSessions;
   /** undefined for an unknown pod. */
   readonly explain: (uid: string) => PodExplanation | undefined;
+  readonly evictionReport: () => Promise<unknown>;
   readonly readLog: ReadLog;
   readonly clock: Clock;
 }
@@ -107,7 +108,8 @@ async function loginPage(
   });
 }
 
-function addData(app: Hono, { feed, explain, readLog, clock }: PageAppParts): void {
+function addData(app: Hono, { feed, explain, evictionReport, readLog, clock }: PageAppParts): void {
+  const eviction = shared(evictionReport, clock);
   const logs = new LogStreams(readLog, clock);
   app.use('/api/*', async (context, next) => {
     await next();
@@ -120,5 +122,22 @@ function addData(app: Hono, { feed, explain, readLog, clock }: PageAppParts): vo
     const explanation = explain(context.req.param('uid'));
     return explanation === undefined ? context.notFound() : context.json(explanation);
   });
+  app.get('/api/eviction', async (context) => context.json(await eviction()));
   app.get('/api/logs/:namespace/:pod/:container', (context) => logs.answer(context));
+}
+
+/** Its readings cost more than figures in memory. */
+const REPORT_AGE_MS = 5000;
+
+/** One report for all who ask at about the same time. */
+function shared<Report>(read: () => Promise<Report>, clock: Clock): () => Promise<Report> {
+  let reading: Promise<Report> | undefined;
+  let atMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (reading === undefined || clock.monotonicMs() - atMs >= REPORT_AGE_MS) {
+      atMs = clock.monotonicMs();
+      reading = read();
+    }
+    return reading;
+  };
 }

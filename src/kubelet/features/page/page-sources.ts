@@ -1,6 +1,7 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../api/explanation/explanation.ts';
+import type { EvictionReport } from '../../model/eviction-report.ts';
 import type { EvictionConfig } from '../../model/config/kubelet-config.ts';
 import type { FsUse, GroupUse, InterfaceUse, MachineIdentity, TreeUse } from '../../ports/stats.ts';
 
@@ -48,37 +49,6 @@ export interface PageDisks<Measured extends PageMeasuredPod = PageMeasuredPod> {
     string,
     readonly { readonly volume: { readonly ephemeral: boolean }; readonly usage: { readonly usedBytes?: number } }[]
   >;
-}
-
-/** A threshold of the configuration and the newest reading of its signal. Amounts are bytes, inodes or processes. */
-export interface PageSignal {
-  readonly signal: string;
-  readonly unit: 'bytes' | 'inodes' | 'processes';
-  /** undefined while the signal was not read. */
-  readonly available: number | undefined;
-  readonly capacity: number | undefined;
-  readonly threshold: number;
-  /** 0 for a hard threshold. */
-  readonly graceMs: number;
-}
-
-/** A pod in the order of eviction. */
-export interface PageCandidate {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** undefined: not measured. */
-  readonly usage: number | undefined;
-  readonly request: number;
-  readonly priority: number;
-  /** It is never evicted: a static or critical pod. */
-  readonly spared: boolean;
-}
-
-/** What the eviction manager would do if a signal crossed its threshold now. */
-export interface EvictionView {
-  signals(): readonly PageSignal[];
-  ranking(signal: string): readonly PageCandidate[];
 }
 
 export interface PageCpu {
@@ -131,6 +101,7 @@ export interface PageSources<Measured extends PageMeasuredPod = PageMeasuredPod>
   readonly watch: (onChange: () => void) => () => void;
   /** Why no pod is started or changed. */
   readonly problems: () => readonly { readonly message: string }[];
-  readonly evictionView: EvictionView | undefined;
+  /** What would be evicted, from fresh readings. Rejects where nothing can be measured. */
+  readonly evictionReport: () => Promise<EvictionReport>;
   readonly managersView: ManagersView | undefined;
 }

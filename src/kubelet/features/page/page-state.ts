@@ -70,23 +70,6 @@ export interface PageNode {
   readonly problems: readonly string[];
 }
 
-export interface PageRank {
-  readonly signal: string;
-  readonly unit: 'bytes' | 'inodes' | 'processes';
-  readonly available?: number;
-  readonly capacity?: number;
-  readonly thresholds: readonly { readonly amount: number; readonly graceMs: number }[];
-  readonly pods: readonly {
-    readonly uid: string;
-    readonly namespace: string;
-    readonly name: string;
-    readonly usage?: number;
-    readonly request: number;
-    readonly priority: number;
-    readonly spared: boolean;
-  }[];
-}
-
 export interface PageManagers {
   readonly cpus?: readonly {
     readonly cpu: number;
@@ -109,8 +92,6 @@ export interface PageState {
   readonly node: PageNode;
   readonly thresholds: readonly PageThreshold[];
   readonly pods: readonly PagePod[];
-  /** Absent where the agent has no eviction manager. */
-  readonly eviction?: readonly PageRank[];
   /** Absent where the agent has no managers. */
   readonly managers?: PageManagers;
 }

@@ -1,7 +1,8 @@
 import type { Pod } from '../../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../../api/explanation/explanation.ts';
+import type { EvictionReport } from '../../../model/eviction-report.ts';
 import type { GroupUse, MachineIdentity, StallTimes } from '../../../ports/stats.ts';
-import type { PageCandidate, PageSampledPod, PageSources } from '../page-sources.ts';
+import type { PageSampledPod, PageSources } from '../page-sources.ts';
 
 const GIB = 1024 ** 3;
 const MIB = 1024 ** 2;
@@ -69,35 +70,6 @@ export class ModelPage implements PageSources {
     pods: new Map(),
     volumes: new Map(),
   };
-  readonly evictionView = {
-    signals: () => [
-      {
-        signal: 'memory.available',
-        unit: 'bytes' as const,
-        available: 15 * GIB,
-        capacity: 32 * GIB,
-        threshold: GIB,
-        graceMs: 0,
-      },
-      {
-        signal: 'memory.available',
-        unit: 'bytes' as const,
-        available: 15 * GIB,
-        capacity: 32 * GIB,
-        threshold: 3 * GIB,
-        graceMs: 90_000,
-      },
-      {
-        signal: 'nodefs.available',
-        unit: 'bytes' as const,
-        available: 61 * GIB,
-        capacity: 200 * GIB,
-        threshold: 20 * GIB,
-        graceMs: 0,
-      },
-    ],
-    ranking: () => this.#ranking(),
-  };
   readonly managersView = {
     cpus: () =>
       Array.from({ length: 8 }, (_, cpu) => ({
@@ -146,6 +118,43 @@ export class ModelPage implements PageSources {
   watch = (onChange: () => void): (() => void) => {
     this.#listeners.add(onChange);
     return () => void this.#listeners.delete(onChange);
+  };
+
+  evictionReport = async (): Promise<EvictionReport> => {
+    const hard = { kind: 'hard' as const, graceMs: 0, minimumReclaim: 0, metForMs: undefined };
+    const soft = { ...hard, kind: 'soft' as const, graceMs: 90_000 };
+    const pods = this.#ranking();
+    const ranking = { first: pods[0]?.pod, pods };
+    return {
+      signals: [
+        {
+          signal: 'memory.available',
+          resource: 'memory',
+          available: 15 * GIB,
+          capacity: 32 * GIB,
+          ageMs: 400,
+          thresholds: [
+            { ...hard, amount: GIB },
+            { ...soft, amount: 3 * GIB },
+          ],
+        },
+        {
+          signal: 'nodefs.available',
+          resource: 'ephemeral-storage',
+          available: 61 * GIB,
+          capacity: 200 * GIB,
+          ageMs: 400,
+          thresholds: [{ ...hard, amount: 20 * GIB }],
+        },
+      ],
+      conditions: [],
+      leaving: undefined,
+      reclaimable: { containers: 3, images: 5, imageBytes: 2.4 * GIB },
+      rankings: [
+        { signal: 'memory.available', resource: 'memory', ...ranking },
+        { signal: 'nodefs.available', resource: 'ephemeral-storage', ...ranking },
+      ],
+    };
   };
 
   get listeners(): number {
@@ -227,16 +236,16 @@ export class ModelPage implements PageSources {
     };
   }
 
-  #ranking(): readonly PageCandidate[] {
-    return this.#pods.slice(0, 6).map(({ metadata: { uid, namespace, name } }, index) => ({
-      uid,
-      namespace,
-      name,
-      usage: (310 - 40 * index) * MIB,
-      request: (64 + 32 * index) * MIB,
-      priority: index === 5 ? 2_000_001_000 : 0,
-      spared: index === 5,
-    }));
+  #ranking(): EvictionReport['rankings'][number]['pods'] {
+    return this.#running()
+      .slice(0, 8)
+      .map(({ metadata: { namespace, name } }, index) => ({
+        pod: `${namespace}/${name}`,
+        usage: (310 - 40 * index) * MIB,
+        request: (64 + 32 * index) * MIB,
+        priority: index === 7 ? 2_000_001_000 : 0,
+        spared: index === 7,
+      }));
   }
 }
 

@@ -1,0 +1,34 @@
+/** The page of the node: its port, and the token of its login. */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from './agent.ts';
+import type { Instance } from './instance.ts';
+
+/** cAdvisor's. */
+const PAGE_PORT = 4194;
+const TOKEN_BYTES = 24;
+
+export const pageTokenFile = (instance: Instance): string => join(instance.nodeDir, 'page-token');
+
+export interface NodePageFacts {
+  readonly url: string;
+  readonly tokenFile: string;
+  /** For the agent. */
+  readonly args: readonly string[];
+}
+
+/** On an address of this machine alone, at another port if the usual one is taken. The token stays the same. */
+export async function prepareNodePage(instance: Instance, address: string): Promise<NodePageFacts> {
+  const tokenFile = pageTokenFile(instance);
+  mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });
+  if (!existsSync(tokenFile))
+    writeFileSync(tokenFile, `${randomBytes(TOKEN_BYTES).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  chmodSync(tokenFile, 0o600);
+  const port = await freePort(PAGE_PORT, address);
+  return {
+    url: `https://${address}:${port}/`,
+    tokenFile,
+    args: [`--cadvisor-port=${port}`, `--cadvisor-token-file=${tokenFile}`],
+  };
+}
