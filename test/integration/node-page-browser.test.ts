@@ -264,6 +264,7 @@ test('an update of 250 pods takes less of the browser than the time between two'
 
 test('without the server the page says that it reconnects, and it is live again afterwards', async () => {
   served.page.feed.stop();
-  await tab.waitForSelector('.live.live');
+  await tab.waitForSelector('.live.is-waiting');
+  await tab.waitForSelector('.live.is-live');
   assert.deepEqual(problems, []);
 });

@@ -80,13 +80,28 @@ export async function signIn(browser: Browser, url: string, token: string, probl
   await tab.setViewport({ width: 1440, height: 900 });
   tab.on('pageerror', (error) => problems.push(String(error)));
   tab.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
+    // Chromium drops its connections when the machine gets or loses a network interface, as it does with each pod.
+    if (message.type() === 'error' && !message.text().includes('ERR_NETWORK_CHANGED')) problems.push(message.text());
   });
   await tab.goto(`${url}/login`);
   await tab.type('#token', token);
   await Promise.all([tab.waitForNavigation({ waitUntil: 'domcontentloaded' }), tab.click('button[type=submit]')]);
-  await tab.waitForSelector('.live.live');
+  await whenLive(tab);
   return tab;
+}
+
+/** Loads the page again if its files were lost with a connection. */
+async function whenLive(tab: Page): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const isLive = await tab.waitForSelector('.live.is-live', { timeout: patientMs(10_000) }).then(
+      () => true,
+      () => false,
+    );
+    if (isLive) return;
+    if (attempt === 3)
+      throw new Error(`the page is not live: ${String(await tab.evaluate('document.body.innerText'))}`);
+    await tab.reload();
+  }
 }
 
 export interface AxeViolation {

@@ -9,6 +9,8 @@ import type { PageSources } from '../../features/page/page-sources.ts';
 import type { LocalApiSources } from '../../features/server/local-api.ts';
 import type { MeasuredPod } from '../../features/stats/pod-groups.ts';
 import type { Kubelet } from '../compose/compose-kubelet.ts';
+import type { ManagersView } from '../../features/page/compute-managers.ts';
+import { flatTopology } from '../../model/machine-topology.ts';
 import { kubernetesVersion } from '../flags/flags-version.ts';
 import { composeGuard, secureTls } from './compose-secure-server.ts';
 import type { Serving } from './compose-serving.ts';
@@ -70,7 +72,7 @@ export async function openPageServer({
 }
 
 function pageSources(kubelet: Kubelet, views: PageServerOptions['views']): PageSources<MeasuredPod> {
-  const { platform, stats, settings, node, explain } = kubelet;
+  const { platform, stats, settings, node, explain, cpuManager, devices } = kubelet;
   return {
     stats: stats?.provider,
     disks: stats?.disks,
@@ -86,6 +88,17 @@ function pageSources(kubelet: Kubelet, views: PageServerOptions['views']): PageS
     watch: (onChange) => views.watch(() => onChange()),
     problems: () => views.problems(),
     evictionReport: () => evictionReport(kubelet.eviction?.reporter),
-    managersView: undefined,
+    managersView: {
+      cpus: cpuManager.policyName === 'none' ? undefined : composeCpuView(kubelet),
+      devices: devices.manager,
+    },
+  };
+}
+
+function composeCpuView({ platform, cpuManager }: Kubelet): ManagersView['cpus'] {
+  return {
+    topology: platform.topology?.() ?? flatTopology(platform.machine),
+    sharedPool: () => cpuManager.usage().sharedPool,
+    exclusive: (uid, container) => cpuManager.exclusive(uid, container),
   };
 }

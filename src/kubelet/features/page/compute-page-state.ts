@@ -11,8 +11,10 @@ import { podLimits, podRequests } from '../../../api/resources.ts';
 import type { MachineIdentity } from '../../ports/stats.ts';
 import { computeThresholds } from './compute-thresholds.ts';
 import type { Capacities } from './compute-thresholds.ts';
-import type { ManagersView, PageSources } from './page-sources.ts';
-import type { PageContainer, PageManagers, PageNode, PagePod, PageResources, PageState } from './page-state.ts';
+import type { PageSources } from './page-sources.ts';
+import { computeManagers } from './compute-managers.ts';
+import type { ManagersView } from './compute-managers.ts';
+import type { PageContainer, PageNode, PagePod, PageResources, PageState } from './page-state.ts';
 
 export interface PageFacts extends Pick<PageSources, 'nodeName' | 'kubeletVersion' | 'eviction'> {
   readonly machine: MachineIdentity | undefined;
@@ -21,7 +23,7 @@ export interface PageFacts extends Pick<PageSources, 'nodeName' | 'kubeletVersio
   readonly problems: readonly { readonly message: string }[];
   /** By signal, as far as they were measured. */
   readonly capacities: Capacities;
-  readonly managersView: ManagersView | undefined;
+  readonly managersView: ManagersView;
 }
 
 /** A text of an API object is cut here: one pod must not fill the page of all. */
@@ -34,7 +36,10 @@ export function computePageState(facts: PageFacts): PageState {
     node: nodeOf(facts),
     thresholds: computeThresholds(facts.eviction, facts.capacities),
     pods,
-    ...(facts.managersView !== undefined && { managers: managersOf(facts.managersView) }),
+    managers: computeManagers(
+      facts.managersView,
+      facts.pods.map(({ pod }) => pod),
+    ),
   };
 }
 
@@ -153,11 +158,6 @@ function numberOf(
   if (text === undefined || typeof tryParseQuantity(text) === 'string') return undefined;
   const value = read(text);
   return value > 0 ? value : undefined;
-}
-
-function managersOf(view: ManagersView): PageManagers {
-  const [cpus, devices] = [view.cpus(), view.devices()];
-  return { ...(cpus !== undefined && { cpus }), ...(devices !== undefined && { devices }) };
 }
 
 const shortened = (text: string): string => (text.length > TEXT_LIMIT ? `${text.slice(0, TEXT_LIMIT)}…` : text);

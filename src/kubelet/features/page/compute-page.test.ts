@@ -19,7 +19,6 @@ function facts(pods: readonly Pod[], over: Partial<PageFacts> = {}): PageFacts {
     pods: pods.map((pod) => ({ pod, explanation: model.explain(pod) })),
     problems: [],
     capacities: new Map([['memory.available', 32 * 1024 ** 3]]),
-    managersView: undefined,
     ...over,
   };
 }
@@ -40,10 +39,6 @@ describe('the state of the page', () => {
         ['ImagePullBackOff', false, 350, 96 * 1024 ** 2, 'registry.example.com/metrics:1.7: not found'],
       ],
     );
-  });
-
-  it('leaves out managers that the agent does not have', () => {
-    assert.equal(computePageState(facts([])).managers, undefined);
   });
 
   it('cuts texts that others choose', () => {

@@ -1,6 +1,7 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../api/explanation/explanation.ts';
+import type { ManagersView } from './compute-managers.ts';
 import type { EvictionReport } from '../../model/eviction-report.ts';
 import type { EvictionConfig } from '../../model/config/kubelet-config.ts';
 import type { FsUse, GroupUse, InterfaceUse, MachineIdentity, TreeUse } from '../../ports/stats.ts';
@@ -51,36 +52,6 @@ export interface PageDisks<Measured extends PageMeasuredPod = PageMeasuredPod> {
   >;
 }
 
-export interface PageCpu {
-  readonly cpu: number;
-  readonly core: number;
-  readonly socket: number;
-  readonly numa: number;
-  readonly use: 'shared' | 'reserved' | 'exclusive';
-  /** Of an exclusive CPU. */
-  readonly owner?: PageOwner;
-}
-
-export interface PageOwner {
-  readonly uid: string;
-  readonly container: string;
-}
-
-export interface PageDevice {
-  /** `example.com/gpu` */
-  readonly resource: string;
-  readonly id: string;
-  readonly healthy: boolean;
-  /** undefined: free. */
-  readonly owner: PageOwner | undefined;
-}
-
-/** What the managers of the node have assigned. A part that is undefined has no manager on this node. */
-export interface ManagersView {
-  cpus(): readonly PageCpu[] | undefined;
-  devices(): readonly PageDevice[] | undefined;
-}
-
 /** What the page shows, as small interfaces; the compose files pass the parts of the agent. */
 export interface PageSources<Measured extends PageMeasuredPod = PageMeasuredPod> {
   /** Undefined where nothing is measured. */
@@ -103,5 +74,5 @@ export interface PageSources<Measured extends PageMeasuredPod = PageMeasuredPod>
   readonly problems: () => readonly { readonly message: string }[];
   /** What would be evicted, from fresh readings. Rejects where nothing can be measured. */
   readonly evictionReport: () => Promise<EvictionReport>;
-  readonly managersView: ManagersView | undefined;
+  readonly managersView: ManagersView;
 }

@@ -92,8 +92,7 @@ export interface PageState {
   readonly node: PageNode;
   readonly thresholds: readonly PageThreshold[];
   readonly pods: readonly PagePod[];
-  /** Absent where the agent has no managers. */
-  readonly managers?: PageManagers;
+  readonly managers: PageManagers;
 }
 
 /** Percent of the last ten seconds in which some task waited for the resource. */

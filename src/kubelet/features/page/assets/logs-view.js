@@ -17,6 +17,8 @@ export class LogsView {
   #text = element('pre', { class: 'log', tabindex: '0', role: 'log', 'aria-label': 'Log', 'aria-live': 'off' });
   /** @type {AbortController | undefined} */
   #reading;
+  /** The log is opened when the container has started. */
+  #isWaiting = false;
   #pod;
 
   /** @param {import('./store.js').PagePod} pod */
@@ -44,12 +46,16 @@ export class LogsView {
 
   /** @param {import('./store.js').PagePod} pod */
   update(pod) {
+    this.#pod = pod;
     const names = pod.containers.map(({ name }) => name);
     const shown = [...this.#select.options].map(({ value }) => value);
-    if (names.join('\n') === shown.join('\n')) return;
-    const { value } = this.#select;
-    this.#select.replaceChildren(...names.map((name) => element('option', { value: name }, name)));
-    if (names.includes(value)) this.#select.value = value;
+    if (names.join('\n') !== shown.join('\n')) {
+      const { value } = this.#select;
+      this.#select.replaceChildren(...names.map((name) => element('option', { value: name }, name)));
+      if (names.includes(value)) this.#select.value = value;
+    }
+    const container = pod.containers.find(({ name }) => name === this.#select.value);
+    if (this.#isWaiting && container !== undefined && hasStarted(container)) this.#open();
   }
 
   destroy() {
@@ -58,6 +64,14 @@ export class LogsView {
 
   #open() {
     this.#reading?.abort();
+    this.#isWaiting = false;
+    const container = this.#pod.containers.find(({ name }) => name === this.#select.value);
+    if (container !== undefined && !hasStarted(container) && !this.#previous.checked) {
+      this.#isWaiting = true;
+      this.#text.replaceChildren();
+      setText(this.#status, 'This container has not started yet.');
+      return;
+    }
     this.#reading = new AbortController();
     this.#text.replaceChildren();
     void this.#read(this.#reading.signal);
@@ -102,4 +116,13 @@ export class LogsView {
     while (this.#text.childElementCount > KEPT_LINES) this.#text.firstElementChild?.remove();
     if (isAtEnd) this.#text.scrollTop = this.#text.scrollHeight;
   }
+}
+
+/**
+ * A container that waits for its first start has no log.
+ *
+ * @param {import('./store.js').PagePod['containers'][number]} container
+ */
+function hasStarted({ state, restarts, reason }) {
+  return state !== 'waiting' || restarts > 0 || reason === 'CrashLoopBackOff';
 }

@@ -23,7 +23,7 @@ export class ManagersView {
   update(store) {
     const { state } = store;
     if (state === undefined) return;
-    const { cpus, devices } = state.managers ?? {};
+    const { cpus, devices } = state.managers;
     const nameOf = (/** @type {{ uid: string, container: string }} */ { uid, container }) => {
       const pod = store.pod(uid);
       return pod === undefined ? container : `${pod.namespace}/${pod.name}, ${container}`;

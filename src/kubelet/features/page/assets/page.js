@@ -119,7 +119,7 @@ openFeed({
   onStatus: (status, why) => {
     const live = byId('live');
     setText(live, STATUS_TEXTS[status]);
-    live.className = `live ${status}`;
+    live.className = `live is-${status}`;
     if (why !== '') byId('problems').replaceChildren(element('p', { class: 'problem', role: 'alert' }, why));
   },
 });

@@ -2,6 +2,7 @@ import type { Pod } from '../../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../../api/explanation/explanation.ts';
 import type { EvictionReport } from '../../../model/eviction-report.ts';
 import type { GroupUse, MachineIdentity, StallTimes } from '../../../ports/stats.ts';
+import type { ManagersView } from '../compute-managers.ts';
 import type { PageSampledPod, PageSources } from '../page-sources.ts';
 
 const GIB = 1024 ** 3;
@@ -70,25 +71,21 @@ export class ModelPage implements PageSources {
     pods: new Map(),
     volumes: new Map(),
   };
-  readonly managersView = {
-    cpus: () =>
-      Array.from({ length: 8 }, (_, cpu) => ({
-        cpu,
-        core: cpu % 4,
-        socket: 0,
-        numa: cpu % 4 < 2 ? 0 : 1,
-        ...(cpu === 0
-          ? { use: 'reserved' as const }
-          : cpu % 4 === 1
-            ? { use: 'exclusive' as const, owner: { uid: this.#uid(0), container: 'main' } }
-            : cpu % 4 === 3
-              ? { use: 'exclusive' as const, owner: { uid: this.#uid(3), container: 'main' } }
-              : { use: 'shared' as const }),
-      })),
-    devices: () => [
-      { resource: 'example.com/gpu', id: 'gpu-0', healthy: true, owner: { uid: this.#uid(0), container: 'main' } },
-      { resource: 'example.com/gpu', id: 'gpu-1', healthy: false, owner: undefined },
-    ],
+  readonly managersView: ManagersView = {
+    cpus: {
+      topology: {
+        nodes: [0, 1].map((id) => ({
+          id,
+          cores: [2 * id, 2 * id + 1].map((first) => ({ socketId: 0, cpus: [first, first + 4] })),
+        })),
+      } as unknown as NonNullable<ManagersView['cpus']>['topology'],
+      sharedPool: () => new Set([2, 4, 6]),
+      exclusive: (uid) => (uid === this.#uid(0) ? new Set([1, 5]) : uid === this.#uid(3) ? new Set([3, 7]) : undefined),
+    },
+    devices: {
+      devicesOf: (uid) => new Map(uid === this.#uid(0) ? [['example.com/gpu', { ids: ['gpu-0', 'gpu-2'] }]] : []),
+      healthy: () => new Map([['example.com/gpu', [{ id: 'gpu-0' }, { id: 'gpu-1' }]]]),
+    },
   };
 
   constructor(options: ModelPageOptions) {
