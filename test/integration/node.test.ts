@@ -5,11 +5,14 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Lease } from '../../src/api/coordination/lease.ts';
+import type { Pod } from '../../src/api/core/pod.ts';
 import type { Node, NodeCondition } from '../../src/api/core/node.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { NODE } from './support/agent.ts';
 import { clusterFixture } from './support/cluster-agent.ts';
+import { TestDevicePlugin } from './support/device-plugin.ts';
+import { container, pod } from './support/manifests.ts';
 
 const fixture = clusterFixture({
   name: 'node',
@@ -145,6 +148,43 @@ it('is not ready while the runtime has no network, and says why', async () => {
     renameSync(`${conf}.away`, conf);
   }
   await isReady('True', 15_000);
+});
+
+it('offers the devices of plugins, of which the scheduler gives some to pods', async () => {
+  const resource = 'devices.test/node';
+  const plugin = new TestDevicePlugin(resource, fixture.agent.rootDir, [{ id: 'a' }, { id: 'b', healthy: false }]);
+  const offered = (capacity: string, allocatable: string): Promise<void> =>
+    eventually(async () => {
+      const { status } = await node();
+      assert.deepEqual([status?.capacity?.[resource], status?.allocatable?.[resource]], [capacity, allocatable]);
+    }, 15_000);
+  try {
+    await plugin.start();
+    await offered('2', '1');
+    const manifest = pod(
+      'device-user',
+      {
+        containers: [container('main', { resources: { limits: { [resource]: '1' } } })],
+        tolerations: [{ operator: 'Exists' }],
+      },
+      { namespace: 'default' },
+    );
+    await fixture.cluster.kubectl(['apply', '-f', '-'], JSON.stringify(manifest));
+    await fixture.cluster.kubectl(['wait', 'pod/device-user', '--for=condition=Ready', '--timeout=40s']);
+    const { status } = await read<Pod>('pod', 'device-user');
+    assert.deepEqual(status?.containerStatuses?.[0]?.allocatedResourcesStatus, [
+      { name: resource, resources: [{ resourceID: 'a', health: 'Healthy' }] },
+    ]);
+    await plugin.stop('SIGKILL');
+    await offered('2', '0');
+    await eventually(async () => {
+      const { status: now } = await read<Pod>('pod', 'device-user');
+      assert.equal(now?.containerStatuses?.[0]?.allocatedResourcesStatus?.[0]?.resources?.[0]?.health, 'Unhealthy');
+    });
+    await fixture.cluster.kubectl(['delete', 'pod', 'device-user', '--timeout=40s']);
+  } finally {
+    await plugin.dispose();
+  }
 });
 
 it('is registered again at once when it is deleted, with its lease', async () => {

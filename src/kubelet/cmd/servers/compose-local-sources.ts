@@ -36,5 +36,6 @@ export function composeHealthChecks(kubelet: Kubelet): Readonly<Record<string, H
     ping: () => undefined,
     log: () => undefined,
     syncloop: () => kubelet.loop.problem(),
+    'device-plugin': () => kubelet.devices.problem(),
   });
 }

@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import type { Clock } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
@@ -49,6 +49,7 @@ export interface DeviceParts {
 }
 
 const FOLDER_MODE = 0o750;
+const SERVE_RETRY_MS = 5000;
 const CHECKPOINT = 'kubelet_internal_checkpoint';
 
 /** The device manager, as this node is configured (upstream: cm/devicemanager). */
@@ -71,10 +72,19 @@ export function createDeviceManager(parts: CreateDeviceManagerParts): DevicePart
   };
   let server: { close(): void } | undefined;
   let problem: string | undefined;
+  let retry: Timer | undefined;
   const serve = async (serving: DevicePlugins): Promise<void> => {
-    await files.makeDirectory(folder, FOLDER_MODE);
-    await removeSockets(files, folder);
-    server = await serving.serveRegistration(`${folder}/kubelet.sock`, register);
+    try {
+      await files.makeDirectory(folder, FOLDER_MODE);
+      await removeSockets(files, folder);
+      server = await serving.serveRegistration(`${folder}/kubelet.sock`, register);
+      problem = undefined;
+    } catch (error) {
+      if (problem === undefined)
+        log.error('device plugins cannot register yet', { folder, error: errorMessage(error) });
+      problem = `device registration error: device plugin registration gRPC server failed and no device plugins can register: ${errorMessage(error)}`;
+      retry = clock.setTimer(SERVE_RETRY_MS, () => void serve(serving));
+    }
   };
   return {
     manager,
@@ -90,14 +100,10 @@ export function createDeviceManager(parts: CreateDeviceManagerParts): DevicePart
       if (plugins === undefined) return;
       const saved = await DeviceCheckpoint.load({ path, files, codec, log });
       if (saved !== undefined) manager.restore(saved);
-      try {
-        await serve(plugins);
-      } catch (error) {
-        problem = `device registration error: device plugin registration gRPC server failed and no device plugins can register: ${errorMessage(error)}`;
-        log.error('device plugins cannot register', { folder, error: errorMessage(error) });
-      }
+      await serve(plugins);
     },
     stop: async () => {
+      retry?.cancel();
       server?.close();
       await manager.stop();
     },

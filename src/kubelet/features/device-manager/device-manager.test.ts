@@ -340,10 +340,14 @@ describe('registration', () => {
     await one.register(devices('a'), 'example.com/r7');
   });
 
-  it('reports why plugins cannot register, and the agent goes on', async () => {
+  it('reports why plugins cannot register, and is served as soon as it can be', async () => {
     const one = new DeviceWorld();
-    one.files.fillDisk('/root');
+    const repair = one.files.fillDisk('/root');
     await one.start();
     assert.match(one.devices.problem() ?? '', /^device registration error: /);
+    repair();
+    await one.clock.advance(5000);
+    assert.equal(one.devices.problem(), undefined);
+    await one.register(devices('a'));
   });
 });

@@ -11,7 +11,7 @@ const streaming = honoured('over SPDY and WebSocket; redirects of the runtime ar
 /** Paths of upstream's server. */
 export const endpoints: Readonly<Record<string, Parity>> = {
   '10248 /healthz, /healthz/ping': honoured(),
-  '/healthz, /healthz/{ping,log,syncloop}': honoured(),
+  '/healthz, /healthz/{ping,log,syncloop,device-plugin}': honoured(),
   '/pods': honoured(),
   '/runningpods/': honoured(),
   '/configz': honoured(),
