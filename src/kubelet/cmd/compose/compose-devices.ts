@@ -1,6 +1,7 @@
 import type { AdmissionManager } from '../../features/admission/admission-manager.ts';
 import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
 import { createDeviceManager } from '../../features/device-manager/create-device-manager.ts';
+import { flatTopology } from '../../model/machine-topology.ts';
 import { podsWithDevices } from '../../loop/pods-with-devices.ts';
 import { noteDeviceAllocation, noteDeviceRegistration } from '../../features/metrics/devices.ts';
 import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
@@ -20,6 +21,7 @@ export function composeDevices(
     rootDir: settings.rootDir,
     plugins: platform.devicePlugins,
     files: platform.files,
+    nodeIds: (platform.topology?.() ?? flatTopology(platform.machine)).nodes.map(({ id }) => id),
     activePods: podsWithDevices({ directory, sourcesReady, admission }),
     onCapacity: () => node.statusChanges.notify(),
     onHealth: (uid) => changes.notify(uid),

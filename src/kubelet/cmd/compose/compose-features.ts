@@ -91,7 +91,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
   const devices = composeDevices(parts, () => admission);
   const csi = composeCsi(parts, devices);
   const attachWaiter = composeVolumeAttachWaiter(parts);
-  const managers: ManagerParts = composeManagers(parts, () => admission);
+  const managers: ManagerParts = composeManagers(parts, devices.manager.hints, () => admission);
   const admission: AdmissionManager = composeAdmission(parts, { monitor, devices, ...managers }, evict);
   const allocation = composeAllocation(parts, admission);
   const cgroups = composeCgroups(parts, { admission, ...managers });

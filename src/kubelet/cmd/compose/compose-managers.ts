@@ -12,6 +12,7 @@ import {
 import { createTopologyManager } from '../../features/topology-manager/create-topology-manager.ts';
 import { ResourceManagers } from '../../loop/resource-managers.ts';
 import { flatTopology } from '../../model/machine-topology.ts';
+import type { HintProvider } from '../../model/topology-hints.ts';
 import type { Given } from './kubelet-parts.ts';
 
 export interface ManagerParts {
@@ -23,6 +24,7 @@ export interface ManagerParts {
 /** Throws `Invalid` when the machine cannot have the configured policies. */
 export function composeManagers(
   parts: Given<'cache' | 'directory' | 'node' | 'sourcesReady' | 'store'>,
+  devices: HintProvider,
   admission: () => Pick<AdmissionManager, 'activePods' | 'hasPlace'>,
 ): ManagerParts {
   const { settings, platform, records, observation, cache, directory, node } = parts;
@@ -49,7 +51,7 @@ export function composeManagers(
     topology: createTopologyManager({
       config,
       topology,
-      providers: [cpuManager, memoryManager],
+      providers: [devices, cpuManager, memoryManager],
       observer: observedTopologyManager(observation.metrics),
       monotonicMs: () => clock.monotonicMs(),
     }),

@@ -6,8 +6,8 @@ import { podUid } from '../../model/ids.ts';
 import { allocationProblem } from './check-registration.ts';
 import type { Inventory } from './device-inventory.ts';
 import { healthyDevices } from './device-inventory.ts';
-import type { DeviceRequest } from './device-requests.ts';
-import { allocatingContainers, deviceRequests, isClaimedResource } from './device-requests.ts';
+import type { DeviceRequest, Reusable } from './device-requests.ts';
+import { allocatingContainers, deviceRequests, isClaimedResource, noteReusable } from './device-requests.ts';
 import type { TopologyAffinity } from './interfaces.ts';
 import type { PluginEndpoint } from './plugin-endpoints.ts';
 import type { PodDevices } from './pod-devices.ts';
@@ -25,9 +25,6 @@ export interface DeviceAllocatorParts {
   readonly now: () => number;
   readonly onAllocated: (resource: string, durationMs: number) => void;
 }
-
-/** Devices that earlier containers of the pod leave to later ones, by resource. */
-type Reusable = Map<string, Set<string>>;
 
 interface Target {
   readonly pod: Pod;
@@ -63,6 +60,15 @@ export class DeviceAllocator {
       const own = this.#parts.held.ofContainer(podUid(pod.metadata.uid), container.name);
       for (const [resource, { ids }] of own) noteReusable(reusable, { resource, ids, leavesDevices });
     }
+  }
+
+  /** Healthy devices that no container has and none is about to get, sorted. */
+  free(resource: string): string[] {
+    const used = this.#parts.held.inUse(resource);
+    const reserved = this.#reserved.get(resource);
+    return healthyDevices(this.#parts.inventory.get(resource)).filter(
+      (id) => !used.has(id) && reserved?.has(id) !== true,
+    );
   }
 
   /** What the container asks of device plugins. */
@@ -120,15 +126,12 @@ export class DeviceAllocator {
   }
 
   #facts({ pod, container }: Target, { resource, count }: DeviceRequest, reusable: readonly string[]): SelectionFacts {
-    const { inventory, held, topology } = this.#parts;
-    const known = inventory.get(resource);
-    const used = held.inUse(resource);
-    const reserved = this.#reserved.get(resource);
+    const { inventory, topology } = this.#parts;
     return {
       needed: count,
       reusable,
-      free: healthyDevices(known).filter((id) => !used.has(id) && reserved?.has(id) !== true),
-      devices: known?.devices ?? new Map(),
+      free: this.free(resource),
+      devices: inventory.get(resource)?.devices ?? new Map(),
       affinity: topology?.affinity(podUid(pod.metadata.uid), container.name),
     };
   }
@@ -197,18 +200,6 @@ export async function preStart(
 
 /** Upstream: v1beta1 KubeletPreStartContainerRPCTimeoutInSecs. */
 const PRE_START_LIMIT_MS = 30_000;
-
-function noteReusable(
-  reusable: Reusable,
-  { resource, ids, leavesDevices }: { resource: string; ids: readonly string[]; leavesDevices: boolean },
-): void {
-  const known = reusable.get(resource) ?? new Set<string>();
-  for (const id of ids) {
-    if (leavesDevices) known.add(id);
-    else known.delete(id);
-  }
-  reusable.set(resource, known);
-}
 
 function refusal(message: string): KubeletError {
   return new KubeletError('Conflict', message, { op: 'allocate devices' });

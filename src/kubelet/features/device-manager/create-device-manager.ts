@@ -8,7 +8,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import { checkRegistration, checkResourceName, checkVersions } from './check-registration.ts';
 import { DeviceCheckpoint } from './device-checkpoint.ts';
 import { DeviceManager } from './device-manager.ts';
-import type { TopologyAffinity } from './interfaces.ts';
+import { AffinityStore } from './device-hint-provider.ts';
 import { PluginEndpoints } from './plugin-endpoints.ts';
 
 export interface CreateDeviceManagerParts {
@@ -16,7 +16,8 @@ export interface CreateDeviceManagerParts {
   /** Absent: the node has no devices of plugins. */
   plugins: DevicePlugins | undefined;
   files: HostFiles;
-  topology?: TopologyAffinity;
+  /** Of the machine's NUMA nodes, sorted. */
+  nodeIds: readonly number[];
   activePods: () => readonly Pod[] | undefined;
   onCapacity: () => void;
   onHealth: (uid: PodUid) => void;
@@ -60,7 +61,7 @@ export function createDeviceManager(parts: CreateDeviceManagerParts): DevicePart
   const codec = plugins ?? noPlugins;
   const manager = new DeviceManager({
     ...parts,
-    topology: parts.topology,
+    affinities: new AffinityStore(),
     endpoints: (handlers) => new PluginEndpoints({ ...handlers, plugins: plugins ?? noPlugins, clock, log }),
     checkpoint: (snapshot) => new DeviceCheckpoint({ path, files, codec, snapshot, clock, log }),
   });

@@ -72,8 +72,9 @@ describe('the allocation of devices', () => {
     plugin.options = { preStartRequired: false, preferredAllocationAvailable: true };
     await one.registerPlugin(plugin);
     plugin.preferred = () => ['a', 'e', 'd'];
-    one.affinity.set('p/c', [1]);
-    await one.admit(gpuPod('p', 2));
+    const pod = gpuPod('p', 2);
+    one.devices.manager.hints.begin(pod).allocate(pod.spec.containers[0] ?? assert.fail(), 0b10);
+    await one.admit(pod);
     assert.deepEqual(one.ids('p'), ['d', 'e']);
     assert.deepEqual(plugin.calls.findLast(({ op }) => op === 'preferredAllocation')?.ids, ['c', 'd', 'e']);
   });

@@ -24,7 +24,9 @@ import {
   restoredResource,
 } from './device-inventory.ts';
 import { allocatingContainers } from './device-requests.ts';
-import type { DeviceAdmissionStep, DeviceVerdict, TopologyAffinity } from './interfaces.ts';
+import type { AffinityStore } from './device-hint-provider.ts';
+import { DeviceHintProvider } from './device-hint-provider.ts';
+import type { DeviceAdmissionStep, DeviceVerdict } from './interfaces.ts';
 import type { PluginEndpoints } from './plugin-endpoints.ts';
 import type { HeldDevices } from './pod-devices.ts';
 import { PodDevices } from './pod-devices.ts';
@@ -37,7 +39,9 @@ export interface DeviceManagerParts {
     onGone: (resource: string) => void;
   }) => PluginEndpoints;
   readonly checkpoint: (snapshot: () => DeviceCheckpointData) => DeviceCheckpoint;
-  readonly topology: TopologyAffinity | undefined;
+  readonly affinities: AffinityStore;
+  /** Of the machine's NUMA nodes, sorted. */
+  readonly nodeIds: readonly number[];
   /** Pods that may have devices: wanted, not ended and not rejected; undefined before all sources have reported. */
   readonly activePods: () => readonly Pod[] | undefined;
   /** The capacity or the allocatable devices of the node changed. */
@@ -61,6 +65,8 @@ const STEP_LIMIT_MS = 10 * 60_000;
  */
 export class DeviceManager {
   readonly endpoints: PluginEndpoints;
+  /** For the topology manager. */
+  readonly hints: DeviceHintProvider;
   readonly #parts: DeviceManagerParts;
   readonly #inventory = new Map<string, ResourceDevices>();
   readonly #allocator: DeviceAllocator;
@@ -80,10 +86,17 @@ export class DeviceManager {
       held: this.#held,
       endpoint: (resource) => this.endpoints.get(resource),
       manages: (resource) => this.manages(resource),
-      topology: parts.topology,
+      topology: parts.affinities,
       now: () => parts.clock.monotonicMs(),
       onAllocated: parts.onAllocated,
     });
+    const facts = {
+      requestsOf: (pod: Pod, container: Container) => this.#allocator.requestsOf(pod, container),
+      devices: (resource: string) => this.#inventory.get(resource)?.devices ?? new Map<string, PluginDevice>(),
+      free: (resource: string) => this.#allocator.free(resource),
+      held: (uid: PodUid, container: string, resource: string) => this.#held.get(uid, container, resource)?.ids,
+    };
+    this.hints = new DeviceHintProvider(facts, parts.affinities, parts.nodeIds);
   }
 
   /** The state of an earlier run. Must be called before the first pod. */
@@ -192,6 +205,7 @@ export class DeviceManager {
     const uids = new Set(active.map(({ metadata }) => podUid(metadata.uid)));
     const gone = this.#held.pods().filter((uid) => !uids.has(uid));
     for (const uid of gone) this.#held.remove(uid);
+    this.#parts.affinities.retain(uids);
     if (gone.length > 0) this.#checkpoint.changed();
   }
 
@@ -201,12 +215,14 @@ export class DeviceManager {
       await this.#allocator.allocate(pod, signal);
       // Also what an earlier try could not write.
       await this.#checkpoint.save();
+      this.#parts.affinities.forget(podUid(pod.metadata.uid));
       return { kind: 'admit' };
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
       const why = errorMessage(error);
       if (!isKind(error, 'Timeout') && !isKind(error, 'Unavailable')) {
         this.#held.remove(podUid(pod.metadata.uid));
+        this.#parts.affinities.forget(podUid(pod.metadata.uid));
         return {
           kind: 'reject',
           reason: podReasons.unexpectedAdmissionError,

@@ -41,3 +41,18 @@ export function isClaimedResource(pod: Pod, container: string, resource: string)
   const { requestMappings = [] } = pod.status?.extendedResourceClaimStatus ?? {};
   return requestMappings.some((mapping) => mapping.containerName === container && mapping.resourceName === resource);
 }
+
+/** Devices that earlier containers of the pod leave to later ones, by resource. */
+export type Reusable = Map<string, Set<string>>;
+
+export function noteReusable(
+  reusable: Reusable,
+  { resource, ids, leavesDevices }: { resource: string; ids: readonly string[]; leavesDevices: boolean },
+): void {
+  const known = reusable.get(resource) ?? new Set<string>();
+  for (const id of ids) {
+    if (leavesDevices) known.add(id);
+    else known.delete(id);
+  }
+  reusable.set(resource, known);
+}

@@ -6,12 +6,6 @@ export interface TopologyAffinity {
   affinity(uid: PodUid, container: string): readonly number[] | undefined;
 }
 
-/** NUMA nodes from which a request can be met; preferred when no smaller set of nodes could ever meet it. */
-export interface TopologyHint {
-  readonly nodes: readonly number[];
-  readonly preferred: boolean;
-}
-
 /** The result of one allocation, as admission expects it of a step. */
 export type DeviceVerdict =
   | { readonly kind: 'admit' }

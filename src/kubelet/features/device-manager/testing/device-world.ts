@@ -36,7 +36,6 @@ export class DeviceWorld {
   readonly files = new FakeHostFiles(this.clock);
   readonly log = recordingLog();
   readonly plugins = new FakeDevicePlugins();
-  readonly affinity = new Map<string, readonly number[]>();
   /** undefined: the sources have not reported. */
   active: Pod[] | undefined = [];
   health: PodUid[] = [];
@@ -91,7 +90,7 @@ export class DeviceWorld {
       rootDir: '/root',
       plugins: this.plugins,
       files: this.files,
-      topology: { affinity: (uid, container) => this.affinity.get(`${uid}/${container}`) },
+      nodeIds: [0, 1],
       activePods: () => this.active,
       onCapacity: () => void this.capacityChanges++,
       onHealth: (uid) => void this.health.push(uid),
