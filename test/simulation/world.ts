@@ -14,6 +14,7 @@ import { toKubeletConfig } from '../../src/kubelet/model/config/kubelet-config.t
 import type { NodeStatsSources } from '../../src/kubelet/ports/stats.ts';
 import type { PluginConnection, PluginInfo } from '../../src/kubelet/ports/plugin-dial.ts';
 import { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
+import { FakeDevicePlugins } from '../../src/kubelet/ports/testing/fake-device-plugins.ts';
 import { FakeCsiDrivers } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
 import { FakeHostFiles } from '../../src/kubelet/ports/testing/fake-host-files.ts';
 import { FakeLoginManager } from '../../src/kubelet/ports/testing/fake-login-manager.ts';
@@ -91,6 +92,7 @@ export class SimulatedNode {
   readonly cgroups = new FakeCgroups();
   readonly csiDrivers = new FakeCsiDrivers();
   readonly login = new FakeLoginManager(this.clock);
+  readonly devicePlugins = new FakeDevicePlugins();
   /** Who listens at which socket below plugins_registry. */
   readonly plugins = new Map<string, PluginInfo>();
   readonly model: ContainerModel;
@@ -257,6 +259,7 @@ export class SimulatedNode {
       nodeLoad: () => undefined,
       processes: { run: runProgram },
       csiDrivers: { node: (endpoint) => killablePort('csi', this.csiDrivers.node(endpoint), life, gate) },
+      devicePlugins: this.devicePlugins.forProcess(life),
       pluginDial: killablePort('plugins', { dial: (path: string) => this.#dialPlugin(path) }, life, gate),
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },

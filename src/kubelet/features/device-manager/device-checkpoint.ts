@@ -63,11 +63,16 @@ export class DeviceCheckpoint {
       movedTo: aside,
       usesCopy: saved !== undefined,
     });
-    await files
-      .rename(path, aside)
-      .catch((error: unknown) =>
-        log.error('a corrupt checkpoint could not be set aside', { path, error: errorMessage(error) }),
-      );
+    try {
+      if (saved === undefined) await files.rename(path, aside);
+      else {
+        // At no moment is there no file: the next agent would take that for an operator's wish.
+        await files.writeFileAtomic(aside, text, 0o600, { survivesPowerCut: false });
+        await files.writeFileAtomic(path, copy, 0o600, { survivesPowerCut: false });
+      }
+    } catch (error) {
+      log.error('a corrupt checkpoint could not be set aside', { path, error: errorMessage(error) });
+    }
     return saved;
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Node } from '../../../api/core/node.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import { emptyAllocation, plainDevice } from '../../ports/testing/fake-device-plugins.ts';
@@ -170,12 +171,14 @@ describe('the capacity of the node', () => {
   });
 
   it('is left out of the node that admission sees, because the device manager accounts for it', async () => {
-    const { one } = await world('a');
-    const node = { status: { allocatable: { cpu: '1', [GPU]: '1', 'example.com/other': '3' } } } as never;
-    assert.deepEqual(one.devices.manager.withoutDevices(node).status?.allocatable, {
-      cpu: '1',
-      'example.com/other': '3',
-    });
+    const { one, plugin } = await world('a');
+    const allocatable = { cpu: '1', [GPU]: '1', 'example.com/other': '3' };
+    const node: Node = { metadata: { name: 'n', namespace: '', uid: '' }, status: { allocatable } };
+    const seen = () => one.devices.manager.withoutDevices(node).status?.allocatable;
+    assert.deepEqual(seen(), { cpu: '1', 'example.com/other': '3' });
+    plugin.die();
+    await one.clock.advance(5 * 60_000 + 100);
+    assert.deepEqual(seen(), { cpu: '1', 'example.com/other': '3', [GPU]: '0' });
   });
 });
 
@@ -276,6 +279,9 @@ describe('a restart of the agent', () => {
       await one.restart();
       assert.deepEqual(one.ids('p1'), ['a']);
       assert.equal(one.files.peek(`${CHECKPOINT}.corrupt`), bad);
+      // The agent may be killed before it writes anything.
+      await one.restart();
+      assert.deepEqual(one.ids('p1'), ['a']);
     }
   });
 

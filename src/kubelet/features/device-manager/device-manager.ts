@@ -56,6 +56,9 @@ export interface DeviceManagerParts {
 /** The time limit of the whole step; each call to a plugin has its own. */
 const STEP_LIMIT_MS = 10 * 60_000;
 
+/** Plugins that come and go under ever new names must not fill the memory. */
+const MAX_KNOWN_RESOURCES = 500;
+
 /**
  * The devices of device plugins on this node, and which container has which (upstream: cm/devicemanager).
  * 1. A device belongs to at most one pod; a container keeps its devices as long as its pod is on the node.
@@ -125,13 +128,16 @@ export class DeviceManager {
 
   /**
    * The node for admission, without the resources that this manager accounts for itself: it knows which devices are
-   * free, also while a plugin is away (upstream: sanitizeNodeAllocatable).
+   * free, also while a plugin is away (upstream: sanitizeNodeAllocatable). Of a resource whose plugin left for good the
+   * node has none, so that no pod starts without its devices.
    */
   withoutDevices(node: Node): Node {
     const { allocatable } = node.status ?? {};
     if (allocatable === undefined || this.#inventory.size === 0) return node;
     const others = Object.entries(allocatable).filter(([resource]) => !this.manages(resource));
-    return { ...node, status: { ...node.status, allocatable: Object.fromEntries(others) } };
+    const gone = this.capacity().removed.filter((resource) => !this.manages(resource));
+    const none = gone.map((resource): [string, string] => [resource, '0']);
+    return { ...node, status: { ...node.status, allocatable: Object.fromEntries([...others, ...none]) } };
   }
 
   /** Steps of admission: none for a pod that asks for no devices. */
@@ -236,8 +242,14 @@ export class DeviceManager {
   #listed(resource: string, devices: readonly PluginDevice[]): void {
     const before = this.#inventory.get(resource);
     const after = listedResource(devices);
+    if (before === undefined && this.#inventory.size >= MAX_KNOWN_RESOURCES) this.#forgetExpired();
     this.#inventory.set(resource, after);
     this.#changed(resource, before, after);
+  }
+
+  #forgetExpired(): void {
+    const nowMs = this.#nowMs();
+    for (const [name, resource] of this.#inventory) if (isExpired(resource, nowMs)) this.#inventory.delete(name);
   }
 
   #gone(resource: string): void {
@@ -270,11 +282,12 @@ export class DeviceManager {
     });
   }
 
+  /** Includes resources whose plugins left: an agent that forgot them would start pods without their devices. */
   #snapshot(): DeviceCheckpointData {
-    const nowMs = this.#nowMs();
-    const registered = [...this.#inventory]
-      .filter(([, resource]) => !isExpired(resource, nowMs))
-      .map(([name, resource]): [string, string[]] => [name, healthyDevices(resource)]);
+    const registered = [...this.#inventory].map(([name, resource]): [string, string[]] => [
+      name,
+      healthyDevices(resource),
+    ]);
     return { held: this.#held.entries(), registered: new Map(registered) };
   }
 

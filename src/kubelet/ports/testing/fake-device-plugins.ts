@@ -134,6 +134,35 @@ export class FakeDevicePlugins implements DevicePlugins {
     return { close: () => void (this.#register = undefined) };
   }
 
+  /** The same for one agent process: what a plugin answers after its end, it never hears. */
+  forProcess(life: { readonly alive: boolean }): DevicePlugins {
+    const never = new Promise<never>(() => undefined);
+    const whileAlive = async <Value>(work: Promise<Value>): Promise<Value> => {
+      try {
+        const value = await work;
+        return await (life.alive ? value : never);
+      } catch (error) {
+        if (!life.alive) return never;
+        throw error;
+      }
+    };
+    return {
+      connect: async (socketPath) => {
+        const connection = await whileAlive(this.connect(socketPath));
+        return {
+          ...connection,
+          options: (limits) => whileAlive(connection.options(limits)),
+          allocate: (ids, limits) => whileAlive(connection.allocate(ids, limits)),
+          preferredAllocation: (request, limits) => whileAlive(connection.preferredAllocation(request, limits)),
+          preStart: (ids, limits) => whileAlive(connection.preStart(ids, limits)),
+        };
+      },
+      serveRegistration: (path, register) => whileAlive(this.serveRegistration(path, register)),
+      encodeAllocation: (allocation) => this.encodeAllocation(allocation),
+      decodeAllocation: (bytes) => this.decodeAllocation(bytes),
+    };
+  }
+
   encodeAllocation(allocation: DeviceAllocation): Uint8Array {
     return Buffer.from(JSON.stringify(allocation));
   }
