@@ -217,6 +217,21 @@ describe('an attachment with earlier output', () => {
       await until(() => heard.stdout === 'one\ntwo\n$ ');
     }));
 
+  it('waits longer for the log where lines repeat, because it cannot be compared', () =>
+    attached({}, async ({ log, heard, peer, until, clock, quiet }) => {
+      const line = 'y\n';
+      // The client came after the first fifty of a hundred lines, and the runtime wrote only eighty to the log so far.
+      peer?.send('stdout', line.repeat(50));
+      log.write(line.repeat(80));
+      await until(() => heard.stdout === line.repeat(80));
+      await quiet();
+      log.write(line.repeat(20));
+      await until(() => heard.stdout === line.repeat(100));
+      await clock.advance(1500);
+      peer?.send('stdout', '$ ');
+      await until(() => heard.stdout === `${line.repeat(100)}$ `);
+    }));
+
   it('does not keep a terminal waiting that is never quiet', () =>
     attached({ tty: true }, async ({ heard, peer, until, clock }) => {
       for (let round = 0; round < 30; round += 1) {

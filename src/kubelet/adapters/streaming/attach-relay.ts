@@ -45,6 +45,8 @@ export interface AttachRelayParts {
 
 /** After a container wrote nothing for this long, no output is pending between its log and the attached stream. */
 const QUIET_MS = 100;
+/** The same where lines repeat, so that the log cannot be compared: on a busy node the runtime may write it late. */
+const AMBIGUOUS_QUIET_MS = 1000;
 /**
  * A user waits at a terminal: one that is never quiet is joined after this time, as soon as the log has all complete
  * lines.
@@ -74,11 +76,14 @@ export class AttachRelay {
   #isQuiet = false;
   #isRuntimeOver = false;
   #lastPieceMs = 0;
+  /** In the log or the attached stream. */
+  #lastOutputMs: number;
   #timer: Timer | undefined;
 
   constructor(parts: AttachRelayParts) {
     this.#parts = parts;
     this.#beganMs = parts.clock.monotonicMs();
+    this.#lastOutputMs = this.#beganMs;
   }
 
   /** Resolves when the client has received the end, or has disconnected. Never rejects. */
@@ -112,6 +117,7 @@ export class AttachRelay {
     for await (const pieces of log.entries) {
       this.#isQuiet = false;
       this.#lastPieceMs = clock.monotonicMs();
+      this.#lastOutputMs = this.#lastPieceMs;
       for (const { stream, content } of joined(pieces)) {
         if (this.#mode !== 'joining') break;
         this.#remainders[stream].addLogged(content);
@@ -150,6 +156,7 @@ export class AttachRelay {
     for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (this.#mode === 'joining') {
         this.#remainders[name].addLive(chunk);
+        this.#lastOutputMs = this.#parts.clock.monotonicMs();
         this.#isQuiet = false;
         this.#lookLater();
       } else await this.#write(this.#parts.client[name], chunk);
@@ -175,11 +182,18 @@ export class AttachRelay {
   #goLive(): void {
     if (!this.#mayGoLive()) return;
     const rests = outputs.map((name) => ({ name, rest: this.#remainders[name].compute() }));
-    if (rests.some(({ rest }) => rest === undefined)) return this.#lookLater();
+    if (rests.some(({ rest }) => rest === undefined) || this.#mayLackLines()) return this.#lookLater();
     this.#mode = 'live';
     this.#parts.stopLog.abort();
     for (const { name, rest } of rests)
       if (rest !== undefined && rest.length > 0) this.#parts.client[name]?.write(rest);
+  }
+
+  #mayLackLines(): boolean {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const isLong = nowMs - this.#lastOutputMs >= AMBIGUOUS_QUIET_MS;
+    const isAwaited = this.#parts.tty && nowMs - this.#beganMs >= TERMINAL_LIMIT_MS;
+    return !isLong && !isAwaited && outputs.some((name) => this.#remainders[name].isAmbiguous());
   }
 
   async #write(to: SpdyStream | undefined, chunk: Uint8Array): Promise<void> {

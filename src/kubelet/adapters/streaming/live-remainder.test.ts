@@ -30,6 +30,25 @@ describe('the output of an attachment beyond the log', () => {
     assert.equal(remainderOf('y\n'.repeat(100), 'y\n'.repeat(100)), '');
   });
 
+  it('may be wrong where lines repeat, and only there', () => {
+    const cases: [string, string, boolean][] = [
+      ['y\n'.repeat(60), 'y\n'.repeat(50), true],
+      ['y\n'.repeat(50), 'y\n'.repeat(50), true],
+      ['y\ny\n', 'y\n', true],
+      ['a\nb\na\nb\n', 'a\nb\n> ', true],
+      ['y\n', 'y\n', false],
+      ['one\ntwo\n', 'two\nname: ', false],
+      ['one\n', '> ', false],
+      ['', '', false],
+    ];
+    for (const [logged, live, expected] of cases) {
+      const remainder = new LiveRemainder();
+      remainder.addLogged(Buffer.from(logged));
+      remainder.addLive(Buffer.from(live));
+      assert.equal(remainder.isAmbiguous(), expected, JSON.stringify([logged, live]));
+    }
+  });
+
   it('is found after more output than is kept', () => {
     const [remainder, line] = [new LiveRemainder(), 'x'.repeat(1000)];
     for (let index = 0; index < 200; index += 1) {

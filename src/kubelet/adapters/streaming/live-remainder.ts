@@ -37,11 +37,26 @@ export class LiveRemainder {
     // written.
     return rest.includes(NEWLINE) || this.#loggedBytes < this.#liveBytes - rest.length ? undefined : rest;
   }
+
+  /**
+   * Whether `compute` may be wrong because lines repeat: the log may then be behind by lines that look like those that
+   * it has.
+   */
+  isAmbiguous(): boolean {
+    const { bytes, shorterBytes } = overlap(this.#logged, this.#live);
+    const common = this.#live.subarray(0, bytes);
+    if (!common.includes(NEWLINE)) return false;
+    const isRepeated = this.#logged.indexOf(common) < this.#logged.length - bytes;
+    return isRepeated || (shorterBytes > 0 && common.subarray(shorterBytes).includes(NEWLINE));
+  }
 }
 
-/** The length of the longest prefix of `later` that is a suffix of `earlier`. Linear (Knuth, Morris and Pratt). */
-export function overlapBytes(earlier: Buffer, later: Buffer): number {
-  if (later.length === 0) return 0;
+/** The length of the longest prefix of `later` that is a suffix of `earlier`. */
+export const overlapBytes = (earlier: Buffer, later: Buffer): number => overlap(earlier, later).bytes;
+
+/** With it the next shorter one, 0 where there is none. Linear (Knuth, Morris and Pratt). */
+function overlap(earlier: Buffer, later: Buffer): { readonly bytes: number; readonly shorterBytes: number } {
+  if (later.length === 0) return { bytes: 0, shorterBytes: 0 };
   const borders = new Uint32Array(later.length);
   for (let at = 1, length = 0; at < later.length; at += 1) {
     while (length > 0 && later[at] !== later[length]) length = borders[length - 1] as number;
@@ -54,5 +69,5 @@ export function overlapBytes(earlier: Buffer, later: Buffer): number {
       length = borders[length - 1] as number;
     if (earlier[at] === later[length]) length += 1;
   }
-  return length;
+  return { bytes: length, shorterBytes: length === 0 ? 0 : (borders[length - 1] as number) };
 }
