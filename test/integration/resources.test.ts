@@ -29,19 +29,19 @@ async function pidOf(seen: Pod, name = 'main'): Promise<number> {
   return (JSON.parse(info['info'] ?? '{}') as { pid: number }).pid;
 }
 
+/** The path of a control file of the process's own group, or of its pod's. */
+function controlFile(pid: number, which: 'container' | 'pod', controller: string, name: string): string {
+  const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
+    .split('\n')
+    .find((candidate) => (v2 ? candidate.startsWith('0::') : candidate.split(':')[1]?.split(',').includes(controller)));
+  const group = join('/sys/fs/cgroup', v2 ? '' : controller, line?.split(':')[2] ?? '');
+  return join(group, which === 'pod' ? '..' : '.', name);
+}
+
 /** What the kernel holds the process's own group, or the pod's, to. */
 function limitsOf(pid: number, which: 'container' | 'pod'): Limits {
-  const file = (controller: string, name: string): string => {
-    const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
-      .split('\n')
-      .find((candidate) =>
-        v2 ? candidate.startsWith('0::') : candidate.split(':')[1]?.split(',').includes(controller),
-      );
-    return readFileSync(
-      join('/sys/fs/cgroup', v2 ? '' : controller, line?.split(':')[2] ?? '', which === 'pod' ? '..' : '.', name),
-      'utf8',
-    ).trim();
-  };
+  const file = (controller: string, name: string): string =>
+    readFileSync(controlFile(pid, which, controller, name), 'utf8').trim();
   if (!v2)
     return {
       memory: file('memory', 'memory.limit_in_bytes'),
@@ -79,6 +79,16 @@ async function reasons(agent: TestAgent, name: string): Promise<string[]> {
 }
 
 describe('a running pod', SIDE_BY_SIDE, () => {
+  test('gets no swap beside its memory, as memorySwap.swapBehavior is not set', async (context) => {
+    const { agent } = fixture;
+    const pid = await pidOf(await agent.run(sized('no-swap', of('10m', '16Mi', '100m', '32Mi'))));
+    const file = controlFile(pid, 'container', 'memory', v2 ? 'memory.swap.max' : 'memory.memsw.limit_in_bytes');
+    if (!existsSync(file)) return context.skip('this kernel does not account swap');
+    // On cgroup v1 the limit is that of memory and swap together.
+    assert.equal(readFileSync(file, 'utf8').trim(), v2 ? '0' : String(32 * MiB));
+    await agent.remove('no-swap');
+  });
+
   test("gets more and less CPU and memory without a restart, in its own group and in its pod's", async () => {
     const { agent } = fixture;
     const seen = await agent.run(sized('grow', of('100m', '32Mi', '200m', '64Mi')));

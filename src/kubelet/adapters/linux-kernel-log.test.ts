@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { isKind } from '../../base/errors.ts';
 import { LinuxKernelLog, parseKernelRecord } from './linux-kernel-log.ts';
 import { KERNEL_TEXT_LIMIT } from '../ports/kernel-log.ts';
+import { kernelLogContract } from '../ports/testing/kernel-log-contract.ts';
 
 test('a record of the kernel log has its text without the dictionary behind it', () => {
   assert.deepEqual(parseKernelRecord('6,1234,567890123,-;eth0: link up\n SUBSYSTEM=net\n DEVICE=n2\n'), {
@@ -50,30 +51,10 @@ const mayWrite = ((): boolean => {
 for (const [how, log] of [
   ['waited for', new LinuxKernelLog()],
   ['read each second where it cannot be waited for', new LinuxKernelLog('/dev/kmsg', () => undefined)],
-] as const) {
-  test(`records written from now on arrive when the log is ${how}`, {
-    skip: !mayWrite && 'needs /dev/kmsg',
-  }, async () => {
-    const mark = `kubelet test ${process.pid} ${Math.random()}`;
-    writeFileSync('/dev/kmsg', `${mark} before\n`);
-    const keepAlive = setInterval(() => {}, 1000);
-    const texts: string[] = [];
-    let stop = (): void => {};
-    await new Promise<void>((resolve, reject) => {
-      stop = log.follow({
-        onMessage: ({ text, byKernel }) => {
-          if (!text.startsWith(mark)) return;
-          texts.push(`${text} ${byKernel}`);
-          if (text.endsWith('second')) resolve();
-        },
-        onLost: () => {},
-        onEnd: reject,
-      });
-      writeFileSync('/dev/kmsg', `${mark} first\n`);
-      writeFileSync('/dev/kmsg', `${mark} second\n`);
-    });
-    stop();
-    clearInterval(keepAlive);
-    assert.deepEqual(texts, [`${mark} first false`, `${mark} second false`]);
-  });
-}
+] as const)
+  kernelLogContract(
+    `/dev/kmsg, ${how}`,
+    // The kernel gives a line to readers once it is complete.
+    () => ({ log, write: (line) => writeFileSync('/dev/kmsg', `${line}\n`) }),
+    mayWrite ? false : 'needs /dev/kmsg',
+  );

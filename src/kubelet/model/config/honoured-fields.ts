@@ -136,7 +136,9 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
     'all are known and checked; features that are enabled by default cannot be disabled individually yet',
   ),
   failSwapOn: honoured('`npm run up` sets it to false'),
-  'memorySwap.swapBehavior': partly('limits are computed as in upstream; not tested on a node with swap'),
+  'memorySwap.swapBehavior': honoured(
+    'NoSwap is tested on the real cgroup v1; LimitedSwap, which needs cgroup v2 and swap, by its computed limits',
+  ),
   containerLogMaxSize: honoured(),
   containerLogMaxFiles: honoured(),
   containerLogMaxWorkers: honoured(),

@@ -85,7 +85,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   protectKernelDefaults: [feature('container-manager/create-node-setup')],
   failSwapOn: ['src/kubelet/model/config/defaults.test.ts'],
   mergeDefaultEvictionSettings: ['src/kubelet/model/config/defaults.test.ts'],
-  'memorySwap.swapBehavior': [container],
+  'memorySwap.swapBehavior': [container, real('resources')],
   'containerLogMaxSize containerLogMaxFiles containerLogMonitorInterval': [
     feature('container-logs/log-rotation'),
     real('cli'),
