@@ -9,6 +9,8 @@ import { errnoOf } from './linux-errors.ts';
 const RECORD_LIMIT_BYTES = 8192;
 /** What is read of one run of records before others get their turn. */
 const RECORDS_A_TURN = 200;
+/** Some 5 µs each. */
+const RECORDS_SKIPPED_A_TURN = 5000;
 /** How often the log is read where its descriptor cannot be waited for. */
 const READ_PERIOD_MS = 1000;
 
@@ -27,8 +29,28 @@ export class LinuxKernelLog implements KernelLog {
 
   follow(handlers: KernelLogHandlers): () => void {
     const fd = this.#open();
+    let stop = (): void => closeSync(fd);
+    // The usual log is skipped at once. One that was made very large is skipped in turns; what is written meanwhile
+    // counts as written before.
+    const turn = (): void => {
+      if (skipRecords(fd)) stop = this.#follow(fd, handlers);
+      else {
+        const next = setImmediate(() => {
+          try {
+            turn();
+          } catch (error) {
+            closeSync(fd);
+            handlers.onEnd(errorMessage(error));
+          }
+        });
+        stop = () => {
+          clearImmediate(next);
+          closeSync(fd);
+        };
+      }
+    };
     try {
-      skipRecords(fd);
+      turn();
     } catch (error) {
       closeSync(fd);
       throw new KubeletError('Unavailable', `read ${this.#path}: ${errorMessage(error)}`, {
@@ -36,6 +58,10 @@ export class LinuxKernelLog implements KernelLog {
         cause: error,
       });
     }
+    return () => stop();
+  }
+
+  #follow(fd: number, handlers: KernelLogHandlers): () => void {
     const stream = this.#stream(fd);
     return stream === undefined ? readPeriodically(fd, handlers) : readStream(stream, handlers);
   }
@@ -64,9 +90,11 @@ export function parseKernelRecord(record: string): KernelMessage | undefined {
   return { sequence: Number(sequence), byKernel: Number(priority) < 8, text };
 }
 
-function skipRecords(fd: number): void {
+/** Whether the end of the log is reached. */
+function skipRecords(fd: number): boolean {
   const buffer = Buffer.allocUnsafe(RECORD_LIMIT_BYTES);
-  while (readRecord(fd, buffer) !== undefined);
+  for (let count = 0; count < RECORDS_SKIPPED_A_TURN; count++) if (readRecord(fd, buffer) === undefined) return true;
+  return false;
 }
 
 /** undefined at the end; '' for a record that was overwritten (EPIPE) or is too long (EINVAL). */
