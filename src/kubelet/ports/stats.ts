@@ -146,6 +146,8 @@ export type StatsDepth = 'cpuAndMemory' | 'all';
  */
 export interface GroupStats {
   use(path: string, depth: StatsDepth): GroupUse | undefined;
+  /** The memory alone, in half the time of `use`. */
+  memory(path: string): MemoryUse | undefined;
   limits(path: string): GroupLimits | undefined;
   children(path: string): string[];
   /** Of the group itself, not of its children. */

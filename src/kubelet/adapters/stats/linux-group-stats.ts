@@ -5,6 +5,7 @@ import type {
   GroupStats,
   GroupUse,
   InterfaceUse,
+  MemoryUse,
   ProcessUse,
   StatsDepth,
 } from '../../ports/stats.ts';
@@ -62,6 +63,10 @@ export class LinuxGroupStats implements GroupStats {
       io: this.#format.io(read, (major, minor) => this.#devices.get(`${major}:${minor}`) ?? '', this.#isScheduled),
       threads: { current: numberOf(read('pids', 'pids.current')), limit: limit === Infinity ? 0 : limit },
     };
+  }
+
+  memory(path: string): MemoryUse | undefined {
+    return this.#format.memory(this.#controls(path), 'cpuAndMemory');
   }
 
   limits(path: string): GroupLimits | undefined {

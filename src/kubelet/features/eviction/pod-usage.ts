@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import type { GroupUse } from '../../ports/stats.ts';
+import type { GroupUse, MemoryUse } from '../../ports/stats.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import { diskPartsOf } from './disk-layout.ts';
 import type { ContainerUsage } from './eviction-message.ts';
@@ -32,7 +32,8 @@ export interface PodDiskUse {
 export interface PodUsageParts {
   readonly runningPods: () => readonly RunningPod[];
   readonly groups: {
-    use(path: string, depth: 'cpuAndMemory' | 'all'): Pick<GroupUse, 'memory' | 'threads'> | undefined;
+    memory(path: string): Pick<MemoryUse, 'workingSetBytes'> | undefined;
+    use(path: string, depth: 'all'): Pick<GroupUse, 'threads'> | undefined;
   };
   /** Measures the disk use of these pods now. */
   readonly diskUse: (uids: ReadonlySet<string>) => Promise<ReadonlyMap<string, PodDiskUse>>;
@@ -72,7 +73,7 @@ export class PodUsage {
       case 'memory':
         return this.memoryBytes(pod);
       case 'pids':
-        return this.#sum(pod, 'all', ({ threads }) => threads?.current);
+        return this.#sum(pod, (path) => this.#groups.use(path, 'all')?.threads?.current);
       case 'ephemeral-storage':
         return this.#diskSum(pod, signal, ({ usedBytes }) => usedBytes);
       case 'inodes':
@@ -82,7 +83,7 @@ export class PodUsage {
 
   /** The working set: without page cache that can be reclaimed. */
   memoryBytes(pod: Pod): number | undefined {
-    return this.#sum(pod, 'cpuAndMemory', ({ memory }) => memory.workingSetBytes);
+    return this.#sum(pod, (path) => this.#groups.memory(path)?.workingSetBytes);
   }
 
   disk(pod: Pod): PodDiskUse | undefined {
@@ -93,7 +94,7 @@ export class PodUsage {
     const disk = this.disk(pod);
     return (this.#running.get(pod.metadata.uid)?.containers ?? []).map(({ name, path }) => ({
       name,
-      memoryBytes: this.#groups.use(path, 'cpuAndMemory')?.memory.workingSetBytes,
+      memoryBytes: this.#groups.memory(path)?.workingSetBytes,
       diskBytes:
         disk === undefined
           ? undefined
@@ -101,18 +102,11 @@ export class PodUsage {
     }));
   }
 
-  #sum(
-    pod: Pod,
-    depth: 'cpuAndMemory' | 'all',
-    amount: (use: Pick<GroupUse, 'memory' | 'threads'>) => number | undefined,
-  ): number | undefined {
+  #sum(pod: Pod, amount: (path: string) => number | undefined): number | undefined {
     const running = this.#running.get(pod.metadata.uid);
     if (running === undefined) return undefined;
     const paths = running.path === undefined ? running.containers.map(({ path }) => path) : [running.path];
-    const amounts = paths.map((path) => {
-      const use = this.#groups.use(path, depth);
-      return use === undefined ? undefined : amount(use);
-    });
+    const amounts = paths.map(amount);
     const known = amounts.filter((each) => each !== undefined);
     return known.length === 0 ? undefined : known.reduce((sum, each) => sum + each, 0);
   }

@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { FsUse, GroupLimits, GroupUse, MachineIdentity, MemoryEvents } from '../../ports/stats.ts';
+import type { FsUse, GroupLimits, MachineIdentity, MemoryEvents, MemoryUse } from '../../ports/stats.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { EvictionSignal, Observation, SignalSource } from './signals.ts';
 
@@ -10,7 +10,7 @@ export type DiskSource = Exclude<SignalSource, QuickSource>;
 /** What is read of the node. */
 export interface SignalSources {
   readonly groups: {
-    use(path: string, depth: 'cpuAndMemory'): Pick<GroupUse, 'memory'> | undefined;
+    memory(path: string): Pick<MemoryUse, 'workingSetBytes'> | undefined;
     limits(path: string): Pick<GroupLimits, 'memoryBytes'> | undefined;
     tasks(): { current: number; limit: number };
   };
@@ -93,21 +93,15 @@ export class SignalReader {
     const { sources, podsGroup, monotonicMs } = this.#parts;
     const atMs = monotonicMs();
     const readings: [EvictionSignal, Observation][] = [];
-    const node = sources.groups.use('/', 'cpuAndMemory');
+    const node = sources.groups.memory('/');
     const capacity = sources.machine.memoryBytes;
     if (node !== undefined)
-      readings.push([
-        'memory.available',
-        { available: Math.max(0, capacity - node.memory.workingSetBytes), capacity, atMs },
-      ]);
-    const pods = podsGroup === undefined ? undefined : sources.groups.use(podsGroup, 'cpuAndMemory');
+      readings.push(['memory.available', { available: Math.max(0, capacity - node.workingSetBytes), capacity, atMs }]);
+    const pods = podsGroup === undefined ? undefined : sources.groups.memory(podsGroup);
     const limit = podsGroup === undefined ? undefined : sources.groups.limits(podsGroup)?.memoryBytes;
     if (pods !== undefined && limit !== undefined && limit !== Infinity) {
-      const available = Math.max(0, limit - pods.memory.workingSetBytes);
-      readings.push([
-        'allocatableMemory.available',
-        { available, capacity: available + pods.memory.workingSetBytes, atMs },
-      ]);
+      const available = Math.max(0, limit - pods.workingSetBytes);
+      readings.push(['allocatableMemory.available', { available, capacity: available + pods.workingSetBytes, atMs }]);
     }
     return readings;
   }

@@ -8,7 +8,7 @@ import { computeFeatureGates } from '../../../model/config/feature-gates.ts';
 import { toKubeletConfig } from '../../../model/config/kubelet-config.ts';
 import type { PodUid } from '../../../model/ids.ts';
 import { podUid } from '../../../model/ids.ts';
-import type { FsUse, GroupUse } from '../../../ports/stats.ts';
+import type { FsUse } from '../../../ports/stats.ts';
 import { createEviction } from '../create-eviction.ts';
 import { EvictedRecord } from '../evicted-record.ts';
 import type { EvictionManager } from '../eviction-manager.ts';
@@ -76,7 +76,10 @@ export class EvictionWorld {
       podsGroup: '/kubepods',
       sources: {
         groups: {
-          use: (path) => this.#use(path),
+          memory: (path) => this.#memory(path),
+          use: (path) => ({
+            threads: { current: this.pods.get(podUid(path.split('/')[2] ?? ''))?.tasks ?? 0, limit: 0 },
+          }),
           limits: () => ({ memoryBytes: this.podsLimit }),
           tasks: () => this.tasks,
         },
@@ -183,12 +186,10 @@ export class EvictionWorld {
     return path === '/' ? this.systemBytes + ofPods : ofPods;
   }
 
-  #use(path: string): Pick<GroupUse, 'memory' | 'threads'> | undefined {
+  #memory(path: string): { workingSetBytes: number } | undefined {
     if (path === '/') this.looks++;
-    const bytes = this.#memoryOf(path);
-    if (bytes < 0) return undefined;
-    const memory = { workingSetBytes: bytes, usageBytes: bytes } as GroupUse['memory'];
-    return { memory, threads: { current: this.pods.get(podUid(path.split('/')[2] ?? ''))?.tasks ?? 0, limit: 0 } };
+    const workingSetBytes = this.#memoryOf(path);
+    return workingSetBytes < 0 ? undefined : { workingSetBytes };
   }
 
   #fs(path: string): FsUse {

@@ -1,4 +1,12 @@
-import type { FsStats, GroupLimits, GroupStats, GroupUse, NodeStatsSources, TreeUse } from '../../../ports/stats.ts';
+import type {
+  FsStats,
+  GroupLimits,
+  GroupStats,
+  GroupUse,
+  MemoryUse,
+  NodeStatsSources,
+  TreeUse,
+} from '../../../ports/stats.ts';
 
 interface ModelGroup {
   cpuNs: number;
@@ -90,6 +98,10 @@ export class ModelNode implements GroupStats, FsStats {
       },
       threads: { current: 2, limit: 0 },
     };
+  }
+
+  memory(path: string): MemoryUse | undefined {
+    return this.use(path)?.memory;
   }
 
   limits(path: string): GroupLimits | undefined {
