@@ -302,6 +302,16 @@ describe('the saved state', () => {
     assert.equal(of(strict.manager, 'a'), '1,25');
   });
 
+  it('that gives a CPU to two pods leaves it with one of them', () => {
+    const entries = { a: { c0: '1,25' }, b: { c0: '2,25' }, c: { c0: '3' } };
+    const twice = JSON.stringify({ policyName: 'static', defaultCpuSet: '0,4-24,26-47', entries, checksum: 0 });
+    const { manager, asides } = start({ text: twice });
+    assert.equal(asides.length, 1);
+    assert.deepEqual([of(manager, 'a'), of(manager, 'c')], ['1,25', '3']);
+    assert.equal(manager.exclusive('b'), undefined);
+    assert.equal(manager.usage().sharedPool.has(2), true);
+  });
+
   it('has the format and the checksum of upstream', () => {
     const upstream =
       '{"policyName":"none","defaultCpuSet":"1-3","entries":{"pod":{"container1":"4-6","container2":"1-3"}},"checksum":3610638499}';
