@@ -86,6 +86,29 @@ describe('container collection', () => {
     );
   });
 
+  it('removes also the containers of pods that are over, and counts them first, when space is short', async () => {
+    const { gc, pod, run, runtime, state } = world();
+    await pod(3);
+    runtime.killSandbox(runtime.sandboxes('p')[0]?.id ?? '', { withContainers: true });
+    state.isOver = true;
+    assert.equal(await gc.countUnused(), 3);
+    await run(gc.collect());
+    assert.equal(runtime.containers('p').length, 1);
+    await run(gc.deleteUnused());
+    assert.deepEqual([runtime.containers('p').length, await gc.countUnused()], [0, 0]);
+  });
+
+  it('removes nothing that runs when space is short', async () => {
+    const { gc, pod, run, runtime, state } = world();
+    await pod(1);
+    state.isOver = true;
+    await run(gc.deleteUnused());
+    assert.deepEqual(
+      runtime.containers('p').map((container) => container.state),
+      ['running'],
+    );
+  });
+
   it('takes nothing for removed before all sources have reported', async () => {
     const { gc, pod, run, runtime, state, said } = world('removed');
     state.ready = false;

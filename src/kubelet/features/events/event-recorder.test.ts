@@ -96,3 +96,17 @@ it('after an hour an event is dropped', async () => {
     ['Started'],
   );
 });
+
+it('an event can have annotations, which tools read', () => {
+  const { events } = setUp();
+  events.annotatedEvent(buildPod(), {
+    type: 'Warning',
+    reason: 'Evicted',
+    message: 'why',
+    annotations: { starved_resource: 'memory' },
+  });
+  assert.deepEqual(
+    events.list().map(({ reason, metadata }) => [reason, metadata.annotations]),
+    [['Evicted', { starved_resource: 'memory' }]],
+  );
+});

@@ -153,6 +153,8 @@ describe('image collection', () => {
   it('removes everything unused for eviction, however young', async () => {
     const { gc, leases, names } = world({ images: ['a:1', 'b:1', 'c:1'] });
     leases.hold('uid-1', 'main', 'c:1');
+    assert.deepEqual(await gc.countUnused(), { images: 2, imageBytes: 2_000_000 });
+    assert.deepEqual(await names(), ['a:1', 'b:1', 'c:1']);
     assert.equal(await gc.deleteUnused(), 2_000_000);
     assert.deepEqual(await names(), ['c:1']);
   });
