@@ -3,8 +3,8 @@
 // its script folder says so.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { systemClock } from '../../../src/base/clock.ts';
-import { errorMessage, KubeletError } from '../../../src/base/errors.ts';
+import { sleep, systemClock } from '../../../src/base/clock.ts';
+import { errorMessage, isKind, KubeletError } from '../../../src/base/errors.ts';
 import type { DevicePluginApi } from '../../../src/devices/device-plugin-client.ts';
 import { createDeviceRegistrationClient } from '../../../src/devices/device-plugin-client.ts';
 import { serveDevicePlugin } from '../../../src/devices/testing/device-plugin-server.ts';
@@ -92,7 +92,10 @@ const plugin: Partial<DevicePluginApi> = {
   },
 };
 
-async function register(): Promise<void> {
+const REGISTER_TRIES = 50;
+
+/** A socket is seen before the kubelet listens on it: plugins try again. */
+async function register(triesLeft = REGISTER_TRIES): Promise<void> {
   const client = createDeviceRegistrationClient({ socketPath: kubeletSocket, clock: systemClock });
   try {
     await client.registration.register({
@@ -103,6 +106,10 @@ async function register(): Promise<void> {
     });
     appendFileSync(join(folder, 'calls.jsonl'), `${JSON.stringify({ op: 'registered' })}\n`);
   } catch (error) {
+    if (isKind(error, 'Unavailable') && triesLeft > 0) {
+      await sleep(systemClock, 100);
+      return register(triesLeft - 1);
+    }
     const answer = { op: 'refused', message: errorMessage(error) };
     appendFileSync(join(folder, 'calls.jsonl'), `${JSON.stringify(answer)}\n`);
   } finally {
@@ -120,7 +127,7 @@ function followKubelet(): void {
     const now = changedAtMs(kubeletSocket);
     if (now === undefined || now === known) return;
     known = now;
-    void serve().then(register);
+    void serve().then(() => register());
   });
 }
 
