@@ -153,6 +153,8 @@ function composeAdmission(
     underPressure: (pod, taintComparisons) =>
       rejectionUnderPressure(pod, parts.records.pressure.conditions, taintComparisons),
     nodeShutdown: () => parts.shutdownState.rejection(),
+    onPreempted: (resource) =>
+      parts.observation.metrics.main.count('kubelet_preemptions', { preemption_signal: resource }),
     node: () => devices.manager.withoutDevices(node.object(monitor.health)),
     allocatingSteps: (pod) => devices.manager.steps(pod),
     directory,

@@ -38,7 +38,8 @@ export interface ChainOptions {
 export type ChainVerdict =
   | { kind: 'admit' }
   | ({ kind: 'reject' } & Rejection)
-  | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection };
+  /** `resource` is the first one that is short. */
+  | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection; resource: string };
 
 /**
  * Decides whether the node takes a pod, in the order of upstream's handlers (kubelet.go): eviction, sysctls, resource
@@ -89,7 +90,8 @@ function judgeRoom(question: AdmissionQuestion, { standalone, taintComparisons }
     shortages,
     priorityOf: standalone ? standalonePriority : givenPriority,
   });
-  if ('victims' in selected) return { kind: 'preempt', victims: selected.victims, shortage: rejectionOf(shortage) };
+  if ('victims' in selected)
+    return { kind: 'preempt', victims: selected.victims, shortage: rejectionOf(shortage), resource: shortage.resource };
   if (standalone) return { kind: 'reject', ...rejectionOf(shortage) };
   const why = `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: ${needsText(selected.missing)}`;
   return {

@@ -26,6 +26,7 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
   const clock = new FakeClock();
   const pods = new Map<string, Pod>();
   const log: string[] = [];
+  const preempted: string[] = [];
   const world = {
     saved: Promise.resolve(),
     ran: new Set<string>(),
@@ -49,6 +50,7 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     saved: () => world.saved,
     allocated: (pod) => pod,
     stop: (uid) => void log.push(`stop ${uid}`),
+    onPreempted: (resource) => void preempted.push(resource),
     hasStopped: (uid) => !world.running.has(uid),
     onChange: (uid) => void log.push(`changed ${uid}`),
     recorder: {
@@ -67,7 +69,7 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     manager.forget(podUid(uid));
   };
   const kind = (uid: string): string | undefined => manager.state(podUid(uid))?.kind;
-  return { clock, manager, pods, log, world, record, add, remove, kind };
+  return { clock, manager, pods, log, preempted, world, record, add, remove, kind };
 }
 
 const FULL = "Node didn't have enough resource: cpu, requested: 1500, used: 1500, capacity: 2000";
@@ -161,10 +163,11 @@ describe('making room', () => {
   const critical = { 'spec.priority': 2_000_000_000 };
 
   it('stops the victims, gives the reason, and admits the pod when nothing of them runs any more', async () => {
-    const { add, manager, log, world, kind, record, clock } = harness();
+    const { add, manager, log, world, kind, record, clock, preempted } = harness();
     add('low', ask('1500m'));
     world.running.add('low');
     const held = add('high', ask('1500m', critical));
+    assert.deepEqual(preempted, ['cpu']);
     assert.deepEqual(held, {
       kind: 'held',
       sinceMs: 1_767_225_600_000,

@@ -50,6 +50,8 @@ export interface AdmissionManagerParts {
   allocated: (pod: Pod) => Pod;
   /** Stops a pod permanently to make room. */
   stop: (uid: PodUid) => void;
+  /** Called for each pod that is stopped to make room, with the resource that was short. */
+  onPreempted?: (resource: string) => void;
   /** Nothing of the pod runs any more. */
   hasStopped: (uid: PodUid) => boolean;
   /** A pod's admission state changed. */
@@ -305,7 +307,7 @@ export class AdmissionManager {
       case 'reject':
         return this.#settle(uid, { kind: 'rejected', reason: verdict.reason, message: verdict.message });
       case 'preempt':
-        return this.#makeRoom(uid, verdict.victims);
+        return this.#makeRoom(uid, verdict);
     }
   }
 
@@ -322,8 +324,8 @@ export class AdmissionManager {
     recorder.event(pod, 'Warning', own.reason, own.message);
   }
 
-  #makeRoom(uid: PodUid, victims: readonly Pod[]): void {
-    const { clock, recorder, record, saved, stop, log } = this.#parts;
+  #makeRoom(uid: PodUid, { victims, resource }: ChainVerdict & { kind: 'preempt' }): void {
+    const { clock, recorder, record, saved, stop, onPreempted, log } = this.#parts;
     const patienceMs = Math.max(
       ...victims.map((victim) => Math.max(MINIMUM_PATIENCE_MS, GRACE_STRETCH * terminationGraceSeconds(victim) * 1000)),
     );
@@ -346,6 +348,7 @@ export class AdmissionManager {
       recorder.event(victim, 'Warning', containerEvents.preempting, PREEMPTED.message);
       record.preempt(victimUid);
       stop(victimUid);
+      onPreempted?.(resource);
     }
     void saved().then(() => {
       own.isSaved = true;

@@ -59,6 +59,8 @@ export interface CreateAdmissionParts {
   forgetStatus: (uid: PodUid) => void;
   /** Called last for the pods they concern: they take what the pod needs, such as devices. */
   allocatingSteps?: (pod: Pod) => readonly AdmissionStep[];
+  /** Called for each pod that is stopped to make room, with the resource that was short. */
+  onPreempted: (resource: string) => void;
   /** Stops a pod permanently to make room. */
   evict: (uid: PodUid) => void;
   onChange: (uid: PodUid) => void;
@@ -100,6 +102,7 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
     record: parts.admitted,
     saved: parts.saveAdmitted,
     stop: parts.evict,
+    onPreempted: parts.onPreempted,
     hasStopped: (uid) => directory.hasStopped(uid),
     onChange: parts.onChange,
     recorder,

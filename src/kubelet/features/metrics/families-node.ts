@@ -134,6 +134,11 @@ export const nodeFamilies = {
     labels: ['provider'],
     help: 'Source of container statistics; the label `provider` is cadvisor or cri.',
   },
+  kubelet_preemptions: {
+    type: 'counter',
+    labels: ['preemption_signal'],
+    help: 'Pods stopped to make room for a critical pod, by the resource that was short.',
+  },
   kubelet_node_name: { type: 'gauge', help: 'Name of the node as a label; the value is always 1.', labels: ['node'] },
   kubelet_node_startup_duration_seconds: {
     type: 'gauge',

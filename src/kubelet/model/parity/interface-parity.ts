@@ -44,7 +44,7 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
   '/metrics/resource: node_, pod_ and container_ CPU and memory': honoured(),
   '/metrics/slis: kubernetes_healthcheck(s_total)': honoured(),
   '/metrics/probes: prober_probe_total, prober_probe_duration_seconds': honoured(),
-  '/metrics: kubelet_ pods and containers': partly('the family of preemptions is absent'),
+  '/metrics: kubelet_ pods and containers': honoured(),
   '/metrics: kubelet_ start, worker and status latency': honoured(),
   '/metrics: kubelet_pleg_*': honoured(
     'no event is discarded; connections of the event stream are not counted, because upstream does not use it by default',

@@ -120,7 +120,6 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     endpoint: '/metrics',
     about: 'preemptions',
-    absent: 'preemptions are not counted yet',
     alpha: `
       kubelet_preemptions
     `,
