@@ -19,7 +19,7 @@ import { parseAllDocuments } from 'yaml';
 import { machineEnvironment } from './commands.ts';
 import type { Instance } from './instance.ts';
 import type { ClusterFacts } from './kubelet-config.ts';
-import { renderKubeletConfig } from './kubelet-config.ts';
+import { PINNED_IMAGES, renderKubeletConfig } from './kubelet-config.ts';
 import { repositoryRoot } from './places.ts';
 import { writeProcessFile } from './processes.ts';
 import { podNames } from './progress.ts';
@@ -107,6 +107,8 @@ export function startAgent(instance: Instance, options: AgentOptions): ChildProc
     instance.kubeletRoot,
     '--cert-dir',
     join(instance.nodeDir, 'pki'),
+    '--pinned-images',
+    PINNED_IMAGES,
     ...options.extraArgs,
   ];
   const environment = machineEnvironment();

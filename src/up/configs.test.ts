@@ -120,11 +120,11 @@ test('the CNI network keeps its addresses below the data folder and bears our na
   assert.equal(config.plugins[0]?.ipam?.dataDir, '/data/a/cni/ipam');
 });
 
-test("the agent's configuration is closed to the network and never collects images that cannot be pulled again", () => {
+test("the agent's configuration is closed to the network and collects unused images before pods are evicted", () => {
   const config = parse(
     renderKubeletConfig(instance, { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2 }),
   ) as Record<string, unknown>;
   assert.equal(config['address'], '127.0.0.1');
-  assert.equal(config['imageGCHighThresholdPercent'], 100);
+  assert.deepEqual([config['imageGCHighThresholdPercent'], config['imageGCLowThresholdPercent']], [92, 90]);
   assert.equal('resolvConf' in config, false);
 });

@@ -70,10 +70,15 @@ const evictionHard = {
   'imagefs.inodesFree': '5%',
 };
 
+/** Likewise: unused images are removed before pods are evicted, and not as soon as a workstation's disk is 85 % full. */
+const imageCollection = { imageGCHighThresholdPercent: 92, imageGCLowThresholdPercent: 90 };
+/** Images built here cannot be pulled again. */
+export const PINNED_IMAGES = 'localhost/';
+
 /**
  * Everything a person would want to read is written out. On a standalone node no client can authenticate on the
  * server's port (no client CA, no token review): upstream's closed standalone set-up. Swap is allowed, since
- * workstations have it. Image collection is off, because images built here cannot be pulled again.
+ * workstations have it.
  */
 export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): string {
   return stringify({
@@ -93,7 +98,7 @@ export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): st
     ...hardening,
     failSwapOn: false,
     evictionHard,
-    imageGCHighThresholdPercent: 100,
+    ...imageCollection,
     ...(facts.resolvConf === undefined ? {} : { resolvConf: facts.resolvConf }),
   });
 }

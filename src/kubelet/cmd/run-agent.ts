@@ -100,6 +100,7 @@ export async function startAgent(
       maxPerContainer: flags.maxDeadContainersPerContainer,
       maxTotal: flags.maxDeadContainers,
     },
+    pinnedImages: flags.pinnedImages,
     credentialProviders: await credentialProviders(flags, platform),
     credentialProviderBinDir: flags.imageCredentialProviderBinDir,
     node: {

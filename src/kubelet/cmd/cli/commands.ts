@@ -12,6 +12,8 @@ import type { CommandName } from '../flags/flags-commands.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Terminal } from './exec-session.ts';
+import type { ImageGcReport } from '../../model/image-gc-report.ts';
+import { imageGcText } from './image-table.ts';
 import { evictionText } from './eviction-table.ts';
 import { eventTable } from './event-table.ts';
 import { explanationText } from '../../../api/explanation/explanation-text.ts';
@@ -34,6 +36,7 @@ export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 
   exec,
   plan,
   evict,
+  images,
 };
 
 async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
@@ -153,6 +156,17 @@ async function evict(line: CommandLine, { client, terminal }: CommandIo): Promis
     );
   const report = await client.json<EvictionReport>('/api/eviction');
   terminal.out(line.values['output'] === 'json' ? json(report) : printable(evictionText(report)));
+  return 0;
+}
+
+async function images(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {
+  if (!line.given.has('gc') || !line.given.has('dry-run'))
+    throw new KubeletError(
+      'Invalid',
+      "images only shows what garbage collection would remove; add --gc --dry-run. To remove one, use crictl rmi.\nSee 'kubelet images --help'.",
+    );
+  const report = await client.json<ImageGcReport>('/api/image-gc');
+  terminal.out(line.values['output'] === 'json' ? json(report) : printable(imageGcText(report)));
   return 0;
 }
 

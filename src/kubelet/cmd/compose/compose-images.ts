@@ -43,6 +43,7 @@ export function composeImages(
     disk,
     leases,
     access,
+    pinnedPrefixes: settings.pinnedImages ?? [],
     onRemoved: (reason) => metrics.main.count('kubelet_image_garbage_collected_total', { reason }),
     store: parts.store,
     events: parts.recorder,

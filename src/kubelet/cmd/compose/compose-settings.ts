@@ -12,6 +12,8 @@ export interface ComposeSettings {
   manifestServer: boolean;
   /** How many dead containers are kept. */
   containerGc: GcPolicy;
+  /** Beginnings of names of images that are never collected. */
+  pinnedImages?: readonly string[];
   credentialProviders: readonly CredentialProvider[];
   credentialProviderBinDir: string;
   node?: NodeSettings;

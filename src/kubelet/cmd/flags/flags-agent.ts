@@ -148,6 +148,11 @@ export const agentFlags: readonly FlagSpec[] = [
       { default: 'hold', values: ['hold', 'ignore'] },
     ],
     [
+      'pinned-images',
+      'string',
+      'Images that are never removed to free disk space, as beginnings of their names with commas between them, such as localhost/. For images that cannot be pulled again.',
+    ],
+    [
       'shutdown-on-sigterm',
       'bool',
       'SIGTERM to the agent means that the machine goes down: stop all pods in order, within shutdownGracePeriod, before the agent ends. For machines without systemd-logind.',

@@ -23,7 +23,18 @@ export interface CommandSpec {
   readonly completes?: 'pod' | 'file' | 'shell';
 }
 
-const commandNames = ['pods', 'explain', 'events', 'logs', 'exec', 'plan', 'evict', 'completion', 'version'] as const;
+const commandNames = [
+  'pods',
+  'explain',
+  'events',
+  'logs',
+  'exec',
+  'plan',
+  'evict',
+  'images',
+  'completion',
+  'version',
+] as const;
 export type CommandName = (typeof commandNames)[number];
 
 const socket: CommandFlag = {
@@ -139,6 +150,19 @@ export const commands: readonly CommandSpec[] = [
     help: 'Print what the node would evict now: signals, thresholds, ranking. Evicts nothing.',
     flags: [
       { name: 'dry-run', help: 'Required: the agent evicts by its thresholds only, never by command.' },
+      output,
+      socket,
+      rootDir,
+    ],
+  },
+  {
+    name: 'images',
+    most: 0,
+    usage: '--gc --dry-run [flags]',
+    help: 'Print which images would be removed now, and why others stay.',
+    flags: [
+      { name: 'gc', help: 'Required: what garbage collection would do.' },
+      { name: 'dry-run', help: 'Required: the agent removes images by its thresholds only, never by command.' },
       output,
       socket,
       rootDir,

@@ -41,6 +41,8 @@ export interface AgentFlags {
   readonly admissionHookTimeoutMs: number;
   readonly admissionHookFailurePolicy: 'hold' | 'ignore';
   readonly shutdownOnSigterm: boolean;
+  /** Beginnings of image names. */
+  readonly pinnedImages: readonly string[];
   readonly minimumContainerTtlMs: number;
   readonly maxDeadContainersPerContainer: number;
   /** Negative means no limit. */
@@ -213,6 +215,10 @@ export function readAgentFlags(
     admissionHookTimeoutMs: ms('admission-hook-timeout', '10s'),
     admissionHookFailurePolicy: text('admission-hook-failure-policy', 'hold') === 'ignore' ? 'ignore' : 'hold',
     shutdownOnSigterm: isOn('shutdown-on-sigterm'),
+    pinnedImages: text('pinned-images')
+      .split(',')
+      .map((prefix) => prefix.trim())
+      .filter((prefix) => prefix !== ''),
     minimumContainerTtlMs: ms('minimum-container-ttl-duration', '0s'),
     maxDeadContainersPerContainer: number('maximum-dead-containers-per-container', 1),
     maxDeadContainers: number('maximum-dead-containers', -1),

@@ -21,6 +21,7 @@ export function composeLocalSources(kubelet: Kubelet): LocalApiSources {
     watch: (onChange) => published.watch(onChange),
     config: () => kubelet.settings.config.versioned,
     eviction: () => evictionReport(kubelet.eviction?.reporter),
+    imageGc: () => kubelet.imageGc.preview(),
     explain: () => kubelet.explain.explainAll(),
     events: () => kubelet.recorder.list(),
     problems: () => [...monitor.problems(), ...nodeShutdown.problems(), ...sources.problems()],

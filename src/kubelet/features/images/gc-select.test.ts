@@ -32,6 +32,15 @@ describe('images that may be removed', () => {
     assert.deepEqual(candidates(new Map([...records].reverse())), order, 'whatever order the runtime lists them in');
   });
 
+  it('are not those whose names the operator pinned', () => {
+    const records = recordsOf(
+      { image: anImage('built-here', { repoTags: ['localhost/app:1'] }) },
+      { image: anImage('pulled', { repoTags: ['docker.io/localhost/app:1'] }) },
+      { image: anImage('untagged') },
+    );
+    assert.deepEqual(candidates(records, { pinnedPrefixes: ['localhost/'] }), ['pulled', 'untagged']);
+  });
+
   it('are not those that are pinned, in use, under lease, or of sandboxes, by any of their names', () => {
     const digest = `sha256:${'a'.repeat(64)}`;
     const records = recordsOf(

@@ -22,6 +22,8 @@ export interface KeptImages {
   inUse: ReadonlySet<string>;
   leased: ReadonlySet<string>;
   sandboxImages: readonly string[];
+  /** Beginnings of names, such as `localhost/`. */
+  pinnedPrefixes?: readonly string[];
 }
 
 /**
@@ -55,7 +57,9 @@ export function selectCandidates(records: ReadonlyMap<string, ImageRecord>, kept
   const stays = spellings([...kept.inUse, ...kept.leased, ...kept.sandboxImages]);
   const used = ({ lastUsedMs = Number.NEGATIVE_INFINITY }: ImageRecord): number => lastUsedMs;
   return [...records.values()]
-    .filter(({ image }) => !image.pinned && !isSandboxImage(image) && !isAmong(image, stays))
+    .filter(
+      ({ image }) => !isPinned(image, kept.pinnedPrefixes ?? []) && !isSandboxImage(image) && !isAmong(image, stays),
+    )
     .sort((left, right) => {
       if (used(left) !== used(right)) return used(left) < used(right) ? -1 : 1;
       return left.firstSeenMs - right.firstSeenMs || (left.image.id < right.image.id ? -1 : 1);
@@ -97,8 +101,13 @@ export function computeNeed(
   };
 }
 
+/** The runtime or the operator pinned it. */
+export function isPinned(image: Image, prefixes: readonly string[]): boolean {
+  return image.pinned || image.repoTags.some((name) => prefixes.some((prefix) => name.startsWith(prefix)));
+}
+
 /** Runtimes without pinning do not report the image of their sandboxes, so an image called `pause` is never touched. */
-function isSandboxImage(image: Image): boolean {
+export function isSandboxImage(image: Image): boolean {
   return [...image.repoTags, ...image.repoDigests].some((name) => /(^|\/)pause(-[a-z0-9_]+)?[:@]/.test(name));
 }
 

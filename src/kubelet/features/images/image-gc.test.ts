@@ -124,6 +124,32 @@ describe('image collection', () => {
     assert.deepEqual(events, [`Warning FreeDiskSpaceFailed ${message}`]);
   });
 
+  it('shows what a pass would remove and why the others stay, and then removes exactly that', async () => {
+    const { gc, runtime, clock, names, disk } = world();
+    for (const name of ['used:1', 'idle:1', 'idle:2']) runtime.addImage(name, { sizeBytes: 4_000_000 });
+    runtime.addImage('pinned:1', { sizeBytes: 4_000_000, pinned: true });
+    runtime.addImage('registry.k8s.io/pause:3.9', { sizeBytes: 4_000_000 });
+    await runPodNow(runtime, clock, 'used:1');
+    await gc.collect();
+    await clock.advance(3 * MINUTE);
+    runtime.addImage('young:1', { sizeBytes: 4_000_000 });
+    const verdicts = async (): Promise<string[]> =>
+      (await gc.preview()).images.map(({ name, verdict, why }) => `${name} ${verdict}: ${why}`).sort();
+    const kept = [
+      'pinned:1 kept: pinned',
+      'registry.k8s.io/pause:3.9 kept: image of sandboxes',
+      'used:1 kept: in use',
+      'young:1 unused: younger than imageMinimumGCAge',
+    ];
+    const idle = (words: string): string[] => [`idle:1 ${words}`, `idle:2 ${words}`];
+    assert.deepEqual(await verdicts(), [...idle('unused: no space is needed'), ...kept]);
+    disk.otherBytes = 63_000_000;
+    assert.deepEqual(await verdicts(), [...idle('remove: the disk is above imageGCHighThresholdPercent'), ...kept]);
+    assert.equal((await names()).length, 6, 'nothing was removed');
+    await gc.collect();
+    assert.deepEqual(await names(), ['pinned:1', 'registry.k8s.io/pause:3.9', 'used:1', 'young:1']);
+  });
+
   it('goes on after an image that cannot be removed, and reports it', async () => {
     const { gc, runtime, clock, disk, names } = world({ policy: { minAgeMs: 0 }, images: ['a:1', 'b:1'] });
     runtime.fail('removeImage', { kind: 'Internal', message: 'busy', times: 1 });

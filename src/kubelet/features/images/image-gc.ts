@@ -7,12 +7,22 @@ import type { Loop } from '../../../base/loop.ts';
 import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import type { ImageGcReport } from '../../model/image-gc-report.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { DiskConsumer } from './disk-report.ts';
 import { describeDiskUse } from './disk-report.ts';
 import type { ImageGcPolicy, ImageRecord } from './gc-select.ts';
-import { computeNeed, selectCandidates, selectOld, selectRipe, updateRecords } from './gc-select.ts';
+import {
+  computeNeed,
+  isPinned,
+  isSandboxImage,
+  selectCandidates,
+  selectOld,
+  selectRipe,
+  updateRecords,
+} from './gc-select.ts';
+import { computeGcPreview } from './preview-gc.ts';
 import type { ImageLeases } from './image-leases.ts';
 import type { DiskUsage, NodeEvents } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
@@ -31,6 +41,8 @@ export interface ImageGcParts {
   platform: { clock: Clock; random: Random; log: Logger };
   /** Images from which the runtime creates sandboxes, as far as known. */
   sandboxImages?: readonly string[];
+  /** Beginnings of names of images that always stay: those that no registry has. */
+  pinnedPrefixes?: readonly string[];
   /** Images that pods mount as volumes: no container names them. */
   mountedImages?: () => Iterable<string>;
   /** Why each image was removed. As upstream counts it, images removed for eviction are removed for space. */
@@ -117,6 +129,29 @@ export class ImageGc {
     };
   }
 
+  /** What a pass would do now; does nothing. */
+  preview(): Promise<ImageGcReport> {
+    return this.#exclusive(() => this.#preview());
+  }
+
+  async #preview(): Promise<ImageGcReport> {
+    const { policy, platform, disk, pinnedPrefixes = [] } = this.#parts;
+    const { candidates, inUse } = await this.#survey();
+    const mountpoint = await this.#imageFs();
+    const usage = await disk.diskUsage(mountpoint);
+    const whyKept = (image: Image): string =>
+      isPinned(image, pinnedPrefixes) ? 'pinned' : isSandboxImage(image) ? 'image of sandboxes' : 'in use';
+    return computeGcPreview({
+      mountpoint,
+      usage,
+      policy,
+      candidates,
+      kept: inUse.map((image) => ({ image, why: whyKept(image) })),
+      nowMs: platform.clock.monotonicMs(),
+      startedMs: this.#startedMs,
+    });
+  }
+
   async #pass(): Promise<void> {
     const { policy, platform, events } = this.#parts;
     // As upstream: these two settings turn image collection off; then no check is made either.
@@ -145,8 +180,9 @@ export class ImageGc {
   async #collect(): Promise<void> {
     const { policy, platform, disk } = this.#parts;
     const beganMs = platform.clock.nowMs();
-    const nowMs = platform.clock.monotonicMs();
     const { candidates, inUse } = await this.#survey();
+    // After the survey: an image that it saw for the first time has an age of zero, not a negative one.
+    const nowMs = platform.clock.monotonicMs();
     const old = selectOld(candidates, policy, nowMs, this.#startedMs);
     const aged = await this.#remove(old, Number.POSITIVE_INFINITY, 'age');
     const mountpoint = await this.#imageFs();
@@ -193,9 +229,14 @@ export class ImageGc {
       platform.log.warn('could not determine what uses the disk', { error: errorMessage(error) });
       return [];
     });
-    const runtimeBytes = (await images.imageFsInfo()).reduce((sum, { usedBytes }) => sum + usedBytes, 0);
     const { capacityBytes, availableBytes } = facts.usage;
     const imagesInUse = facts.inUse.map((image) => ({ name: nameOf(image), bytes: image.sizeBytes }));
+    const countedBytes = (await images.imageFsInfo()).reduce((sum, { usedBytes }) => sum + usedBytes, 0);
+    // containerd counts every 10 s and reports 0 before the first time.
+    const runtimeBytes = Math.max(
+      countedBytes,
+      imagesInUse.reduce((sum, { bytes }) => sum + bytes, 0),
+    );
     const message = describeDiskUse({
       ...facts,
       capacityBytes,
@@ -209,14 +250,27 @@ export class ImageGc {
   }
 
   async #survey(): Promise<Survey> {
-    const { images, containers, leases, sandboxImages = [], mountedImages, platform } = this.#parts;
+    const {
+      images,
+      containers,
+      leases,
+      sandboxImages = [],
+      pinnedPrefixes = [],
+      mountedImages,
+      platform,
+    } = this.#parts;
     // Containers after images: an image whose container is created in between is seen as used, not as free.
     const present = await images.listImages();
     const inUse = new Set<string>(mountedImages?.() ?? []);
     for (const { imageId, imageRef } of await containers.listContainers()) inUse.add(imageId).add(imageRef);
     this.#images = present;
     this.#records = updateRecords(this.#records, present, inUse, platform.clock.monotonicMs());
-    const candidates = selectCandidates(this.#records, { inUse, leased: leases.leased(), sandboxImages });
+    const candidates = selectCandidates(this.#records, {
+      inUse,
+      leased: leases.leased(),
+      sandboxImages,
+      pinnedPrefixes,
+    });
     const free = new Set(candidates.map(({ image }) => image.id));
     return { candidates, inUse: present.filter(({ id }) => !free.has(id)) };
   }

@@ -18,6 +18,7 @@ function sources(extra: Partial<LocalApiSources> = {}): LocalApiSources {
     pods: () => [pod('a')],
     runningPods: () => [pod('r')],
     config: () => ({ kind: 'KubeletConfiguration' }),
+    imageGc: () => Promise.reject(new KubeletError('Unavailable', 'the runtime is away')),
     eviction: () => Promise.reject(new KubeletError('Unavailable', 'nothing is measured')),
     explain: () => [],
     events: () => [],

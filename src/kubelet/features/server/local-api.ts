@@ -7,6 +7,7 @@ import type { Event } from '../../../api/core/event.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../api/explanation/explanation.ts';
 import type { EvictionReport } from '../../model/eviction-report.ts';
+import type { ImageGcReport } from '../../model/image-gc-report.ts';
 import type { HealthCheck } from './health-app.ts';
 import { addHealthRoutes } from './health-app.ts';
 import { parseLogQuery } from './log-query.ts';
@@ -31,6 +32,8 @@ export interface LocalApiSources extends PodViews {
   watch(onChange: (change: PodChange) => void): () => void;
   /** What would be evicted now; rejects where nothing is measured. */
   eviction(): Promise<EvictionReport>;
+  /** What image garbage collection would remove now. */
+  imageGc(): Promise<ImageGcReport>;
   checks: Readonly<Record<string, HealthCheck>>;
   /** Statistics and metrics; absent where nothing is measured. */
   scrape?: ScrapeEndpoints;
@@ -96,6 +99,7 @@ function addReadRoutes(app: Hono, sources: LocalApiSources): void {
   );
   app.get('/api/problems', (context) => context.json(sources.problems()));
   app.get('/api/eviction', async (context) => context.json(await sources.eviction()));
+  app.get('/api/image-gc', async (context) => context.json(await sources.imageGc()));
   const onError = (): never => {
     throw new KubeletError('Invalid', 'the manifest is larger than 10 MB');
   };
