@@ -5,6 +5,8 @@ import { spawn } from 'node:child_process';
 import type { Stats } from 'node:fs';
 import { existsSync, globSync, lstatSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -85,6 +87,9 @@ const containers = (): Promise<string> =>
     'jsonpath={.items[*].status.containerStatuses[*].containerID}',
   );
 
+/** What `up` of the first cluster printed. */
+let said = '';
+
 before(async () => {
   program = await builtUp();
   // Two at once, as they could be started by two people.
@@ -93,6 +98,7 @@ before(async () => {
     unmasked(second, 'up', '--detach', '--no-example'),
   ]);
   assert.equal(one.status, 0, one.output);
+  said = one.output;
   assert.match(one.output, /nginx is served on http:\/\/10\.\d+\.\d+\.\d+\n/);
   assert.equal(other.status, 0, other.output);
 });
@@ -100,6 +106,45 @@ before(async () => {
 after(async () => {
   await Promise.all([up(first, 'down', '--purge'), up(second, 'down', '--purge')]);
   rmSync(folder, { recursive: true, force: true });
+});
+
+/** Asks the page of the first node, which shows a certificate of the cluster. */
+function askPage(path: string, method: string, headers: Record<string, string>, body = ''): Promise<IncomingMessage> {
+  const url = /page +(https:\/\/10\.\S+)\/, token in/.exec(said)?.[1] ?? '';
+  const ca = readFileSync(join(first.controlPlaneDir, 'pki', 'ca.crt'));
+  return new Promise((resolve, reject) => {
+    const sent = request(`${url}${path}`, { method, headers, ca, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+test('the page of the node is on the bridge, for who has its token or the right to see the node', async () => {
+  const token = readFileSync(/token in (\S+)/.exec(said)?.[1] ?? '', 'utf8').trim();
+  assert.equal((await askPage('/api/session', 'GET', {})).statusCode, 401);
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const login = await askPage('/login', 'POST', form, `token=${token}`);
+  assert.equal(login.statusCode, 303);
+  const cookie = login.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+  assert.equal((await askPage('/api/session', 'GET', { cookie })).statusCode, 200);
+  assert.equal((await askPage('/api/eviction', 'GET', { cookie })).statusCode, 200);
+  const bearer = { authorization: `Bearer ${await kubectl('create', 'token', 'default')}` };
+  assert.equal((await askPage('/api/session', 'GET', bearer)).statusCode, 403);
+  await kubectl('create', 'serviceaccount', 'viewer');
+  await kubectl('create', 'clusterrole', 'node-page', '--verb=get', '--resource=nodes/stats,nodes/pods');
+  await kubectl(
+    'create',
+    'clusterrolebinding',
+    'node-page',
+    '--clusterrole=node-page',
+    '--serviceaccount=default:viewer',
+  );
+  const viewer = { authorization: `Bearer ${await kubectl('create', 'token', 'viewer')}` };
+  assert.equal((await askPage('/api/session', 'GET', viewer)).statusCode, 200);
+  assert.equal((await askPage('/api/logs/default/x/y', 'GET', viewer)).statusCode, 403);
 });
 
 /** As kube-bench looks at a node. */
