@@ -178,10 +178,10 @@ test('a map given by a flag replaces the one of the file', () => {
 
 test('one warning for each setting that is not honoured yet, only if it was changed', () => {
   const { warnings } = run(['--config=/k.yaml', '--kubeconfig=/c', '--housekeeping-interval=9s'], {
-    '/k.yaml': `${head}enableContentionProfiling: true\nmemoryManagerPolicy: None\n`,
+    '/k.yaml': `${head}tracing:\n  endpoint: localhost:4317\nenableContentionProfiling: true\nmemoryManagerPolicy: None\n`,
   });
   assert.deepEqual(warnings, [
-    'configuration field enableContentionProfiling is accepted but not honoured yet: a single thread has no lock contention',
+    'configuration field tracing.endpoint is accepted but not honoured yet: no traces are sent',
     'flag --housekeeping-interval is accepted but not honoured yet: the measuring interval is fixed',
   ]);
 });

@@ -58,7 +58,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   enableDebuggingHandlers: honoured(
     'on the secure port; the local socket, which only root can open, always serves logs and exec',
   ),
-  enableContentionProfiling: notYet('a single thread has no lock contention'),
+  enableContentionProfiling: honoured('has nothing to measure: a single thread has no lock contention'),
   healthzPort: honoured(),
   healthzBindAddress: honoured(),
   oomScoreAdj: honoured('where the machine does not permit it, the agent logs that and continues'),
@@ -149,7 +149,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   reservedSystemCPUs: honoured(
     'the static CPU policy gives them to no container alone, and with strict-cpu-reservation to none, as in upstream',
   ),
-  showHiddenMetricsForVersion: notYet('no metric is hidden'),
+  showHiddenMetricsForVersion: honoured('checked as in upstream; no metric of the agent is hidden, so there is none to show'),
   systemReservedCgroup: honoured(),
   kubeReservedCgroup: honoured('with the systemd driver the name of a slice; there only the name is tested'),
   enforceNodeAllocatable: honoured(),

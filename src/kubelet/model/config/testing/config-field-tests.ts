@@ -171,6 +171,8 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
 
 /** Fields without an observable effect, here as in upstream: their rows say why. */
 export const configFieldsWithoutEffect: readonly string[] = [
+  'enableContentionProfiling',
+  'showHiddenMetricsForVersion',
   'hairpinMode',
   'iptablesMasqueradeBit',
   'iptablesDropBit',
