@@ -149,7 +149,9 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   reservedSystemCPUs: honoured(
     'the static CPU policy gives them to no container alone, and with strict-cpu-reservation to none, as in upstream',
   ),
-  showHiddenMetricsForVersion: honoured('checked as in upstream; no metric of the agent is hidden, so there is none to show'),
+  showHiddenMetricsForVersion: honoured(
+    'checked as in upstream; no metric of the agent is hidden, so there is none to show',
+  ),
   systemReservedCgroup: honoured(),
   kubeReservedCgroup: honoured('with the systemd driver the name of a slice; there only the name is tested'),
   enforceNodeAllocatable: honoured(),
