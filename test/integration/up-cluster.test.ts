@@ -191,9 +191,10 @@ test('whatever the umask, others than root may change nothing in the data folder
       'writable',
     );
     const isClosed = (path: string): boolean =>
-      path
-        .split('/')
-        .some((_, depth, parts) => (statSync(join(dataDir, ...parts.slice(0, depth + 1))).mode & 0o077) === 0);
+      path.split('/').some((_, depth, parts) => {
+        const { mode, gid } = statSync(join(dataDir, ...parts.slice(0, depth + 1)));
+        return (mode & (gid === 0 ? 0o007 : 0o077)) === 0;
+      });
     const secret = stats.filter(
       ({ path, info }) => info.isSocket() || /\.key$|\.pem$|\.conf$|\.db|\.sqlite|token|kubelet\.yaml$/.test(path),
     );

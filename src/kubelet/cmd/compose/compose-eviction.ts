@@ -2,7 +2,7 @@ import type { EvictionParts } from '../../features/eviction/create-eviction.ts';
 import { createEviction } from '../../features/eviction/create-eviction.ts';
 import { observedEvictions } from '../../features/metrics/evictions.ts';
 import type { StatsParts } from '../../features/stats/create-stats.ts';
-import { lastDiskUse, measureDiskUse } from '../../features/stats/pod-disk-use.ts';
+import { measureDiskUse } from '../../features/stats/pod-disk-use.ts';
 import type { KubeletParts } from './kubelet-parts.ts';
 
 /** Undefined on a platform where nothing is measured. */
@@ -18,7 +18,6 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
     podsGroup,
     runningPods: () => provider.measuredPods(),
     diskUse: (uids) => measureDiskUse(provider, disks, uids),
-    lastDiskUse: (uids) => lastDiskUse(provider, disks, uids),
     pressure: records.pressure,
     record: records.evicted,
     activePods: () => admission.activePods(),

@@ -6,8 +6,6 @@ import type { PodEvictorParts } from './evict-pod.ts';
 import { PodEvictor } from './evict-pod.ts';
 import type { EvictionManagerParts } from './eviction-manager.ts';
 import { EvictionManager } from './eviction-manager.ts';
-import type { EvictionOverviewParts } from './eviction-overview.ts';
-import { EvictionOverview } from './eviction-overview.ts';
 import type { EvictionReporterParts } from './eviction-reporter.ts';
 import { EvictionReporter } from './eviction-reporter.ts';
 import type { NodePressure } from './node-pressure.ts';
@@ -29,7 +27,6 @@ export interface CreateEvictionParts
   readonly podsGroup: string | undefined;
   readonly runningPods: () => readonly RunningPod[];
   readonly diskUse: PodUsageParts['diskUse'];
-  readonly lastDiskUse: EvictionOverviewParts['lastDiskUse'];
   readonly pressure: NodePressure;
   readonly record: EvictedRecord;
   readonly events: EvictionManagerParts['events'] & PodEvictorParts['events'];
@@ -44,7 +41,6 @@ export interface CreateEvictionParts
 export interface EvictionParts {
   readonly manager: EvictionManager;
   readonly reporter: EvictionReporter;
-  readonly overview: EvictionOverview;
 }
 
 /** Eviction under pressure, as this node is configured. Starts nothing. */
@@ -91,15 +87,7 @@ export function createEviction(parts: CreateEvictionParts): EvictionParts {
     pod: parts.pod,
     monotonicMs,
   });
-  const overview = new EvictionOverview({
-    observations: () => readings.all,
-    thresholds,
-    layout: () => reader.layout,
-    candidates: () => manager.candidates(),
-    usage,
-    lastDiskUse: parts.lastDiskUse,
-  });
-  return { manager, reporter, overview };
+  return { manager, reporter };
 }
 
 /** The file system of containers is known once the runtime has reported it. */

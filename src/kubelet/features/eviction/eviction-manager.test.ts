@@ -356,29 +356,3 @@ describe('a notification of the kernel', () => {
     await world.manager.stop();
   });
 });
-
-describe('the overview', () => {
-  test('has each threshold with its last reading, and any ranking on request', async () => {
-    const world = hard({ 'memory.available': '1Gi', 'nodefs.inodesFree': '5%' });
-    world.add('a', { memoryBytes: GiB, inodes: 10 });
-    world.add('b', { memoryBytes: 2 * GiB, inodes: 5 });
-    world.manager.start();
-    await world.clock.advance(1);
-    const { overview } = world;
-    assert.deepEqual(
-      overview.signals().map(({ signal, unit, available, threshold }) => [signal, unit, available, threshold]),
-      [
-        ['memory.available', 'bytes', 4 * GiB, GiB],
-        ['nodefs.inodesFree', 'inodes', 999_985, 50_000],
-        ['allocatableMemory.available', 'bytes', undefined, GiB],
-        ['containerfs.inodesFree', 'inodes', 999_985, 50_000],
-      ],
-    );
-    const order = (signal: string): string[] => overview.ranking(signal).map(({ name }) => name);
-    assert.deepEqual(
-      [order('memory.available'), order('nodefs.inodesFree'), order('__proto__')],
-      [['b', 'a'], ['a', 'b'], []],
-    );
-    await world.manager.stop();
-  });
-});

@@ -49,13 +49,3 @@ export async function measureDiskUse(
   await disks.measureLocal(pods);
   return new Map(pods.map((pod) => [pod.uid, podDiskUse(pod, disks)]));
 }
-
-/** What was measured last. */
-export function lastDiskUse(
-  provider: { measuredPods(): MeasuredPod[] },
-  disks: DiskFacts,
-  uids: Pick<ReadonlySet<string>, 'has'>,
-): ReadonlyMap<string, PodDiskUse> {
-  const pods = provider.measuredPods().filter(({ uid }) => uids.has(uid));
-  return new Map(pods.map((pod) => [pod.uid, podDiskUse(pod, disks)]));
-}

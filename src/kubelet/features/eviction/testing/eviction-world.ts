@@ -12,7 +12,6 @@ import type { FsUse } from '../../../ports/stats.ts';
 import { createEviction } from '../create-eviction.ts';
 import { EvictedRecord } from '../evicted-record.ts';
 import type { EvictionManager } from '../eviction-manager.ts';
-import type { EvictionOverview } from '../eviction-overview.ts';
 import type { EvictionReporter } from '../eviction-reporter.ts';
 import { NodePressure } from '../node-pressure.ts';
 import type { PodDiskUse } from '../pod-usage.ts';
@@ -47,7 +46,6 @@ export class EvictionWorld {
   readonly record = new EvictedRecord();
   readonly manager: EvictionManager;
   readonly reporter: EvictionReporter;
-  readonly overview: EvictionOverview;
   /** To be called when the kernel reports pressure; undefined while the manager does not listen. */
   onMemoryEvent: (() => void) | undefined;
   memoryCapacity = 8 * GiB;
@@ -70,7 +68,7 @@ export class EvictionWorld {
 
   constructor(config: Record<string, unknown>) {
     const given = applyDefaults({ ...config }, () => false);
-    const { manager, reporter, overview } = createEviction({
+    const { manager, reporter } = createEviction({
       config: toKubeletConfig(given, computeFeatureGates({}).gates),
       rootDir: '/root',
       podsGroup: '/kubepods',
@@ -103,7 +101,6 @@ export class EvictionWorld {
           containers: pod.spec.containers.map(({ name }) => ({ name, path: `/kubepods/${uid}/${name}` })),
         })),
       diskUse: async (uids) => new Map([...uids].map((uid) => [uid, this.#diskUse(uid as PodUid)])),
-      lastDiskUse: (uids) => new Map([...uids].map((uid) => [uid, this.#diskUse(uid as PodUid)])),
       pressure: this.pressure,
       record: this.record,
       activePods: () => [...this.pods.values()].map(({ pod }) => pod),
@@ -132,7 +129,6 @@ export class EvictionWorld {
     });
     this.manager = manager;
     this.reporter = reporter;
-    this.overview = overview;
     this.pressure.onChange(() => this.conditions.push(this.pressure.conditions.join('+') || 'none'));
   }
 
