@@ -7,12 +7,21 @@ const noAmbientTime = [
   { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'Inject Random.' },
   { selector: "MemberExpression[object.name='crypto'][property.name='randomUUID']", message: 'Inject Random.' },
 ];
-const always = [
+const everywhere = [
   { selector: 'TSEnumDeclaration', message: 'Use a union of string literals.' },
   { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' },
   {
     selector: 'CatchClause > BlockStatement[body.length=0]',
     message: 'Say in a comment-bearing statement why an error may be dropped, or handle it.',
+  },
+];
+
+/** Unit tests share one process: there, such a hook runs for the tests of all files. */
+const always = [
+  ...everywhere,
+  {
+    selector: 'Program > ExpressionStatement > CallExpression[callee.name=/^(before|after)Each$/]',
+    message: 'Put the hook into a suite: outside of one it runs for every unit test of all files.',
   },
 ];
 
@@ -123,6 +132,12 @@ const config = tseslint.config(
       'no-var': 'error',
       'prefer-const': 'error',
     },
+  },
+  {
+    // Each of these files has a process of its own.
+    files: ['test/**/*.ts'],
+    ignores: ['test/bench/**'],
+    rules: { 'no-restricted-syntax': ['error', ...everywhere] },
   },
   {
     files: ['**/*.test.ts', 'test/**/*.ts', '**/testing/**/*.ts'],

@@ -26,9 +26,10 @@ before(async () => {
   ({ server, registry, clock } = fixture());
   ({ port } = await server.listen({ host: '127.0.0.1', port: 0, tls: { key, cert, clientCa } }));
 });
-afterEach(() => {
+/** All unit tests share one process, where a hook outside of a suite would run for each of them. */
+const closeAll = (): void => {
   for (const { socket } of open.splice(0)) socket.destroy();
-});
+};
 after(() => server.stop());
 
 async function raw(options: Parameters<typeof rawHttp2>[1] = {}): Promise<RawHttp2> {
@@ -59,6 +60,8 @@ async function until(holds: () => boolean): Promise<void> {
 const memory = (): number => process.memoryUsage().rss;
 
 describe('a flood of frames', () => {
+  afterEach(closeAll);
+
   const ping = frame('ping', { payload: Buffer.alloc(8) });
   const settings = frame('settings', { payload: Buffer.from([0, 3, 0, 0, 0, 100]) });
   const emptyData = frame('data', { stream: 1 });
@@ -140,6 +143,8 @@ describe('a flood of frames', () => {
 });
 
 describe('a body that does not come', () => {
+  afterEach(closeAll);
+
   const post = `POST ${maps} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer slow\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
 
   it('is not waited for over HTTP/1.1, and its seat is free then', async () => {

@@ -46,11 +46,12 @@ async function start(limits: Partial<ServerLimits> = {}, objectBytes = 100): Pro
   return (running = { clock, server, registry, seed, port, sessions: [] });
 }
 
-afterEach(async () => {
+/** All unit tests share one process, where a hook outside of a suite would run for each of them. */
+const closeAll = async (): Promise<void> => {
   for (const session of running?.sessions ?? []) session.destroy();
   await running?.server.stop();
   running = undefined;
-});
+};
 
 async function open({ port, sessions }: Fixture, initialWindowSize: number): Promise<ClientHttp2Session> {
   const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize } });
@@ -89,6 +90,8 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('clients that do not read', () => {
+  afterEach(closeAll);
+
   it('do not block others: 700 anonymous requests with a window of 0 hold no seats, and are reset after a while', async () => {
     for (const priorityAndFairness of [true, false]) {
       const { clock, server, sessions } = await start({ priorityAndFairness });
@@ -214,6 +217,8 @@ describe('clients that do not read', () => {
 });
 
 describe('clients that reset what they asked for', () => {
+  afterEach(closeAll);
+
   /** Resets an answer once its head has come. Resolves with the status; undefined: the stream was refused. */
   async function reset(session: ClientHttp2Session, path: string): Promise<number | undefined> {
     const stream = session.request({ ':path': path });
@@ -268,6 +273,8 @@ describe('clients that reset what they asked for', () => {
 });
 
 describe('clients that read slowly', () => {
+  afterEach(closeAll);
+
   it('get as much on one connection as may wait there: no stream is refused below that', async () => {
     const each = await start({}, 2 * 1024 * 1024);
     const session = await open(each, 16_384);
@@ -285,6 +292,8 @@ describe('clients that read slowly', () => {
 });
 
 describe('clients that open connections', () => {
+  afterEach(closeAll);
+
   it('do not block others, whether they shake hands, say nothing, or wait for answers', async () => {
     const each = await start({ maxConnections: 20 });
     const sockets: Socket[] = [];

@@ -7,11 +7,11 @@ import { asymmetric, dualSocket, machines, machineOf } from '../model/testing/ma
 import { readMachineTopology } from './linux-machine-topology.ts';
 import { writeSysTree } from './testing/sys-tree.ts';
 
-let root: string;
-beforeEach(() => void (root = mkdtempSync(join(os.tmpdir(), 'sys-'))));
-afterEach(() => rmSync(root, { recursive: true }));
-
 describe('the topology of a machine is read from recorded /sys trees', () => {
+  let root: string;
+  beforeEach(() => void (root = mkdtempSync(join(os.tmpdir(), 'sys-'))));
+  afterEach(() => rmSync(root, { recursive: true }));
+
   for (const [name, machine] of Object.entries(machines)) {
     it(name, () => {
       writeSysTree(root, machine);

@@ -32,9 +32,10 @@ before(() => {
   writeFileSync(resolvConf, 'nameserver 127.0.0.1\n');
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
-afterEach(async () => {
+/** All unit tests share one process, where a hook outside of a suite would run for each of them. */
+const closeAll = async (): Promise<void> => {
   for (const each of open.splice(0)) await each.close();
-});
+};
 
 const rcodeOf = (packet: DecodedPacket): string => (packet as DecodedPacket & { readonly rcode: string }).rcode;
 const dataOf = (packet: DecodedPacket): unknown[] =>
@@ -110,6 +111,8 @@ async function outcome(port: number, message: Buffer = question()): Promise<unkn
 }
 
 describe('an answer that is not that of the name server', () => {
+  afterEach(closeAll);
+
   const forgeries: readonly [what: string, forge: (message: Buffer) => Buffer][] = [
     [
       'another number',
@@ -187,6 +190,8 @@ describe('an answer that is not that of the name server', () => {
 });
 
 describe('an answer of the name server that is made to harm', () => {
+  afterEach(closeAll);
+
   const header = (message: Buffer, answers: number): Buffer => {
     const bytes = Buffer.from(honest(message, { answers: [] }));
     bytes.writeUInt16BE(answers, 6);
@@ -314,6 +319,8 @@ describe('an answer of the name server that is made to harm', () => {
 });
 
 describe('what a client sends', () => {
+  afterEach(closeAll);
+
   it('is not handed on as it is: the name server sees the question and the offered size, and nothing else', async () => {
     const seen: Buffer[] = [];
     const { port } = await upstream(({ message, reply }) => {
@@ -397,6 +404,8 @@ describe('what a client sends', () => {
 });
 
 describe('a circle', () => {
+  afterEach(closeAll);
+
   it('of name servers that ends here is noticed at once', async () => {
     let heard = 0;
     // The node's name server is this very server, by another of its addresses.
@@ -415,6 +424,8 @@ describe('a circle', () => {
 });
 
 describe('a client that takes all there is', () => {
+  afterEach(closeAll);
+
   it('with queries that get no response leaves room for others', async () => {
     const held: Asked[] = [];
     const { port } = await upstream((asked) => held.push(asked));
