@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { podInfoOf } from '../framework/pod-info.ts';
-import type { Plugin } from '../framework/plugin.ts';
-import { bound, buildNode, buildPod, cacheOf } from '../testing/builders.ts';
-import type { ObjectLists } from '../testing/builders.ts';
+import { bound, buildNode, buildPod } from '../testing/builders.ts';
 import { imageLocality } from './image-locality.ts';
-import { createInterPodAffinity } from './inter-pod-affinity.ts';
 import { createNodeAffinity } from './node-affinity.ts';
 import { nodeDeclaredFeatures } from './node-declared-features.ts';
 import { nodeName } from './node-name.ts';
@@ -15,44 +11,8 @@ import { nodePorts } from './node-ports.ts';
 import { createNodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
 import { createNodeResourcesFit } from './node-resources-fit.ts';
 import { nodeUnschedulable } from './node-unschedulable.ts';
-import { createPodTopologySpread } from './pod-topology-spread.ts';
 import { taintToleration } from './taint-toleration.ts';
-
-interface Setting extends ObjectLists {
-  readonly nodes: readonly Node[];
-  readonly there?: readonly Pod[];
-}
-
-/**
- * What the plugin says of each node: '' for yes, `!` before what eviction cannot help; `skip`, or what it says of all
- * at once.
- */
-export function filterAll(plugin: Plugin, pod: Pod, { there = [], ...world }: Setting): readonly string[] | string {
-  const cache = cacheOf({ ...world, pods: there });
-  const result = plugin.preFilter?.(podInfoOf(pod), cache);
-  if (result === undefined || result.kind === 'skip') return 'skip';
-  if (result.kind === 'rejected')
-    return `${result.rejection.code === 'Unschedulable' ? '' : '!'}${result.rejection.reasons.join('; ')}`;
-  return world.nodes.map(({ metadata }) => {
-    const node = cache.node(metadata.name);
-    assert.ok(node !== undefined);
-    const rejection = result.check.filter(node);
-    return rejection === undefined
-      ? ''
-      : `${rejection.code === 'Unschedulable' ? '' : '!'}${rejection.reasons.join('; ')}`;
-  });
-}
-
-/** Normalized scores of all nodes; undefined when the plugin does not care. */
-function scoreAll(plugin: Plugin, pod: Pod, { there = [], ...world }: Setting): readonly number[] | undefined {
-  const cache = cacheOf({ ...world, pods: there });
-  const nodes = world.nodes.map(({ metadata }) => cache.node(metadata.name)).filter((node) => node !== undefined);
-  const scorer = plugin.preScore?.(podInfoOf(pod), cache, nodes);
-  if (scorer === undefined) return undefined;
-  const scores = nodes.map((node) => scorer.score(node));
-  scorer.normalize?.(scores, nodes);
-  return scores;
-}
+import { filterAll, scoreAll } from '../testing/run-plugin.ts';
 
 const zone = (name: string, value: string): Node => buildNode(name, { labels: { zone: value } });
 
@@ -347,171 +307,5 @@ describe('NodeDeclaredFeatures', () => {
       filterAll(nodeDeclaredFeatures, buildPod('x', { spec: { hostNetwork: true, hostUsers: false } }), { nodes }),
       ["!node(s) didn't match Pod's required features", ''],
     );
-  });
-});
-
-describe('PodTopologySpread', () => {
-  const spread = createPodTopologySpread();
-  const no = "node(s) didn't match pod topology spread constraints";
-  const labels = { app: 'web' };
-  const constraint = {
-    maxSkew: 1,
-    topologyKey: 'zone',
-    whenUnsatisfiable: 'DoNotSchedule',
-    labelSelector: { matchLabels: labels },
-  };
-  const pod = (...constraints: readonly object[]): Pod =>
-    buildPod('x', { labels, spec: { topologySpreadConstraints: constraints } });
-  const nodes = [zone('a', 'one'), zone('b', 'two'), buildNode('c')];
-  const on = (node: string, name: string, more: object = {}): Pod => bound(buildPod(name, { labels, ...more }), node);
-  it('keeps the difference between domains small, and off nodes that are in none', () => {
-    assert.deepEqual(filterAll(spread, pod(constraint), { nodes, there: [on('a', 'p')] }), [
-      no,
-      '',
-      `!${no} (missing required label)`,
-    ]);
-    assert.deepEqual(
-      filterAll(spread, pod({ ...constraint, maxSkew: 2 }), { nodes, there: [on('a', 'p')] }).slice(0, 2),
-      ['', ''],
-    );
-  });
-  it('counts neither other namespaces, nor other labels, nor pods that are leaving', () => {
-    const there = [
-      on('a', 'p', { namespace: 'other' }),
-      on('a', 'q', { labels: { app: 'db' } }),
-      on('a', 'r', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }),
-    ];
-    assert.deepEqual(filterAll(spread, pod(constraint), { nodes, there }).slice(0, 2), ['', '']);
-  });
-  it('takes missing domains for empty ones when more are asked for', () => {
-    const there = [on('a', 'p'), on('b', 'q')];
-    assert.deepEqual(filterAll(spread, pod({ ...constraint, minDomains: 3 }), { nodes, there }).slice(0, 2), [no, no]);
-  });
-  it('adds the pod’s own value of matchLabelKeys to the selector', () => {
-    const versioned = {
-      ...pod({ ...constraint, matchLabelKeys: ['v'] }),
-      metadata: { ...pod().metadata, labels: { ...labels, v: '2' } },
-    };
-    const there = [on('a', 'p', { labels: { ...labels, v: '1' } })];
-    assert.deepEqual(filterAll(spread, versioned, { nodes, there }).slice(0, 2), ['', '']);
-  });
-  it('leaves nodes out that the pod may not use, and tainted ones only if told to', () => {
-    const selecting = (policy: string): Pod => ({
-      ...pod({ ...constraint, nodeAffinityPolicy: policy }),
-      spec: { ...pod({ ...constraint, nodeAffinityPolicy: policy }).spec, nodeSelector: { zone: 'one' } },
-    });
-    const there = [on('a', 'p')];
-    assert.equal(filterAll(spread, selecting('Honor'), { nodes, there })[0], '');
-    assert.equal(filterAll(spread, selecting('Ignore'), { nodes, there })[0], no);
-    const tainted = [
-      zone('a', 'one'),
-      buildNode('b', { labels: { zone: 'two' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
-    ];
-    assert.equal(filterAll(spread, pod(constraint), { nodes: tainted, there })[0], no);
-    assert.equal(
-      filterAll(spread, pod({ ...constraint, nodeTaintsPolicy: 'Honor' }), { nodes: tainted, there })[0],
-      '',
-    );
-  });
-  it('likes domains with fewer pods where it may not insist', () => {
-    assert.deepEqual(
-      scoreAll(spread, pod({ ...constraint, whenUnsatisfiable: 'ScheduleAnyway' }), {
-        nodes,
-        there: [on('a', 'p'), on('a', 'q'), on('b', 'r')],
-      }),
-      [33, 100, 0],
-    );
-  });
-  it('spreads the pods of a service over nodes when they say nothing', () => {
-    const service = { metadata: { name: 's', namespace: 'default', uid: 's' }, spec: { selector: labels } };
-    const setting = { nodes, there: [on('a', 'p'), on('a', 'q'), on('b', 'r')] };
-    assert.equal(scoreAll(spread, pod(), setting), undefined);
-    const [first = 0, second = 0, third = 0] = scoreAll(spread, pod(), { ...setting, services: [service] }) ?? [];
-    assert.ok(first < second && second < third && third === 100);
-  });
-});
-
-describe('InterPodAffinity', () => {
-  const plugin = createInterPodAffinity();
-  const near = "!node(s) didn't match pod affinity rules";
-  const far = "node(s) didn't match pod anti-affinity rules";
-  const existing = "node(s) didn't satisfy existing pods anti-affinity rules";
-  const term = (app: string, more: object = {}): object => ({
-    topologyKey: 'zone',
-    labelSelector: { matchLabels: { app } },
-    ...more,
-  });
-  const pod = (name: string, app: string, affinity: object = {}, more: object = {}): Pod =>
-    buildPod(name, { labels: { app }, spec: { affinity }, ...more });
-  const required = (kind: 'podAffinity' | 'podAntiAffinity', ...terms: readonly object[]): object => ({
-    [kind]: { requiredDuringSchedulingIgnoredDuringExecution: terms },
-  });
-  const nodes = [zone('a', 'one'), zone('b', 'two'), buildNode('c')];
-  const db = bound(pod('db', 'db'), 'a');
-  it('brings pods to where those are that they want to be near', () => {
-    assert.deepEqual(filterAll(plugin, pod('x', 'web', required('podAffinity', term('db'))), { nodes, there: [db] }), [
-      '',
-      near,
-      near,
-    ]);
-  });
-  it('lets the first of a group be anywhere in a domain, but not when it wants to be near others', () => {
-    assert.deepEqual(filterAll(plugin, pod('x', 'web', required('podAffinity', term('web'))), { nodes }), [
-      '',
-      '',
-      near,
-    ]);
-    assert.deepEqual(filterAll(plugin, pod('x', 'web', required('podAffinity', term('db'))), { nodes }), [
-      near,
-      near,
-      near,
-    ]);
-  });
-  it('keeps pods from those that they do not want near', () => {
-    assert.deepEqual(
-      filterAll(plugin, pod('x', 'web', required('podAntiAffinity', term('db'))), { nodes, there: [db] }),
-      [far, '', ''],
-    );
-  });
-  it('keeps pods from those that do not want them near', () => {
-    const shy = bound(pod('shy', 'shy', required('podAntiAffinity', term('web'))), 'b');
-    assert.deepEqual(filterAll(plugin, pod('x', 'web'), { nodes, there: [shy] }), ['', existing, '']);
-    assert.equal(filterAll(plugin, pod('x', 'other'), { nodes, there: [shy] }), 'skip');
-  });
-  it('means pods of the own namespace, of those that are named, or of those with the labels', () => {
-    const there = [bound(pod('db', 'db', {}, { namespace: 'prod' }), 'a')];
-    const namespaces: readonly { readonly name: string; readonly labels: Record<string, string> }[] = [
-      { name: 'prod', labels: { env: 'prod' } },
-      { name: 'default', labels: {} },
-    ];
-    const filter = (more: object): string | undefined =>
-      filterAll(plugin, pod('x', 'web', required('podAffinity', term('db', more))), { nodes, there, namespaces })[0];
-    assert.deepEqual(
-      [
-        filter({}),
-        filter({ namespaces: ['prod'] }),
-        filter({ namespaceSelector: { matchLabels: { env: 'prod' } } }),
-        filter({ namespaceSelector: { matchLabels: { env: 'dev' } } }),
-        filter({ namespaceSelector: {} }),
-      ],
-      [near, '', '', near, ''],
-    );
-  });
-  it('adds what is preferred on both sides', () => {
-    const preferred = (kind: string, weight: number, app: string): object => ({
-      [kind]: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight, podAffinityTerm: term(app) }] },
-    });
-    assert.deepEqual(
-      scoreAll(plugin, pod('x', 'web', preferred('podAffinity', 10, 'db')), { nodes, there: [db] }),
-      [100, 0, 0],
-    );
-    assert.deepEqual(
-      scoreAll(plugin, pod('x', 'web', preferred('podAntiAffinity', 10, 'db')), { nodes, there: [db] }),
-      [0, 100, 100],
-    );
-    const wanting = bound(pod('fan', 'fan', preferred('podAffinity', 30, 'web')), 'b');
-    const hard = bound(pod('hard', 'hard', required('podAffinity', term('web'))), 'a');
-    assert.deepEqual(scoreAll(plugin, pod('x', 'web'), { nodes, there: [wanting, hard] }), [3, 100, 0]);
-    assert.equal(scoreAll(plugin, pod('x', 'web'), { nodes, there: [db] }), undefined);
   });
 });

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { bound, buildNode, buildPod } from '../testing/builders.ts';
+import { createPodTopologySpread } from './pod-topology-spread.ts';
+import { filterAll, scoreAll } from '../testing/run-plugin.ts';
+
+const zone = (name: string, value: string): Node => buildNode(name, { labels: { zone: value } });
+
+describe('PodTopologySpread', () => {
+  const spread = createPodTopologySpread();
+  const no = "node(s) didn't match pod topology spread constraints";
+  const labels = { app: 'web' };
+  const constraint = {
+    maxSkew: 1,
+    topologyKey: 'zone',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchLabels: labels },
+  };
+  const pod = (...constraints: readonly object[]): Pod =>
+    buildPod('x', { labels, spec: { topologySpreadConstraints: constraints } });
+  const nodes = [zone('a', 'one'), zone('b', 'two'), buildNode('c')];
+  const on = (node: string, name: string, more: object = {}): Pod => bound(buildPod(name, { labels, ...more }), node);
+  it('keeps the difference between domains small, and off nodes that are in none', () => {
+    assert.deepEqual(filterAll(spread, pod(constraint), { nodes, there: [on('a', 'p')] }), [
+      no,
+      '',
+      `!${no} (missing required label)`,
+    ]);
+    assert.deepEqual(
+      filterAll(spread, pod({ ...constraint, maxSkew: 2 }), { nodes, there: [on('a', 'p')] }).slice(0, 2),
+      ['', ''],
+    );
+  });
+  it('counts neither other namespaces, nor other labels, nor pods that are leaving', () => {
+    const there = [
+      on('a', 'p', { namespace: 'other' }),
+      on('a', 'q', { labels: { app: 'db' } }),
+      on('a', 'r', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+    ];
+    assert.deepEqual(filterAll(spread, pod(constraint), { nodes, there }).slice(0, 2), ['', '']);
+  });
+  it('takes missing domains for empty ones when more are asked for', () => {
+    const there = [on('a', 'p'), on('b', 'q')];
+    assert.deepEqual(filterAll(spread, pod({ ...constraint, minDomains: 3 }), { nodes, there }).slice(0, 2), [no, no]);
+  });
+  it('adds the pod’s own value of matchLabelKeys to the selector', () => {
+    const versioned = {
+      ...pod({ ...constraint, matchLabelKeys: ['v'] }),
+      metadata: { ...pod().metadata, labels: { ...labels, v: '2' } },
+    };
+    const there = [on('a', 'p', { labels: { ...labels, v: '1' } })];
+    assert.deepEqual(filterAll(spread, versioned, { nodes, there }).slice(0, 2), ['', '']);
+  });
+  it('leaves nodes out that the pod may not use, and tainted ones only if told to', () => {
+    const selecting = (policy: string): Pod => ({
+      ...pod({ ...constraint, nodeAffinityPolicy: policy }),
+      spec: { ...pod({ ...constraint, nodeAffinityPolicy: policy }).spec, nodeSelector: { zone: 'one' } },
+    });
+    const there = [on('a', 'p')];
+    assert.equal(filterAll(spread, selecting('Honor'), { nodes, there })[0], '');
+    assert.equal(filterAll(spread, selecting('Ignore'), { nodes, there })[0], no);
+    const tainted = [
+      zone('a', 'one'),
+      buildNode('b', { labels: { zone: 'two' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
+    ];
+    assert.equal(filterAll(spread, pod(constraint), { nodes: tainted, there })[0], no);
+    assert.equal(
+      filterAll(spread, pod({ ...constraint, nodeTaintsPolicy: 'Honor' }), { nodes: tainted, there })[0],
+      '',
+    );
+  });
+  it('likes domains with fewer pods where it may not insist', () => {
+    assert.deepEqual(
+      scoreAll(spread, pod({ ...constraint, whenUnsatisfiable: 'ScheduleAnyway' }), {
+        nodes,
+        there: [on('a', 'p'), on('a', 'q'), on('b', 'r')],
+      }),
+      [33, 100, 0],
+    );
+  });
+  it('spreads the pods of a service over nodes when they say nothing', () => {
+    const service = { metadata: { name: 's', namespace: 'default', uid: 's' }, spec: { selector: labels } };
+    const setting = { nodes, there: [on('a', 'p'), on('a', 'q'), on('b', 'r')] };
+    assert.equal(scoreAll(spread, pod(), setting), undefined);
+    const [first = 0, second = 0, third = 0] = scoreAll(spread, pod(), { ...setting, services: [service] }) ?? [];
+    assert.ok(first < second && second < third && third === 100);
+  });
+});
