@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../base/folder-path.ts';
 import { createHash } from 'node:crypto';
 import { KubeletError } from '../../../base/errors.ts';
 
@@ -24,7 +25,7 @@ export class CsiPaths {
   readonly devices: string;
 
   constructor(rootDir: string) {
-    this.base = `${rootDir.replace(/(?<!\/)\/+$/, '')}/plugins/${CSI_PLUGIN}`;
+    this.base = `${folderPrefix(rootDir)}/plugins/${CSI_PLUGIN}`;
     this.devices = `${this.base}/volumeDevices`;
   }
 

@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../base/folder-path.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
@@ -56,7 +57,7 @@ const CHECKPOINT = 'kubelet_internal_checkpoint';
 /** The device manager, as this node is configured (upstream: cm/devicemanager). */
 export function createDeviceManager(parts: CreateDeviceManagerParts): DeviceParts {
   const { plugins, files, clock, log } = parts;
-  const folder = `${parts.rootDir.replace(/(?<!\/)\/+$/, '')}/device-plugins`;
+  const folder = `${folderPrefix(parts.rootDir)}/device-plugins`;
   const path = `${folder}/${CHECKPOINT}`;
   const codec = plugins ?? noPlugins;
   const manager = new DeviceManager({

@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../base/folder-path.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -49,7 +50,7 @@ const FOLDER_MODE = 0o750;
 /** Serves which container has which devices, CPUs and memory (upstream: apis/podresources). */
 export function createPodResources(parts: CreatePodResourcesParts): PodResourcesService {
   const { server, files, log } = parts;
-  const folder = `${parts.rootDir.replace(/(?<!\/)\/+$/, '')}/pod-resources`;
+  const folder = `${folderPrefix(parts.rootDir)}/pod-resources`;
   const path = `${folder}/kubelet.sock`;
   const api = createPodResourcesApi(parts);
   let running: { close(): void } | undefined;

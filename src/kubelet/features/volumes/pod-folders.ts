@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../base/folder-path.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
@@ -34,7 +35,7 @@ export class PodFolders {
   readonly #log: Logger;
 
   constructor(options: { rootDir: string; files: HostFiles; mounts: Mounts; log: Logger }) {
-    this.#base = `${options.rootDir.replace(/(?<!\/)\/+$/, '')}/pods`;
+    this.#base = `${folderPrefix(options.rootDir)}/pods`;
     this.#files = options.files;
     this.#mounts = options.mounts;
     this.#log = options.log;

@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../../base/folder-path.ts';
 import type { LocalVolumeSource } from '../../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
 import { volumeEvents } from '../../../../api/reasons.ts';
@@ -58,7 +59,7 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
 
   constructor(parts: LocalVolumeParts) {
     this.#parts = parts;
-    this.#mountsFolder = `${parts.rootDir.replace(/(?<!\/)\/+$/, '')}/plugins/${NAME}/mounts`;
+    this.#mountsFolder = `${folderPrefix(parts.rootDir)}/plugins/${NAME}/mounts`;
   }
 
   supports(spec: VolumeSpec): boolean {
@@ -136,7 +137,7 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
 
   async #isUsedByOthers(podUid: string, specName: string): Promise<boolean> {
     const { files, rootDir } = this.#parts;
-    const pods = `${rootDir.replace(/(?<!\/)\/+$/, '')}/pods`;
+    const pods = `${folderPrefix(rootDir)}/pods`;
     for (const uid of await files.list(pods))
       if (uid !== podUid && (await files.list(`${pods}/${uid}/volumes/${pluginFolder(NAME)}`)).includes(specName))
         return true;

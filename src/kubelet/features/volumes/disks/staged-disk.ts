@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../../base/folder-path.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
 import { isKind, KubeletError } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
@@ -64,7 +65,7 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     this.#parts = parts;
     this.#source = source;
     this.name = source.name;
-    this.#root = parts.rootDir.replace(/(?<!\/)\/+$/, '');
+    this.#root = folderPrefix(parts.rootDir);
   }
 
   supports(spec: VolumeSpec): boolean {

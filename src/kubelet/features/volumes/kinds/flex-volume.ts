@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../../base/folder-path.ts';
 import type { FlexPersistentVolumeSource } from '../../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
 import type { FlexVolumeSource } from '../../../../api/core/volume-source-remote.ts';
@@ -186,7 +187,7 @@ export class FlexVolumePlugin implements VolumePlugin {
   }
 
   #notePath(podUid: string, specName: string): string {
-    return `${this.#parts.rootDir.replace(/(?<!\/)\/+$/, '')}/pods/${podUid}/plugins/kubernetes.io~flexvolume/${specName}/driver`;
+    return `${folderPrefix(this.#parts.rootDir)}/pods/${podUid}/plugins/kubernetes.io~flexvolume/${specName}/driver`;
   }
 
   /** For an unmount only the folder is known. */
