@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import type { UserInfo } from '../../model/user-info.ts';
 import type { RequestInfo } from '../path/request-info.ts';
 
@@ -99,9 +100,6 @@ function parseRule(value: unknown, { at, omitStages, omitManagedFields, errors }
     omitManagedFields: typeof rule.omitManagedFields === 'boolean' ? rule.omitManagedFields : omitManagedFields,
   };
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function strings(value: unknown, at: string, errors: string[]): readonly string[] {
   if (value === undefined || value === null) return [];

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import { badRequest, invalid } from '../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
 import { checkDryRun } from './write-options.ts';
@@ -75,8 +76,6 @@ function fromBody(body: unknown): ParsedDeleteOptions {
   };
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
 const isWhole = (value: unknown): value is number => Number.isInteger(value);

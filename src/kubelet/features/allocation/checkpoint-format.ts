@@ -1,3 +1,4 @@
+import { isRecord, parseRecord } from '../../../base/json-record.ts';
 import type { ResourceList, ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { PodAllocation } from '../../../api/pod-allocation.ts';
 import { parseQuantity } from '../../../api/quantity.ts';
@@ -23,11 +24,11 @@ export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): stri
 
 /** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */
 export function decodeCheckpoint(text: string): Map<string, PodAllocation> | undefined {
-  const outer = parse(text);
-  if (!isRecord(outer) || typeof outer['data'] !== 'string' || outer['checksum'] !== checksumOf(outer['data']))
+  const outer = parseRecord(text);
+  if (outer === undefined || typeof outer['data'] !== 'string' || outer['checksum'] !== checksumOf(outer['data']))
     return undefined;
-  const inner = parse(outer['data']);
-  if (!isRecord(inner)) return undefined;
+  const inner = parseRecord(outer['data']);
+  if (inner === undefined) return undefined;
   const entries = inner['entries'] ?? {};
   if (!isRecord(entries)) return undefined;
   const pods = new Map<string, PodAllocation>();
@@ -105,16 +106,4 @@ function sortedEntries<T>(record: Readonly<Record<string, T>>): [string, T][] {
 
 function checksumOf(data: string): number {
   return fnv32a(`(string)${data}`);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // Not valid JSON: the caller sets it aside.
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
 import { formatCpuSet, noCpus, parseCpuSet, sameCpus } from '../../model/cpu-set.ts';
 import { escapeForGo, fnv32a, goMap, goSortedEntries } from '../../model/go-checksum.ts';
@@ -88,10 +89,6 @@ function textsOf(value: unknown): (readonly [string, string])[] | undefined {
   const entries = Object.entries(value);
   const texts = entries.flatMap(([key, text]) => (typeof text === 'string' ? [[key, text] as const] : []));
   return texts.length === entries.length ? texts : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** All CPUs that have an owner. */

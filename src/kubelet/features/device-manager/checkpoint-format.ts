@@ -1,3 +1,5 @@
+import { escapeForGo, fnv32a, goSortedEntries } from '../../model/go-checksum.ts';
+import { isRecord, parseRecord } from '../../../base/json-record.ts';
 import type { DeviceAllocation } from '../../ports/device-plugins.ts';
 import type { HeldDevices, HeldEntry } from './pod-devices.ts';
 
@@ -25,7 +27,7 @@ interface FileEntry {
 
 interface FileData {
   PodDeviceEntries: FileEntry[] | null;
-  RegisteredDevices: [resource: string, ids: string[] | null][] | null;
+  RegisteredDevices: readonly (readonly [resource: string, ids: string[] | null])[] | null;
 }
 
 /**
@@ -35,17 +37,17 @@ interface FileData {
 export function encodeDeviceCheckpoint(data: DeviceCheckpointData, codec: AllocationCodec): string {
   const file: FileData = {
     PodDeviceEntries: data.held.length === 0 ? null : data.held.map((entry) => toFile(entry, codec)).sort(byPlace),
-    RegisteredDevices: sorted(data.registered).map(([resource, ids]) => [resource, [...ids]]),
+    RegisteredDevices: goSortedEntries(data.registered).map(([resource, ids]) => [resource, [...ids]]),
   };
-  return escapeForGo(JSON.stringify({ Data: jsonOf(file), Checksum: checksumOf(dumpData(file)) }));
+  return escapeForGo(JSON.stringify({ Data: jsonOf(file), Checksum: fnv32a(dumpData(file)) }));
 }
 
 /** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */
 export function decodeDeviceCheckpoint(text: string, codec: AllocationCodec): DeviceCheckpointData | undefined {
-  const outer = parse(text);
-  if (!isRecord(outer)) return undefined;
+  const outer = parseRecord(text);
+  if (outer === undefined) return undefined;
   const file = readData(outer['Data']);
-  if (file === undefined || outer['Checksum'] !== checksumOf(dumpData(file))) return undefined;
+  if (file === undefined || outer['Checksum'] !== fnv32a(dumpData(file))) return undefined;
   try {
     return {
       held: (file.PodDeviceEntries ?? []).map((entry) => fromFile(entry, codec)),
@@ -94,10 +96,12 @@ function jsonOf({ PodDeviceEntries, RegisteredDevices }: FileData): unknown {
 }
 
 /** Go sorts the keys of maps as text. */
-function recordOf(entries: readonly [number | string, string[] | null][] | null): Record<string, unknown> | null {
+function recordOf(
+  entries: readonly (readonly [number | string, string[] | null])[] | null,
+): Record<string, unknown> | null {
   if (entries === null) return null;
   const named = entries.map(([key, ids]): [string, unknown] => [String(key), ids]);
-  return Object.fromEntries(named.sort(([left], [right]) => (left < right ? -1 : 1)));
+  return Object.fromEntries(goSortedEntries(named));
 }
 
 function readData(value: unknown): FileData | undefined {
@@ -109,7 +113,7 @@ function readData(value: unknown): FileData | undefined {
   if (read?.some((entry) => entry === undefined) === true) return undefined;
   return {
     PodDeviceEntries: read?.filter((entry) => entry !== undefined) ?? null,
-    RegisteredDevices: registered?.sort(([left], [right]) => (left < right ? -1 : 1)) ?? null,
+    RegisteredDevices: registered === null ? null : goSortedEntries(registered),
   };
 }
 
@@ -161,35 +165,8 @@ function dumpEntry({ PodUID, ContainerName, ResourceName, DeviceIDs, AllocResp }
   );
 }
 
-function dumpMap(entries: readonly [number | string, string[] | null][] | null): string {
+function dumpMap(entries: readonly (readonly [number | string, string[] | null])[] | null): string {
   if (entries === null) return '<nil>';
   const shown = entries.map(([key, ids]) => `${key}:${ids === null ? '<nil>' : `[${ids.join(' ')}]`}`);
   return `map[${shown.join(' ')}]`;
-}
-
-function checksumOf(dump: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(dump)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
-}
-
-function sorted<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
-  return [...map].sort(([left], [right]) => (left < right ? -1 : 1));
-}
-
-/** Go escapes these in every JSON it writes. */
-function escapeForGo(json: string): string {
-  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // Not valid JSON: the caller sets it aside.
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
+import { isRecord } from '../../../base/json-record.ts';
 import { createHash } from 'node:crypto';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
-import { isRecord } from './credentials/docker-config.ts';
 import type { PulledRecord, PulledWith, PulledWithSecret } from './pull-verification.ts';
 
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';

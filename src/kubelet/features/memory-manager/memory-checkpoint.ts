@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import { escapeForGo, fnv32a, goMap, goSortedEntries } from '../../model/go-checksum.ts';
 import type { MemoryAssignments, MemoryBlock, NodeMemory } from './memory-state.ts';
 
@@ -125,7 +126,3 @@ function decodeBlock(value: unknown): MemoryBlock | undefined {
 const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const isAmounts = (value: unknown): value is number[] => Array.isArray(value) && value.every(isAmount);
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

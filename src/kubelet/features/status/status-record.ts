@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 
 /** One line of the record of published statuses: the newest status of a pod, or that the pod has none any more. */
@@ -13,6 +14,3 @@ export function readStatuses(lines: readonly unknown[]): Map<string, PodStatus> 
   }
   return statuses;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../../base/json-record.ts';
 import { Buffer } from 'node:buffer';
 
 export interface DockerAuth {
@@ -51,8 +52,4 @@ function readEntry(entry: Record<string, unknown>): DockerAuth | string {
   if (colon < 0 || !/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/.test(auth))
     return 'has an "auth" that is not base64 of username:password';
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,10 @@
+import { isRecord } from '../../../../base/json-record.ts';
 import { parseDurationMs } from '../../../../api/duration.ts';
 import { BoundedMap } from '../../../../base/bounded-map.ts';
 import type { Clock } from '../../../../base/clock.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 import type { Processes } from '../../../ports/processes.ts';
 import type { DockerAuth, DockerConfig } from './docker-config.ts';
-import { isRecord } from './docker-config.ts';
 import { matchesImage } from './match-image.ts';
 import type { CredentialProvider } from './provider-config.ts';
 
