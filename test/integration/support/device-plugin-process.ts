@@ -1,5 +1,5 @@
 // A device plugin as a process of its own. Its devices are /dev/null under other names. It registers as plugins do, and
-// again when the kubelet's socket was made anew; writes down what it is asked; and fails, hangs or dies where a file of
+// again when the kubelet's socket was made again; writes down what it is asked; and fails, hangs or dies where a file of
 // its script folder says so.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -39,7 +39,7 @@ function writeCpu(
   { cpu, core, index, sharing }: { cpu: number; core: CpuCore; index: number; sharing: readonly number[] },
 ): void {
   if (cpu > 0) write(`cpu/cpu${cpu}/online`, 1);
-  // The kernel counts cores anew in each socket, with gaps.
+  // The kernel starts to count cores again in each socket, with gaps.
   write(`cpu/cpu${cpu}/topology/core_id`, Math.min(...core.cpus) * 2 + index);
   write(`cpu/cpu${cpu}/topology/physical_package_id`, core.socketId);
   const caches = [

@@ -128,7 +128,7 @@ export class DeviceManager {
 
   /**
    * The node for admission, without the resources that this manager accounts for itself: it knows which devices are
-   * free, also while a plugin is away (upstream: sanitizeNodeAllocatable). Of a resource whose plugin left for good the
+   * free, also while a plugin is away (upstream: sanitizeNodeAllocatable). Of a resource whose plugin left permanently the
    * node has none, so that no pod starts without its devices.
    */
   withoutDevices(node: Node): Node {

@@ -52,7 +52,7 @@ export class PodEvictor {
     return this.#parts.record.has(uid);
   }
 
-  /** Does nothing to a critical pod, whoever selected it (upstream: evictPod). */
+  /** Does nothing to a critical pod, even when it was selected (upstream: evictPod). */
   evict(pod: Pod, { signal, message, annotations, graceMs, isDisruption }: Eviction): void {
     const { record, save, kill, events, onEvicted, log } = this.#parts;
     const uid = podUid(pod.metadata.uid);

@@ -179,7 +179,7 @@ describe('the static policy', () => {
   });
 });
 
-it('the memory of containers, and what they may have, is told to other components', () => {
+it('the memory of containers, and what they may have, is reported to other components', () => {
   const { manager } = start();
   admit(manager, podOf('a', { memory: '2Gi' }));
   assert.deepEqual(manager.blocks('a', 'c0'), [{ type: 'memory', bytes: 2 * GiB, numaNodes: [0] }]);

@@ -25,7 +25,7 @@ export type ReadLog = (
 
 const MOST_STREAMS = 16;
 const MOST_LINES = 5000;
-/** A followed log ends after this long, and whoever reads it is authorized again. */
+/** A followed log ends after this long, and its reader is authorized again. */
 const LIFE_MS = 3_600_000;
 
 /** Logs of containers as plain text, a bounded number at a time. */

@@ -41,7 +41,7 @@ function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // Somebody wrote the address by hand. No pod has this UID.
+    return text; // The address was written by hand: no pod has this UID.
   }
 }
 
