@@ -24,12 +24,12 @@ test('a sentence is found when the feature that makes it false is there, and so 
 test('features are computed from what the programs are made of', () => {
   const states = [
     'kind.Pod',
-    'kind.StatefulSet',
-    'kind.Stateful',
+    'kind.CustomResourceDefinition',
+    'kind.Custom',
     'group.apps',
-    'group.autoscaling',
+    'group.apiextensions.k8s.io',
     'controller.job-controller',
-    'controller.cronjob-controller',
+    'controller.node-ipam-controller',
     'controller.x',
     'admission.LimitRanger',
     'admission.PodNodeSelector',
@@ -50,12 +50,12 @@ test('features are computed from what the programs are made of', () => {
   ].map((name) => `${name} ${featureState(name, root)}`);
   assert.deepEqual(states, [
     'kind.Pod present',
-    'kind.StatefulSet absent',
-    'kind.Stateful unknown',
+    'kind.CustomResourceDefinition absent',
+    'kind.Custom unknown',
     'group.apps present',
-    'group.autoscaling absent',
+    'group.apiextensions.k8s.io absent',
     'controller.job-controller present',
-    'controller.cronjob-controller absent',
+    'controller.node-ipam-controller absent',
     'controller.x unknown',
     'admission.LimitRanger present',
     'admission.PodNodeSelector absent',
@@ -92,7 +92,7 @@ test('a section about what is missing names a feature with each paragraph that d
 
 test('kinds of upstream are either served or said to be missing, and what is served is upstream’s', () => {
   const sentence = missingKindsSentence();
-  assert.match(sentence, /^Of the \d+ kinds .* serves \d+\. Missing are: .*\bStatefulSet\b.*\.$/);
+  assert.match(sentence, /^Of the \d+ kinds .* serves \d+\. Missing are: .*\bCustomResourceDefinition\b.*\.$/);
   assert.doesNotMatch(sentence, /\b(Pod|Deployment|Binding)\b/);
   const unknown = allResources.filter(
     ({ type }) => upstreamKinds[type.group]?.includes(type.kind) !== true && type.group !== 'metrics.k8s.io',

@@ -75,7 +75,6 @@ export const insteadOf: Readonly<Record<string, string>> = {
   NetworkPolicy: 'nothing filters the traffic between pods',
   ReplicationController: 'a ReplicaSet',
   ResourceClaim: 'pods that name one wait',
-  StatefulSet: 'a Deployment with one replica and a claim',
   ValidatingAdmissionPolicy: 'an admission webhook',
   FlowSchema: "upstream's default flow schemas and levels hold",
 };

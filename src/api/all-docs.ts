@@ -5,6 +5,7 @@ import { docs as controllerRevisionDocs } from './apps/controller-revision.docs.
 import { docs as daemonSetDocs } from './apps/daemon-set.docs.ts';
 import { docs as deploymentDocs } from './apps/deployment.docs.ts';
 import { docs as replicaSetDocs } from './apps/replica-set.docs.ts';
+import { docs as statefulSetDocs } from './apps/stateful-set.docs.ts';
 import { docs as selfSubjectReviewDocs } from './authentication/self-subject-review.docs.ts';
 import { docs as tokenRequestDocs } from './authentication/token-request.docs.ts';
 import { docs as tokenReviewDocs } from './authentication/token-review.docs.ts';
@@ -72,6 +73,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...daemonSetDocs,
   ...deploymentDocs,
   ...replicaSetDocs,
+  ...statefulSetDocs,
   ...selfSubjectReviewDocs,
   ...tokenRequestDocs,
   ...tokenReviewDocs,

@@ -251,7 +251,6 @@ describe('kubectl create refuses', { concurrency: 4 }, () => {
     for (const [apiVersion, kind] of [
       ['v1', 'Widget'],
       ['example.com/v1', 'Widget'],
-      ['apps/v1', 'StatefulSet'],
       ['apps/v1beta1', 'Deployment'],
       ['apiextensions.k8s.io/v1', 'CustomResourceDefinition'],
     ] as const) {

@@ -8,6 +8,7 @@ import type { ControllerRevision } from '../apps/controller-revision.ts';
 import type { DaemonSet } from '../apps/daemon-set.ts';
 import type { Deployment } from '../apps/deployment.ts';
 import type { ReplicaSet } from '../apps/replica-set.ts';
+import type { StatefulSet } from '../apps/stateful-set.ts';
 import type { SelfSubjectReview } from '../authentication/self-subject-review.ts';
 import type { TokenReview } from '../authentication/token-review.ts';
 import type { LocalSubjectAccessReview } from '../authorization/local-subject-access-review.ts';
@@ -91,6 +92,7 @@ export const controllerRevisions = namespaced<ControllerRevision>(
 export const daemonSets = namespaced<DaemonSet>('apps/v1', 'DaemonSet', 'daemonsets');
 export const deployments = namespaced<Deployment>('apps/v1', 'Deployment', 'deployments');
 export const replicaSets = namespaced<ReplicaSet>('apps/v1', 'ReplicaSet', 'replicasets');
+export const statefulSets = namespaced<StatefulSet>('apps/v1', 'StatefulSet', 'statefulsets');
 export const selfSubjectReviews = clusterScoped<SelfSubjectReview>(
   'authentication.k8s.io/v1',
   'SelfSubjectReview',

@@ -23,6 +23,7 @@ import { createReplicaSetController } from '../controllers/replica-set/replica-s
 import { createResourceQuotaController } from '../controllers/resource-quota/resource-quota-controller.ts';
 import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
+import { createStatefulSetController } from '../controllers/stateful-set/stateful-set-controller.ts';
 import { createTaintEvictionController } from '../controllers/taint-eviction/taint-eviction-controller.ts';
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { allResources } from '../resources/all.ts';
@@ -88,6 +89,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'replicaset-controller', account: 'replicaset-controller', create: createReplicaSetController },
   { name: 'deployment-controller', account: 'deployment-controller', create: createDeploymentController },
   { name: 'daemonset-controller', account: 'daemon-set-controller', create: createDaemonSetController },
+  { name: 'statefulset-controller', account: 'statefulset-controller', create: createStatefulSetController },
   { name: 'job-controller', account: 'job-controller', create: createJobController },
   {
     name: 'ttl-after-finished-controller',

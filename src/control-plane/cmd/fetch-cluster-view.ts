@@ -14,23 +14,16 @@ import {
   pods,
   replicaSets,
   services,
+  statefulSets,
   storageClasses,
   volumeAttachments,
 } from '../../api/client/resource-types.ts';
 import type { PodExplanation } from '../../api/explanation/explanation.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import { emptyView } from '../explain/cluster-view.ts';
-import type { ClusterView, StatefulSet } from '../explain/cluster-view.ts';
+import type { ClusterView } from '../explain/cluster-view.ts';
 
 type Lists = Omit<ClusterView, 'unseen' | 'agents'>;
-
-const statefulSets: ResourceType<StatefulSet> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'StatefulSet',
-  plural: 'statefulsets',
-  namespaced: true,
-};
 
 /** Pods and nodes are wanted from everywhere: what is free on a node depends on all of its pods. */
 const types: { readonly [Name in keyof Lists]: { readonly type: ResourceType; readonly isWide: boolean } } = {

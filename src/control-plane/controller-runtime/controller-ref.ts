@@ -65,9 +65,14 @@ export type Claim = 'own' | 'adopt' | 'release' | 'ignore';
  * What an owner has to do with an object (upstream: BaseControllerRefManager.ClaimObject). An owner that is being
  * deleted changes nothing.
  */
-export function decideClaim(owner: ApiObject, selector: LabelSelector | undefined, object: ApiObject): Claim {
+export function decideClaim(
+  owner: ApiObject,
+  selector: LabelSelector | undefined,
+  object: ApiObject,
+  isMember = true,
+): Claim {
   const ref = controllerRefOf(object);
-  const matches = matchesLabelSelector(selector, object.metadata.labels ?? {});
+  const matches = isMember && matchesLabelSelector(selector, object.metadata.labels ?? {});
   const leaving = owner.metadata.deletionTimestamp !== undefined;
   if (ref !== undefined) {
     if (ref.uid !== owner.metadata.uid) return 'ignore';
@@ -90,6 +95,8 @@ export interface ClaimOptions<O extends ApiObject, T extends ApiObject> {
   readonly selector: LabelSelector | undefined;
   readonly type: ResourceType<T>;
   readonly objects: readonly T[];
+  /** Whether an object may be the owner's, beside its labels. Absent: each. */
+  readonly isMember?: (object: T) => boolean;
   /** Put on what is adopted, taken off what is released. */
   readonly finalizer?: string;
 }
@@ -102,12 +109,12 @@ export interface ClaimOptions<O extends ApiObject, T extends ApiObject> {
 export async function claimObjects<O extends ApiObject, T extends ApiObject>(
   options: ClaimOptions<O, T>,
 ): Promise<T[]> {
-  const { owner, selector, objects } = options;
+  const { owner, selector, objects, isMember = () => true } = options;
   const claimed: T[] = [];
   let failure: unknown;
   let alive: Promise<void> | undefined;
   for (const object of objects) {
-    const claim = decideClaim(owner, selector, object);
+    const claim = decideClaim(owner, selector, object, isMember(object));
     if (claim === 'own') claimed.push(object);
     if (claim !== 'adopt' && claim !== 'release') continue;
     try {
@@ -128,7 +135,7 @@ async function checkAlive<O extends ApiObject>({
   client,
   ownerType,
   owner,
-}: ClaimOptions<O, ApiObject>): Promise<void> {
+}: Pick<ClaimOptions<O, ApiObject>, 'client' | 'ownerType' | 'owner'>): Promise<void> {
   const fresh = await client.get(ownerType, keyOf(owner));
   const { name } = owner.metadata;
   if (fresh.metadata.uid !== owner.metadata.uid)

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../base/errors.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
@@ -50,6 +51,8 @@ export interface PodControlOptions<T extends ApiObject> {
   readonly informer: Informer<Pod>;
   readonly expectations: Expectations;
   readonly type: ResourceType<T>;
+  /** What events say. Absent: `Created pod: x`, `Error creating: why`, and the same of deletions. */
+  readonly say?: (done: 'create' | 'delete', owner: T, pod: Pod, error: unknown) => string;
 }
 
 /**
@@ -63,18 +66,23 @@ export class PodControl<T extends ApiObject> {
     this.#options = options;
   }
 
-  /** Rejects with what the API said; a namespace that is being deleted counts as done. */
-  async create(key: string, owner: T, pod: Pod): Promise<void> {
-    const { client, recorder, informer, expectations, type } = this.#options;
+  /**
+   * The pod as it was made; undefined in a namespace that is being deleted, which counts as done. Rejects with what the
+   * API said.
+   */
+  async create(key: string, owner: T, pod: Pod): Promise<Pod | undefined> {
+    const { client, recorder, informer, expectations, type, say = sayPlainly } = this.#options;
     let created: Pod;
     try {
       created = await client.create(pods, pod);
     } catch (error) {
-      if (isNamespaceTerminating(error)) return;
+      if (isNamespaceTerminating(error)) return undefined;
+      // A pod of a fixed name that the cache does not show yet.
+      if (pod.metadata.name !== '' && isApiError(error, 'AlreadyExists')) throw error;
       recorder.event(type, owner, {
         type: 'Warning',
         reason: 'FailedCreate',
-        message: `Error creating: ${error instanceof Error ? error.message : String(error)}`,
+        message: say('create', owner, pod, error),
       });
       throw error;
     }
@@ -83,14 +91,15 @@ export class PodControl<T extends ApiObject> {
     recorder.event(type, owner, {
       type: 'Normal',
       reason: 'SuccessfulCreate',
-      message: `Created pod: ${created.metadata.name}`,
+      message: say('create', owner, created, undefined),
     });
+    return created;
   }
 
   /** Rejects with what the API said; what is gone counts as done. */
   async delete(key: string, owner: T, pod: Pod): Promise<void> {
-    const { client, recorder, informer, expectations, type } = this.#options;
-    const { name, uid } = pod.metadata;
+    const { client, recorder, informer, expectations, type, say = sayPlainly } = this.#options;
+    const { uid } = pod.metadata;
     expectations.expect(key, 'deleted', uid);
     try {
       await client.delete(pods, keyOf(pod), { preconditions: { uid } });
@@ -101,13 +110,19 @@ export class PodControl<T extends ApiObject> {
       recorder.event(type, owner, {
         type: 'Warning',
         reason: 'FailedDelete',
-        message: `Error deleting: ${error instanceof Error ? error.message : String(error)}`,
+        message: say('delete', owner, pod, error),
       });
       throw error;
     }
     const known = informer.get(keyOf(pod));
     if (known?.metadata.uid !== uid || known.metadata.deletionTimestamp !== undefined)
       expectations.observe('deleted', uid);
-    recorder.event(type, owner, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` });
+    const message = say('delete', owner, pod, undefined);
+    recorder.event(type, owner, { type: 'Normal', reason: 'SuccessfulDelete', message });
   }
+}
+
+function sayPlainly(done: 'create' | 'delete', _owner: unknown, pod: Pod, error: unknown): string {
+  if (error === undefined) return `${done === 'create' ? 'Created' : 'Deleted'} pod: ${pod.metadata.name}`;
+  return `Error ${done === 'create' ? 'creating' : 'deleting'}: ${errorMessage(error)}`;
 }

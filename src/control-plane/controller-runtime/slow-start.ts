@@ -5,7 +5,7 @@
 export async function slowStart(
   count: number,
   initial: number,
-  work: (index: number) => Promise<void>,
+  work: (index: number) => Promise<unknown>,
 ): Promise<{ readonly done: number; readonly error?: unknown }> {
   let done = 0;
   let next = 0;

@@ -1,6 +1,7 @@
 import type { DaemonSet } from '../../api/apps/daemon-set.ts';
 import type { Deployment } from '../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../api/apps/replica-set.ts';
+import type { StatefulSet } from '../../api/apps/stateful-set.ts';
 import type { Job } from '../../api/batch/job.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { Event } from '../../api/core/event.ts';
@@ -15,12 +16,6 @@ import type { PodDisruptionBudget } from '../../api/policy/pod-disruption-budget
 import type { CSINode } from '../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../api/storage/volume-attachment.ts';
-
-/** What is read of a StatefulSet, a kind that this API server does not have. */
-export interface StatefulSet extends ApiObject {
-  readonly spec?: { readonly replicas?: number };
-  readonly status?: { readonly observedGeneration?: number };
-}
 
 /** The objects of a cluster as one who asks may see them, at one moment. */
 export interface ClusterView {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Deployment } from '../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../api/apps/replica-set.ts';
+import type { StatefulSet } from '../../api/apps/stateful-set.ts';
 import type { Job } from '../../api/batch/job.ts';
 import type { Event } from '../../api/core/event.ts';
 import { buildPod } from '../scheduler/testing/builders.ts';
@@ -92,7 +93,9 @@ describe('what makes pods', () => {
     assert.deepEqual(shown({ deployments: [deployment({ paused: true })] }, { name: 'web' }), [
       'deployment web | 0 of 3 pods | make 3 pods: it is paused',
     ]);
-    const statefulSets = [{ metadata: object('db'), spec: { replicas: 2 }, status: { observedGeneration: 1 } }];
+    const statefulSets = [
+      { metadata: object('db'), spec: { replicas: 2 }, status: { observedGeneration: 1 } } as unknown as StatefulSet,
+    ];
     assert.deepEqual(
       shown({ statefulSets, pods: [pod('db-0', 'uid-db', { conditions: [], phase: 'Succeeded' })] })[0],
       'statefulset db | 1 of 2 pods | make a pod: it creates its pods in order, and db-0 is not ready',

@@ -90,8 +90,10 @@ export function workloadsOf(view: ClusterView): readonly Workload[] {
         has: owned.length,
         isUnseen: isUnseen(object, object.status?.observedGeneration),
         makers: [object.metadata.uid],
-        waitsFor: owned.find(({ status }) => findCondition(status?.conditions, 'Ready')?.status !== 'True')?.metadata
-          .name,
+        waitsFor:
+          object.spec.podManagementPolicy === 'Parallel'
+            ? undefined
+            : owned.find(({ status }) => findCondition(status?.conditions, 'Ready')?.status !== 'True')?.metadata.name,
       };
     }),
     ...view.daemonSets.map(

@@ -18,6 +18,7 @@ import { controllerRevisionResource } from './apps/controller-revision.ts';
 import { daemonSetResource } from './apps/daemon-set.ts';
 import { deploymentResource } from './apps/deployment.ts';
 import { replicaSetResource } from './apps/replica-set.ts';
+import { statefulSetResource } from './apps/stateful-set.ts';
 import { selfSubjectReviewResource } from './authentication/self-subject-review.ts';
 import { tokenReviewResource } from './authentication/token-review.ts';
 import { localSubjectAccessReviewResource } from './authorization/local-subject-access-review.ts';
@@ -62,6 +63,7 @@ export const allResources: readonly ResourceDefinition[] = [
   daemonSetResource,
   deploymentResource,
   replicaSetResource,
+  statefulSetResource,
   selfSubjectReviewResource,
   tokenReviewResource,
   localSubjectAccessReviewResource,

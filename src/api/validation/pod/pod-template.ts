@@ -50,6 +50,8 @@ export interface SelectorRules {
   readonly mandatory: boolean;
   /** What to say of one that selects everything. */
   readonly empty: string;
+  /** What to say beside the faults of one that is wrong. Absent: `invalid label selector`. */
+  readonly broken?: string;
   /**
    * Label values may be anything, as in objects that older versions let in. Such a selector is not compared with the
    * template.
@@ -65,7 +67,7 @@ export function validateSelectorAndLabels(
   errors: FieldErrors,
   selector: LabelSelector,
   template: PodTemplateSpec,
-  { mandatory, empty, anyValue = false }: SelectorRules,
+  { mandatory, empty, broken: faulty = 'invalid label selector', anyValue = false }: SelectorRules,
 ): boolean {
   const field = 'spec.selector';
   // One that is not given is decoded as one without fields.
@@ -77,7 +79,7 @@ export function validateSelectorAndLabels(
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   if (given && mandatory && isEmpty) errors.invalid(field, selector, empty);
   if (broken && mandatory) {
-    errors.invalid(field, selector, 'invalid label selector');
+    errors.invalid(field, selector, faulty);
     return false;
   }
   const mismatch = !given || (!isEmpty && !broken && !matchesLabelSelector(selector, template.metadata.labels ?? {}));

@@ -58,7 +58,8 @@ export function validateWholeClaim(errors: FieldErrors, claim: PersistentVolumeC
   validateClaimSpec(errors, 'spec', claim.spec, leniency);
 }
 
-function validateClaimSpec(
+/** Upstream: ValidatePersistentVolumeClaimSpec. */
+export function validateClaimSpec(
   errors: FieldErrors,
   path: string,
   spec: PersistentVolumeClaimSpec,

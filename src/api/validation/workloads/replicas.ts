@@ -5,13 +5,21 @@ import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
 /** What controllers that keep pods running have in common (upstream: apps/validation). */
 
+export interface AlwaysRunning {
+  readonly controller: 'ReplicaSet' | 'DaemonSet' | 'StatefulSet';
+  readonly context: PodValidationContext;
+  /** The template as the controller completes it; undefined: what is in it is not checked. Absent: the template. */
+  readonly checked?: PodTemplateSpec | undefined;
+}
+
 /** A template of pods that never end by themselves. */
 export function validateAlwaysRunningTemplate(
   errors: FieldErrors,
   template: PodTemplateSpec,
-  { controller, context }: { readonly controller: 'ReplicaSet' | 'DaemonSet'; readonly context: PodValidationContext },
+  { controller, context, ...more }: AlwaysRunning,
 ): void {
-  validatePodTemplate(errors, 'spec.template', template, context);
+  const checked = 'checked' in more ? more.checked : template;
+  if (checked !== undefined) validatePodTemplate(errors, 'spec.template', checked, context);
   if (template.spec.restartPolicy !== 'Always')
     errors.notSupported('spec.template.spec.restartPolicy', template.spec.restartPolicy ?? '', ['Always']);
   if (template.spec.activeDeadlineSeconds !== undefined)

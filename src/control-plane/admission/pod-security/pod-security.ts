@@ -1,4 +1,12 @@
-import { daemonSets, deployments, jobs, namespaces, pods, replicaSets } from '../../../api/client/resource-types.ts';
+import {
+  daemonSets,
+  deployments,
+  jobs,
+  namespaces,
+  pods,
+  replicaSets,
+  statefulSets,
+} from '../../../api/client/resource-types.ts';
 import type { ObjectMeta } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodSpec } from '../../../api/core/pod-spec.ts';
@@ -31,7 +39,7 @@ export const podSecurityDefaults: PodSecuritySettings = {
 };
 
 /** What has a template of pods. */
-const templated = [deployments, replicaSets, daemonSets, jobs];
+const templated = [deployments, replicaSets, statefulSets, daemonSets, jobs];
 /** Subresources that cannot change what a pod may do. */
 const harmless = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
 

@@ -1,5 +1,6 @@
 import type { Deployment } from '../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import type { StatefulSet } from '../../../api/apps/stateful-set.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
@@ -11,6 +12,7 @@ import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
 export interface ScaleSources {
   readonly deployments: Informer<Deployment>;
   readonly replicaSets: Informer<ReplicaSet>;
+  readonly statefulSets: Informer<StatefulSet>;
   /** All kinds, to distinguish a kind without a scale from one that does not exist. */
   readonly types: readonly ResourceType[];
 }
@@ -54,7 +56,7 @@ export function expectedScale(pods: readonly Pod[], sources: ScaleSources): Expe
 function scaleOf(
   { apiVersion, kind, name, uid }: OwnerReference,
   namespace: string,
-  { deployments, replicaSets, types }: ScaleSources,
+  { deployments, replicaSets, statefulSets, types }: ScaleSources,
 ): Scale | string | undefined {
   if (groupOf(apiVersion) === 'apps' && kind === 'ReplicaSet') {
     const set = replicaSets.get({ namespace, name });
@@ -70,6 +72,10 @@ function scaleOf(
     const deployment = deployments.get({ namespace, name });
     return deployment?.metadata.uid === uid ? scaleIn(deployment) : undefined;
   }
+  if (groupOf(apiVersion) === 'apps' && kind === 'StatefulSet') {
+    const set = statefulSets.get({ namespace, name });
+    return set?.metadata.uid === uid ? scaleIn(set) : undefined;
+  }
   const type = types.find((each) => apiVersionOf(each) === apiVersion && each.kind === kind);
   if (type === undefined) return `no matches for kind "${kind}" in version "${apiVersion}"`;
   return `${formatGroupResource(type)} does not implement the scale subresource`;
@@ -77,7 +83,7 @@ function scaleOf(
 
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-const scaleIn = ({ metadata, spec }: Deployment | ReplicaSet): Scale => ({
+const scaleIn = ({ metadata, spec }: Deployment | ReplicaSet | StatefulSet): Scale => ({
   uid: metadata.uid,
   replicas: spec.replicas ?? 1,
 });

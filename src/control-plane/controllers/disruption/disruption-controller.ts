@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Informer } from '../../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
-import { deployments, podDisruptionBudgets, pods, replicaSets } from '../../../api/client/resource-types.ts';
+import {
+  deployments,
+  podDisruptionBudgets,
+  pods,
+  replicaSets,
+  statefulSets,
+} from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
@@ -46,6 +52,7 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     pods: informers.for(pods),
     deployments: informers.for(deployments),
     replicaSets: informers.for(replicaSets),
+    statefulSets: informers.for(statefulSets),
   };
   const syncer = new BudgetSyncer(options, parts.budgets, parts.pods, { ...parts, types });
   const queue = new RateLimitingQueue({ name: 'disruption', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
@@ -77,7 +84,7 @@ export function createDisruptionController(options: DisruptionOptions): Controll
       },
       onDelete: ({ metadata }) => wakeFor(metadata.namespace, metadata.labels ?? {}),
     }),
-    ...[parts.deployments, parts.replicaSets].map((informer) =>
+    ...[parts.deployments, parts.replicaSets, parts.statefulSets].map((informer) =>
       informer.addHandlers({
         onAdd: ({ metadata, spec }, initial) =>
           !initial && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
@@ -86,7 +93,7 @@ export function createDisruptionController(options: DisruptionOptions): Controll
       }),
     ),
   ];
-  const read = [parts.budgets, parts.pods, parts.deployments, parts.replicaSets];
+  const read = [parts.budgets, parts.pods, parts.deployments, parts.replicaSets, parts.statefulSets];
   return runController({ name: 'disruption controller', log, queues: [queue, stale], informers: read, ends });
 }
 

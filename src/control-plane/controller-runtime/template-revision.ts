@@ -1,0 +1,77 @@
+import type { ControllerRevision } from '../../api/apps/controller-revision.ts';
+import type { PodTemplateSpec } from '../../api/core/pod-template.ts';
+import { safeAlphabet } from '../../api/generate-name.ts';
+import { semanticEqual } from '../../api/semantic-equal.ts';
+
+/** The label of a pod and a revision: whose template the pod was made of. */
+export const revisionHashLabel = 'controller-revision-hash';
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+/** A name has at most 253 characters; the hash takes up to 30 of them (upstream: ControllerRevisionName). */
+const LONGEST_PREFIX = 223;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * The strategic merge patch that brings a template back: the data of a ControllerRevision, with the fields and in the
+ * order in which upstream's controllers write it (upstream: getPatch). Clients find the current revision by comparing
+ * its bytes. Keys that look like numbers are the exception: JavaScript puts them first.
+ */
+export function templatePatch(template: PodTemplateSpec): object {
+  return sorted({ spec: { template: { ...asGoWrites(template), $patch: 'replace' } } }) as object;
+}
+
+/** Whether the revision holds this template, also in the form that earlier versions wrote. */
+export function isRevisionOf(template: PodTemplateSpec, { data }: ControllerRevision): boolean {
+  return semanticEqual(templatePatch(template), data);
+}
+
+/** The bytes of a value as Go writes JSON: without spaces, and with `<`, `>` and `&` escaped. */
+export function goJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The hash in a revision's name, FNV-1 of its data (upstream: HashControllerRevision). */
+export function hashRevision(data: object, collisions: number): string {
+  let hash = FNV_OFFSET;
+  for (const byte of Buffer.from(goJson(data) + String(collisions))) hash = (Math.imul(hash, FNV_PRIME) ^ byte) >>> 0;
+  return [...String(hash)].map((digit) => safeAlphabet[digit.charCodeAt(0) % safeAlphabet.length]).join('');
+}
+
+export function revisionName(owner: string, hash: string): string {
+  return `${owner.slice(0, LONGEST_PREFIX)}-${hash}`;
+}
+
+/** Structures that are no pointers in Go are written even when they are empty. */
+function asGoWrites({ metadata, spec }: PodTemplateSpec): Json {
+  const withResources = <T extends object>(items: readonly T[]): Json[] =>
+    items.map((each) => ({ resources: {}, ...each }));
+  return {
+    metadata,
+    spec: {
+      ...spec,
+      containers: withResources(spec.containers),
+      ...(spec.initContainers !== undefined && { initContainers: withResources(spec.initContainers) }),
+      ...(spec.volumes !== undefined && { volumes: spec.volumes.map(withClaimStructures) }),
+    },
+  };
+}
+
+function withClaimStructures(volume: NonNullable<PodTemplateSpec['spec']['volumes']>[number]): object {
+  const claim = volume.ephemeral?.volumeClaimTemplate;
+  if (claim === undefined) return volume;
+  const volumeClaimTemplate = { metadata: {}, ...claim, spec: { resources: {}, ...claim.spec } };
+  return { ...volume, ephemeral: { ...volume.ephemeral, volumeClaimTemplate } };
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  entries.sort(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each)]));
+}

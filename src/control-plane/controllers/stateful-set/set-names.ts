@@ -1,0 +1,40 @@
+import type { StatefulSet } from '../../../api/apps/stateful-set.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+
+export const podNameLabel = 'statefulset.kubernetes.io/pod-name';
+export const podIndexLabel = 'apps.kubernetes.io/pod-index';
+const LARGEST_ORDINAL = 2 ** 31 - 1;
+
+/** The name of the set and the ordinal that a pod's name says; undefined when it says none. */
+export function parsePodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
+  const found = /^(.*)-([0-9]+)$/.exec(name);
+  if (found === null) return undefined;
+  const ordinal = Number(found[2]);
+  return ordinal > LARGEST_ORDINAL ? undefined : { parent: found[1] ?? '', ordinal };
+}
+
+export function ordinalOf({ metadata }: ApiObject): number | undefined {
+  return parsePodName(metadata.name)?.ordinal;
+}
+
+/** Whether the pod is called as one of the set's would be. */
+export function isMember(set: StatefulSet, { metadata }: ApiObject): boolean {
+  return parsePodName(metadata.name)?.parent === set.metadata.name;
+}
+
+export const podName = (set: StatefulSet, ordinal: number): string => `${set.metadata.name}-${ordinal}`;
+
+export function claimName(set: StatefulSet, template: PersistentVolumeClaim, ordinal: number): string {
+  return `${template.metadata.name}-${set.metadata.name}-${ordinal}`;
+}
+
+export const startOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0;
+
+export const replicasOf = ({ spec }: StatefulSet): number => spec.replicas ?? 1;
+
+/** Whether the set wants a pod of this ordinal. */
+export function isInRange(set: StatefulSet, ordinal: number): boolean {
+  const start = startOrdinal(set);
+  return ordinal >= start && ordinal < start + replicasOf(set);
+}

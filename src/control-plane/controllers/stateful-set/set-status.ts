@@ -1,0 +1,63 @@
+import type { StatefulSetStatus } from '../../../api/apps/stateful-set.ts';
+import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
+import { ordinalOf, replicasOf } from './set-names.ts';
+import type { SetFacts } from './set-plan.ts';
+import { revisionOf } from './set-pods.ts';
+
+/**
+ * The status as it should be now. `updating`: how many pods of the current revision this pass deletes for the update.
+ * The update is complete when all pods are ready and of the new revision (upstream: updateStatus,
+ * completeRollingUpdate).
+ */
+export function computeSetStatus(facts: SetFacts, collisionCount: number, updating: number): StatefulSetStatus {
+  const { set, revisions, pods, nowMs } = facts;
+  const { minReadySeconds = 0 } = set.spec;
+  const count = { all: 0, ready: 0, available: 0, current: -updating, updated: 0 };
+  for (const pod of pods) {
+    if (ordinalOf(pod) === undefined) continue;
+    count.all++;
+    if (pod.status?.phase === 'Running' && isPodReady(pod)) {
+      count.ready++;
+      if (isPodAvailable(pod, minReadySeconds, nowMs)) count.available++;
+    }
+    if (pod.metadata.deletionTimestamp !== undefined) continue;
+    const revision = revisionOf(pod);
+    if (revision === revisions.current.name) count.current++;
+    if (revision === revisions.update.name) count.updated++;
+  }
+  const wanted = replicasOf(set);
+  const isComplete =
+    set.spec.updateStrategy?.type === 'RollingUpdate' &&
+    [count.updated, count.ready, count.all].every((each) => each === wanted);
+  return {
+    observedGeneration: set.metadata.generation,
+    replicas: count.all,
+    readyReplicas: count.ready,
+    currentReplicas: isComplete ? count.updated : Math.max(0, count.current),
+    updatedReplicas: count.updated,
+    currentRevision: isComplete ? revisions.update.name : revisions.current.name,
+    updateRevision: revisions.update.name,
+    collisionCount,
+    ...(set.status?.conditions !== undefined && { conditions: set.status.conditions }),
+    availableReplicas: count.available,
+  };
+}
+
+/** Whether writing it would tell anything new; a field that is absent counts as its zero. */
+export function isSameStatus(left: StatefulSetStatus | undefined, right: StatefulSetStatus): boolean {
+  const numbers = [
+    'observedGeneration',
+    'replicas',
+    'readyReplicas',
+    'currentReplicas',
+    'updatedReplicas',
+    'availableReplicas',
+    'collisionCount',
+  ] as const;
+  return (
+    left !== undefined &&
+    numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0)) &&
+    left.currentRevision === right.currentRevision &&
+    left.updateRevision === right.updateRevision
+  );
+}

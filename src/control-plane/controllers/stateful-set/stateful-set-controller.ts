@@ -1,0 +1,166 @@
+import type { ControllerRevision } from '../../../api/apps/controller-revision.ts';
+import type { StatefulSet, StatefulSetStatus } from '../../../api/apps/stateful-set.ts';
+import type { Informer } from '../../../api/client/informer.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { controllerRevisions, persistentVolumeClaims, pods, statefulSets } from '../../../api/client/resource-types.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { claimObjects, ControlledIndex } from '../../controller-runtime/controller-ref.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import { Expectations } from '../../controller-runtime/expectations.ts';
+import { OwnWrites } from '../../controller-runtime/own-writes.ts';
+import { wakeOwners } from '../../controller-runtime/owner-events.ts';
+import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { SetExecutor } from './set-executor.ts';
+import { selectForgotten, SetHistories, sortRevisions } from './set-history.ts';
+import { isMember } from './set-names.ts';
+import { planStatefulSet } from './set-plan.ts';
+import type { SetFacts, SetPlan } from './set-plan.ts';
+import { computeSetStatus, isSameStatus } from './set-status.ts';
+
+/** Upstream: --concurrent-statefulset-syncs. */
+const WORKERS = 5;
+
+interface Parts {
+  readonly sets: Informer<StatefulSet>;
+  readonly revisions: Informer<ControllerRevision>;
+  readonly podInformer: Informer<Pod>;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly expectations: Expectations;
+}
+
+/** Keeps the numbered pods of each StatefulSet, with their claims. */
+export function createStatefulSetController(options: ControllerOptions): Controller {
+  const { informers, clock, log } = options;
+  const parts: Parts = {
+    sets: informers.for(statefulSets),
+    revisions: informers.for(controllerRevisions),
+    podInformer: informers.for(pods),
+    claims: informers.for(persistentVolumeClaims),
+    expectations: new Expectations(clock),
+  };
+  const syncer = new StatefulSetSyncer(options, parts);
+  const queue = new RateLimitingQueue({
+    name: 'statefulset',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+  });
+  const add = (key: string): void => queue.add(key);
+  const ends = [
+    wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
+    wakeOwners({ owners: parts.sets, dependents: parts.revisions, add }),
+    parts.claims.addHandlers({ onDelete: (claim) => syncer.setsWaitingFor(claim).forEach(add) }),
+  ];
+  return runController({
+    name: 'statefulset controller',
+    log,
+    queues: [queue],
+    informers: [parts.sets, parts.revisions, parts.podInformer, parts.claims],
+    ends,
+  });
+}
+
+class StatefulSetSyncer {
+  readonly #options: ControllerOptions;
+  readonly #parts: Parts;
+  readonly #podIndex: ControlledIndex<Pod>;
+  readonly #revisionIndex: ControlledIndex<ControllerRevision>;
+  readonly #histories: SetHistories;
+  readonly #executor: SetExecutor;
+  readonly #ownWrites = new OwnWrites();
+  /** Keys of sets by the key of a claim that has to go first. */
+  readonly #waiting = new Map<string, string>();
+
+  constructor(options: ControllerOptions, parts: Parts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#podIndex = new ControlledIndex(parts.podInformer);
+    this.#revisionIndex = new ControlledIndex(parts.revisions);
+    this.#histories = new SetHistories(options.client);
+    const recorder = createEventRecorder({ ...options, component: 'statefulset-controller' });
+    this.#executor = new SetExecutor({ client: options.client, recorder, ...parts });
+  }
+
+  setsWaitingFor(claim: PersistentVolumeClaim): string[] {
+    const key = formatKey(keyOf(claim));
+    const waiting = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    return waiting === undefined ? [] : [waiting];
+  }
+
+  async sync(key: string): Promise<number | undefined> {
+    const { sets, expectations } = this.#parts;
+    const set = sets.getByKey(key);
+    if (set === undefined) {
+      expectations.forget(key);
+      this.#ownWrites.forget(key);
+      return undefined;
+    }
+    // What the revisions of pods are is in the status: acting upon an old one would go back and forth.
+    if (this.#ownWrites.isBehind(key, set.metadata.resourceVersion)) return undefined;
+    const sorted = sortRevisions(await this.#claimRevisions(set));
+    const mine = await this.#claimPods(set);
+    const waitMs = expectations.waitMs(key);
+    if (waitMs > 0) return waitMs;
+    const { revisions, collisionCount } = await this.#histories.settle(set, sorted);
+    const facts: SetFacts = {
+      set,
+      revisions,
+      pods: mine,
+      claimOf: this.#executor.lookup(set),
+      nowMs: this.#options.clock.nowMs(),
+    };
+    const plan = planStatefulSet(facts);
+    this.#remember(key, set, plan);
+    const { updating, error } = await this.#executor.perform(set, plan);
+    await this.#writeStatus(key, set, computeSetStatus(facts, collisionCount, updating));
+    if (error !== undefined) throw error instanceof Error ? error : new Error(String(error));
+    await this.#histories.forget(selectForgotten(set, sorted, mine, revisions));
+    return nextAvailableMs(mine, set.spec.minReadySeconds ?? 0, facts.nowMs);
+  }
+
+  #remember(key: string, { metadata: { namespace } }: StatefulSet, plan: SetPlan): void {
+    for (const name of plan.waitsForClaims) this.#waiting.set(formatKey({ namespace, name }), key);
+  }
+
+  async #claimRevisions(set: StatefulSet): Promise<ControllerRevision[]> {
+    return await claimObjects({
+      client: this.#options.client,
+      ownerType: statefulSets,
+      owner: set,
+      selector: set.spec.selector,
+      type: controllerRevisions,
+      objects: this.#revisionIndex.claimable(set),
+    });
+  }
+
+  async #claimPods(set: StatefulSet): Promise<Pod[]> {
+    return await claimObjects({
+      client: this.#options.client,
+      ownerType: statefulSets,
+      owner: set,
+      selector: set.spec.selector,
+      type: pods,
+      objects: this.#podIndex.claimable(set),
+      isMember: (pod) => isMember(set, pod),
+    });
+  }
+
+  async #writeStatus(key: string, set: StatefulSet, status: StatefulSetStatus): Promise<void> {
+    if (isSameStatus(set.status, status)) return;
+    try {
+      await this.#options.client.update(statefulSets, { ...set, status }, { subresource: 'status' });
+      this.#ownWrites.wroteOver(key, set.metadata.resourceVersion);
+    } catch (error) {
+      // Gone, or changed: the change itself wakes this again.
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+      if (this.#parts.sets.getByKey(key) === set) throw error;
+    }
+  }
+}
