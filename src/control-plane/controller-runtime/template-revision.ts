@@ -1,5 +1,6 @@
 import type { ControllerRevision } from '../../api/apps/controller-revision.ts';
 import type { PodTemplateSpec } from '../../api/core/pod-template.ts';
+import { goEscaped } from '../../api/go-json.ts';
 import { safeAlphabet } from '../../api/generate-name.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 
@@ -29,10 +30,7 @@ export function isRevisionOf(template: PodTemplateSpec, { data }: ControllerRevi
 
 /** The bytes of a value as Go writes JSON: without spaces, and with `<`, `>` and `&` escaped. */
 export function goJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[<>&\u2028\u2029]/g,
-    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return goEscaped(JSON.stringify(value));
 }
 
 /** The hash in a revision's name, FNV-1 of its data (upstream: HashControllerRevision). */

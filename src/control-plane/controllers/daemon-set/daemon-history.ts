@@ -2,19 +2,9 @@ import type { ControllerRevision } from '../../../api/apps/controller-revision.t
 import type { DaemonSet } from '../../../api/apps/daemon-set.ts';
 import { daemonSets } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { hashTemplate, withLabel } from '../../controller-runtime/pod-template.ts';
-import { revisionHashLabel } from './daemon-pods.ts';
-
-/** The strategic merge patch that brings the template back: what `kubectl rollout undo` sends. */
-function snapshotOf({ spec }: DaemonSet): object {
-  return { spec: { template: { ...spec.template, $patch: 'replace' } } };
-}
-
-export function isSnapshotOf(daemonSet: DaemonSet, revision: ControllerRevision): boolean {
-  return semanticEqual(snapshotOf(daemonSet), revision.data);
-}
+import { isRevisionOf, revisionHashLabel, templatePatch } from '../../controller-runtime/template-revision.ts';
 
 /** The revision of the template as it is; its name follows from the template, so that making it twice makes one. */
 export function buildRevision(daemonSet: DaemonSet, revision: number): ControllerRevision {
@@ -29,7 +19,7 @@ export function buildRevision(daemonSet: DaemonSet, revision: number): Controlle
       ...(metadata.annotations !== undefined && { annotations: metadata.annotations }),
       ownerReferences: [newControllerRef(daemonSets, daemonSet)],
     },
-    data: snapshotOf(daemonSet),
+    data: templatePatch(spec.template),
     revision,
   };
 }
@@ -46,7 +36,7 @@ export interface HistoryPlan {
 
 export function planHistory(daemonSet: DaemonSet, revisions: readonly ControllerRevision[]): HistoryPlan {
   const same = revisions
-    .filter((each) => isSnapshotOf(daemonSet, each))
+    .filter((each) => isRevisionOf(daemonSet.spec.template, each))
     .toSorted((left, right) => left.revision - right.revision);
   const old = revisions.filter((each) => !same.includes(each));
   return {

@@ -4,7 +4,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isTerminalPhase } from '../../../api/pod.ts';
 import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
-import { oldestFirst, revisionHashLabel } from './daemon-pods.ts';
+import { revisionHashLabel } from '../../controller-runtime/template-revision.ts';
+import { oldestFirst } from './daemon-pods.ts';
 import type { NodeEligibility } from './daemon-pods.ts';
 
 /** Everything the plans look at. */

@@ -9,8 +9,8 @@ import type { Affinity, Toleration } from '../../../api/core/scheduling.ts';
 import { matchesNodeAffinity, untoleratedTaint } from '../../../api/node-selection.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
 import { podFromTemplate } from '../../controller-runtime/pod-control.ts';
+import { revisionHashLabel } from '../../controller-runtime/template-revision.ts';
 
-export const revisionHashLabel = 'controller-revision-hash';
 const templateGenerationLabel = 'pod-template-generation';
 const templateGenerationAnnotation = 'deprecated.daemonset.template.generation';
 const NAME_FIELD = 'metadata.name';

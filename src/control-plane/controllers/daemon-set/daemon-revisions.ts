@@ -7,8 +7,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { claimObjects } from '../../controller-runtime/controller-ref.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
-import { buildRevision, hashOf, isSnapshotOf, planHistory, selectForgotten } from './daemon-history.ts';
-import { revisionHashLabel } from './daemon-pods.ts';
+import { isRevisionOf, revisionHashLabel } from '../../controller-runtime/template-revision.ts';
+import { buildRevision, hashOf, planHistory, selectForgotten } from './daemon-history.ts';
 
 export interface History {
   readonly hash: string;
@@ -71,7 +71,7 @@ export class DaemonRevisions {
       if (!isApiError(error, 'AlreadyExists')) throw error;
       // The cache was behind, or another template has the same hash.
       const known = await this.#client.get(controllerRevisions, keyOf(revision));
-      if (isSnapshotOf(daemonSet, known)) return known;
+      if (isRevisionOf(daemonSet.spec.template, known)) return known;
       const status = daemonSet.status ?? {
         currentNumberScheduled: 0,
         numberMisscheduled: 0,

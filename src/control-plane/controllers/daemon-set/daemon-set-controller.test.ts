@@ -8,6 +8,7 @@ import { controllerRevisions, daemonSets, nodes, pods } from '../../../api/clien
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
+import { goJson, templatePatch } from '../../controller-runtime/template-revision.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import type { WorldOptions } from '../../controller-runtime/testing/controller-world.ts';
 import { createDaemonSetController } from './daemon-set-controller.ts';
@@ -300,6 +301,7 @@ describe('revisions', () => {
       data?: { spec: { template: Record<string, unknown> } };
     };
     assert.equal(data?.spec.template['$patch'], 'replace');
+    assert.equal(goJson(data), goJson(templatePatch(template('v2'))));
     await world.stop();
   });
 

@@ -1,5 +1,6 @@
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { goEscaped } from '../../../api/go-json.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { shareManagedFields } from '../../patch/managed-entries.ts';
 import type { Served } from '../registry.ts';
@@ -40,7 +41,8 @@ export function storedJson(definition: ResourceDefinition, object: ApiObject): s
 }
 
 function toJson(definition: ResourceDefinition, object: ApiObject, resourceVersion: string | undefined): string {
-  return JSON.stringify(toWire(definition, object, resourceVersion));
+  // As upstream writes it: the data of a ControllerRevision is compared byte by byte.
+  return goEscaped(JSON.stringify(toWire(definition, object, resourceVersion)));
 }
 
 function toWire(
