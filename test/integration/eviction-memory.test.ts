@@ -83,6 +83,13 @@ function oomKills(): number {
   return Number(/oom_kill (\d+)/.exec(readFileSync(file ?? '', 'utf8'))?.[1] ?? NaN);
 }
 
+const PRESSURE_TAINT = 'node.kubernetes.io/memory-pressure:NoSchedule';
+
+async function taints(): Promise<string[]> {
+  const node = await client.get(nodes, { namespace: '', name: 'node' });
+  return (node.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
+}
+
 test('a hog is evicted before the kernel kills, with the numbers in its status; pods within their requests stay', async (context) => {
   // Of equal use the one within its request stays, and so does the critical one without any request.
   await create(user('modest', filling(20, 60), {}, { requests: { memory: '128Mi' } }));
@@ -103,6 +110,7 @@ test('a hog is evicted before the kernel kills, with the numbers in its status; 
   assert.equal(oomKills(), 0);
   context.diagnostic(status.message ?? '');
   assert.equal(await memoryPressure(), 'True');
+  await eventually(async () => assert.deepEqual(await taints(), [PRESSURE_TAINT]), 10_000);
   for (const name of ['modest', 'critical']) assert.ok(isReady(await get(name)), name);
   const explained = await fixture.agent.cli('explain', 'hog');
   assert.match(explained.stdout, /Evicted.*The node was low on resource: memory/s);
@@ -135,6 +143,7 @@ test('a node under memory pressure takes no best-effort pod, but pods with reque
 
 test('the condition ends when the transition period is over, and the metrics and events tell of the eviction', async () => {
   await eventually(async () => assert.equal(await memoryPressure(), 'False'), 30_000);
+  await eventually(async () => assert.deepEqual(await taints(), []), 10_000);
   const { stdout } = await fixture.agent.cli('events', '-o', 'json');
   const { items } = JSON.parse(stdout) as {
     items: { reason: string; message: string; metadata: { annotations?: Record<string, string> } }[];

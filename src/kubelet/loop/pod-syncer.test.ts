@@ -116,6 +116,7 @@ function harness() {
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
     admission: {
       admit: () => world.standing,
+      mayBegin: () => true,
       withdraw: () => void calls.push('withdraw'),
       podStopped: () => void calls.push('stopped'),
     },

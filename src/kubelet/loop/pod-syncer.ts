@@ -50,7 +50,7 @@ export interface PodSyncerParts {
   /** The folder of the pod's own files on the host. */
   makePodFolder: (uid: PodUid) => Promise<void>;
   probes: Pick<ProbeManager, 'stopLivenessAndStartup' | 'removePod'>;
-  admission: Pick<AdmissionManager, 'admit' | 'withdraw' | 'podStopped'>;
+  admission: Pick<AdmissionManager, 'admit' | 'mayBegin' | 'withdraw' | 'podStopped'>;
   status: Pick<StatusUpdater, 'refresh' | 'whileActing' | 'deadlineInMs'>;
   explain: Pick<ExplainStore, 'setOutcome'>;
   monitor: Pick<RuntimeMonitor, 'networkError'>;
@@ -117,6 +117,7 @@ export class KubeletPodSyncer implements PodSyncer {
       status: cache.getOrEmpty(nameOf(pod)),
       placement: () => this.#place(pod),
       volumes: () => volumes.ensure(pod, signal),
+      mayBegin: () => this.#parts.admission.mayBegin(wanted),
       signal,
     };
     const outcome = await status.whileActing(uid, () => runtime.syncPod(request));

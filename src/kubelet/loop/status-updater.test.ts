@@ -314,30 +314,50 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
   });
 
-  it('reports an evicted pod as Failed whatever its containers return, but not before they have ended', () => {
-    const { updater, world, contain, statuses } = harness();
+  it('takes the final phase of an evicted pod from its containers, and keeps the reason of one that failed', () => {
+    const ends: [number | undefined, string, string | undefined][] = [
+      [0, 'Succeeded', undefined],
+      [137, 'Failed', 'Evicted'],
+      [undefined, 'Failed', 'Evicted'],
+    ];
+    for (const [exitCode, phase, reason] of ends) {
+      const { updater, world, contain, statuses } = harness();
+      const running = contain('running');
+      world.runtime = exitCode === undefined ? { ...running, containers: [] } : running;
+      updater.refresh(uid);
+      const before = statuses.get(uid)?.phase;
+      const condition = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' } as const;
+      world.evicted = { reason: 'Evicted', message: 'm', condition };
+      if (exitCode !== undefined)
+        assert.deepEqual([updater.refresh(uid)?.phase, statuses.get(uid)?.phase], ['Failed', before]);
+      world.worker = {
+        phase: 'terminated',
+        pod: buildPod(),
+        termination: { cause: 'evicted', graceMs: 1000, gone: false },
+      };
+      if (exitCode !== undefined) world.runtime = contain('exited', exitCode);
+      updater.refresh(uid);
+      const published = statuses.get(uid);
+      assert.deepEqual(
+        [published?.phase, published?.reason, published?.conditions?.[0]?.reason],
+        [phase, reason, 'TerminationByKubelet'],
+      );
+    }
+  });
+
+  it('keeps a static pod that a shutdown ended Failed when its policy would restart it', () => {
+    const { updater, world, contain } = harness({ 'metadata.annotations': { 'kubernetes.io/config.source': 'file' } });
     world.runtime = contain('running');
     updater.refresh(uid);
-    const condition = {
-      type: 'DisruptionTarget',
-      status: 'True',
-      reason: 'TerminationByKubelet',
-      message: 'm',
-    } as const;
-    world.evicted = { reason: 'Evicted', message: 'm', condition };
-    assert.deepEqual([updater.refresh(uid)?.phase, statuses.get(uid)?.phase], ['Failed', 'Running']);
+    world.evicted = { reason: 'Terminated', message: 'm' };
     world.worker = {
       phase: 'terminated',
       pod: buildPod(),
       termination: { cause: 'evicted', graceMs: 1000, gone: false },
     };
     world.runtime = contain('exited', 0);
-    updater.refresh(uid);
-    const published = statuses.get(uid);
-    assert.deepEqual(
-      [published?.phase, published?.reason, published?.message, published?.conditions?.[0]?.reason],
-      ['Failed', 'Evicted', 'm', 'TerminationByKubelet'],
-    );
+    const status = updater.refresh(uid);
+    assert.deepEqual([status?.phase, status?.reason], ['Failed', 'Terminated']);
   });
 
   it('returns the time left until the deadline, and undefined without one', async () => {

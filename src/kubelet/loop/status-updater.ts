@@ -9,7 +9,7 @@ import type { AdmissionManager } from '../features/admission/admission-manager.t
 import type { PodVerdict } from '../features/admission/admission-state.ts';
 import type { EvictedRecord, EvictionVerdict } from '../features/eviction/evicted-record.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
-import type { PodStatusFacts } from '../features/status/pod-status.ts';
+import type { PodStatusFacts, StatusOverride } from '../features/status/pod-status.ts';
 import { generatePodStatus } from '../features/status/pod-status.ts';
 import type { ProbeVerdicts, RestartRules, StartFailures } from '../features/status/interfaces.ts';
 import type { StatusManager } from '../features/status/status-manager.ts';
@@ -106,8 +106,8 @@ export class StatusUpdater {
       isOver: phase === 'terminated' || phase === 'finished',
       isUndecided: this.#acting.has(uid),
       override:
-        evictedOverride(evicted, previous) ??
-        (verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous)),
+        interruption(evicted ?? (verdict?.kind === 'preempted' ? verdict : undefined), previous) ??
+        this.#deadline(pod, previous),
       rules,
       probes,
       failures,
@@ -226,25 +226,17 @@ function untilStopped(status: PodStatus, told: PodStatus | undefined, { containe
 }
 
 /**
- * A preempted pod is Failed until nothing of it runs; then its containers determine the phase, as for any pod that ends
- * (upstream: SyncTerminatingPod applies the verdict, and the phase is computed again once the pod has stopped).
+ * A pod that the node evicts, preempts or ends in a shutdown is Failed until nothing of it runs. Then its containers
+ * determine the phase, as for any pod that ends: Succeeded, without the reason, when all of them exited with 0
+ * (upstream: SyncTerminatingPod applies the verdict, and generateAPIPodStatus computes the phase again once the pod has
+ * stopped).
  */
-function preempted(
-  { reason, message }: PodVerdict,
-  facts: { previous: PodStatus | undefined; isTerminal: boolean },
-): { phase: 'Failed'; reason: string; message: string } | undefined {
-  return facts.isTerminal || facts.previous?.phase === 'Succeeded' ? undefined : { phase: 'Failed', reason, message };
-}
-
-/**
- * An evicted pod is Failed, whatever its containers return when they are stopped: its work was interrupted. Upstream
- * reports Succeeded when all of them exit with 0, and a Job then counts the pod as done.
- */
-function evictedOverride(
-  evicted: EvictionVerdict | undefined,
+function interruption(
+  verdict: Pick<PodVerdict, 'reason' | 'message'> | undefined,
   previous: PodStatus | undefined,
-): { phase: 'Failed'; reason: string; message: string } | undefined {
-  return evicted === undefined || previous?.phase === 'Succeeded' ? undefined : { phase: 'Failed', ...evicted };
+): StatusOverride | undefined {
+  if (verdict === undefined || previous?.phase === 'Succeeded') return undefined;
+  return { phase: 'Failed', reason: verdict.reason, message: verdict.message, untilStopped: true };
 }
 
 function withEviction(status: PodStatus, evicted: EvictionVerdict | undefined): PodStatus {

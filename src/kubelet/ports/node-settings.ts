@@ -6,6 +6,12 @@ export interface KernelTunables {
   write(name: string, value: number): Promise<void>;
 }
 
+/** The process of the agent. */
+export interface OwnProcess {
+  /** Returns the reason of a failure; undefined on success. */
+  setOomScore(scoreAdj: number): string | undefined;
+}
+
 /**
  * Cgroups of processes that are not in pods. Names are paths in the cgroup file system, whatever the cgroup driver. On
  * cgroup v1 a group exists in every tree.

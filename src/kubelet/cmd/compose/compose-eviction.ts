@@ -47,6 +47,7 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
     log,
   });
   states.onChange((uid) => eviction.manager.podChanged(uid));
+  imageGc.nameConsumersBy(() => eviction.diskConsumers());
   records.pressure.onChange(() => parts.node.statusChanges.notify());
   return eviction;
 }

@@ -17,7 +17,7 @@ import type { ReadMachineTopology } from '../../ports/machine-topology.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
 import type { ReadNodeLoad } from '../../ports/node-load.ts';
-import type { KernelTunables, ProcessGroups } from '../../ports/node-settings.ts';
+import type { KernelTunables, OwnProcess, ProcessGroups } from '../../ports/node-settings.ts';
 import type { NodeNetwork } from '../../ports/node-network.ts';
 import type { PluginDial } from '../../ports/plugin-dial.ts';
 import type { Processes } from '../../ports/processes.ts';
@@ -49,7 +49,7 @@ export interface Platform {
   nodeLoad: ReadNodeLoad;
   processes: Processes;
   /** Absent: the kernel's settings, and processes outside of pods, are left alone. */
-  nodeSettings?: { tunables: KernelTunables; processGroups: ProcessGroups };
+  nodeSettings?: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess };
   /** Absent: kills for lack of memory are not watched. */
   kernelLog?: KernelLog;
   csiDrivers: CsiDrivers;

@@ -134,7 +134,7 @@ export async function composePlatform(given: {
     processes: linuxProcesses,
     kernelLog: new LinuxKernelLog(),
     nodeSettings: {
-      tunables: linuxKernelTunables(),
+      ...ownSettings,
       processGroups: await orRefuse('the cgroups of this machine cannot be used', createProcessGroups()),
     },
     csiDrivers: createCsiDrivers(clock),
@@ -171,6 +171,12 @@ export async function composePlatform(given: {
     close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),
   };
 }
+
+/** What the agent sets of the kernel and of its own process. */
+const ownSettings = {
+  tunables: linuxKernelTunables(),
+  ownProcess: { setOomScore: (scoreAdj: number) => setOwnOomScore(scoreAdj) },
+};
 
 /** Upstream: server.go RunKubelet. What the machine does not permit is logged. */
 function prepareProcess({ oomScoreAdj, maxOpenFiles }: KubeletConfig['cgroups'], log: Logger): void {

@@ -8,6 +8,7 @@ import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podUid } from '../../model/ids.ts';
 import { judgeAdmission } from './admission-chain.ts';
+import type { Rejection } from './admission-check.ts';
 import { AdmissionManager } from './admission-manager.ts';
 import { AdmittedRecord } from './admitted-record.ts';
 import type { AdmissionAnswer, AdmissionStep } from './admission-step.ts';
@@ -32,6 +33,8 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     ran: new Set<string>(),
     ended: new Set<string>(),
     running: new Set<string>(),
+    contained: new Set<string>(),
+    pressure: undefined as Rejection | undefined,
     node,
   };
   const record = new AdmittedRecord();
@@ -44,6 +47,8 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     livePods: () => [...pods.values()],
     pod: (uid) => pods.get(uid),
     hasRun: ({ metadata }) => world.ran.has(metadata.uid),
+    hasContainers: (uid) => world.contained.has(uid),
+    pressureOn: () => world.pressure,
     hasEnded: ({ metadata }) => world.ended.has(metadata.uid),
     forgetRejection: () => undefined,
     record,
@@ -80,6 +85,24 @@ describe('the admission manager', () => {
     assert.deepEqual(add('a', ask('1500m')), { kind: 'admitted' });
     assert.deepEqual(add('b', ask('1500m')), { kind: 'rejected', reason: 'OutOfcpu', message: FULL });
     assert.deepEqual([record.snapshot().admitted, log], [['a'], [`b: Warning OutOfcpu ${FULL}`]]);
+  });
+
+  it('refuses a pod whose first container would start under pressure that began after its admission', () => {
+    const { add, manager, record, log, world, pods } = harness();
+    const begins = (uid: string): boolean => manager.mayBegin(pods.get(uid) ?? buildPod());
+    for (const uid of ['begun', 'ran', 'late']) add(uid);
+    assert.equal(begins('begun'), true);
+    world.contained.add('ran');
+    world.pressure = { reason: 'Evicted', message: 'The node had condition: [MemoryPressure]. ' };
+    assert.deepEqual([begins('begun'), begins('ran'), begins('late'), begins('late')], [true, true, false, false]);
+    assert.deepEqual(
+      [manager.state(podUid('late'))?.kind, manager.activePods().map(({ metadata }) => metadata.uid)],
+      ['rejected', ['begun', 'ran']],
+    );
+    assert.deepEqual(record.snapshot().admitted, ['begun', 'ran']);
+    assert.deepEqual(log, ['late: Warning Evicted The node had condition: [MemoryPressure]. ']);
+    world.pressure = undefined;
+    assert.equal(begins('late'), false);
   });
 
   it('holds the pods that have steps of their own, and no others', async () => {

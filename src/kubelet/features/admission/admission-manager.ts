@@ -35,6 +35,10 @@ export interface AdmissionManagerParts {
   pod: (uid: PodUid) => Pod | undefined;
   /** The pod ran here before: the runtime has, or may have, something of it. */
   hasRun: (pod: Pod) => boolean;
+  /** The runtime has, or had, a container of the pod. */
+  hasContainers: (uid: PodUid) => boolean;
+  /** Why the node would start nothing new of this pod now, although it has its place. */
+  pressureOn: (pod: Pod) => Rejection | undefined;
   /** The pod is over, as its source or an earlier run of the agent reported. */
   hasEnded: (pod: Pod) => boolean;
   /**
@@ -62,7 +66,7 @@ export interface AdmissionManagerParts {
 }
 
 type Case =
-  | { kind: 'admitted' }
+  | { kind: 'admitted'; hasBegun?: boolean }
   | ({ kind: 'rejected' } & Rejection)
   | { kind: 'asking'; sinceMs: number; hold: Hold; abort: AbortController; wakes: Set<() => void> }
   | { kind: 'making-room'; sinceMs: number; victims: ReadonlySet<PodUid>; patience: Timer; isSaved: boolean };
@@ -90,7 +94,8 @@ const GRACE_STRETCH = 1.5;
  * 3. A held pod takes no resources, and is decided again when it is released. A pod for which room is being made
  *    already has its place.
  * 4. A preempted pod stays stopped, also for a later agent: this is on disk before its room is used.
- * 5. A step that hangs for one pod delays no other pod.
+ * 5. A pod that has its place but no container yet is refused when the node has come under pressure since.
+ * 6. A step that hangs for one pod delays no other pod.
  */
 export class AdmissionManager {
   readonly #parts: AdmissionManagerParts;
@@ -168,6 +173,24 @@ export class AdmissionManager {
   /** The pod is admitted, and its source still wants it. */
   hasPlace(uid: PodUid): boolean {
     return this.#cases.get(uid)?.kind === 'admitted' && this.#parts.pod(uid) !== undefined;
+  }
+
+  /**
+   * Whether the pod may start its first container now; true for a pod that had one. False: it is rejected from now on.
+   * Decided once for all its containers.
+   */
+  mayBegin(pod: Pod): boolean {
+    const uid = podUid(pod.metadata.uid);
+    const own = this.#cases.get(uid);
+    if (own?.kind !== 'admitted' || own.hasBegun === true) return own?.kind !== 'rejected';
+    const rejection = this.#parts.hasContainers(uid) ? undefined : this.#parts.pressureOn(pod);
+    if (rejection === undefined) {
+      this.#cases.set(uid, { ...own, hasBegun: true });
+      return true;
+    }
+    this.#parts.record.forget(uid);
+    this.#settle(uid, { kind: 'rejected', ...rejection });
+    return false;
   }
 
   /** Why a pod with these resources would not fit beside the others; used for resizes of running pods. */

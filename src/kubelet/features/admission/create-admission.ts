@@ -94,6 +94,8 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
         (status !== undefined && status.containers.length + status.sandboxes.length > 0)
       );
     },
+    hasContainers: (uid) => (cache.get(uid)?.containers.length ?? 0) > 0,
+    pressureOn: (pod) => parts.underPressure?.(pod, options.taintComparisons),
     hasEnded: (pod) => directory.hasEnded(pod),
     forgetRejection: (pod) => {
       if (directory.wasTurnedAway(pod)) parts.forgetStatus(podUid(pod.metadata.uid));

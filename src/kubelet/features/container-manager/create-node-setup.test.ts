@@ -14,6 +14,7 @@ function setUp(fields: Record<string, unknown>, featureGates: Record<string, boo
   const config = toKubeletConfig(applyDefaults(fields, gates.enabled), gates);
   const cgroups = new FakeCgroups({ version: 2 });
   const steps: string[] = [];
+  const scores: number[] = [];
   const clock = new FakeClock();
   const setup = createNodeSetup({
     config,
@@ -29,13 +30,14 @@ function setUp(fields: Record<string, unknown>, featureGates: Record<string, boo
         isIn: async () => false,
         rootProcesses: async () => [],
       },
+      ownProcess: { setOomScore: (score) => void scores.push(score) as undefined },
     },
     recorder: { nodeEvent: (_type, reason) => void steps.push(reason) },
     clock,
     random: seededRandom(1),
     log: recordingLog(),
   });
-  return { cgroups, steps, setup, clock };
+  return { cgroups, steps, scores, setup, clock };
 }
 const reserving = {
   kubeReserved: { memory: '100Mi' },
@@ -66,4 +68,19 @@ test('with protectKernelDefaults a kernel that differs stops the start before an
   const { steps, setup } = setUp({ ...reserving, protectKernelDefaults: true });
   await assert.rejects(setup.start(), /invalid kernel flag: vm\/overcommit_memory, expected value: 1, actual value: 0/);
   assert.deepEqual(steps, []);
+});
+
+test('the OOM score is set again each 5 min, and each minute when the agent has a group of its own', async () => {
+  for (const [fields, times] of [
+    [{}, 3],
+    [{ kubeletCgroups: '/kubelet' }, 11],
+  ] as const) {
+    const { setup, clock, scores } = setUp({ ...fields, oomScoreAdj: -500 });
+    await setup.start();
+    await clock.settle();
+    for (let minute = 0; minute < 12; minute++) await clock.advance(60_000);
+    assert.deepEqual([scores[0], scores.length >= times], [-500, true], `${scores.length} times`);
+    assert.ok(scores.length <= times + 2, `${scores.length} times`);
+    await setup.stop();
+  }
 });

@@ -3,9 +3,10 @@ import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
-import type { KernelTunables, ProcessGroups } from '../../ports/node-settings.ts';
+import type { KernelTunables, OwnProcess, ProcessGroups } from '../../ports/node-settings.ts';
 import type { NodeEventRecorder } from '../../ports/recorder.ts';
 import { setUpTunables } from './kernel-tunables.ts';
+import { createOomScoreLoop } from './own-oom-score.ts';
 import { computeReservedGroups, enforceReservedGroups } from './reserved-cgroups.ts';
 import { SystemGroups } from './system-groups.ts';
 
@@ -13,7 +14,7 @@ export interface CreateNodeSetupParts {
   config: Pick<KubeletConfig, 'cgroups' | 'reserved' | 'gates'>;
   cgroups: Cgroups;
   /** Undefined where the node outside of pods is left alone. */
-  settings: { tunables: KernelTunables; processGroups: ProcessGroups } | undefined;
+  settings: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess } | undefined;
   recorder: NodeEventRecorder;
   clock: Clock;
   random: Random;
@@ -35,6 +36,15 @@ export function createNodeSetup(parts: CreateNodeSetupParts): NodeSetup {
     settings === undefined
       ? undefined
       : new SystemGroups({ ...parts, groups: settings.processGroups, kubeletGroup: kubelet, systemGroup: system });
+  const oomScore =
+    settings === undefined
+      ? undefined
+      : createOomScoreLoop({
+          ...parts,
+          ownProcess: settings.ownProcess,
+          scoreAdj: config.cgroups.oomScoreAdj,
+          hasGroup: kubelet !== '',
+        });
   return {
     start: async () => {
       if (settings !== undefined)
@@ -43,7 +53,11 @@ export function createNodeSetup(parts: CreateNodeSetupParts): NodeSetup {
       const groups = computeReservedGroups(config.reserved, { driver: cgroups.driver, protectsMemory });
       await enforceReservedGroups(groups, { cgroups, recorder });
       await systemGroups?.start();
+      oomScore?.start();
     },
-    stop: async () => systemGroups?.stop(),
+    stop: async () => {
+      await oomScore?.stop();
+      await systemGroups?.stop();
+    },
   };
 }

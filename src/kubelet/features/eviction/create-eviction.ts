@@ -1,5 +1,9 @@
+import { podKey } from '../../../api/pod.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { DiskConsumer } from './disk-consumers.ts';
+import { computeDiskConsumers } from './disk-consumers.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { EvictedRecord } from './evicted-record.ts';
 import type { PodEvictorParts } from './evict-pod.ts';
@@ -41,6 +45,8 @@ export interface CreateEvictionParts
 export interface EvictionParts {
   readonly manager: EvictionManager;
   readonly reporter: EvictionReporter;
+  /** Measures what the pods use of the file system of images. */
+  readonly diskConsumers: () => Promise<DiskConsumer[]>;
 }
 
 /** Eviction under pressure, as this node is configured. Starts nothing. */
@@ -87,7 +93,15 @@ export function createEviction(parts: CreateEvictionParts): EvictionParts {
     pod: parts.pod,
     monotonicMs,
   });
-  return { manager, reporter };
+  const nameOf = (uid: string): string | undefined => {
+    const pod = parts.pod(podUid(uid));
+    return pod === undefined ? undefined : podKey(pod);
+  };
+  const diskConsumers = async (): Promise<DiskConsumer[]> => {
+    const uids = new Set(parts.activePods().map(({ metadata }) => metadata.uid));
+    return computeDiskConsumers(await usage.diskUse(uids), nameOf, await findLayout());
+  };
+  return { manager, reporter, diskConsumers };
 }
 
 /** The file system of containers is known once the runtime has reported it. */

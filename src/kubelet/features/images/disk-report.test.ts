@@ -36,6 +36,15 @@ test('it names what takes room, the largest first, and what the agent does not k
   );
 });
 
+test('it names the largest writable layers beside the images, without counting them twice', () => {
+  const consumers = [{ what: 'default/db/app', bytes: 2 * GIB, isLayer: true }];
+  const imagesInUse = [{ name: 'web', bytes: GIB }];
+  assert.equal(
+    inUse({ usedBytes: 10 * GIB, consumers, imagesInUse }),
+    '10.0 GiB images and container layers (largest images in use: web 1.0 GiB; largest layers: default/db/app 2.0 GiB)',
+  );
+});
+
 test('it says nothing of other data when all is known', () => {
   assert.equal(inUse({ usedBytes: 10 * GIB }), '10.0 GiB images and container layers');
   assert.equal(inUse({ usedBytes: 9 * GIB }), '10.0 GiB images and container layers');

@@ -1,7 +1,9 @@
 /** A known user of space on the images' file system. */
 export interface DiskConsumer {
-  what: string;
-  bytes: number;
+  readonly what: string;
+  readonly bytes: number;
+  /** A writable layer: the runtime counts it among its own data. */
+  readonly isLayer?: boolean;
 }
 
 export interface DiskFacts {
@@ -22,13 +24,17 @@ export interface DiskFacts {
  */
 export function describeDiskUse(facts: DiskFacts): string {
   const largest = [...facts.imagesInUse].sort((left, right) => right.bytes - left.bytes).slice(0, 3);
-  const named = largest.map(({ name, bytes }) => `${name} ${formatSize(bytes)}`).join(', ');
+  const layers = facts.consumers.filter(({ isLayer }) => isLayer === true);
+  const named = [
+    ...listOf('largest images in use', largest),
+    ...listOf(
+      'largest layers',
+      layers.map(({ what, bytes }) => ({ name: what, bytes })),
+    ),
+  ].join('; ');
   const known = [
-    {
-      what: `images and container layers${named === '' ? '' : ` (largest images in use: ${named})`}`,
-      bytes: facts.runtimeBytes,
-    },
-    ...facts.consumers,
+    { what: `images and container layers${named === '' ? '' : ` (${named})`}`, bytes: facts.runtimeBytes },
+    ...facts.consumers.filter(({ isLayer }) => isLayer !== true),
   ]
     .filter(({ bytes }) => bytes > 0)
     .sort((left, right) => right.bytes - left.bytes);
@@ -40,6 +46,11 @@ export function describeDiskUse(facts: DiskFacts): string {
     `Failed to free sufficient space by deleting unused images (freed ${facts.freedBytes} bytes). ` +
     `In use on ${facts.mountpoint}: ${parts.join('; ')}.`
   );
+}
+
+function listOf(title: string, parts: readonly { name: string; bytes: number }[]): string[] {
+  if (parts.length === 0) return [];
+  return [`${title}: ${parts.map(({ name, bytes }) => `${name} ${formatSize(bytes)}`).join(', ')}`];
 }
 
 function formatSize(bytes: number): string {

@@ -54,8 +54,8 @@ function world(options: { policy?: Partial<ImageGcPolicy>; images?: readonly str
       }),
     },
     events: { nodeEvent: (type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
-    consumers: async () => [{ what: 'container logs', bytes: 40_000_000 }],
   });
+  gc.nameConsumersBy(async () => [{ what: 'container logs', bytes: 40_000_000 }]);
   const names = async (): Promise<string[]> =>
     (await runtime.listImages()).map(({ repoTags }) => repoTags[0] ?? '').sort();
   return { clock, runtime, log, events, leases, gc, disk, names, removed };

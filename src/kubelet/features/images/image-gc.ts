@@ -47,8 +47,6 @@ export interface ImageGcParts {
   mountedImages?: () => Iterable<string>;
   /** Why each image was removed. As upstream counts it, images removed for eviction are removed for space. */
   onRemoved?: (reason: 'age' | 'space') => void;
-  /** Other data on that file system; queried only when removing images does not help. */
-  consumers?: () => Promise<readonly DiskConsumer[]>;
 }
 
 interface Survey {
@@ -69,6 +67,7 @@ export class ImageGc {
   #images: readonly Image[] = [];
   #mountpoint: string | undefined;
   #failures = 0;
+  #consumers: () => Promise<readonly DiskConsumer[]> = () => Promise.resolve([]);
   #lastComplaint = '';
   #running: Promise<unknown> = Promise.resolve();
 
@@ -89,6 +88,11 @@ export class ImageGc {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+  }
+
+  /** Other data on the file system of images; queried only when removing images does not help. */
+  nameConsumersBy(consumers: () => Promise<readonly DiskConsumer[]>): void {
+    this.#consumers = consumers;
   }
 
   /** The node's images as of the last pass. */
@@ -224,8 +228,8 @@ export class ImageGc {
     freedBytes: number;
     inUse: readonly Image[];
   }): Promise<never> {
-    const { images, consumers, events, platform } = this.#parts;
-    const known = await (consumers?.() ?? Promise.resolve([])).catch((error: unknown) => {
+    const { images, events, platform } = this.#parts;
+    const known = await this.#consumers().catch((error: unknown) => {
       platform.log.warn('could not determine what uses the disk', { error: errorMessage(error) });
       return [];
     });

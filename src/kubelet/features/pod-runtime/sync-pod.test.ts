@@ -44,6 +44,18 @@ describe('starting a new pod', () => {
     ]);
   });
 
+  test('creates no container of a pod that the node no longer takes once its image is there', async () => {
+    const h = new Harness();
+    const asked: string[] = [];
+    const refused = await h.finish(
+      h.begin(aPod(), {
+        status: await h.status(aPod()),
+        mayBegin: () => (asked.push(h.calls('runSandbox').length === 0 ? 'early' : 'late'), false),
+      }),
+    );
+    assert.deepEqual([refused.aborted, refused.failures, h.containers, asked], [true, [], [], ['late']]);
+  });
+
   test('makes no unnecessary call', async () => {
     const h = new Harness();
     const status = await h.status(two);

@@ -1,3 +1,4 @@
+import { KubeletError } from '../../../base/errors.ts';
 import { untilAborted } from '../../../base/until-aborted.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isCriticalPod, podPriority } from '../../../api/pod.ts';
@@ -30,6 +31,8 @@ export interface SyncPodRequest {
    * created: a pod that needs no step creates no cgroup.
    */
   placement: () => Promise<PodPlacement>;
+  /** Called before each container is created; false ends the pass: the pod starts nothing on this node. */
+  mayBegin?: () => boolean;
   signal: AbortSignal;
 }
 
@@ -100,6 +103,12 @@ export class SyncRun {
   async placement(): Promise<PodPlacement> {
     this.#placement ??= Promise.resolve().then(() => this.#request.placement());
     return this.#placement;
+  }
+
+  /** Throws `Aborted` when the node no longer takes the pod. */
+  checkMayBegin(): void {
+    if (this.#request.mayBegin?.() === false)
+      throw new KubeletError('Aborted', 'the node no longer takes the pod', { op: 'create container' });
   }
 
   /**

@@ -22,6 +22,15 @@ import { limitMessages } from './message-limit.ts';
 import { computePhase } from './phase.ts';
 import { podStatusResources } from './resources-status.ts';
 
+/** A result of the agent that takes precedence over what the containers say. */
+export interface StatusOverride {
+  readonly phase: PodPhase;
+  readonly reason: string;
+  readonly message: string;
+  /** Only until the pod has stopped: then the end of its containers determines the phase, if they have one. */
+  readonly untilStopped?: boolean;
+}
+
 export interface PodStatusFacts {
   pod: Pod;
   runtime: PodRuntimeStatus;
@@ -34,7 +43,7 @@ export interface PodStatusFacts {
   /** A worker that may restart ended containers is busy with the pod: that nothing runs is not its end. */
   isUndecided?: boolean;
   /** The agent's own result that overrides the container states: rejected, evicted, past its deadline. */
-  override?: { phase: PodPhase; reason: string; message: string };
+  override?: StatusOverride;
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
@@ -113,7 +122,8 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
  */
 function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): PodPhase {
   if (isTerminalPhase(facts.pod.status?.phase)) return facts.pod.status.phase;
-  if (facts.override !== undefined) return facts.override.phase;
+  const { override } = facts;
+  if (override !== undefined && !(facts.isTerminal && override.untilStopped === true)) return override.phase;
   if (facts.previous?.phase === 'Succeeded') return facts.previous.phase;
   const regular = new Set(facts.pod.spec.containers.map((container) => container.name));
   const sandbox = facts.runtime.sandboxes[0];
@@ -131,7 +141,7 @@ function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): P
   const said = facts.previous?.phase;
   if (isTerminalPhase(computed))
     return facts.isUndecided === true && !isTerminalPhase(said) ? (said ?? 'Pending') : computed;
-  return isTerminalPhase(said) ? said : computed;
+  return isTerminalPhase(said) ? said : (override?.phase ?? computed);
 }
 
 /** A finished pod is Failed if nothing else is known of it; static pods keep their phase, as in upstream. */

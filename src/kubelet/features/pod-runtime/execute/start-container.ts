@@ -100,6 +100,7 @@ export class ContainerStarter {
       if (isKind(error, 'Aborted') || error instanceof VolumesFailed) throw error;
       throw this.#failedBy(run, container, waitingReasons.createContainerConfigError, error);
     }
+    run.checkMayBegin();
     const created = await this.#createUntilKnown(run, container, {
       configOf,
       first,
