@@ -74,7 +74,6 @@ export const insteadOf: Readonly<Record<string, string>> = {
   MutatingAdmissionPolicy: 'an admission webhook',
   NetworkPolicy: 'nothing filters the traffic between pods',
   ReplicationController: 'a ReplicaSet',
-  ResourceClaim: 'pods that name one wait',
   ValidatingAdmissionPolicy: 'an admission webhook',
   FlowSchema: "upstream's default flow schemas and levels hold",
 };

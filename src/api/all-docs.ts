@@ -56,6 +56,11 @@ import { docs as clusterRoleDocs } from './rbac/cluster-role.docs.ts';
 import { docs as policyRuleDocs } from './rbac/policy-rule.docs.ts';
 import { docs as roleBindingDocs } from './rbac/role-binding.docs.ts';
 import { docs as roleDocs } from './rbac/role.docs.ts';
+import { docs as deviceClassDocs } from './resource/device-class.docs.ts';
+import { docs as deviceConfigDocs } from './resource/device-config.docs.ts';
+import { docs as resourceClaimTemplateDocs } from './resource/resource-claim-template.docs.ts';
+import { docs as resourceClaimDocs } from './resource/resource-claim.docs.ts';
+import { docs as resourceSliceDocs } from './resource/resource-slice.docs.ts';
 import { docs as priorityClassDocs } from './scheduling/priority-class.docs.ts';
 import { docs as statusDocs } from './status/status.docs.ts';
 import { docs as csiDriverDocs } from './storage/csi-driver.docs.ts';
@@ -124,6 +129,11 @@ export const allDocs: readonly TypeDocs[] = [
   ...policyRuleDocs,
   ...roleBindingDocs,
   ...roleDocs,
+  ...deviceClassDocs,
+  ...deviceConfigDocs,
+  ...resourceClaimTemplateDocs,
+  ...resourceClaimDocs,
+  ...resourceSliceDocs,
   ...priorityClassDocs,
   ...statusDocs,
   ...csiDriverDocs,

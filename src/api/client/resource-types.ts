@@ -40,6 +40,10 @@ import type { ClusterRoleBinding } from '../rbac/cluster-role-binding.ts';
 import type { ClusterRole } from '../rbac/cluster-role.ts';
 import type { RoleBinding } from '../rbac/role-binding.ts';
 import type { Role } from '../rbac/role.ts';
+import type { DeviceClass } from '../resource/device-class.ts';
+import type { ResourceClaimTemplate } from '../resource/resource-claim-template.ts';
+import type { ResourceClaim } from '../resource/resource-claim.ts';
+import type { ResourceSlice } from '../resource/resource-slice.ts';
 import type { PriorityClass } from '../scheduling/priority-class.ts';
 import type { CSIDriver } from '../storage/csi-driver.ts';
 import type { CSINode } from '../storage/csi-node.ts';
@@ -144,6 +148,14 @@ export const clusterRoleBindings = clusterScoped<ClusterRoleBinding>(
 );
 export const roles = namespaced<Role>('rbac.authorization.k8s.io/v1', 'Role', 'roles');
 export const roleBindings = namespaced<RoleBinding>('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings');
+export const deviceClasses = clusterScoped<DeviceClass>('resource.k8s.io/v1', 'DeviceClass', 'deviceclasses');
+export const resourceClaims = namespaced<ResourceClaim>('resource.k8s.io/v1', 'ResourceClaim', 'resourceclaims');
+export const resourceClaimTemplates = namespaced<ResourceClaimTemplate>(
+  'resource.k8s.io/v1',
+  'ResourceClaimTemplate',
+  'resourceclaimtemplates',
+);
+export const resourceSlices = clusterScoped<ResourceSlice>('resource.k8s.io/v1', 'ResourceSlice', 'resourceslices');
 export const priorityClasses = clusterScoped<PriorityClass>('scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses');
 export const csiDrivers = clusterScoped<CSIDriver>('storage.k8s.io/v1', 'CSIDriver', 'csidrivers');
 export const csiNodes = clusterScoped<CSINode>('storage.k8s.io/v1', 'CSINode', 'csinodes');

@@ -33,7 +33,7 @@ export const isQuotaName = (name: string): boolean => quotaNames.has(name) || is
 /** Limits may be greater than requests. */
 export const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(name);
 /** Named by a domain outside Kubernetes. */
-const isExtended = (name: string): boolean =>
+export const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && checkLabelKey(`requests.${name}`).length === 0;
 /** Of which there are no parts. */
 export const isCounted = (name: string): boolean => countedObjects.includes(name) || isExtended(name);

@@ -10,6 +10,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
   pods,
+  resourceSlices,
   serviceAccounts,
 } from '../../api/client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
@@ -85,6 +86,8 @@ const checkPodStatus: Check = (attributes, node) => {
     throw refusal(attributes, `node ${quote(node)} cannot update labels through pod status`);
   if (!isSame(pod.status?.resourceClaimStatuses, old.status?.resourceClaimStatuses))
     throw refusal(attributes, `node ${quote(node)} cannot update resource claim statues`);
+  if (!isDeepStrictEqual(pod.status?.extendedResourceClaimStatus, old.status?.extendedResourceClaimStatus))
+    throw refusal(attributes, `node ${quote(node)} cannot update extended resource claim status`);
 };
 
 const isSame = (left: readonly unknown[] | undefined, right: readonly unknown[] | undefined): boolean =>
@@ -271,6 +274,18 @@ const checkCsiNode: Check = (attributes, node) => {
     throw refusal(attributes, 'can only access CSINode with the same name as the requesting node');
 };
 
+/** What may be read and changed, the Node authorizer knows; it does not see new slices, and not each of a collection. */
+const checkResourceSlice: Check = (attributes, node) => {
+  const { operation } = attributes;
+  if (operation !== 'CREATE' && operation !== 'DELETE') return;
+  const slice = operation === 'CREATE' ? objectOf(attributes, resourceSlices) : oldObjectOf(attributes, resourceSlices);
+  if (slice.spec.nodeName !== node)
+    throw refusal(
+      attributes,
+      `can only ${operation.toLowerCase()} ResourceSlice with the same NodeName as the requesting node`,
+    );
+};
+
 const ownName = ({ operation, name, object }: AdmissionAttributes): string =>
   operation === 'CREATE' ? (object?.metadata.name ?? '') : name;
 
@@ -302,6 +317,7 @@ const checks: ReadonlyMap<string, Check> = new Map(
       [serviceAccounts, checkToken],
       [leases, checkLease],
       [csiNodes, checkCsiNode],
+      [resourceSlices, checkResourceSlice],
       [certificateSigningRequests, checkCertificateRequest],
     ] as const
   ).map(([{ group, plural }, check]): [string, Check] => [`${plural}.${group}`, check]),

@@ -20,6 +20,7 @@ import { createVolumeProtectionController } from '../controllers/persistent-volu
 import { createPersistentVolumeController } from '../controllers/persistent-volume/persistent-volume-controller.ts';
 import { createPodGarbageCollector } from '../controllers/pod-garbage-collector/pod-garbage-collector.ts';
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
+import { createResourceClaimController } from '../controllers/resource-claim/resource-claim-controller.ts';
 import { createResourceQuotaController } from '../controllers/resource-quota/resource-quota-controller.ts';
 import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
@@ -138,6 +139,7 @@ export const controllersTable: readonly ControllerEntry[] = [
     account: certificates,
     create: (options) => createCertificateCleaner({ ...options, ...options.certificates }),
   },
+  { name: 'resourceclaim-controller', account: 'resource-claim-controller', create: createResourceClaimController },
   {
     name: 'resourcequota-controller',
     account: 'resourcequota-controller',

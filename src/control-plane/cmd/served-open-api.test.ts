@@ -64,6 +64,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
       'Event',
       'EventList',
       'EventSeries',
+      'ResourceClaim',
       'TokenRequest',
     ]);
   });

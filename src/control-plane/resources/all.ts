@@ -36,6 +36,10 @@ import { clusterRoleResource } from './rbac/cluster-role.ts';
 import { clusterRoleBindingResource } from './rbac/cluster-role-binding.ts';
 import { roleResource } from './rbac/role.ts';
 import { roleBindingResource } from './rbac/role-binding.ts';
+import { deviceClassResource } from './resource/device-class.ts';
+import { resourceClaimResource } from './resource/resource-claim.ts';
+import { resourceClaimTemplateResource } from './resource/resource-claim-template.ts';
+import { resourceSliceResource } from './resource/resource-slice.ts';
 import { priorityClassResource } from './scheduling/priority-class.ts';
 import { csiDriverResource } from './storage/csi-driver.ts';
 import { csiNodeResource } from './storage/csi-node.ts';
@@ -81,6 +85,10 @@ export const allResources: readonly ResourceDefinition[] = [
   clusterRoleBindingResource,
   roleResource,
   roleBindingResource,
+  deviceClassResource,
+  resourceClaimResource,
+  resourceClaimTemplateResource,
+  resourceSliceResource,
   priorityClassResource,
   csiDriverResource,
   csiNodeResource,

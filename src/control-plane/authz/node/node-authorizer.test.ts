@@ -248,7 +248,20 @@ describe('the Node authorizer', () => {
       ],
       [{ apiGroup: 'node.k8s.io', resource: 'runtimeclasses', verb: 'list' }, 'allow'],
       [{ apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verb: 'create' }, 'allow'],
-      [{ apiGroup: 'resource.k8s.io', resource: 'resourceslices', verb: 'deletecollection' }, ''],
+      [
+        { apiGroup: 'resource.k8s.io', resource: 'resourceslices', verb: 'deletecollection' },
+        'can only list/watch/deletecollection resourceslices with nodeName field selector',
+      ],
+      [
+        {
+          apiGroup: 'resource.k8s.io',
+          resource: 'resourceslices',
+          verb: 'deletecollection',
+          fieldSelector: 'spec.nodeName=n1',
+        },
+        'allow',
+      ],
+      [{ apiGroup: 'resource.k8s.io', resource: 'resourceslices', verb: 'create' }, 'allow'],
       [{ resourceRequest: false, path: '/metrics', resource: '' }, ''],
     ];
     for (const [request, answer] of rows) {

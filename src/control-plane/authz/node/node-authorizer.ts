@@ -146,6 +146,22 @@ function selectsNode(selector: string | undefined, node: string): boolean {
   );
 }
 
+const checkResourceSlice: Check = (graph, node, attributes) => {
+  const { verb, subresource, name, fieldSelector } = attributes;
+  if (subresource !== '') return noOpinion('cannot authorize ResourceSlice subresources');
+  // Whose devices a new one holds, only admission sees.
+  if (verb === 'create') return allow;
+  if (['get', 'update', 'patch', 'delete'].includes(verb))
+    return related(node, attributes, () => graph.ownsSlice(node, name));
+  if (!['watch', 'list', 'deletecollection'].includes(verb))
+    return noOpinion(
+      'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+    );
+  return selectsNode(fieldSelector, node)
+    ? allow
+    : noOpinion('can only list/watch/deletecollection resourceslices with nodeName field selector');
+};
+
 const nothing: Check = (_graph, node, attributes) =>
   attributes.verb === 'get' && attributes.name !== '' ? unrelated(node) : noOpinion('');
 
@@ -166,8 +182,8 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['csinodes.storage.k8s.io', checkCsiNode],
   ['nodes.', checkNode],
   ['pods.', checkPod],
+  ['resourceclaims.resource.k8s.io', getOnly(refers('resourceclaims'))],
+  ['resourceslices.resource.k8s.io', checkResourceSlice],
   // Not served here; what upstream's graph would say of them needs objects that do not exist.
-  ['resourceclaims.resource.k8s.io', nothing],
-  ['resourceslices.resource.k8s.io', nothing],
   ['podcertificaterequests.certificates.k8s.io', nothing],
 ]);

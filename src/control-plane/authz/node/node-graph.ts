@@ -1,4 +1,4 @@
-import { persistentVolumes, pods, volumeAttachments } from '../../../api/client/resource-types.ts';
+import { persistentVolumes, pods, resourceSlices, volumeAttachments } from '../../../api/client/resource-types.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
@@ -57,9 +57,13 @@ export class NodeGraph {
     return this.#reader.get(volumeAttachments, { namespace: '', name: attachment })?.spec.nodeName === node;
   }
 
+  /** Whether the slice holds devices of the node alone. */
+  ownsSlice(node: string, name: string): boolean {
+    return this.#reader.get(resourceSlices, { namespace: '', name })?.spec.nodeName === node;
+  }
+
   #podChanged(before: Pod | undefined, after: Pod | undefined): void {
-    if (before !== undefined && after !== undefined && before.spec === after.spec && before.metadata === after.metadata)
-      return;
+    if (before !== undefined && after !== undefined && makesSameReferences(before, after)) return;
     // The new ones first, so that what stays is not forgotten in between.
     if (after !== undefined) this.#count(after, 1);
     if (before !== undefined) this.#count(before, -1);
@@ -90,6 +94,16 @@ export class NodeGraph {
       this.#volumesOfSecret.set(key, volumes);
     }
   }
+}
+
+/** Of the status only the names of claims count. */
+function makesSameReferences(before: Pod, after: Pod): boolean {
+  return (
+    before.spec === after.spec &&
+    before.metadata === after.metadata &&
+    before.status?.resourceClaimStatuses === after.status?.resourceClaimStatuses &&
+    before.status?.extendedResourceClaimStatus === after.status?.extendedResourceClaimStatus
+  );
 }
 
 function secretKeys(volume: PersistentVolume | undefined): string[] {

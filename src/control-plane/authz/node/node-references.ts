@@ -1,10 +1,17 @@
 import type { PersistentVolume, SecretReference } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isMirrorPod } from '../../../api/pod.ts';
+import { resourceClaimNames } from '../../../api/resource/pod-claims.ts';
 import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
 
 /** What a pod can give its node the right to read. */
-export type ReferencedPlural = 'pods' | 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';
+export type ReferencedPlural =
+  | 'pods'
+  | 'secrets'
+  | 'configmaps'
+  | 'persistentvolumeclaims'
+  | 'resourceclaims'
+  | 'serviceaccounts';
 
 export const referenceKey = (plural: ReferencedPlural, namespace: string, name: string): string =>
   `${plural}/${namespace}/${name}`;
@@ -25,6 +32,7 @@ export function podReferences(pod: Pod): string[] {
   add('secrets', secretNames(pod));
   add('configmaps', configMapNames(pod));
   add('persistentvolumeclaims', claimNames(pod));
+  add('resourceclaims', resourceClaimNames(pod));
   return keys;
 }
 

@@ -1,0 +1,82 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodResourceClaim } from '../../../api/core/pod-spec.ts';
+import { canBeReserved, isReservedFor, podClaimName } from '../../../api/resource/pod-claims.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { ResourceClaimTemplate } from '../../../api/resource/resource-claim-template.ts';
+import { newPodClaim, podOwnsClaim } from './generated-claim.ts';
+import { isPodDone } from './plan-claim.ts';
+
+/** The claims of one pod as far as they are known. */
+export interface PodClaimFacts {
+  claim(name: string): ResourceClaim | undefined;
+  template(name: string): ResourceClaimTemplate | undefined;
+  /** Those that were generated for the pod. */
+  readonly generated: readonly ResourceClaim[];
+}
+
+export interface PodPlan {
+  /** Claims to create from their templates, with the entry of the pod that each is for. */
+  readonly creates: readonly { readonly podClaim: string; readonly claim: ResourceClaim }[];
+  /** Entries to write to `status.resourceClaimStatuses`, of claims that exist already. */
+  readonly statuses: readonly { readonly name: string; readonly resourceClaimName: string }[];
+  /** Claims to be reserved for the pod, which has a node that the scheduler did not choose. */
+  readonly reserves: readonly ResourceClaim[];
+  /** Why a claim cannot be created, for events. */
+  readonly failure?: string;
+}
+
+const nothing: PodPlan = { creates: [], statuses: [], reserves: [] };
+
+/** What a pod lacks (upstream: resourceclaim controller syncPod). */
+export function planPod(pod: Pod, facts: PodClaimFacts): PodPlan {
+  // Upstream creates another claim for a pod that is over when its claim is deleted, and deletes that again.
+  if (pod.metadata.deletionTimestamp !== undefined || isPodDone(pod)) return nothing;
+  const creates: PodPlan['creates'][number][] = [];
+  const statuses: PodPlan['statuses'][number][] = [];
+  let failure: string | undefined;
+  for (const podClaim of pod.spec.resourceClaims ?? []) {
+    const missing = planClaim(pod, podClaim, facts);
+    if (missing === undefined) continue;
+    if (missing.kind === 'failure') failure ??= `PodResourceClaim ${podClaim.name}: ${missing.message}`;
+    else if (missing.kind === 'create') creates.push({ podClaim: podClaim.name, claim: missing.claim });
+    else statuses.push({ name: podClaim.name, resourceClaimName: missing.name });
+  }
+  const reserves = (pod.spec.nodeName ?? '') === '' ? [] : claimsToReserve(pod, facts);
+  return { creates, statuses, reserves, ...(failure !== undefined && { failure }) };
+}
+
+type Missing =
+  | { readonly kind: 'create'; readonly claim: ResourceClaim }
+  | { readonly kind: 'status'; readonly name: string }
+  | { readonly kind: 'failure'; readonly message: string };
+
+function planClaim(pod: Pod, podClaim: PodResourceClaim, facts: PodClaimFacts): Missing | undefined {
+  const { resourceClaimTemplateName } = podClaim;
+  if (resourceClaimTemplateName === undefined) return undefined;
+  const known = podClaimName(pod, podClaim);
+  if (known.kind === 'notNeeded') return undefined;
+  if (known.kind === 'named') {
+    const claim = facts.claim(known.name);
+    if (claim !== undefined && podOwnsClaim(pod, claim)) return undefined;
+  }
+  const existing = facts.generated.find((claim) => podOwnsClaim(pod, claim, podClaim.name));
+  if (existing !== undefined) return { kind: 'status', name: existing.metadata.name };
+  const template = facts.template(resourceClaimTemplateName);
+  if (template === undefined)
+    return {
+      kind: 'failure',
+      message: `resource claim template "${resourceClaimTemplateName}": resourceclaimtemplate.resource.k8s.io "${resourceClaimTemplateName}" not found`,
+    };
+  return { kind: 'create', claim: newPodClaim(pod, podClaim.name, template) };
+}
+
+/** Of a pod that was bound past the scheduler: its claims, if something has allocated them. */
+function claimsToReserve(pod: Pod, facts: PodClaimFacts): ResourceClaim[] {
+  return (pod.spec.resourceClaims ?? []).flatMap((podClaim) => {
+    const known = podClaimName(pod, podClaim);
+    if (known.kind !== 'named') return [];
+    const claim = facts.claim(known.name);
+    if (claim?.status?.allocation === undefined || (known.mustOwn && !podOwnsClaim(pod, claim))) return [];
+    return isReservedFor(claim, pod) || !canBeReserved(claim) ? [] : [claim];
+  });
+}

@@ -1,0 +1,49 @@
+import { resourceClaims } from '../../../api/client/resource-types.ts';
+import { defaultResourceClaim } from '../../../api/defaults/default-resource.ts';
+import { deviceKey } from '../../../api/resource/device-key.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import { ResourceClaimSchema } from '../../../api/resource/resource-claim.ts';
+import { validateResourceClaimStatus } from '../../../api/validation/devices/validate-claim-status.ts';
+import {
+  validateResourceClaim,
+  validateResourceClaimUpdate,
+} from '../../../api/validation/devices/validate-resource-claim.ts';
+import { checkDnsSubdomain } from '../../../api/validation/names.ts';
+import { defineResource } from '../define-resource.ts';
+
+/** What drivers reported about devices that are no longer allocated goes with the allocation. */
+function dropDeallocatedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
+  if (claim.status?.devices === undefined) return claim;
+  const freed = new Set((old.status?.allocation?.devices.results ?? []).map(deviceKey));
+  for (const result of claim.status.allocation?.devices.results ?? []) freed.delete(deviceKey(result));
+  const { devices: reported, ...status } = claim.status;
+  const devices = reported.filter((device) => !freed.has(deviceKey(device)));
+  return { ...claim, status: { ...status, ...(devices.length > 0 && { devices }) } };
+}
+
+/** As kubectl shows it (upstream: printers resourceClaimState). */
+function stateOf({ metadata, status }: ResourceClaim): string {
+  const states = metadata.deletionTimestamp === undefined ? [] : ['deleted'];
+  if (status?.allocation === undefined) return [...states, ...(states.length === 0 ? ['pending'] : [])].join(',');
+  states.push('allocated');
+  if ((status.reservedFor ?? []).length > 0) states.push('reserved');
+  return states.join(',');
+}
+
+export const resourceClaimResource = defineResource<ResourceClaim>({
+  type: resourceClaims,
+  singular: 'resourceclaim',
+  schema: ResourceClaimSchema,
+  storagePath: 'resourceclaims',
+  rules: {
+    applyDefaults: defaultResourceClaim,
+    validate: validateResourceClaim,
+    validateName: checkDnsSubdomain,
+    validateUpdate: validateResourceClaimUpdate,
+    prepareForStatusUpdate: dropDeallocatedDevices,
+    validateStatusUpdate: validateResourceClaimStatus,
+    returnsDeleted: true,
+  },
+  hasStatus: true,
+  columns: [{ name: 'State', type: 'string', description: 'Pending, allocated, reserved or deleted.', cell: stateOf }],
+});
