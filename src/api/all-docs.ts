@@ -19,6 +19,7 @@ import { docs as jobDocs } from './batch/job.docs.ts';
 import { docs as certificateSigningRequestDocs } from './certificates/certificate-signing-request.docs.ts';
 import { docs as leaseDocs } from './coordination/lease.docs.ts';
 import { docs as bindingDocs } from './core/binding.docs.ts';
+import { docs as componentStatusDocs } from './core/component-status.docs.ts';
 import { docs as conditionDocs } from './core/condition.docs.ts';
 import { docs as configMapDocs } from './core/config-map.docs.ts';
 import { docs as containerDocs } from './core/container.docs.ts';
@@ -48,6 +49,13 @@ import { docs as volumeSourceDocs } from './core/volume-source.docs.ts';
 import { docs as volumeDocs } from './core/volume.docs.ts';
 import { docs as endpointSliceDocs } from './discovery/endpoint-slice.docs.ts';
 import { docs as eventsEventDocs } from './events/event.docs.ts';
+import { docs as flowSchemaDocs } from './flowcontrol/flow-schema.docs.ts';
+import { docs as priorityLevelConfigurationDocs } from './flowcontrol/priority-level-configuration.docs.ts';
+import { docs as ingressClassDocs } from './networking/ingress-class.docs.ts';
+import { docs as ingressDocs } from './networking/ingress.docs.ts';
+import { docs as ipAddressDocs } from './networking/ip-address.docs.ts';
+import { docs as networkPolicyDocs } from './networking/network-policy.docs.ts';
+import { docs as serviceCidrDocs } from './networking/service-cidr.docs.ts';
 import { docs as runtimeClassDocs } from './node/runtime-class.docs.ts';
 import { docs as evictionDocs } from './policy/eviction.docs.ts';
 import { docs as podDisruptionBudgetDocs } from './policy/pod-disruption-budget.docs.ts';
@@ -92,6 +100,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...certificateSigningRequestDocs,
   ...leaseDocs,
   ...bindingDocs,
+  ...componentStatusDocs,
   ...conditionDocs,
   ...configMapDocs,
   ...containerDocs,
@@ -121,6 +130,13 @@ export const allDocs: readonly TypeDocs[] = [
   ...volumeDocs,
   ...endpointSliceDocs,
   ...eventsEventDocs,
+  ...flowSchemaDocs,
+  ...priorityLevelConfigurationDocs,
+  ...ingressClassDocs,
+  ...ingressDocs,
+  ...ipAddressDocs,
+  ...networkPolicyDocs,
+  ...serviceCidrDocs,
   ...runtimeClassDocs,
   ...evictionDocs,
   ...podDisruptionBudgetDocs,

@@ -18,6 +18,7 @@ import type { SubjectAccessReview } from '../authorization/subject-access-review
 import type { Job } from '../batch/job.ts';
 import type { CertificateSigningRequest } from '../certificates/certificate-signing-request.ts';
 import type { Lease } from '../coordination/lease.ts';
+import type { ComponentStatus } from '../core/component-status.ts';
 import type { ConfigMap } from '../core/config-map.ts';
 import type { Endpoints } from '../core/endpoints.ts';
 import type { Event } from '../core/event.ts';
@@ -33,7 +34,14 @@ import type { ServiceAccount } from '../core/service-account.ts';
 import type { Service } from '../core/service.ts';
 import type { EndpointSlice } from '../discovery/endpoint-slice.ts';
 import type { Event as EventsV1Event } from '../events/event.ts';
+import type { FlowSchema } from '../flowcontrol/flow-schema.ts';
+import type { PriorityLevelConfiguration } from '../flowcontrol/priority-level-configuration.ts';
 import type { NodeMetrics, PodMetrics } from '../metrics/usage-metrics.ts';
+import type { Ingress } from '../networking/ingress.ts';
+import type { IngressClass } from '../networking/ingress-class.ts';
+import type { IPAddress } from '../networking/ip-address.ts';
+import type { NetworkPolicy } from '../networking/network-policy.ts';
+import type { ServiceCIDR } from '../networking/service-cidr.ts';
 import type { RuntimeClass } from '../node/runtime-class.ts';
 import type { PodDisruptionBudget } from '../policy/pod-disruption-budget.ts';
 import type { ClusterRoleBinding } from '../rbac/cluster-role-binding.ts';
@@ -61,6 +69,7 @@ function typeOf(apiVersion: string, kind: string, plural: string, isNamespaced: 
   return { group, version, kind, plural, namespaced: isNamespaced };
 }
 
+export const componentStatuses = clusterScoped<ComponentStatus>('v1', 'ComponentStatus', 'componentstatuses');
 export const configMaps = namespaced<ConfigMap>('v1', 'ConfigMap', 'configmaps');
 export const endpoints = namespaced<Endpoints>('v1', 'Endpoints', 'endpoints');
 export const events = namespaced<Event>('v1', 'Event', 'events');
@@ -132,8 +141,19 @@ export const certificateSigningRequests = clusterScoped<CertificateSigningReques
 export const leases = namespaced<Lease>('coordination.k8s.io/v1', 'Lease', 'leases');
 export const endpointSlices = namespaced<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices');
 export const eventsV1Events = namespaced<EventsV1Event>('events.k8s.io/v1', 'Event', 'events');
+export const flowSchemas = clusterScoped<FlowSchema>('flowcontrol.apiserver.k8s.io/v1', 'FlowSchema', 'flowschemas');
+export const priorityLevelConfigurations = clusterScoped<PriorityLevelConfiguration>(
+  'flowcontrol.apiserver.k8s.io/v1',
+  'PriorityLevelConfiguration',
+  'prioritylevelconfigurations',
+);
 export const nodeMetrics = clusterScoped<NodeMetrics>('metrics.k8s.io/v1beta1', 'NodeMetrics', 'nodes');
 export const podMetrics = namespaced<PodMetrics>('metrics.k8s.io/v1beta1', 'PodMetrics', 'pods');
+export const ingresses = namespaced<Ingress>('networking.k8s.io/v1', 'Ingress', 'ingresses');
+export const ingressClasses = clusterScoped<IngressClass>('networking.k8s.io/v1', 'IngressClass', 'ingressclasses');
+export const ipAddresses = clusterScoped<IPAddress>('networking.k8s.io/v1', 'IPAddress', 'ipaddresses');
+export const networkPolicies = namespaced<NetworkPolicy>('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies');
+export const serviceCidrs = clusterScoped<ServiceCIDR>('networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs');
 export const runtimeClasses = clusterScoped<RuntimeClass>('node.k8s.io/v1', 'RuntimeClass', 'runtimeclasses');
 export const podDisruptionBudgets = namespaced<PodDisruptionBudget>(
   'policy/v1',

@@ -96,6 +96,24 @@ export function checkDnsSubdomain(value: string, tooLong: (max: number) => strin
   return complaints;
 }
 
+const wildcardSubdomainPattern = new RegExp(`^\\*\\.${subdomain}$`);
+
+/** A domain whose first label is `*` (upstream: IsWildcardDNS1123Subdomain). */
+export function checkWildcardDnsSubdomain(value: string): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));
+  if (!matches(wildcardSubdomainPattern, value, 253)) {
+    complaints.push(
+      regexError(
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+        `\\*\\.${subdomain}`,
+        ['*.example.com'],
+      ),
+    );
+  }
+  return complaints;
+}
+
 export function checkDnsSubdomainWithUnderscore(value: string): Complaints {
   const complaints: string[] = [];
   if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));

@@ -43,7 +43,7 @@ export const knownPlugins: readonly KnownPlugin[] = [
   absent('ClusterTrustBundleAttest'),
   on('CertificateSubjectRestriction'),
   on('CertificateRequestSignature'),
-  absent('DefaultIngressClass'),
+  on('DefaultIngressClass'),
   off('DenyServiceExternalIPs'),
   absent('PodTopologyLabels'),
   absent('PodGroupWorkloadExists'),

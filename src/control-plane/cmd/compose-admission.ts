@@ -29,6 +29,7 @@ import { createPriority } from '../admission/priority.ts';
 import { createResourceQuota } from '../admission/resource-quota/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import { createDefaultIngressClass } from '../admission/default-ingress-class.ts';
 import {
   createDefaultStorageClass,
   createPersistentVolumeClaimResize,
@@ -97,6 +98,7 @@ export async function composeAdmission(
     createEventRateLimit(settings.eventLimits ?? [], nowMs),
     extendedResourceToleration,
     createDefaultStorageClass(reader),
+    createDefaultIngressClass(reader),
     storageObjectInUseProtection,
     createPersistentVolumeClaimResize(reader),
     createRuntimeClassAdmission(reader),

@@ -1,3 +1,5 @@
+import { componentRegistry } from '../apiserver/endpoints/component-registry.ts';
+import type { Component } from '../apiserver/endpoints/component-registry.ts';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '../../api/client/api-client.ts';
@@ -24,7 +26,7 @@ import { WatchCache } from '../registry/cache/watch-cache.ts';
 import type { Registry } from '../registry/registry.ts';
 import { allResources } from '../resources/all.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { usageResources } from '../resources/metrics/usage-metrics.ts';
+import { computedResources } from '../resources/computed.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { BaseDeps } from './base-deps.ts';
 import { composeAdmission } from './compose-admission.ts';
@@ -105,7 +107,11 @@ export async function composeApiServer(
   const front = await composeFront(options, deps);
   const server = createApiServer({
     ...front.options,
-    registry: withUsage(registry, { reader, kubelets: front.options.kubelets, ...deps }),
+    registry: withUsage(componentRegistry(registry, componentsOf(storage)), {
+      reader,
+      kubelets: front.options.kubelets,
+      ...deps,
+    }),
     definitions: servedResources,
     authenticators: access.authenticators,
     authorizer,
@@ -178,7 +184,17 @@ function describeApi(
 }
 
 /** Stored resources, and those computed on request. */
-const servedResources: readonly ResourceDefinition[] = [...allResources, ...usageResources];
+const servedResources: readonly ResourceDefinition[] = [...allResources, ...computedResources];
+
+/** All of them are in this process, and the store beside it. */
+function componentsOf(storage: Storage): readonly Component[] {
+  const runs = (): Promise<void> => Promise.resolve();
+  return [
+    { name: 'scheduler', check: runs },
+    { name: 'controller-manager', check: runs },
+    { name: 'etcd-0', check: () => storage.check() },
+  ];
+}
 
 /** Where clients on this machine find it: who listens everywhere is found on the loopback address, too. */
 function addressOfListener(bindAddress: string): string {

@@ -45,6 +45,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
    * At.
    */
   readonly columns?: readonly TableColumn<T>[];
+  /** Its table has no Age: objects are computed for each answer. */
+  readonly hasNoAge?: boolean;
   /** `status` is a subresource: writes to the object leave it alone, writes to it leave the rest alone. */
   readonly hasStatus?: boolean;
   /** With `hasStatus`: the client that creates the object may set its status (nodes do). */

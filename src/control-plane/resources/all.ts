@@ -30,6 +30,13 @@ import { certificateSigningRequestResource } from './certificates/certificate-si
 import { leaseResource } from './coordination/lease.ts';
 import { endpointSliceResource } from './discovery/endpoint-slice.ts';
 import { eventsV1EventResource } from './events/event.ts';
+import { flowSchemaResource } from './flowcontrol/flow-schema.ts';
+import { priorityLevelConfigurationResource } from './flowcontrol/priority-level-configuration.ts';
+import { ingressResource } from './networking/ingress.ts';
+import { ingressClassResource } from './networking/ingress-class.ts';
+import { ipAddressResource } from './networking/ip-address.ts';
+import { networkPolicyResource } from './networking/network-policy.ts';
+import { serviceCidrResource } from './networking/service-cidr.ts';
 import { runtimeClassResource } from './node/runtime-class.ts';
 import { podDisruptionBudgetResource } from './policy/pod-disruption-budget.ts';
 import { clusterRoleResource } from './rbac/cluster-role.ts';
@@ -79,6 +86,13 @@ export const allResources: readonly ResourceDefinition[] = [
   leaseResource,
   endpointSliceResource,
   eventsV1EventResource,
+  flowSchemaResource,
+  priorityLevelConfigurationResource,
+  ingressResource,
+  ingressClassResource,
+  ipAddressResource,
+  networkPolicyResource,
+  serviceCidrResource,
   runtimeClassResource,
   podDisruptionBudgetResource,
   clusterRoleResource,

@@ -102,3 +102,17 @@ export function listSome(items: readonly string[], empty: string): string {
 /** How many entries a map has. */
 export const countEntries = (map: Readonly<Record<string, string>> | undefined): number =>
   map === undefined ? 0 : Object.keys(map).length;
+
+/** Longer lists of addresses are cut in the narrow table. */
+const shownCharacters = 16;
+
+/** The addresses of a load balancer as one text, or nothing. */
+export function balancerAddresses(
+  ingress: readonly { readonly ip?: string; readonly hostname?: string }[],
+): readonly string[] {
+  const text = [...new Set(ingress.map(({ ip, hostname }) => ip || (hostname ?? '')))]
+    .filter((address) => address !== '')
+    .sort()
+    .join(',');
+  return text === '' ? [] : [text.length > shownCharacters ? `${text.slice(0, shownCharacters - 3)}...` : text];
+}

@@ -5,12 +5,13 @@ import type { PodSpec } from '../../core/pod-spec.ts';
 import type { PodTemplateSpec } from '../../core/pod-template.ts';
 import { matchesLabelSelector } from '../../selectors.ts';
 import type { ClusterPolicy } from '../cluster-policy.ts';
+import { validateDomainPath } from '../domain-path.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 import { validateFailurePolicy, validateSuccessPolicy } from './job-policies.ts';
 import { hasInvalidLabelValue, validateLabelSelector } from '../metadata.ts';
-import { byteLength, checkDnsLabel, checkDnsSubdomain } from '../names.ts';
+import { byteLength, checkDnsLabel } from '../names.ts';
 import { createTemplateContext } from '../pod/old-faults.ts';
 import { sorted, validatePodTemplate } from '../pod/pod-template.ts';
 import type { PodValidationContext } from '../pod/pod-validation-context.ts';
@@ -122,20 +123,9 @@ function validateJobSpec(errors: FieldErrors, spec: JobSpec, context: PodValidat
   validateRestartPolicy(errors, spec);
 }
 
-/** `example.com/controller` (upstream: IsDomainPrefixedPath). */
 function validateManager(errors: FieldErrors, managedBy: string): void {
-  const field = 'spec.managedBy';
-  const slash = managedBy.indexOf('/');
-  const [host, path] = [managedBy.slice(0, Math.max(slash, 0)), managedBy.slice(slash + 1)];
-  if (managedBy === '') errors.required(field);
-  else if (slash < 0 || host === '' || path === '')
-    errors.invalid(field, managedBy, 'must be a domain-prefixed path (such as "acme.io/foo")');
-  else {
-    errors.invalidEach(field, host, checkDnsSubdomain(host));
-    if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path))
-      errors.invalid(field, path, "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
-  }
-  if (byteLength(managedBy) > maxManagedByBytes) errors.tooLong(field, maxManagedByBytes);
+  validateDomainPath(errors, 'spec.managedBy', managedBy);
+  if (byteLength(managedBy) > maxManagedByBytes) errors.tooLong('spec.managedBy', maxManagedByBytes);
 }
 
 function validateMode(errors: FieldErrors, spec: JobSpec): void {

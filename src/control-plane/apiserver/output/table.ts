@@ -6,7 +6,7 @@ import type { MetaVersion } from './negotiate.ts';
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 /** What may be shown as a table: a kind, or a subresource with a kind of its own. */
-export type Columned = Pick<ResourceDefinition, 'columns'>;
+export type Columned = Pick<ResourceDefinition, 'columns' | 'hasNoAge'>;
 
 export interface TableForm {
   readonly definition: Columned;
@@ -50,17 +50,17 @@ export function tableColumns(definition: Columned): readonly TableColumn<ApiObje
   const known = columnsOf.get(definition);
   if (known !== undefined) return known;
   const own = definition.columns;
-  const columns = own === undefined ? [nameColumn, createdColumn] : completeColumns(own);
+  const columns = own === undefined ? [nameColumn, createdColumn] : completeColumns(own, definition.hasNoAge ?? false);
   columnsOf.set(definition, columns);
   return columns;
 }
 
-function completeColumns(own: readonly TableColumn<ApiObject>[]): readonly TableColumn<ApiObject>[] {
+function completeColumns(own: readonly TableColumn<ApiObject>[], hasNoAge: boolean): readonly TableColumn<ApiObject>[] {
   const place = own.findIndex((column) => column.name === nameColumn.name);
   // Who has the name elsewhere brings all: events begin with when they happened, and have no age.
   if (place > 0) return own;
   const withName = place === 0 ? own : [nameColumn, ...own];
-  if (own.some((column) => column.name === 'Age')) return withName;
+  if (hasNoAge || own.some((column) => column.name === 'Age')) return withName;
   // What only `-o wide` shows comes after the age.
   const firstWide = withName.findIndex((column) => (column.priority ?? 0) > 0);
   return firstWide < 0

@@ -10,13 +10,10 @@ import {
 import { validateService } from '../../../api/validation/network/validate-service.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
 import { defineResource } from '../define-resource.ts';
-import { ageColumn, formatLabels } from '../print-cells.ts';
+import { ageColumn, balancerAddresses, formatLabels } from '../print-cells.ts';
 import { proxyVerbs } from './pod.ts';
 import { allocateService, deallocateService } from './service/service-allocation.ts';
 import { prepareServiceUpdate } from './service/service-rules.ts';
-
-/** Longer lists of addresses are cut in the narrow table. */
-const shownCharacters = 16;
 
 function externalIps({ spec, status }: Service): string {
   const external = spec.externalIPs ?? [];
@@ -31,16 +28,6 @@ function externalIps({ spec, status }: Service): string {
     default:
       return '<unknown>';
   }
-}
-
-function balancerAddresses(
-  ingress: readonly { readonly ip?: string; readonly hostname?: string }[],
-): readonly string[] {
-  const text = [...new Set(ingress.map(({ ip, hostname }) => ip || (hostname ?? '')))]
-    .filter((address) => address !== '')
-    .sort()
-    .join(',');
-  return text === '' ? [] : [text.length > shownCharacters ? `${text.slice(0, shownCharacters - 3)}...` : text];
 }
 
 const portCell = ({ port, nodePort, protocol }: ServicePort): string =>

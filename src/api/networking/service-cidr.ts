@@ -1,0 +1,29 @@
+/** ServiceCIDR of networking.k8s.io/v1. Which fields exist follows k8s.io/api/networking/v1. */
+import { array, field, filled, object, string } from '../schema/schema.ts';
+import type { Infer } from '../schema/schema.ts';
+import { ConditionSchema } from '../core/condition.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
+
+export const ServiceCIDRSpecSchema = object('ServiceCIDRSpec', {
+  cidrs: field(1, array(string)),
+});
+export type ServiceCIDRSpec = Infer<typeof ServiceCIDRSpecSchema>;
+
+export const ServiceCIDRStatusSchema = object('ServiceCIDRStatus', {
+  conditions: field(1, array(ConditionSchema, ['type'])),
+});
+export type ServiceCIDRStatus = Infer<typeof ServiceCIDRStatusSchema>;
+
+export const ServiceCIDRSchema = object('ServiceCIDR', {
+  kind: string,
+  apiVersion: string,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, ServiceCIDRSpecSchema),
+  status: field(3, ServiceCIDRStatusSchema),
+});
+export type ServiceCIDR = Infer<typeof ServiceCIDRSchema>;
+
+/** The range that the flags of the API server set. */
+export const defaultServiceCidrName = 'kubernetes';
+/** Keeps a range until no service has an address that only it covers. */
+export const serviceCidrFinalizer = 'networking.k8s.io/service-cidr-finalizer';

@@ -1,0 +1,33 @@
+import { ingressClasses, ingresses } from '../../api/client/resource-types.ts';
+import { defaultIngressClassAnnotation, ingressClassAnnotation } from '../../api/networking/ingress-class.ts';
+import type { IngressClass } from '../../api/networking/ingress-class.ts';
+import type { AdmissionPlugin } from '../model/admission.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import { isAbout, objectOf } from './attributes.ts';
+
+/** An Ingress that names no class gets the default one. Upstream: DefaultIngressClass. */
+export function createDefaultIngressClass(reader: ObjectReader): AdmissionPlugin {
+  return {
+    name: 'DefaultIngressClass',
+    handles: (attributes) => attributes.operation === 'CREATE' && isAbout(attributes, ingresses),
+    mutate(attributes) {
+      const ingress = objectOf(attributes, ingresses);
+      if (ingress.spec.ingressClassName !== undefined) return ingress;
+      if (ingress.metadata.annotations?.[ingressClassAnnotation] !== undefined) return ingress;
+      const [newest] = reader.list(ingressClasses, '').filter(isDefault).sort(newestFirst);
+      return newest === undefined
+        ? ingress
+        : { ...ingress, spec: { ...ingress.spec, ingressClassName: newest.metadata.name } };
+    },
+  };
+}
+
+const isDefault = ({ metadata }: IngressClass): boolean =>
+  metadata.annotations?.[defaultIngressClassAnnotation] === 'true';
+
+/** Of classes that are as old as each other, the first by name. */
+function newestFirst({ metadata: one }: IngressClass, { metadata: other }: IngressClass): number {
+  const [left = '', right = ''] = [one.creationTimestamp, other.creationTimestamp];
+  if (left !== right) return left > right ? -1 : 1;
+  return one.name < other.name ? -1 : 1;
+}

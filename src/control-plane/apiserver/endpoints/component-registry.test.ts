@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { componentStatusResource } from '../../resources/core/component-status.ts';
+import type { Registry, ResourceRequest } from '../../registry/registry.ts';
+import { componentRegistry } from './component-registry.ts';
+
+const stored: Partial<Registry> = {};
+const registry = componentRegistry(stored as Registry, [
+  { name: 'etcd-0', check: () => Promise.resolve() },
+  { name: 'scheduler', check: () => Promise.reject(new Error('not running')) },
+]);
+const request = (name: string): ResourceRequest => ({
+  definition: componentStatusResource,
+  namespace: '',
+  name,
+  subresource: '',
+  context: {} as ResourceRequest['context'],
+});
+
+test('each component says whether it is healthy, and a selector chooses among them', async () => {
+  const all = await registry.list(request(''), {});
+  assert.deepEqual(
+    all.items.map(({ json }) => JSON.parse(json)),
+    [
+      {
+        kind: 'ComponentStatus',
+        apiVersion: 'v1',
+        metadata: { name: 'etcd-0' },
+        conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }],
+      },
+      {
+        kind: 'ComponentStatus',
+        apiVersion: 'v1',
+        metadata: { name: 'scheduler' },
+        conditions: [{ type: 'Healthy', status: 'False', error: 'not running' }],
+      },
+    ],
+  );
+  const some = await registry.list(request(''), { fieldSelector: 'metadata.name=scheduler' });
+  assert.deepEqual(
+    some.items.map(({ object }) => object.metadata.name),
+    ['scheduler'],
+  );
+});
+
+test('one component is found by its name, others are not', async () => {
+  const { object } = await registry.get(request('scheduler'), {});
+  const cells = (componentStatusResource.columns ?? []).map(({ cell }) => cell(object, 0));
+  assert.deepEqual(cells, ['Unhealthy', '', 'not running']);
+  await assert.rejects(registry.get(request('x'), {}), (error) => isApiError(error, 'NotFound'));
+});

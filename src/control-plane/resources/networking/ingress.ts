@@ -1,0 +1,73 @@
+import { ingresses } from '../../../api/client/resource-types.ts';
+import type { Ingress, IngressRule } from '../../../api/networking/ingress.ts';
+import { IngressSchema } from '../../../api/networking/ingress.ts';
+import { ingressClassAnnotation } from '../../../api/networking/ingress-class.ts';
+import { checkDnsSubdomain } from '../../../api/validation/names.ts';
+import {
+  validateIngress,
+  validateIngressStatus,
+  validateIngressUpdate,
+} from '../../../api/validation/network/validate-ingress.ts';
+import { defineResource } from '../define-resource.ts';
+import { balancerAddresses } from '../print-cells.ts';
+
+const shownHosts = 3;
+
+function formatHosts(rules: readonly IngressRule[]): string {
+  const hosts = rules.map(({ host = '' }) => host).filter((host) => host !== '');
+  if (hosts.length === 0) return '*';
+  const text = hosts.slice(0, shownHosts).join(',');
+  // As upstream, rules are counted, with those that have no host.
+  const isCut = hosts.length > shownHosts || (hosts.length === shownHosts && (rules.at(-1)?.host ?? '') === '');
+  return isCut ? `${text} + ${rules.length - shownHosts} more...` : text;
+}
+
+export const ingressResource = defineResource<Ingress>({
+  type: ingresses,
+  singular: 'ingress',
+  shortNames: ['ing'],
+  schema: IngressSchema,
+  storagePath: 'ingress',
+  rules: {
+    applyDefaults: (ingress) => ingress,
+    prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
+    validate: validateIngress,
+    validateName: checkDnsSubdomain,
+    validateUpdate: validateIngressUpdate,
+    validateStatusUpdate: validateIngressStatus,
+    warnings: ({ metadata, spec }, old) =>
+      old === undefined &&
+      metadata.annotations?.[ingressClassAnnotation] !== undefined &&
+      spec.ingressClassName === undefined
+        ? [`annotation "${ingressClassAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]
+        : [],
+  },
+  hasStatus: true,
+  countsGeneration: true,
+  columns: [
+    {
+      name: 'Class',
+      type: 'string',
+      description: 'Its IngressClass.',
+      cell: ({ spec }) => spec.ingressClassName ?? '<none>',
+    },
+    {
+      name: 'Hosts',
+      type: 'string',
+      description: 'The hosts of its rules.',
+      cell: ({ spec }) => formatHosts(spec.rules ?? []),
+    },
+    {
+      name: 'Address',
+      type: 'string',
+      description: 'The addresses of its load balancer.',
+      cell: ({ status }) => balancerAddresses(status?.loadBalancer?.ingress ?? [])[0] ?? '',
+    },
+    {
+      name: 'Ports',
+      type: 'string',
+      description: 'The ports that are open.',
+      cell: ({ spec }) => ((spec.tls ?? []).length > 0 ? '80, 443' : '80'),
+    },
+  ],
+});
