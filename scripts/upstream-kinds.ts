@@ -61,7 +61,7 @@ export const upstreamKinds: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Kinds that are posted to a path of another kind and served there, though they have none of their own. */
-export const servedElsewhere: readonly string[] = ['Binding'];
+export const servedElsewhere: readonly string[] = ['ComponentStatus', 'Binding'];
 
 /** What one does without a kind that one may look for. */
 export const insteadOf: Readonly<Record<string, string>> = {

@@ -65,6 +65,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
       'EventList',
       'EventSeries',
       'ResourceClaim',
+      'Subject',
       'TokenRequest',
     ]);
   });
