@@ -15,6 +15,7 @@ import { docs as selfSubjectAccessReviewDocs } from './authorization/self-subjec
 import { docs as selfSubjectRulesReviewDocs } from './authorization/self-subject-rules-review.docs.ts';
 import { docs as subjectAccessReviewDocs } from './authorization/subject-access-review.docs.ts';
 import { docs as scaleDocs } from './autoscaling/scale.docs.ts';
+import { docs as cronJobDocs } from './batch/cron-job.docs.ts';
 import { docs as jobDocs } from './batch/job.docs.ts';
 import { docs as certificateSigningRequestDocs } from './certificates/certificate-signing-request.docs.ts';
 import { docs as leaseDocs } from './coordination/lease.docs.ts';
@@ -96,6 +97,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...selfSubjectRulesReviewDocs,
   ...subjectAccessReviewDocs,
   ...scaleDocs,
+  ...cronJobDocs,
   ...jobDocs,
   ...certificateSigningRequestDocs,
   ...leaseDocs,

@@ -203,7 +203,9 @@ describe('kubectl and workloads', { concurrency: 4 }, () => {
       await refused('get horizontalpodautoscalers'),
       /the server doesn't have a resource type "horizontalpodautoscalers"/,
     );
-    assert.match(await refused('create job j2 --from=cronjob/nobody'), /cronjob/);
+    await run(['create', 'cronjob', 'c', '--image=x', '--schedule=@yearly', '--', 'true']);
+    assert.match(await run('create job j2 --from=cronjob/c -o name'), /^job.batch\/j2$/);
+    assert.match(await refused('create job j3 --from=cronjob/nobody'), /cronjob/);
     assert.match(await refused(['create', 'configmap', 'Wrong_Name', '--from-literal=a=b']), /RFC 1123 subdomain/);
   });
 });

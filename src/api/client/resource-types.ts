@@ -15,6 +15,7 @@ import type { LocalSubjectAccessReview } from '../authorization/local-subject-ac
 import type { SelfSubjectAccessReview } from '../authorization/self-subject-access-review.ts';
 import type { SelfSubjectRulesReview } from '../authorization/self-subject-rules-review.ts';
 import type { SubjectAccessReview } from '../authorization/subject-access-review.ts';
+import type { CronJob } from '../batch/cron-job.ts';
 import type { Job } from '../batch/job.ts';
 import type { CertificateSigningRequest } from '../certificates/certificate-signing-request.ts';
 import type { Lease } from '../coordination/lease.ts';
@@ -132,6 +133,7 @@ export const subjectAccessReviews = clusterScoped<SubjectAccessReview>(
   'SubjectAccessReview',
   'subjectaccessreviews',
 );
+export const cronJobs = namespaced<CronJob>('batch/v1', 'CronJob', 'cronjobs');
 export const jobs = namespaced<Job>('batch/v1', 'Job', 'jobs');
 export const certificateSigningRequests = clusterScoped<CertificateSigningRequest>(
   'certificates.k8s.io/v1',

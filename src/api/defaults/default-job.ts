@@ -28,7 +28,7 @@ function defaultSpec(spec: JobSpec): JobSpec {
 }
 
 /** A pattern that does not say which status it means means True. */
-function defaultFailurePolicy(policy: PodFailurePolicy): PodFailurePolicy {
+export function defaultFailurePolicy(policy: PodFailurePolicy): PodFailurePolicy {
   const rules = policy.rules.map((rule) =>
     rule.onPodConditions === undefined
       ? rule

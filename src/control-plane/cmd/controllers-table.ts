@@ -6,6 +6,7 @@ import { createTokenCleaner } from '../controllers/bootstrap-tokens/token-cleane
 import { createCertificateApprover } from '../controllers/certificate-requests/certificate-approver.ts';
 import { createCertificateCleaner } from '../controllers/certificate-requests/certificate-cleaner.ts';
 import { createCertificateSigner } from '../controllers/certificate-requests/certificate-signer.ts';
+import { createCronJobController } from '../controllers/cron-job/cron-job-controller.ts';
 import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
 import { createDisruptionController } from '../controllers/disruption/disruption-controller.ts';
@@ -92,6 +93,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'daemonset-controller', account: 'daemon-set-controller', create: createDaemonSetController },
   { name: 'statefulset-controller', account: 'statefulset-controller', create: createStatefulSetController },
   { name: 'job-controller', account: 'job-controller', create: createJobController },
+  { name: 'cronjob-controller', account: 'cronjob-controller', create: createCronJobController },
   {
     name: 'ttl-after-finished-controller',
     account: 'ttl-after-finished-controller',

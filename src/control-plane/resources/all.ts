@@ -25,6 +25,7 @@ import { localSubjectAccessReviewResource } from './authorization/local-subject-
 import { selfSubjectAccessReviewResource } from './authorization/self-subject-access-review.ts';
 import { selfSubjectRulesReviewResource } from './authorization/self-subject-rules-review.ts';
 import { subjectAccessReviewResource } from './authorization/subject-access-review.ts';
+import { cronJobResource } from './batch/cron-job.ts';
 import { jobResource } from './batch/job.ts';
 import { certificateSigningRequestResource } from './certificates/certificate-signing-request.ts';
 import { leaseResource } from './coordination/lease.ts';
@@ -81,6 +82,7 @@ export const allResources: readonly ResourceDefinition[] = [
   selfSubjectAccessReviewResource,
   selfSubjectRulesReviewResource,
   subjectAccessReviewResource,
+  cronJobResource,
   jobResource,
   certificateSigningRequestResource,
   leaseResource,

@@ -82,7 +82,8 @@ function validateSelector(errors: FieldErrors, { selector, template }: JobSpec, 
     );
 }
 
-function validateJobSpec(errors: FieldErrors, spec: JobSpec, context: PodValidationContext): void {
+/** The places are those of a Job: `spec.x`. */
+export function validateJobSpec(errors: FieldErrors, spec: JobSpec, context: PodValidationContext): void {
   for (const field of [
     'parallelism',
     'completions',

@@ -1,4 +1,5 @@
 import {
+  cronJobs,
   daemonSets,
   deployments,
   jobs,
@@ -39,7 +40,7 @@ export const podSecurityDefaults: PodSecuritySettings = {
 };
 
 /** What has a template of pods. */
-const templated = [deployments, replicaSets, statefulSets, daemonSets, jobs];
+const templated = [deployments, replicaSets, statefulSets, daemonSets, jobs, cronJobs];
 /** Subresources that cannot change what a pod may do. */
 const harmless = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
 
@@ -126,7 +127,9 @@ class Guard {
       );
     if (read.errors.length === 0 && read.policy.warn.level === 'privileged' && read.policy.audit.level === 'privileged')
       return;
-    const { template } = objectOf(attributes, deployments).spec;
+    const { template } = isAbout(attributes, cronJobs)
+      ? objectOf(attributes, cronJobs).spec.jobTemplate.spec
+      : objectOf(attributes, deployments).spec;
     if (template?.spec !== undefined)
       this.#judge(attributes, { metadata: template.metadata ?? {}, spec: template.spec, read, enforce: false });
   }

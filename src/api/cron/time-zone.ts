@@ -1,0 +1,54 @@
+/** Formatters of zones by name: making one is slow. Emptied when more names were asked for than zones there are. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+const MOST_ZONES = 1_000;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+function formatterOf(zone: string): Intl.DateTimeFormat {
+  let found = formatters.get(zone);
+  if (found === undefined) {
+    if (formatters.size >= MOST_ZONES) formatters.clear();
+    found = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    formatters.set(zone, found);
+  }
+  return found;
+}
+
+/** Whether the IANA database has a zone of this name. Offsets such as `+01` are no names. */
+export function isTimeZone(zone: string): boolean {
+  if (!/^[A-Za-z]/.test(zone)) return false;
+  try {
+    return formatterOf(zone) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** How far local time is ahead of UTC at `ms`, in milliseconds. Throws `RangeError` for an unknown zone. */
+export function zoneOffsetMs(zone: string, ms: number): number {
+  if (zone === 'UTC') return 0;
+  const parts = new Map<string, number>();
+  for (const { type, value } of formatterOf(zone).formatToParts(ms)) parts.set(type, Number(value));
+  const part = (name: string): number => parts.get(name) ?? 0;
+  const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
+  return local - Math.floor(ms / SECOND_MS) * SECOND_MS;
+}
+
+/** RFC 3339 in local time: `2026-01-01T12:00:00+01:00`; `Z` where local time is UTC. */
+export function formatZonedTime(zone: string, ms: number): string {
+  const offsetMs = zoneOffsetMs(zone, ms);
+  const local = new Date(ms + offsetMs).toISOString().slice(0, 19);
+  if (offsetMs === 0) return `${local}Z`;
+  const minutes = Math.floor(Math.abs(offsetMs) / MINUTE_MS);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${local}${offsetMs < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}

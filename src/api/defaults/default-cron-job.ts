@@ -1,0 +1,27 @@
+import type { CronJob } from '../batch/cron-job.ts';
+import { defaultPodTemplate } from './default-apps.ts';
+import { defaultFailurePolicy } from './default-job.ts';
+
+/** A copy as the API server would have stored it. Its Jobs get their own defaults when they are made. */
+export function defaultCronJob(cronJob: CronJob): CronJob {
+  const { spec } = cronJob;
+  const job = spec.jobTemplate.spec;
+  return {
+    ...cronJob,
+    spec: {
+      ...spec,
+      concurrencyPolicy: spec.concurrencyPolicy || 'Allow',
+      suspend: spec.suspend ?? false,
+      successfulJobsHistoryLimit: spec.successfulJobsHistoryLimit ?? 3,
+      failedJobsHistoryLimit: spec.failedJobsHistoryLimit ?? 1,
+      jobTemplate: {
+        ...spec.jobTemplate,
+        spec: {
+          ...job,
+          template: defaultPodTemplate(job.template),
+          ...(job.podFailurePolicy !== undefined && { podFailurePolicy: defaultFailurePolicy(job.podFailurePolicy) }),
+        },
+      },
+    },
+  };
+}

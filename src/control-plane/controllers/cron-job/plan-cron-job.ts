@@ -1,0 +1,226 @@
+import type { CronJob, CronJobStatus } from '../../../api/batch/cron-job.ts';
+import type { Job } from '../../../api/batch/job.ts';
+import { isConditionTrue } from '../../../api/conditions.ts';
+import { parseSchedule } from '../../../api/cron/parse-schedule.ts';
+import type { Schedule } from '../../../api/cron/parse-schedule.ts';
+import { lastTime, nextTime } from '../../../api/cron/schedule-times.ts';
+import { isTimeZone } from '../../../api/cron/time-zone.ts';
+import type { ObjectReference } from '../../../api/core/meta.ts';
+import { goQuote } from '../../../api/go-quote.ts';
+import { parseTime } from '../../../api/time.ts';
+
+const SECOND_MS = 1_000;
+/** So much after the time itself the next look is taken, for clocks differ (upstream: nextScheduleDelta). */
+const MARGIN_MS = 100;
+/** More starts than these are not missed by accident. */
+const MANY_MISSED = 100;
+/** Of the controller where a CronJob names no zone. */
+const DEFAULT_ZONE = 'UTC';
+
+export interface CronFacts {
+  readonly cronJob: CronJob;
+  /** Those that it controls. */
+  readonly jobs: readonly Job[];
+  /** Uids of active Jobs that the API server does not have. */
+  readonly missing: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+export interface CronEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface CronPlan {
+  readonly events: readonly CronEvent[];
+  /** Finished Jobs beyond the history. */
+  readonly forget: readonly Job[];
+  /** The Job to start, by its time in the schedule, and what it takes the place of. */
+  readonly start: { readonly scheduledMs: number; readonly replaces: readonly ObjectReference[] } | undefined;
+  /** Before what is started and forgotten. */
+  readonly status: CronJobStatus;
+  /** When to look again; undefined: when something changes. */
+  readonly nextMs: number | undefined;
+}
+
+export const jobName = ({ metadata }: CronJob, scheduledMs: number): string =>
+  `${metadata.name}-${Math.floor(scheduledMs / (60 * SECOND_MS))}`;
+
+export const zoneOf = ({ spec }: CronJob): string => spec.timeZone ?? DEFAULT_ZONE;
+
+/** What to do now (upstream: syncCronJob, cleanupFinishedJobs). */
+export function planCronJob(facts: CronFacts): CronPlan {
+  const { cronJob, jobs, nowMs } = facts;
+  const events: CronEvent[] = [];
+  const plan = {
+    events,
+    forget: selectForgotten(cronJob, jobs),
+    status: computeStatus(facts, events),
+    start: undefined,
+    nextMs: undefined,
+  };
+  if (cronJob.metadata.deletionTimestamp !== undefined) return plan;
+  const schedule = readSchedule(cronJob, events);
+  if (schedule === undefined || cronJob.spec.suspend === true) return plan;
+  const zone = zoneOf(cronJob);
+  const due = findDue(cronJob, schedule, nowMs);
+  if (due.kind === 'never') {
+    const message = `invalid schedule: ${cronJob.spec.schedule} : time difference between two schedules is less than 1 second`;
+    events.push({ type: 'Warning', reason: 'InvalidSchedule', message });
+    return plan;
+  }
+  const nextMs = nextLook(schedule, zone, due, nowMs);
+  if (due.kind === 'later') return { ...plan, nextMs };
+  if (due.tooMany)
+    events.push({
+      type: 'Warning',
+      reason: 'TooManyMissedTimes',
+      message: 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+    });
+  return { ...plan, start: decideStart(cronJob, plan.status, due.scheduledMs, nowMs, events), nextMs };
+}
+
+function readSchedule({ spec }: CronJob, events: CronEvent[]): Schedule | undefined {
+  if (spec.timeZone !== undefined && !isTimeZone(spec.timeZone)) {
+    const message = `invalid timeZone: ${goQuote(spec.timeZone)}: unknown time zone ${spec.timeZone}`;
+    events.push({ type: 'Warning', reason: 'UnknownTimeZone', message });
+    return undefined;
+  }
+  const { schedule, error } = parseSchedule(spec.schedule);
+  if (error !== undefined)
+    events.push({
+      type: 'Warning',
+      reason: 'UnparseableSchedule',
+      message: `unparseable schedule: ${goQuote(spec.schedule)} : ${error}`,
+    });
+  return schedule;
+}
+
+type Due =
+  | { readonly kind: 'now'; readonly scheduledMs: number; readonly tooMany: boolean }
+  | { readonly kind: 'later'; readonly sinceMs: number }
+  | { readonly kind: 'never' };
+
+/** The latest start that is not done yet, since the last one, or since the object was made. */
+function findDue({ metadata, spec, status }: CronJob, schedule: Schedule, nowMs: number): Due {
+  const zone = spec.timeZone ?? DEFAULT_ZONE;
+  const doneMs = parseTime(status?.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;
+  const deadlineMs =
+    spec.startingDeadlineSeconds === undefined ? -Infinity : nowMs - spec.startingDeadlineSeconds * SECOND_MS;
+  const sinceMs = Math.max(doneMs, deadlineMs);
+  const firstMs = nextTime(schedule, zone, sinceMs);
+  if (firstMs === undefined) return { kind: 'never' };
+  if (firstMs > nowMs) return { kind: 'later', sinceMs };
+  const secondMs = nextTime(schedule, zone, firstMs);
+  if (secondMs === undefined || secondMs > nowMs) return { kind: 'now', scheduledMs: firstMs, tooMany: false };
+  const periodMs = secondMs - firstMs;
+  const passed = Math.floor((nowMs - firstMs) / periodMs);
+  const scheduledMs =
+    schedule.kind === 'every' ? firstMs + passed * periodMs : (lastTime(schedule, zone, nowMs) ?? firstMs);
+  return { kind: 'now', scheduledMs, tooMany: passed + 1 > MANY_MISSED };
+}
+
+function nextLook(schedule: Schedule, zone: string, due: Exclude<Due, { kind: 'never' }>, nowMs: number): number {
+  const fromMs = due.kind === 'now' ? due.scheduledMs : due.sinceMs;
+  const next = nextTime(schedule, zone, fromMs) ?? nowMs;
+  return Math.max(next, nowMs) + MARGIN_MS;
+}
+
+/** Whether the start that is due is made, and instead of what. */
+function decideStart(
+  cronJob: CronJob,
+  status: CronJobStatus,
+  scheduledMs: number,
+  nowMs: number,
+  events: CronEvent[],
+): CronPlan['start'] {
+  const { startingDeadlineSeconds, concurrencyPolicy } = cronJob.spec;
+  if (startingDeadlineSeconds !== undefined && scheduledMs + startingDeadlineSeconds * SECOND_MS < nowMs) {
+    const message = `Missed scheduled time to start a job: ${formatRfc1123(scheduledMs)}`;
+    events.push({ type: 'Warning', reason: 'MissSchedule', message });
+    return undefined;
+  }
+  const active = status.active ?? [];
+  const name = jobName(cronJob, scheduledMs);
+  if (active.some((each) => each.name === name) || parseTime(status.lastScheduleTime) === scheduledMs) return undefined;
+  if (concurrencyPolicy === 'Forbid' && active.length > 0) {
+    const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
+    events.push({ type: 'Normal', reason: 'JobAlreadyActive', message });
+    return undefined;
+  }
+  return { scheduledMs, replaces: concurrencyPolicy === 'Replace' ? active : [] };
+}
+
+/** `Thu, 01 Jan 2026 12:00:00 +0000`. */
+function formatRfc1123(ms: number): string {
+  return new Date(ms).toUTCString().replace('GMT', '+0000');
+}
+
+type Ending = 'Complete' | 'Failed';
+
+export function endingOf({ status }: Job): Ending | undefined {
+  return (['Complete', 'Failed'] as const).find((type) => isConditionTrue(status?.conditions, type));
+}
+
+function computeStatus({ cronJob, jobs, missing }: CronFacts, events: CronEvent[]): CronJobStatus {
+  const { status = {} } = cronJob;
+  const known = new Set((status.active ?? []).map(({ uid }) => uid));
+  const gone = new Set<string | undefined>();
+  let successMs = parseTime(status.lastSuccessfulTime);
+  let success = status.lastSuccessfulTime;
+  for (const job of jobs) {
+    const { name, uid } = job.metadata;
+    const ending = endingOf(job);
+    if (ending === undefined) {
+      if (!known.has(uid))
+        events.push({
+          type: 'Warning',
+          reason: 'UnexpectedJob',
+          message: `Saw a job that the controller did not create or forgot: ${name}`,
+        });
+      continue;
+    }
+    if (known.has(uid)) {
+      gone.add(uid);
+      const message = `Saw completed job: ${name}, condition: ${ending}`;
+      events.push({ type: 'Normal', reason: 'SawCompletedJob', message });
+    }
+    const endMs = ending === 'Complete' ? parseTime(job.status?.completionTime) : undefined;
+    if (endMs !== undefined && (successMs === undefined || endMs > successMs)) {
+      successMs = endMs;
+      success = job.status?.completionTime;
+    }
+  }
+  for (const { uid = '', name } of status.active ?? []) {
+    if (!missing.has(uid)) continue;
+    gone.add(uid);
+    events.push({ type: 'Normal', reason: 'MissingJob', message: `Active job went missing: ${name ?? ''}` });
+  }
+  const active = (status.active ?? []).filter(({ uid }) => !gone.has(uid));
+  const { active: _, ...rest } = status;
+  return {
+    ...rest,
+    ...(active.length > 0 && { active }),
+    ...(success !== undefined && { lastSuccessfulTime: success }),
+  };
+}
+
+/** Finished Jobs beyond the history of each ending, the oldest first. */
+function selectForgotten({ spec }: CronJob, jobs: readonly Job[]): Job[] {
+  const limits = [
+    ['Complete', spec.successfulJobsHistoryLimit],
+    ['Failed', spec.failedJobsHistoryLimit],
+  ] as const;
+  return limits.flatMap(([ending, limit]) => {
+    if (limit === undefined) return [];
+    const ended = jobs.filter((job) => endingOf(job) === ending && job.metadata.deletionTimestamp === undefined);
+    const startMs = ({ status }: Job): number => parseTime(status?.startTime) ?? Infinity;
+    ended.sort((left, right) => {
+      const [one, other] = [startMs(left), startMs(right)];
+      if (one !== other) return one - other;
+      return left.metadata.name < right.metadata.name ? -1 : 1;
+    });
+    return ended.slice(0, Math.max(0, ended.length - limit));
+  });
+}
