@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream';
+import { createGunzip, createGzip } from 'node:zlib';
 import type { Clock } from '../../../base/clock.ts';
 import { isSameIp } from '../../../base/ip-address.ts';
 import type { Random } from '../../../base/random.ts';
@@ -21,6 +23,7 @@ import type { Exchange } from '../path/exchange.ts';
 import type { ServedResource, ServedResources } from '../path/served-resource.ts';
 import { resourceRequest } from '../verbs/resource-verbs.ts';
 import { booleanOf } from '../verbs/query-values.ts';
+import { htmlLinks } from './html-links.ts';
 import { forward } from './forward.ts';
 import type { BackendAnswer } from './forward.ts';
 import { kubeletAddressOf } from './kubelet-address.ts';
@@ -158,7 +161,7 @@ class Connector {
     const { http } = exchange;
     const { base, rest } = exchange.proxied;
     const { search } = http.target;
-    if (rest === '' && http.method === 'GET' && http.upgrade === undefined)
+    if (rest === '' && ['GET', 'HEAD'].includes(http.method) && http.upgrade === undefined)
       return { kind: 'body', status: 301, headers: { location: `${base}/${search}` }, body: '' };
     if (definition.type.plural === 'nodes' && isNodeAction(rest, http.upgrade !== undefined))
       await this.#requireCreate(exchange);
@@ -179,6 +182,8 @@ class Connector {
       added,
       http,
       onAnswer: ({ headers }) => withLocation(headers, target, base),
+      rewriteBody: (answer) =>
+        http.method === 'HEAD' ? [] : pageRewriting(answer, (url) => throughProxy(url, target, base)),
     });
   }
 
@@ -278,11 +283,31 @@ async function logError({ status, readText }: BackendAnswer, name: string): Prom
 }
 
 /** A redirect to the same backend leads through the proxy again; others are for the client to judge. */
-function withLocation(headers: ReplyHeaders, { host, port }: DialTarget, base: string): ReplyHeaders {
+function withLocation(headers: ReplyHeaders, target: DialTarget, base: string): ReplyHeaders {
   const { location } = headers;
-  if (typeof location !== 'string') return headers;
-  if (location.startsWith('/') && !location.startsWith('//')) return { ...headers, location: base + location };
-  const own = /^https?:\/\/([^/?#]+)(.*)$/.exec(location);
+  return typeof location === 'string' ? { ...headers, location: throughProxy(location, target, base) } : headers;
+}
+
+/** A URL of the backend as one of the proxy (upstream: util/proxy rewriteURL). Relative ones hold as they are. */
+function throughProxy(url: string, { host, port }: DialTarget, base: string): string {
+  if (url.startsWith('/') && !url.startsWith('//'))
+    return url === base || url.startsWith(`${base}/`) ? url : base + url;
+  const own = /^https?:\/\/([^/?#]+)(.*)$/.exec(url);
   const isSame = own !== null && [`${host}:${port}`, `[${host}]:${port}`, host].includes(own[1] ?? '');
-  return isSame ? { ...headers, location: `${base}${own[2] === '' ? '/' : own[2]}` } : headers;
+  return isSame ? `${base}${own[2] === '' ? '/' : own[2]}` : url;
+}
+
+/** By what the links of an answer are rewritten. None unless it is a page, in a form that can be read. */
+function pageRewriting(
+  { status, headers }: Pick<BackendAnswer, 'status' | 'headers'>,
+  rewrite: (url: string) => string,
+): readonly Duplex[] {
+  const type = String(headers['content-type'] ?? '')
+    .split(';', 1)[0]
+    ?.trim()
+    .toLowerCase();
+  if (type !== 'text/html' || headers['location'] !== undefined || status === 204 || status === 304) return [];
+  const encoding = headers['content-encoding'];
+  if (encoding === 'gzip') return [createGunzip(), htmlLinks(rewrite), createGzip()];
+  return encoding === undefined ? [htmlLinks(rewrite)] : [];
 }

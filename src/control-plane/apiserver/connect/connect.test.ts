@@ -401,6 +401,22 @@ describe('requests that end elsewhere', () => {
     );
   });
 
+  it('rewrite the links of pages, and of nothing else', async () => {
+    const each = await cluster();
+    const page = '<a href="/x">y</a>';
+    const answerOf = async (type: string): Promise<unknown> => {
+      const headers = { 'content-type': type, 'content-length': String(page.length) };
+      kubelet.answer = (_request, response) => response.writeHead(200, headers).end(page);
+      const reply = await ask(each, `${api}/pods/one/proxy/`);
+      return [reply.text, (reply.headers as { 'content-length'?: string })['content-length']];
+    };
+    assert.deepEqual(await answerOf('text/html; charset=utf-8'), [
+      `<a href="${api}/pods/one/proxy/x">y</a>`,
+      undefined,
+    ]);
+    assert.deepEqual(await answerOf('text/plain'), [page, String(page.length)]);
+  });
+
   it('break off where the backend breaks off, and leave it when the client goes', async () => {
     const each = await cluster();
     kubelet.answer = (_request, response) => {

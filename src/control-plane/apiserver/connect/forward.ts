@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
@@ -30,6 +30,8 @@ export interface Forwarding {
   readonly mode?: StreamMode;
   /** Judges an answer before it goes on: throws, or gives other headers. */
   readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
+  /** What the body passes through on its way to the client. Absent, or none: it stays as it is. */
+  readonly rewriteBody?: (answer: Pick<BackendAnswer, 'status' | 'headers'>) => readonly Duplex[];
   /** An answer that is no switch of protocols is a refusal. */
   readonly mustUpgrade?: boolean;
   /** What is said when the backend cannot be reached; by default as upstream's proxies do. */
@@ -164,7 +166,7 @@ async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: 
   return { kind: 'taken', status: 101, take: (socket, head) => opened.take({ request, socket, head }) };
 }
 
-async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promise<Reply> {
+async function passOn(message: IncomingMessage, { onAnswer, rewriteBody }: Forwarding): Promise<Reply> {
   const status = message.statusCode ?? 502;
   const headers = endToEndHeaders(message.headers);
   let sent: ReplyHeaders;
@@ -177,11 +179,24 @@ async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promi
     message.destroy();
     throw error;
   }
-  return { kind: 'stream', status, headers: sent, start: (out) => pump(message, out) };
+  const rewriting = rewriteBody?.({ status, headers }) ?? [];
+  const last = rewriting.at(-1);
+  if (last === undefined) return { kind: 'stream', status, headers: sent, start: (out) => pump(message, out) };
+  const { 'content-length': _, ...rest } = sent;
+  return {
+    kind: 'stream',
+    status,
+    headers: rest,
+    start: (out) => {
+      pump(last, out);
+      // A body that breaks off ends what it passes through with an error, which the pump sees.
+      pipeline([message, ...rewriting], () => undefined);
+    },
+  };
 }
 
 /** As fast as the reader takes it. An answer that breaks off breaks off for the reader, too. */
-function pump(message: IncomingMessage, out: ReplyStream): void {
+function pump(message: Readable, out: ReplyStream): void {
   out.onClose(() => message.destroy());
   out.onDrain(() => message.resume());
   message.on('data', (chunk: Buffer) => {

@@ -162,6 +162,8 @@ test('approval is given once, by its own subresource, with the time', () => {
   const old = withStatus({});
   const done = decide(old, { conditions: [approved], certificate });
   assert.deepEqual([done.spec, done.status], [old.spec, { conditions: [{ ...approved, ...times }] }]);
+  const noted = view?.write(old, requests.given({ 'metadata.annotations': { by: 'me' } }), facts);
+  assert.deepEqual(noted?.metadata.annotations, { by: 'me' });
   assert.deepEqual(view?.validate(done, old, permissivePolicy), []);
   const field = 'status.conditions';
   const denied = decide(done, { conditions: [...(done.status?.conditions ?? []), { type: 'Denied', status: 'True' }] });

@@ -106,10 +106,14 @@ export const certificateSigningRequestResource = defineResource<CertificateSigni
     {
       name: 'approval',
       verbs: ['get', 'patch', 'update'],
-      // A body of the own kind is decoded by its schema. Only conditions are taken from it.
+      // A body of the own kind is decoded by its schema. Only metadata and conditions are taken from it.
       write: (current, body, { nowMs }) => {
         const { conditions = [] } = (body as CertificateSigningRequest).status ?? {};
-        return { ...current, status: { ...current.status, conditions: withTimes(conditions, current, nowMs) } };
+        return {
+          ...current,
+          metadata: body.metadata,
+          status: { ...current.status, conditions: withTimes(conditions, current, nowMs) },
+        };
       },
       validate: (request, old) => validateCertificateRequestUpdate(request, old, 'approver'),
     },

@@ -1,0 +1,125 @@
+import { Buffer } from 'node:buffer';
+import { Transform } from 'node:stream';
+
+/** Attributes that hold one URL (https://html.spec.whatwg.org/#attributes-3), in any element. */
+const urlAttributes = new Set([
+  'action',
+  'background',
+  'cite',
+  'data',
+  'formaction',
+  'href',
+  'longdesc',
+  'poster',
+  'src',
+]);
+/** Elements whose content is text, whatever it looks like. */
+const textElements = new Set(['script', 'style', 'textarea', 'title']);
+/** A tag that is longer than this is passed on as it is. */
+const maxTagBytes = 64 * 1024;
+
+type Rewrite = (url: string) => string;
+
+/**
+ * Rewrites the URLs in the start tags of an HTML page as it passes (upstream: util/proxy Transport). Everything else is
+ * passed on byte for byte. It holds back at most one tag, and reads each byte once.
+ */
+export function htmlLinks(rewrite: Rewrite): Transform {
+  const scanner = new TagScanner(rewrite);
+  // HTML's syntax is ASCII in every encoding that browsers take for a page: bytes are kept as they are.
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) =>
+      done(null, Buffer.from(scanner.write(chunk.toString('latin1')), 'latin1')),
+    flush: (done) => done(null, Buffer.from(scanner.end(), 'latin1')),
+  });
+}
+
+/** Where in a page the scanner is: between tags, in a tag (by its quote), in a comment, or in text up to its end tag. */
+type Place =
+  | { readonly in: 'text' }
+  | { readonly in: 'tag'; readonly quote: '' | '"' | "'" }
+  | { readonly in: 'comment' }
+  | { readonly in: 'raw'; readonly element: string };
+
+class TagScanner {
+  readonly #rewrite: Rewrite;
+  #place: Place = { in: 'text' };
+  /** What is held back: a tag that has begun. */
+  #held = '';
+  /** The last characters of a comment or of raw text, to find its end in. */
+  #tail = '';
+
+  constructor(rewrite: Rewrite) {
+    this.#rewrite = rewrite;
+  }
+
+  write(text: string): string {
+    let out = '';
+    for (const character of text) out += this.#next(character);
+    return out;
+  }
+
+  end(): string {
+    const rest = this.#held;
+    this.#held = '';
+    return rest;
+  }
+
+  #next(character: string): string {
+    switch (this.#place.in) {
+      case 'text':
+        if (character !== '<') return character;
+        this.#held = character;
+        this.#place = { in: 'tag', quote: '' };
+        return '';
+      case 'tag':
+        return this.#inTag(character, this.#place.quote);
+      case 'comment':
+        return this.#until(character, '-->');
+      case 'raw':
+        return this.#until(character, `</${this.#place.element}`);
+    }
+  }
+
+  #inTag(character: string, quote: '' | '"' | "'"): string {
+    this.#held += character;
+    if (this.#held === '<!--') return this.#release({ in: 'comment' });
+    if (this.#held.length === 2 && !/[a-z/!?]/i.test(character)) return this.#release({ in: 'text' });
+    if (this.#held.length > maxTagBytes) return this.#release({ in: 'text' });
+    if (quote !== '') {
+      if (character === quote) this.#place = { in: 'tag', quote: '' };
+      return '';
+    }
+    if (character === '"' || character === "'") this.#place = { in: 'tag', quote: character };
+    if (character !== '>') return '';
+    const name = /^<([a-z][^\s/>]*)/i.exec(this.#held)?.[1]?.toLowerCase();
+    if (name !== undefined) this.#held = rewriteTag(this.#held, this.#rewrite);
+    return this.#release(name !== undefined && textElements.has(name) ? { in: 'raw', element: name } : { in: 'text' });
+  }
+
+  #release(place: Place): string {
+    const tag = this.#held;
+    this.#held = '';
+    this.#tail = '';
+    this.#place = place;
+    return tag;
+  }
+
+  #until(character: string, end: string): string {
+    this.#tail = (this.#tail + character.toLowerCase()).slice(-end.length);
+    if (this.#tail === end) this.#place = { in: 'text' };
+    return character;
+  }
+}
+
+/** One attribute with its value. A match begins only where a name begins, so that the cost is linear. */
+const attribute = /(?<![^\s"'=<>/])([^\s"'=<>/]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/g;
+
+function rewriteTag(tag: string, rewrite: Rewrite): string {
+  return tag.replace(attribute, (whole, name: string, equals: string, value: string) => {
+    if (!urlAttributes.has(name.toLowerCase())) return whole;
+    const quote = value.startsWith('"') || value.startsWith("'") ? value.charAt(0) : '';
+    const url = quote === '' ? value : value.slice(1, -1);
+    return `${name}${equals}${quote}${rewrite(url)}${quote}`;
+  });
+}
