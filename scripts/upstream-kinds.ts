@@ -72,7 +72,6 @@ export const insteadOf: Readonly<Record<string, string>> = {
   Ingress: 'a Service of type NodePort, or a proxy of your own that reads EndpointSlices',
   MutatingAdmissionPolicy: 'an admission webhook',
   NetworkPolicy: 'nothing filters the traffic between pods',
-  ReplicationController: 'a ReplicaSet',
   ValidatingAdmissionPolicy: 'an admission webhook',
   FlowSchema: "upstream's default flow schemas and levels hold",
 };

@@ -38,6 +38,7 @@ import { docs as podStatusDocs } from './core/pod-status.docs.ts';
 import { docs as podTemplateDocs } from './core/pod-template.docs.ts';
 import { docs as podDocs } from './core/pod.docs.ts';
 import { docs as probeDocs } from './core/probe.docs.ts';
+import { docs as replicationControllerDocs } from './core/replication-controller.docs.ts';
 import { docs as resourceQuotaDocs } from './core/resource-quota.docs.ts';
 import { docs as resourceRequirementsDocs } from './core/resource-requirements.docs.ts';
 import { docs as schedulingDocs } from './core/scheduling.docs.ts';
@@ -120,6 +121,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...podTemplateDocs,
   ...podDocs,
   ...probeDocs,
+  ...replicationControllerDocs,
   ...resourceQuotaDocs,
   ...resourceRequirementsDocs,
   ...schedulingDocs,

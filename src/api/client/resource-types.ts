@@ -28,7 +28,9 @@ import type { Namespace } from '../core/namespace.ts';
 import type { Node } from '../core/node.ts';
 import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../core/persistent-volume.ts';
+import type { PodTemplate } from '../core/pod-template.ts';
 import type { Pod } from '../core/pod.ts';
+import type { ReplicationController } from '../core/replication-controller.ts';
 import type { ResourceQuota } from '../core/resource-quota.ts';
 import type { Secret } from '../core/secret.ts';
 import type { ServiceAccount } from '../core/service-account.ts';
@@ -84,6 +86,12 @@ export const persistentVolumeClaims = namespaced<PersistentVolumeClaim>(
   'persistentvolumeclaims',
 );
 export const pods = namespaced<Pod>('v1', 'Pod', 'pods');
+export const podTemplates = namespaced<PodTemplate>('v1', 'PodTemplate', 'podtemplates');
+export const replicationControllers = namespaced<ReplicationController>(
+  'v1',
+  'ReplicationController',
+  'replicationcontrollers',
+);
 export const resourceQuotas = namespaced<ResourceQuota>('v1', 'ResourceQuota', 'resourcequotas');
 export const secrets = namespaced<Secret>('v1', 'Secret', 'secrets');
 export const services = namespaced<Service>('v1', 'Service', 'services');

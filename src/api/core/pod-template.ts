@@ -1,7 +1,7 @@
-/** PodTemplateSpec of core/v1: what controllers make pods from. Which fields exist follows k8s.io/api/core/v1. */
-import { filled, object } from '../schema/schema.ts';
+/** PodTemplate and PodTemplateSpec of core/v1: what controllers make pods from. Which fields exist follows k8s.io/api/core/v1. */
+import { filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { EmbeddedObjectMetaSchema } from './meta.ts';
+import { EmbeddedObjectMetaSchema, ObjectMetaSchema } from './meta.ts';
 import { PodSpecSchema } from './pod-spec.ts';
 
 export const PodTemplateSpecSchema = object('PodTemplateSpec', {
@@ -9,3 +9,11 @@ export const PodTemplateSpecSchema = object('PodTemplateSpec', {
   spec: filled(2, PodSpecSchema),
 });
 export type PodTemplateSpec = Infer<typeof PodTemplateSpecSchema>;
+
+export const PodTemplateSchema = object('PodTemplate', {
+  kind: string,
+  apiVersion: string,
+  metadata: filled(1, ObjectMetaSchema),
+  template: filled(2, PodTemplateSpecSchema),
+});
+export type PodTemplate = Infer<typeof PodTemplateSchema>;

@@ -20,6 +20,7 @@ import { createClaimProtectionController } from '../controllers/persistent-volum
 import { createVolumeProtectionController } from '../controllers/persistent-volume-protection/persistent-volume-protection-controller.ts';
 import { createPersistentVolumeController } from '../controllers/persistent-volume/persistent-volume-controller.ts';
 import { createPodGarbageCollector } from '../controllers/pod-garbage-collector/pod-garbage-collector.ts';
+import { createReplicationController } from '../controllers/replica-set/replication-controller.ts';
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
 import { createResourceClaimController } from '../controllers/resource-claim/resource-claim-controller.ts';
 import { createResourceQuotaController } from '../controllers/resource-quota/resource-quota-controller.ts';
@@ -89,6 +90,11 @@ export const controllersTable: readonly ControllerEntry[] = [
       createPodGarbageCollector({ ...options, terminatedThreshold: options.settings.terminatedPodThreshold }),
   },
   { name: 'replicaset-controller', account: 'replicaset-controller', create: createReplicaSetController },
+  {
+    name: 'replicationcontroller-controller',
+    account: 'replication-controller',
+    create: createReplicationController,
+  },
   { name: 'deployment-controller', account: 'deployment-controller', create: createDeploymentController },
   { name: 'daemonset-controller', account: 'daemon-set-controller', create: createDaemonSetController },
   { name: 'statefulset-controller', account: 'statefulset-controller', create: createStatefulSetController },

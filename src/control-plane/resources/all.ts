@@ -8,6 +8,8 @@ import { nodeResource } from './core/node.ts';
 import { persistentVolumeResource } from './core/persistent-volume.ts';
 import { persistentVolumeClaimResource } from './core/persistent-volume-claim.ts';
 import { podResource } from './core/pod.ts';
+import { podTemplateResource } from './core/pod-template.ts';
+import { replicationControllerResource } from './core/replication-controller.ts';
 import { resourceQuotaResource } from './core/resource-quota.ts';
 import { secretResource } from './core/secret.ts';
 import { serviceResource } from './core/service.ts';
@@ -65,6 +67,8 @@ export const allResources: readonly ResourceDefinition[] = [
   persistentVolumeResource,
   persistentVolumeClaimResource,
   podResource,
+  podTemplateResource,
+  replicationControllerResource,
   resourceQuotaResource,
   secretResource,
   serviceResource,

@@ -6,7 +6,7 @@ import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 /** What controllers that keep pods running have in common (upstream: apps/validation). */
 
 export interface AlwaysRunning {
-  readonly controller: 'ReplicaSet' | 'DaemonSet' | 'StatefulSet';
+  readonly controller: 'ReplicaSet' | 'DaemonSet' | 'StatefulSet' | 'ReplicationController';
   readonly context: PodValidationContext;
   /** The template as the controller completes it; undefined: what is in it is not checked. Absent: the template. */
   readonly checked?: PodTemplateSpec | undefined;

@@ -6,6 +6,7 @@ import {
   namespaces,
   pods,
   replicaSets,
+  replicationControllers,
   statefulSets,
 } from '../../../api/client/resource-types.ts';
 import type { ObjectMeta } from '../../../api/core/meta.ts';
@@ -40,7 +41,7 @@ export const podSecurityDefaults: PodSecuritySettings = {
 };
 
 /** What has a template of pods. */
-const templated = [deployments, replicaSets, statefulSets, daemonSets, jobs, cronJobs];
+const templated = [deployments, replicaSets, statefulSets, daemonSets, jobs, cronJobs, replicationControllers];
 /** Subresources that cannot change what a pod may do. */
 const harmless = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
 

@@ -6,6 +6,7 @@ import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 import type { OwnerReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { ReplicationController } from '../../../api/core/replication-controller.ts';
 import { formatGroupResource } from '../../../api/status/api-status-error.ts';
 import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
 
@@ -13,6 +14,7 @@ export interface ScaleSources {
   readonly deployments: Informer<Deployment>;
   readonly replicaSets: Informer<ReplicaSet>;
   readonly statefulSets: Informer<StatefulSet>;
+  readonly replicationControllers: Informer<ReplicationController>;
   /** All kinds, to distinguish a kind without a scale from one that does not exist. */
   readonly types: readonly ResourceType[];
 }
@@ -56,7 +58,7 @@ export function expectedScale(pods: readonly Pod[], sources: ScaleSources): Expe
 function scaleOf(
   { apiVersion, kind, name, uid }: OwnerReference,
   namespace: string,
-  { deployments, replicaSets, statefulSets, types }: ScaleSources,
+  { deployments, replicaSets, statefulSets, replicationControllers, types }: ScaleSources,
 ): Scale | string | undefined {
   if (groupOf(apiVersion) === 'apps' && kind === 'ReplicaSet') {
     const set = replicaSets.get({ namespace, name });
@@ -76,6 +78,10 @@ function scaleOf(
     const set = statefulSets.get({ namespace, name });
     return set?.metadata.uid === uid ? scaleIn(set) : undefined;
   }
+  if (apiVersion === 'v1' && kind === 'ReplicationController') {
+    const controller = replicationControllers.get({ namespace, name });
+    return controller?.metadata.uid === uid ? scaleIn(controller) : undefined;
+  }
   const type = types.find((each) => apiVersionOf(each) === apiVersion && each.kind === kind);
   if (type === undefined) return `no matches for kind "${kind}" in version "${apiVersion}"`;
   return `${formatGroupResource(type)} does not implement the scale subresource`;
@@ -83,7 +89,7 @@ function scaleOf(
 
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-const scaleIn = ({ metadata, spec }: Deployment | ReplicaSet | StatefulSet): Scale => ({
+const scaleIn = ({ metadata, spec }: Deployment | ReplicaSet | StatefulSet | ReplicationController): Scale => ({
   uid: metadata.uid,
   replicas: spec.replicas ?? 1,
 });

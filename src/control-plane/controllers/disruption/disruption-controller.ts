@@ -7,6 +7,7 @@ import {
   podDisruptionBudgets,
   pods,
   replicaSets,
+  replicationControllers,
   statefulSets,
 } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -53,6 +54,7 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     deployments: informers.for(deployments),
     replicaSets: informers.for(replicaSets),
     statefulSets: informers.for(statefulSets),
+    replicationControllers: informers.for(replicationControllers),
   };
   const syncer = new BudgetSyncer(options, parts.budgets, parts.pods, { ...parts, types });
   const queue = new RateLimitingQueue({ name: 'disruption', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
@@ -84,7 +86,7 @@ export function createDisruptionController(options: DisruptionOptions): Controll
       },
       onDelete: ({ metadata }) => wakeFor(metadata.namespace, metadata.labels ?? {}),
     }),
-    ...[parts.deployments, parts.replicaSets, parts.statefulSets].map((informer) =>
+    ...[parts.deployments, parts.replicaSets, parts.statefulSets, parts.replicationControllers].map((informer) =>
       informer.addHandlers({
         onAdd: ({ metadata, spec }, initial) =>
           !initial && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
@@ -93,7 +95,14 @@ export function createDisruptionController(options: DisruptionOptions): Controll
       }),
     ),
   ];
-  const read = [parts.budgets, parts.pods, parts.deployments, parts.replicaSets, parts.statefulSets];
+  const read = [
+    parts.budgets,
+    parts.pods,
+    parts.deployments,
+    parts.replicaSets,
+    parts.statefulSets,
+    parts.replicationControllers,
+  ];
   return runController({ name: 'disruption controller', log, queues: [queue, stale], informers: read, ends });
 }
 

@@ -1,6 +1,7 @@
 import type { ReplicaSet, ReplicaSetStatus } from '../../../api/apps/replica-set.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
+import type { ResourceType } from '../../../api/client/resource-type.ts';
 import { pods, replicaSets } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
@@ -22,19 +23,44 @@ import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { planReplicas } from './replica-set-plan.ts';
 import { computeReplicaSetStatus, isSameStatus } from './replica-set-status.ts';
+import type { ReplicaSetFacts } from './replica-set-status.ts';
 
 /** Upstream: --concurrent-replicaset-syncs. */
 const WORKERS = 5;
 
+/** A kind that asks for a number of pods, shown as ReplicaSets. */
+export interface ReplicaKind {
+  /** Of its queue. */
+  readonly name: string;
+  /** What its pods refer to, and what events are about. */
+  readonly type: ResourceType<ReplicaSet>;
+  readonly sets: Informer<ReplicaSet>;
+  /** Whether its status has a count of pods that are leaving. */
+  readonly countsTerminating: boolean;
+  writeStatus(set: ReplicaSet, status: ReplicaSetStatus): Promise<unknown>;
+}
+
 /** Keeps as many pods as each ReplicaSet asks for. */
 export function createReplicaSetController(options: ControllerOptions): Controller {
+  const { informers, client } = options;
+  return createReplicaController(options, {
+    name: 'replicaset',
+    type: replicaSets,
+    sets: informers.for(replicaSets),
+    countsTerminating: true,
+    writeStatus: (set, status) => client.update(replicaSets, { ...set, status }, { subresource: 'status' }),
+  });
+}
+
+/** The same for any kind of that sort. */
+export function createReplicaController(options: ControllerOptions, kind: ReplicaKind): Controller {
   const { informers, clock, log } = options;
-  const sets = informers.for(replicaSets);
+  const { name, sets } = kind;
   const podInformer = informers.for(pods);
   const expectations = new Expectations(clock);
-  const syncer = new ReplicaSetSyncer(options, { sets, podInformer, expectations });
+  const syncer = new ReplicaSetSyncer(options, { kind, podInformer, expectations });
   const queue = new RateLimitingQueue({
-    name: 'replicaset',
+    name,
     clock,
     log,
     workers: WORKERS,
@@ -42,7 +68,7 @@ export function createReplicaSetController(options: ControllerOptions): Controll
   });
   const end = wakeOwners({ owners: sets, dependents: podInformer, expectations, add: (key) => queue.add(key) });
   return runController({
-    name: 'replicaset controller',
+    name: `${name} controller`,
     log,
     queues: [queue],
     informers: [sets, podInformer],
@@ -51,7 +77,7 @@ export function createReplicaSetController(options: ControllerOptions): Controll
 }
 
 interface Parts {
-  readonly sets: Informer<ReplicaSet>;
+  readonly kind: ReplicaKind;
   readonly podInformer: Informer<Pod>;
   readonly expectations: Expectations;
 }
@@ -66,22 +92,22 @@ class ReplicaSetSyncer {
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    const recorder = createEventRecorder({ ...options, component: 'replicaset-controller' });
+    const recorder = createEventRecorder({ ...options, component: `${parts.kind.name}-controller` });
     this.#podControl = new PodControl({
       client: options.client,
       recorder,
       informer: parts.podInformer,
       expectations: parts.expectations,
-      type: replicaSets,
+      type: parts.kind.type,
     });
     this.#podIndex = new ControlledIndex(parts.podInformer);
-    this.#setIndex = new ControlledIndex(parts.sets);
+    this.#setIndex = new ControlledIndex(parts.kind.sets);
   }
 
   async sync(key: string): Promise<number | undefined> {
     const { clock } = this.#options;
-    const { sets, expectations } = this.#parts;
-    const replicaSet = sets.getByKey(key);
+    const { kind, expectations } = this.#parts;
+    const replicaSet = kind.sets.getByKey(key);
     if (replicaSet === undefined) {
       expectations.forget(key);
       return undefined;
@@ -97,7 +123,7 @@ class ReplicaSetSyncer {
     );
     const failure = waitMs > 0 ? undefined : await this.#manage(key, replicaSet, active);
     const nowMs = clock.nowMs();
-    await this.#writeStatus(replicaSet, computeReplicaSetStatus(replicaSet, { active, terminating, failure }, nowMs));
+    await this.#writeStatus(replicaSet, this.#statusOf(replicaSet, { active, terminating, failure }, nowMs));
     if (failure !== undefined) throw failure;
     const availableMs = nextAvailableMs(active, replicaSet.spec.minReadySeconds ?? 0, nowMs);
     return waitMs > 0 ? Math.min(waitMs, availableMs ?? waitMs) : availableMs;
@@ -107,7 +133,7 @@ class ReplicaSetSyncer {
     const { client } = this.#options;
     return await claimObjects({
       client,
-      ownerType: replicaSets,
+      ownerType: this.#parts.kind.type,
       owner: replicaSet,
       selector: replicaSet.spec.selector,
       type: pods,
@@ -119,7 +145,7 @@ class ReplicaSetSyncer {
   async #manage(key: string, replicaSet: ReplicaSet, active: readonly Pod[]): Promise<Error | undefined> {
     const plan = planReplicas(replicaSet, active, () => this.#related(replicaSet), this.#options.clock.nowMs());
     if (plan.kind === 'create') {
-      const pod = podFromTemplate(replicaSets, replicaSet, replicaSet.spec.template);
+      const pod = podFromTemplate(this.#parts.kind.type, replicaSet, replicaSet.spec.template);
       const { error } = await slowStart(plan.count, 1, () => this.#podControl.create(key, replicaSet, pod));
       return asError(error);
     }
@@ -136,14 +162,21 @@ class ReplicaSetSyncer {
     return sets.flatMap((each) => this.#podIndex.ofOwner(each));
   }
 
+  #statusOf(replicaSet: ReplicaSet, facts: ReplicaSetFacts, nowMs: number): ReplicaSetStatus {
+    const { terminatingReplicas, ...status } = computeReplicaSetStatus(replicaSet, facts, nowMs);
+    return this.#parts.kind.countsTerminating && terminatingReplicas !== undefined
+      ? { ...status, terminatingReplicas }
+      : status;
+  }
+
   async #writeStatus(replicaSet: ReplicaSet, status: ReplicaSetStatus): Promise<void> {
     if (isSameStatus(replicaSet.status, status)) return;
     try {
-      await this.#options.client.update(replicaSets, { ...replicaSet, status }, { subresource: 'status' });
+      await this.#parts.kind.writeStatus(replicaSet, status);
     } catch (error) {
       // Gone, or changed: the change itself wakes this again.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
-      if (this.#parts.sets.get(keyOf(replicaSet)) !== replicaSet) return;
+      if (this.#parts.kind.sets.get(keyOf(replicaSet)) !== replicaSet) return;
       throw error;
     }
   }

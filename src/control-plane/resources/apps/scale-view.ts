@@ -8,7 +8,7 @@ import type { SubresourceView, TableColumn } from '../../model/resource-definiti
 import { selectorText } from '../print-cells.ts';
 
 interface Scalable extends ApiObject {
-  readonly spec: { readonly replicas?: number; readonly selector?: LabelSelector };
+  readonly spec: { readonly replicas?: number; readonly selector?: object };
   readonly status?: { readonly replicas?: number };
 }
 
@@ -37,14 +37,17 @@ const columns: readonly TableColumn<ApiObject>[] = [
 const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** `scale` of what has replicas: reads and writes their number alone, in one form for all kinds. */
-export function scaleView<T extends Scalable>(validate: SubresourceView<T>['validate']): SubresourceView<T> {
+export function scaleView<T extends Scalable>(
+  validate: SubresourceView<T>['validate'],
+  selectorOf: (object: T) => LabelSelector | undefined = ({ spec }) => spec.selector,
+): SubresourceView<T> {
   return {
     name: 'scale',
     kind,
     schema: ScaleSchema,
     columns,
     verbs: ['get', 'patch', 'update'],
-    read: scaleOf,
+    read: (object) => scaleOf(object, selectorOf(object)),
     write: (current, body) => {
       // Decoded by the schema above.
       const { spec } = body as Scale;
@@ -57,9 +60,9 @@ export function scaleView<T extends Scalable>(validate: SubresourceView<T>['vali
   };
 }
 
-export function scaleOf({ metadata, spec, status }: Scalable): Scale {
+export function scaleOf({ metadata, spec, status }: Scalable, selects = spec.selector): Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const selector = selectorText(spec.selector);
+  const selector = selectorText(selects);
   return {
     kind: kind.kind,
     apiVersion: 'autoscaling/v1',
