@@ -4,6 +4,7 @@ import {
   csiNodes,
   daemonSets,
   deployments,
+  deviceClasses,
   events,
   jobs,
   namespaces,
@@ -13,6 +14,8 @@ import {
   podDisruptionBudgets,
   pods,
   replicaSets,
+  resourceClaims,
+  resourceSlices,
   services,
   statefulSets,
   storageClasses,
@@ -43,6 +46,9 @@ const types: { readonly [Name in keyof Lists]: { readonly type: ResourceType; re
   statefulSets: { type: statefulSets, isWide: false },
   daemonSets: { type: daemonSets, isWide: false },
   jobs: { type: jobs, isWide: false },
+  resourceClaims: { type: resourceClaims, isWide: true },
+  resourceSlices: { type: resourceSlices, isWide: true },
+  deviceClasses: { type: deviceClasses, isWide: true },
 };
 
 const PAGE = 500;

@@ -13,6 +13,9 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { Service } from '../../api/core/service.ts';
 import type { PodExplanation } from '../../api/explanation/explanation.ts';
 import type { PodDisruptionBudget } from '../../api/policy/pod-disruption-budget.ts';
+import type { DeviceClass } from '../../api/resource/device-class.ts';
+import type { ResourceClaim } from '../../api/resource/resource-claim.ts';
+import type { ResourceSlice } from '../../api/resource/resource-slice.ts';
 import type { CSINode } from '../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../api/storage/volume-attachment.ts';
@@ -35,6 +38,9 @@ export interface ClusterView {
   readonly statefulSets: readonly StatefulSet[];
   readonly daemonSets: readonly DaemonSet[];
   readonly jobs: readonly Job[];
+  readonly resourceClaims: readonly ResourceClaim[];
+  readonly resourceSlices: readonly ResourceSlice[];
+  readonly deviceClasses: readonly DeviceClass[];
   /** Lists that could not be had, by the names above: what is not in them may exist all the same. */
   readonly unseen: ReadonlySet<string>;
   /** What agents of nodes say of their pods, by `namespace/name`. */
@@ -58,6 +64,9 @@ export const emptyView: ClusterView = {
   statefulSets: [],
   daemonSets: [],
   jobs: [],
+  resourceClaims: [],
+  resourceSlices: [],
+  deviceClasses: [],
   unseen: new Set(),
   agents: new Map(),
 };

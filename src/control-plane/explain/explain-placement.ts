@@ -28,7 +28,10 @@ const cures: ReadonlyMap<string, string> = new Map([
   ['VolumeRestrictions', 'stop the pod that uses the same disk or claim'],
   ['NodeVolumeLimits', 'add a node: this one cannot attach more volumes'],
   ['NodeDeclaredFeatures', 'add a node whose kubelet has the feature'],
-  ['DynamicResources', 'remove the resource claims from the pod: this cluster does not serve them'],
+  [
+    'DynamicResources',
+    'check the resource claims of the pod and the devices of the nodes: kubectl get resourceclaims,resourceslices',
+  ],
 ]);
 
 /** More nodes than this are counted, not named. */

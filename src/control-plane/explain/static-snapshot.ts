@@ -22,6 +22,9 @@ function objectsOf(view: ClusterView): ClusterObjects {
   const classes = new Map(view.storageClasses.map((each) => [each.metadata.name, each]));
   const csiNodes = new Map(view.csiNodes.map((each) => [each.metadata.name, each]));
   const namespaces = new Map(view.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? noLabels]));
+  const resourceClaims = new Map(
+    view.resourceClaims.map((claim) => [`${claim.metadata.namespace}/${claim.metadata.name}`, claim]),
+  );
   return {
     claim: (namespace, name) => claims.get(`${namespace}/${name}`),
     volume: (name) => volumes.get(name),
@@ -35,5 +38,9 @@ function objectsOf(view: ClusterView): ClusterObjects {
     replicaSet: (namespace, name) =>
       view.replicaSets.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     podDisruptionBudgets: () => view.budgets,
+    resourceClaim: (namespace, name) => resourceClaims.get(`${namespace}/${name}`),
+    resourceClaims: () => view.resourceClaims,
+    resourceSlices: () => view.resourceSlices,
+    deviceClass: (name) => view.deviceClasses.find(({ metadata }) => metadata.name === name),
   };
 }

@@ -1,7 +1,7 @@
 import type { Random } from '../../../base/random.ts';
 import type { Rejection } from '../framework/rejection.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import type { VolumePlan } from '../framework/plugin.ts';
+import type { ClaimPlan, VolumePlan } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { computePreemption } from '../preemption/compute-preemption.ts';
@@ -25,6 +25,8 @@ export type Decision =
       readonly scores?: NodeScores;
       readonly rejections: ReadonlyMap<string, Rejection>;
       readonly volumes: VolumePlan | undefined;
+      /** Resource claims to be allocated or reserved. */
+      readonly claims: ClaimPlan;
       readonly nextStart: number;
     }
   | {
@@ -93,6 +95,7 @@ export function schedulePod(
     ...(scores !== undefined && { scores }),
     rejections,
     volumes,
+    claims: outcome.checks.flatMap((check) => check.claimPlan?.(chosen) ?? []),
     nextStart,
   };
 }

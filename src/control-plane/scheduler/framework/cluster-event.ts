@@ -3,6 +3,9 @@ import type { Node, NodeCondition } from '../../../api/core/node.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { DeviceClass } from '../../../api/resource/device-class.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
@@ -21,6 +24,9 @@ export interface EventObjects {
   CSINode: CSINode;
   CSIDriver: CSIDriver;
   VolumeAttachment: VolumeAttachment;
+  ResourceClaim: ResourceClaim;
+  ResourceSlice: ResourceSlice;
+  DeviceClass: DeviceClass;
 }
 
 /** Upstream's ActionTypes. `Update` is a change that none of the finer ones names. */

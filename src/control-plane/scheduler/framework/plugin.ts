@@ -1,6 +1,7 @@
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { AllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { Hints } from './cluster-event.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -17,6 +18,12 @@ export interface VolumePlan {
   /** Claims for which a provisioner has to make a volume that the node reaches. */
   readonly provisions: readonly PersistentVolumeClaim[];
 }
+
+/** Resource claims to be allocated (without `allocation`: only reserved for the pod) before the pod is bound. */
+export type ClaimPlan = readonly {
+  readonly claim: ResourceClaim;
+  readonly allocation: AllocationResult | undefined;
+}[];
 
 /**
  * One plugin's question about one pod, asked of node after node. What does not depend on the node has been worked out.
@@ -35,6 +42,8 @@ export interface PodCheck {
   };
   /** For a node that `filter` let pass. */
   volumePlan?(node: NodeInfo): VolumePlan | undefined;
+  /** For a node that `filter` let pass. */
+  claimPlan?(node: NodeInfo): ClaimPlan;
 }
 
 export type PreFilterResult =

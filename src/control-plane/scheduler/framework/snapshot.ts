@@ -3,6 +3,9 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
+import type { DeviceClass } from '../../../api/resource/device-class.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
@@ -24,6 +27,10 @@ export interface ClusterObjects {
   services(namespace: string): Iterable<Service>;
   replicaSet(namespace: string, name: string): ReplicaSet | undefined;
   podDisruptionBudgets(): Iterable<PodDisruptionBudget>;
+  resourceClaim(namespace: string, name: string): ResourceClaim | undefined;
+  resourceClaims(): Iterable<ResourceClaim>;
+  resourceSlices(): Iterable<ResourceSlice>;
+  deviceClass(name: string): DeviceClass | undefined;
 }
 
 /**

@@ -1,5 +1,22 @@
-import type { Plugin } from '../framework/plugin.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { canBeReserved, isClaimForPod, isReservedFor, podClaimName } from '../../../api/resource/pod-claims.ts';
+import type { AllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import { deviceKey } from '../../../api/resource/device-key.ts';
+import { allocateDevices } from '../devices/allocate-devices.ts';
+import type { ClaimNeeds } from '../devices/allocate-devices.ts';
+import { allocationOf } from '../devices/claim-allocation.ts';
+import { needsOfClaim } from '../devices/device-needs.ts';
+import { gatherPools, poolsOfNode } from '../devices/device-pools.ts';
+import type { DevicePool } from '../devices/device-pools.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import { compileNodeSelector } from '../framework/node-matcher.ts';
+import type { NodeMatcher } from '../framework/node-matcher.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { reject, skip } from '../framework/plugin.ts';
+import type { ClaimPlan, Plugin, PodCheck, PreFilterResult } from '../framework/plugin.ts';
 import { unresolvable } from '../framework/rejection.ts';
+import type { Rejection } from '../framework/rejection.ts';
+import type { ClusterObjects, Snapshot } from '../framework/snapshot.ts';
 
 const name = 'DynamicResources';
 
@@ -9,22 +26,120 @@ export const nothingToDeallocate = 'no new claims to deallocate';
 /** What it says instead when another plugin had rejected the pod before it was asked. */
 export const notPrepared = 'not found';
 
-/**
- * Resource claims. The control plane has no resource.k8s.io, so no claim that a pod names is there: such a pod waits as
- * it does upstream while its claim is missing, and is never run without what it asked for.
- */
+/** Pods get the devices that their resource claims ask for (upstream: plugins/dynamicresources). */
 export const dynamicResources: Plugin = {
   name,
-  preEnqueue: ({ metadata, spec, status }) => {
-    for (const { name: claim, resourceClaimName, resourceClaimTemplateName } of spec.resourceClaims ?? []) {
-      if (resourceClaimName !== undefined)
-        return unresolvable(name, `resourceclaim.resource.k8s.io "${resourceClaimName}" not found`);
-      const made = status?.resourceClaimStatuses?.find((one) => one.name === claim);
-      if (made?.resourceClaimName !== undefined)
-        return unresolvable(name, `resourceclaim.resource.k8s.io "${made.resourceClaimName}" not found`);
-      if (made === undefined && resourceClaimTemplateName !== undefined)
-        return unresolvable(name, `pod "${metadata.namespace}/${metadata.name}": ResourceClaim not created yet`);
-    }
-    return undefined;
+  hints: {
+    ResourceClaim: [{ actions: ['Add', 'Update', 'Delete'] }],
+    ResourceSlice: [{ actions: ['Add', 'Update', 'Delete'] }],
+    DeviceClass: [{ actions: ['Add', 'Update'] }],
+    Node: [{ actions: ['Add', 'UpdateNodeLabel'] }],
+    Pod: [{ actions: ['Update'] }],
   },
+  preEnqueue: (pod) =>
+    (pod.spec.resourceClaims ?? []).some((claim) => podClaimName(pod, claim).kind === 'notCreated')
+      ? unresolvable(name, notCreated(pod))
+      : undefined,
+  preFilter,
 };
+
+const notCreated = ({ metadata }: Pod): string =>
+  `pod "${metadata.namespace}/${metadata.name}": ResourceClaim not created yet`;
+
+/** The pod's claims, or why it cannot run with them. */
+function claimsOf({ pod, namespace }: PodInfo, objects: ClusterObjects): ResourceClaim[] | string {
+  const claims: ResourceClaim[] = [];
+  for (const podClaim of pod.spec.resourceClaims ?? []) {
+    const found = podClaimName(pod, podClaim);
+    if (found.kind === 'notCreated') return notCreated(pod);
+    if (found.kind === 'notNeeded') continue;
+    const claim = objects.resourceClaim(namespace, found.name);
+    if (claim === undefined) return `resourceclaim.resource.k8s.io "${found.name}" not found`;
+    if (claim.metadata.deletionTimestamp !== undefined) return `resourceclaim "${found.name}" is being deleted`;
+    if (found.mustOwn && !isClaimForPod(pod, claim))
+      return `ResourceClaim ${namespace}/${found.name} was not created for Pod ${namespace}/${pod.metadata.name} (Pod is not owner)`;
+    if (!claims.includes(claim)) claims.push(claim);
+  }
+  return claims;
+}
+
+function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
+  if ((pod.pod.spec.resourceClaims ?? []).length === 0) return skip;
+  const claims = claimsOf(pod, objects);
+  if (typeof claims === 'string') return reject(unresolvable(name, claims));
+  if (claims.length === 0) return skip;
+  const needs: ClaimNeeds[] = [];
+  const waiting: ResourceClaim[] = [];
+  const places: NodeMatcher[] = [];
+  for (const claim of claims) {
+    const allocation = claim.status?.allocation;
+    if (allocation !== undefined) {
+      if (!isReservedFor(claim, pod.pod) && !canBeReserved(claim))
+        return reject(unresolvable(name, 'resourceclaim in use'));
+      if (allocation.nodeSelector !== undefined) places.push(compileNodeSelector(allocation.nodeSelector));
+      continue;
+    }
+    const result = needsOfClaim(claim, (className) => objects.deviceClass(className));
+    if (result.kind === 'refused') return reject(unresolvable(name, result.reason));
+    needs.push({ requests: result.needs, constraints: claim.spec.devices.constraints ?? [] });
+    waiting.push(claim);
+  }
+  return { kind: 'check', check: new DeviceCheck({ pod: pod.pod, claims, waiting, needs, places, objects }) };
+}
+
+interface DeviceQuestion {
+  readonly pod: Pod;
+  readonly claims: readonly ResourceClaim[];
+  /** Those that are not allocated, and what each needs. */
+  readonly waiting: readonly ResourceClaim[];
+  readonly needs: readonly ClaimNeeds[];
+  /** Where the allocated ones are available. */
+  readonly places: readonly NodeMatcher[];
+  readonly objects: ClusterObjects;
+}
+
+class DeviceCheck implements PodCheck {
+  readonly #question: DeviceQuestion;
+  readonly #pools: readonly DevicePool[];
+  readonly #inUse: ReadonlySet<string>;
+  /** By node name, the allocations of the waiting claims. */
+  readonly #allocations = new Map<string, readonly AllocationResult[]>();
+
+  constructor(question: DeviceQuestion) {
+    this.#question = question;
+    const { waiting, objects } = question;
+    this.#pools = waiting.length === 0 ? [] : gatherPools(objects.resourceSlices());
+    this.#inUse = waiting.length === 0 ? new Set() : devicesInUse(objects.resourceClaims());
+  }
+
+  filter({ name: nodeName, node }: NodeInfo): Rejection | undefined {
+    const { places, waiting, needs, objects } = this.#question;
+    if (places.some((matches) => !matches(node))) return unresolvable(name, 'resourceclaim not available on the node');
+    if (waiting.length === 0) return undefined;
+    const picks = allocateDevices(needs, poolsOfNode(this.#pools, node), this.#inUse);
+    if (picks === undefined) return unresolvable(name, 'cannot allocate all claims');
+    this.#allocations.set(
+      nodeName,
+      waiting.map((claim, index) => allocationOf(claim, picks[index] ?? [], (each) => objects.deviceClass(each))),
+    );
+    return undefined;
+  }
+
+  claimPlan({ name: nodeName }: NodeInfo): ClaimPlan {
+    const { pod, claims, waiting } = this.#question;
+    const allocations = this.#allocations.get(nodeName) ?? [];
+    return claims.flatMap((claim) => {
+      const allocation = allocations[waiting.indexOf(claim)];
+      return allocation === undefined && isReservedFor(claim, pod) ? [] : [{ claim, allocation }];
+    });
+  }
+}
+
+/** Devices that claims have, but for those that were allocated for administrative access. */
+function devicesInUse(claims: Iterable<ResourceClaim>): ReadonlySet<string> {
+  const keys = new Set<string>();
+  for (const { status } of claims)
+    for (const { adminAccess, driver, pool, device } of status?.allocation?.devices.results ?? [])
+      if (adminAccess !== true) keys.add(deviceKey({ driver, pool, device }));
+  return keys;
+}

@@ -3,10 +3,13 @@ import type { ApiObject, ResourceType } from '../../../api/client/resource-type.
 import {
   csiDrivers,
   csiNodes,
+  deviceClasses,
   namespaces,
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
+  resourceClaims,
+  resourceSlices,
   storageClasses,
   volumeAttachments,
 } from '../../../api/client/resource-types.ts';
@@ -33,6 +36,9 @@ export function followCluster(context: SchedulerContext, informers: Informers): 
     follow(context, informers, { type: csiNodes, resource: 'CSINode' }),
     follow(context, informers, { type: csiDrivers, resource: 'CSIDriver' }),
     follow(context, informers, { type: volumeAttachments, resource: 'VolumeAttachment' }),
+    follow(context, informers, { type: resourceClaims, resource: 'ResourceClaim' }),
+    follow(context, informers, { type: resourceSlices, resource: 'ResourceSlice' }),
+    follow(context, informers, { type: deviceClasses, resource: 'DeviceClass' }),
     followNamespaces(context, informers),
   ];
   return () => ends.forEach((end) => end());

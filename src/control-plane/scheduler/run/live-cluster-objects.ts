@@ -3,11 +3,14 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import {
   csiNodes,
+  deviceClasses,
   namespaces,
   persistentVolumeClaims,
   persistentVolumes,
   podDisruptionBudgets,
   replicaSets,
+  resourceClaims,
+  resourceSlices,
   services,
   storageClasses,
   volumeAttachments,
@@ -18,12 +21,16 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
+import type { DeviceClass } from '../../../api/resource/device-class.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import { noLabels } from '../framework/label-matcher.ts';
 import type { ClusterObjects } from '../framework/snapshot.ts';
+import { AssumedClaims } from './assumed-claims.ts';
 
 /**
  * What was decided about an object but is not in the API yet. It holds until the object changes there, no matter who
@@ -61,6 +68,10 @@ export class LiveClusterObjects implements ClusterObjects {
   readonly #services: Informer<Service>;
   readonly #replicaSets: Informer<ReplicaSet>;
   readonly #budgets: Informer<PodDisruptionBudget>;
+  readonly #resourceClaims: Informer<ResourceClaim>;
+  readonly #resourceSlices: Informer<ResourceSlice>;
+  readonly #deviceClasses: Informer<DeviceClass>;
+  readonly assumedResourceClaims = new AssumedClaims();
   readonly #assumedVolumes = new Assumed<PersistentVolume>();
   readonly #assumedClaims = new Assumed<PersistentVolumeClaim>();
 
@@ -74,6 +85,9 @@ export class LiveClusterObjects implements ClusterObjects {
     this.#services = informers.for(services);
     this.#replicaSets = informers.for(replicaSets);
     this.#budgets = informers.for(podDisruptionBudgets);
+    this.#resourceClaims = informers.for(resourceClaims);
+    this.#resourceSlices = informers.for(resourceSlices);
+    this.#deviceClasses = informers.for(deviceClasses);
   }
 
   /** Resolves when all of them have their first list. */
@@ -88,6 +102,9 @@ export class LiveClusterObjects implements ClusterObjects {
       this.#services,
       this.#replicaSets,
       this.#budgets,
+      this.#resourceClaims,
+      this.#resourceSlices,
+      this.#deviceClasses,
     ];
     await Promise.all(all.map((informer) => informer.whenSynced()));
   }
@@ -137,6 +154,22 @@ export class LiveClusterObjects implements ClusterObjects {
 
   podDisruptionBudgets(): Iterable<PodDisruptionBudget> {
     return this.#budgets.list();
+  }
+
+  resourceClaim(namespace: string, name: string): ResourceClaim | undefined {
+    return this.assumedResourceClaims.over(this.#resourceClaims.get({ namespace, name }));
+  }
+
+  *resourceClaims(): Iterable<ResourceClaim> {
+    for (const claim of this.#resourceClaims.list()) yield this.assumedResourceClaims.over(claim) ?? claim;
+  }
+
+  resourceSlices(): Iterable<ResourceSlice> {
+    return this.#resourceSlices.list();
+  }
+
+  deviceClass(name: string): DeviceClass | undefined {
+    return this.#deviceClasses.get({ namespace: '', name });
   }
 
   /** The objects name the version that they were made from. */

@@ -7,6 +7,8 @@ import type { Decision } from '../decide/schedule-pod.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { QueuedPod } from '../queue/queued-pod.ts';
+import type { ClaimPlan } from '../framework/plugin.ts';
+import { bindClaims, reservedClaim } from './bind-claims.ts';
 import { bindPod } from './bind-pod.ts';
 import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
 import type { VolumeWrites } from './bind-volumes.ts';
@@ -134,7 +136,11 @@ export class SchedulingCycle {
     context.setStatus(pod, { condition, ...(nominate !== undefined && { nominatedNodeName: nominate }) });
   }
 
-  #assume(queued: QueuedPod, profile: Profile, { nodeName, volumes }: Extract<Decision, { kind: 'placed' }>): void {
+  #assume(
+    queued: QueuedPod,
+    profile: Profile,
+    { nodeName, volumes, claims }: Extract<Decision, { kind: 'placed' }>,
+  ): void {
     const { context } = this.#parts;
     const { pod } = queued.info;
     const assumed: Pod = { ...pod, spec: { ...pod.spec, nodeName } };
@@ -142,7 +148,8 @@ export class SchedulingCycle {
     context.cache.nominator.remove(pod.metadata.uid);
     const writes = volumes === undefined ? undefined : computeVolumeWrites(volumes, nodeName);
     if (writes !== undefined) context.objects.assume(writes.volumes, writes.claims);
-    const binding = this.#bind(queued, profile, { assumed, nodeName, writes }).finally(() =>
+    for (const entry of claims) context.objects.assumedResourceClaims.assume(reservedClaim(entry, pod));
+    const binding = this.#bind(queued, profile, { assumed, nodeName, writes, claims }).finally(() =>
       this.#bindings.delete(binding),
     );
     this.#bindings.add(binding);
@@ -156,7 +163,13 @@ export class SchedulingCycle {
       assumed,
       nodeName,
       writes,
-    }: { readonly assumed: Pod; readonly nodeName: string; readonly writes: VolumeWrites | undefined },
+      claims,
+    }: {
+      readonly assumed: Pod;
+      readonly nodeName: string;
+      readonly writes: VolumeWrites | undefined;
+      readonly claims: ClaimPlan;
+    },
   ): Promise<void> {
     const { context, limit } = this.#parts;
     const { pod } = queued.info;
@@ -170,6 +183,12 @@ export class SchedulingCycle {
         if (context.stopping.aborted) return;
         return this.#bindFailed(queued, assumed, `running PreBind plugin "VolumeBinding": ${errorMessage(error)}`);
       }
+    }
+    try {
+      await bindClaims(context, claims, pod);
+    } catch (error) {
+      if (context.stopping.aborted) return;
+      return this.#bindFailed(queued, assumed, `running PreBind plugin "DynamicResources": ${errorMessage(error)}`);
     }
     const result = await limit(() => bindPod(context, assumed, nodeName));
     if (result.kind === 'failed') return this.#bindFailed(queued, assumed, result.message);

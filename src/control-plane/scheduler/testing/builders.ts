@@ -8,6 +8,9 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
+import type { DeviceClass } from '../../../api/resource/device-class.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
@@ -97,6 +100,9 @@ export interface ObjectLists {
   readonly services?: readonly Service[];
   readonly replicaSets?: readonly ReplicaSet[];
   readonly budgets?: readonly PodDisruptionBudget[];
+  readonly resourceClaims?: readonly ResourceClaim[];
+  readonly resourceSlices?: readonly ResourceSlice[];
+  readonly deviceClasses?: readonly DeviceClass[];
 }
 
 /** Objects beside pods and nodes, from lists. */
@@ -121,6 +127,10 @@ export function objectsOf(lists: ObjectLists = {}): ClusterObjects {
     services: (namespace) => (lists.services ?? []).filter(({ metadata }) => metadata.namespace === namespace),
     replicaSet: (namespace, name) => named(lists.replicaSets, name, namespace),
     podDisruptionBudgets: () => lists.budgets ?? [],
+    resourceClaim: (namespace, name) => named(lists.resourceClaims, name, namespace),
+    resourceClaims: () => lists.resourceClaims ?? [],
+    resourceSlices: () => lists.resourceSlices ?? [],
+    deviceClass: (name) => named(lists.deviceClasses, name),
   };
 }
 

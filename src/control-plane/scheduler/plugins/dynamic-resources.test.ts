@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { DeviceClass } from '../../../api/resource/device-class.ts';
+import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
+import type { DeviceClaim, ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { Device, ResourceSlice, ResourceSliceSpec } from '../../../api/resource/resource-slice.ts';
+import { deviceClasses, pods, resourceClaims, resourceSlices } from '../../../api/client/resource-types.ts';
+import { buildNode, buildPod, decide, outcomeOf } from '../testing/builders.ts';
+import { filterAll } from '../testing/run-plugin.ts';
+import { SchedulerWorld } from '../testing/scheduler-world.ts';
+import { dynamicResources } from './dynamic-resources.ts';
+
+const gpu: DeviceClass = { metadata: { name: 'gpu', namespace: '', uid: 'k' }, spec: {} };
+const nodes = [buildNode('a'), buildNode('b')];
+const exactly = (more: object = {}): object => ({
+  deviceClassName: 'gpu',
+  allocationMode: 'ExactCount',
+  count: 1,
+  ...more,
+});
+const claim = (devices: object, more: Partial<ResourceClaim> = {}, name = 'c'): ResourceClaim => ({
+  metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1' },
+  spec: { devices: devices as DeviceClaim },
+  ...more,
+});
+const one = (more: object = {}): object => ({ requests: [{ name: 'r', exactly: exactly(more) }] });
+const slice = (nodeName: string | undefined, devices: readonly object[], more: object = {}): ResourceSlice => ({
+  metadata: { name: `slice-${nodeName ?? 'all'}`, namespace: '', uid: 's' },
+  spec: {
+    driver: 'd.example.com',
+    pool: { name: nodeName ?? 'all', generation: 1, resourceSliceCount: 1 },
+    ...(nodeName === undefined ? { allNodes: true } : { nodeName }),
+    devices: devices as Device[],
+    ...more,
+  } as ResourceSliceSpec,
+});
+const user = (...names: readonly string[]): Pod =>
+  buildPod('web', { spec: { resourceClaims: names.map((name) => ({ name, resourceClaimName: name })) } });
+const results = (of: ResourceClaim | undefined): string[] =>
+  (of?.status?.allocation?.devices.results ?? []).map(({ request, pool, device }) => `${request}=${pool}/${device}`);
+const allocated = (device: string, more: object = {}): Partial<ResourceClaim> => ({
+  status: {
+    allocation: { devices: { results: [{ request: 'r', driver: 'd.example.com', pool: 'a', device, ...more }] } },
+  },
+});
+
+const world = { nodes, deviceClasses: [gpu], resourceSlices: [slice('b', [{ name: 'g0' }])] };
+const noDevice = '!cannot allocate all claims';
+
+it('a claim goes where a free device is, and other nodes are refused', () => {
+  assert.deepEqual(filterAll(dynamicResources, user('c'), { ...world, resourceClaims: [claim(one())] }), [
+    noDevice,
+    '',
+  ]);
+  const decision = decide({ ...world, resourceClaims: [claim(one())] }, user('c'));
+  assert.equal(outcomeOf(decision), 'b');
+  assert.deepEqual(decision.kind === 'placed' && decision.claims[0]?.allocation, {
+    devices: { results: [{ request: 'r', driver: 'd.example.com', pool: 'b', device: 'g0' }] },
+    nodeSelector: { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }] },
+  });
+});
+
+it('says why a pod cannot run with its claims, in the words of upstream', () => {
+  const rows: readonly (readonly [readonly ResourceClaim[], string])[] = [
+    [[], '!resourceclaim.resource.k8s.io "c" not found'],
+    [
+      [
+        claim(one(), {
+          metadata: { name: 'c', namespace: 'default', uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z' },
+        }),
+      ],
+      '!resourceclaim "c" is being deleted',
+    ],
+    [[claim(one({ deviceClassName: 'x' }))], '!request r: device class x does not exist'],
+    [
+      [claim(one({ selectors: [{ cel: { expression: 'true' } }] }))],
+      '!request r: selectors in CEL are not evaluated yet',
+    ],
+  ];
+  for (const [claims, text] of rows)
+    assert.equal(filterAll(dynamicResources, user('c'), { ...world, resourceClaims: claims }), text);
+  assert.equal(filterAll(dynamicResources, buildPod('web'), world), 'skip');
+  const templated = buildPod('web', { spec: { resourceClaims: [{ name: 'c', resourceClaimTemplateName: 't' }] } });
+  assert.deepEqual(dynamicResources.preEnqueue?.(templated)?.reasons, [
+    'pod "default/web": ResourceClaim not created yet',
+  ]);
+});
+
+it('an allocated claim keeps its pods where its devices are', () => {
+  const local = {
+    nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: ['a'] }] }],
+  };
+  const there = claim(one(), { status: { allocation: { devices: {}, nodeSelector: local } } });
+  assert.deepEqual(filterAll(dynamicResources, user('c'), { ...world, resourceClaims: [there] }), [
+    '',
+    '!resourceclaim not available on the node',
+  ]);
+});
+
+/** Whether node a can serve claim c with these devices, beside other claims. */
+function fits(devices: object, offered: readonly object[], others: readonly ResourceClaim[] = [], more = {}): boolean {
+  const answer = filterAll(dynamicResources, user('c'), {
+    ...world,
+    nodes: [buildNode('a')],
+    resourceSlices: [slice('a', offered, more)],
+    resourceClaims: [claim(devices), ...others],
+  });
+  return answer[0] === '';
+}
+
+it('devices that others have are not given twice, but for administrators', () => {
+  const g0 = [{ name: 'g0' }];
+  const other = claim(one(), allocated('g0'), 'other');
+  assert.equal(fits(one(), g0, [other]), false);
+  assert.equal(fits(one({ adminAccess: true }), g0, [other]), true);
+  assert.equal(fits(one(), g0, [claim(one(), allocated('g0', { adminAccess: true }), 'other')]), true);
+});
+
+it('counts, all devices and alternatives', () => {
+  const two = [{ name: 'g0' }, { name: 'g1' }];
+  assert.equal(fits(one({ count: 2 }), two), true);
+  assert.equal(fits(one({ count: 3 }), two), false);
+  const all = { allocationMode: 'All', count: undefined };
+  assert.equal(fits(one(all), two), true);
+  assert.equal(fits(one(all), two, [claim(one(), allocated('g1'), 'other')]), false);
+  assert.equal(fits(one(all), []), false);
+  assert.equal(fits(one(all), two, [], { pool: { name: 'a', generation: 1, resourceSliceCount: 2 } }), false);
+  const firstAvailable = [
+    { name: 'many', deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 3 },
+    { name: 'few', deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 1 },
+  ];
+  const decision = decide(
+    { ...world, resourceClaims: [claim({ requests: [{ name: 'r', firstAvailable }] })] },
+    user('c'),
+  );
+  assert.deepEqual(
+    decision.kind === 'placed' &&
+      decision.claims[0]?.allocation?.devices.results?.map(({ request, device }) => `${request} ${device}`),
+    ['r/few g0'],
+  );
+});
+
+it('constraints hold for the devices together, by another choice if need be', () => {
+  const numa = (name: string, int: number): object => ({ name, attributes: { numa: { int } } });
+  const offered = [numa('g0', 0), numa('g1', 1), numa('g2', 1), { name: 'g3' }];
+  const pair = (constraint: object): object => ({ ...one({ count: 2 }), constraints: [constraint] });
+  assert.equal(fits(pair({ matchAttribute: 'd.example.com/numa' }), offered), true);
+  assert.equal(fits(pair({ matchAttribute: 'other.example.com/numa' }), offered), false);
+  assert.equal(fits(pair({ matchAttribute: 'd.example.com/numa' }), [numa('g0', 0), numa('g1', 1)]), false);
+  assert.equal(fits(pair({ distinctAttribute: 'd.example.com/numa' }), [numa('g1', 1), numa('g2', 1)]), false);
+  assert.equal(fits(pair({ distinctAttribute: 'd.example.com/numa' }), offered), true);
+});
+
+it('taints keep claims away unless they tolerate them', () => {
+  const tainted = [{ name: 'g0', taints: [{ key: 'broken', value: 'yes', effect: 'NoSchedule' }] }];
+  assert.equal(fits(one(), tainted), false);
+  assert.equal(fits(one({ tolerations: [{ key: 'broken', operator: 'Exists' }] }), tainted), true);
+  assert.equal(fits(one({ tolerations: [{ key: 'broken', operator: 'Equal', value: 'no' }] }), tainted), false);
+  assert.equal(fits(one(), [{ name: 'g0', taints: [{ key: 'x', effect: 'None' }] }]), true);
+});
+
+it('parts of one device share its counters', () => {
+  const part = (name: string, value: string): object => ({
+    name,
+    consumesCounters: [{ counterSet: 'card', counters: { memory: { value } } }],
+  });
+  const parts = [part('half-0', '20Gi'), part('half-1', '20Gi'), part('whole', '40Gi')];
+  const counters = { sharedCounters: [{ name: 'card', counters: { memory: { value: '40Gi' } } }] };
+  assert.equal(fits(one({ count: 2 }), parts, [], counters), true);
+  assert.equal(fits(one({ count: 3 }), parts, [], counters), false);
+  assert.equal(fits(one({ count: 1 }), parts, [claim(one(), allocated('whole'), 'other')], counters), false);
+  assert.equal(fits(one({ count: 1 }), parts, [claim(one(), allocated('half-1'), 'other')], counters), true);
+});
+
+it('only the newest generation of a pool counts', () => {
+  const old = { ...slice('a', [{ name: 'g0' }]), metadata: { name: 'old', namespace: '', uid: 'o' } };
+  const newest = slice('a', [], { pool: { name: 'a', generation: 2, resourceSliceCount: 1 } });
+  const setting = { ...world, nodes: [buildNode('a')], resourceClaims: [claim(one())] };
+  assert.deepEqual(filterAll(dynamicResources, user('c'), { ...setting, resourceSlices: [newest, old] }), [noDevice]);
+  assert.deepEqual(filterAll(dynamicResources, user('c'), { ...setting, resourceSlices: [old] }), ['']);
+});
+
+it('two pods want one device: one gets it, the other when the first claim is gone', async () => {
+  const scheduler = new SchedulerWorld({ lagMs: 300 });
+  scheduler.api.seed(deviceClasses, gpu);
+  scheduler.api.seed(resourceSlices, slice(undefined, [{ name: 'g0' }]));
+  for (const name of ['one', 'two']) {
+    scheduler.api.seed(resourceClaims, claim(one(), {}, name));
+    scheduler.api.seed(pods, buildPod(name, { spec: { resourceClaims: [{ name: 'dev', resourceClaimName: name }] } }));
+  }
+  scheduler.addNode(buildNode('n'));
+  scheduler.start();
+  await scheduler.clock.advance(5_000);
+  const of = (name: string): ResourceClaim | undefined =>
+    scheduler.api.peek(resourceClaims, { namespace: 'default', name });
+  const placed = (): string[] =>
+    scheduler.api.all(pods).flatMap(({ metadata, spec }) => (spec.nodeName === 'n' ? [metadata.name] : []));
+  const [winner = ''] = placed();
+  const loser = winner === 'one' ? 'two' : 'one';
+  assert.equal(placed().length, 1);
+  assert.deepEqual(results(of(winner)), ['r=all/g0']);
+  assert.deepEqual(of(winner)?.metadata.finalizers, [CLAIM_FINALIZER]);
+  assert.deepEqual(
+    of(winner)?.status?.reservedFor?.map(({ resource, name }) => `${resource}/${name}`),
+    [`pods/${winner}`],
+  );
+  assert.equal(of(loser)?.status?.allocation, undefined);
+  scheduler.api.remove(resourceClaims, { namespace: 'default', name: winner });
+  await scheduler.clock.advance(30_000);
+  assert.equal(placed().length, 2);
+  assert.deepEqual(results(of(loser)), ['r=all/g0']);
+  await scheduler.stop();
+});

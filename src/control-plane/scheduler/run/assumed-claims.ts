@@ -1,0 +1,53 @@
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+
+interface Entry {
+  object: ResourceClaim;
+  /** Binds under way that rely on it. */
+  pending: number;
+  /** Versions that were written over: a cache that shows one of them is behind. */
+  readonly replaced: Set<string>;
+}
+
+/**
+ * Resource claims as they were decided, which takes several writes each: until all are done, and until the cache shows
+ * the last one, the decision holds. Otherwise a device would look free after the first write.
+ */
+export class AssumedClaims {
+  readonly #entries = new Map<string, Entry>();
+
+  assume(object: ResourceClaim): void {
+    const key = formatKey(keyOf(object));
+    const known = this.#entries.get(key);
+    if (known?.object.metadata.uid === object.metadata.uid) {
+      known.object = object;
+      known.pending++;
+    } else this.#entries.set(key, { object, pending: 1, replaced: new Set() });
+  }
+
+  /** The claim was written over its version `resourceVersion`. */
+  wroteOver({ metadata }: ResourceClaim): void {
+    const { resourceVersion } = metadata;
+    if (resourceVersion !== undefined) this.#entries.get(formatKey(keyOf({ metadata })))?.replaced.add(resourceVersion);
+  }
+
+  /** A bind that relied on it is over. What was not written does not hold. */
+  settle(object: ResourceClaim, result: 'written' | 'failed'): void {
+    const key = formatKey(keyOf(object));
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    entry.pending--;
+    if (entry.pending <= 0 && result === 'failed') this.#entries.delete(key);
+  }
+
+  over(actual: ResourceClaim | undefined): ResourceClaim | undefined {
+    if (actual === undefined || this.#entries.size === 0) return actual;
+    const key = formatKey(keyOf(actual));
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return actual;
+    const isSame = entry.object.metadata.uid === actual.metadata.uid;
+    if (isSame && (entry.pending > 0 || entry.replaced.has(actual.metadata.resourceVersion ?? ''))) return entry.object;
+    if (entry.pending <= 0 || !isSame) this.#entries.delete(key);
+    return actual;
+  }
+}

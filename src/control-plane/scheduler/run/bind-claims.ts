@@ -1,0 +1,69 @@
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { resourceClaims } from '../../../api/client/resource-types.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
+import { canBeReserved, isReservedFor } from '../../../api/resource/pod-claims.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { semanticEqual } from '../../../api/semantic-equal.ts';
+import type { ClaimPlan } from '../framework/plugin.ts';
+import type { SchedulerContext } from './context.ts';
+
+type Entry = ClaimPlan[number];
+
+/** The claim with what was decided: allocated, and reserved for the pod. */
+export function reservedClaim({ claim, allocation }: Entry, pod: Pod): ResourceClaim {
+  const { name, uid } = pod.metadata;
+  const reservedFor = isReservedFor(claim, pod)
+    ? (claim.status?.reservedFor ?? [])
+    : [...(claim.status?.reservedFor ?? []), { resource: 'pods', name, uid }];
+  return { ...claim, status: { ...claim.status, ...(allocation !== undefined && { allocation }), reservedFor } };
+}
+
+/** Writes the allocations and reservations before the pod is bound (upstream: DynamicResources bindClaim). */
+export async function bindClaims(context: SchedulerContext, plan: ClaimPlan, pod: Pod): Promise<void> {
+  let failure: { readonly error: unknown } | undefined;
+  for (const entry of plan) {
+    try {
+      if (failure === undefined) await bindClaim(context, entry, pod);
+    } catch (error) {
+      failure = { error };
+    }
+    context.objects.assumedResourceClaims.settle(entry.claim, failure === undefined ? 'written' : 'failed');
+  }
+  if (failure !== undefined) throw failure.error;
+}
+
+async function bindClaim({ client, objects }: SchedulerContext, entry: Entry, pod: Pod): Promise<void> {
+  const update = async (changed: ResourceClaim, subresource?: 'status'): Promise<ResourceClaim> => {
+    const after = await client.update(resourceClaims, changed, subresource === undefined ? {} : { subresource });
+    objects.assumedResourceClaims.wroteOver(changed);
+    return after;
+  };
+  let { claim } = entry;
+  const name = claim.metadata.name;
+  for (;;) {
+    try {
+      const { finalizers = [] } = claim.metadata;
+      // First the finalizer: what is allocated must not vanish.
+      if (!finalizers.includes(CLAIM_FINALIZER))
+        claim = await update({
+          ...claim,
+          metadata: { ...claim.metadata, finalizers: [...finalizers, CLAIM_FINALIZER] },
+        });
+      await update(reservedClaim({ ...entry, claim }, pod), 'status');
+      return;
+    } catch (error) {
+      if (!isApiError(error, 'Conflict')) throw error;
+      claim = await client.get(resourceClaims, keyOf(claim));
+    }
+    if (claim.metadata.uid !== entry.claim.metadata.uid || claim.metadata.deletionTimestamp !== undefined)
+      throw new Error(`claim ${name} got deleted in the meantime`);
+    const allocation = claim.status?.allocation;
+    if (entry.allocation === undefined && allocation === undefined)
+      throw new Error(`claim ${name} got deallocated elsewhere in the meantime`);
+    if (entry.allocation !== undefined && allocation !== undefined && !semanticEqual(allocation, entry.allocation))
+      throw new Error(`claim ${name} got allocated elsewhere in the meantime`);
+    if (!isReservedFor(claim, pod) && !canBeReserved(claim)) throw new Error(`claim ${name} has too many users`);
+  }
+}
