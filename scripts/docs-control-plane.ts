@@ -99,7 +99,6 @@ const missed: Readonly<Record<string, string>> = {
   'serviceaccount-token-controller':
     'a Secret of type `kubernetes.io/service-account-token` stays empty (`kubectl create token` works)',
   'node-ipam-controller': 'nodes get no `podCIDR`',
-  'endpointslice-mirroring-controller': 'Endpoints that are written by hand get no EndpointSlices',
 };
 
 const controllersFile = 'src/control-plane/cmd/controllers-table.ts';

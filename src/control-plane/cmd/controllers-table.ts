@@ -11,6 +11,7 @@ import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
 import { createDisruptionController } from '../controllers/disruption/disruption-controller.ts';
 import { createEndpointSliceController } from '../controllers/endpoint-slice/endpoint-slice-controller.ts';
+import { createEndpointSliceMirroringController } from '../controllers/endpoint-slice-mirroring/endpoint-slice-mirroring-controller.ts';
 import { createEndpointsController } from '../controllers/endpoints/endpoints-controller.ts';
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
 import { createJobController } from '../controllers/job/job-controller.ts';
@@ -111,6 +112,11 @@ export const controllersTable: readonly ControllerEntry[] = [
     create: (options) => createDisruptionController({ ...options, types: kept }),
   },
   { name: 'endpointslice-controller', account: 'endpointslice-controller', create: createEndpointSliceController },
+  {
+    name: 'endpointslice-mirroring-controller',
+    account: 'endpointslicemirroring-controller',
+    create: createEndpointSliceMirroringController,
+  },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
   {
     name: 'persistentvolume-binder-controller',
