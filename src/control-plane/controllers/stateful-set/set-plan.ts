@@ -133,7 +133,8 @@ function planScaleDown(facts: SetFacts, replicas: readonly Replica[], condemned:
   const firstUnavailable =
     replicas.find(({ pod }) => isUnavailable(pod))?.pod ?? condemned.toReversed().find(isUnavailable);
   const isHealthy = isRunningAndReady(next) && isAvailable(facts, next);
-  return isHealthy || next === firstUnavailable ? [deletion(next)] : [];
+  // One that has ended never becomes ready: upstream waits for it, and so for ever where a lower one has ended too.
+  return isHealthy || next === firstUnavailable || isTerminalPod(next) ? [deletion(next)] : [];
 }
 
 /** Pods to make again of the new revision, from the highest ordinal down to the partition. */

@@ -340,6 +340,22 @@ it('whatever happens, and wherever it is killed, it comes to its numbered pods o
         await world.stop();
       },
     ),
-    { numRuns: 40 },
+    {
+      numRuns: 40,
+      examples: [
+        // Pods that failed while the set is scaled down.
+        [
+          [
+            [{ kind: 'scale', to: 2 }, 1],
+            [{ kind: 'fail', which: 0 }, 3],
+            [{ kind: 'scale', to: 0 }, 1],
+            [{ kind: 'fail', which: 0 }, 1],
+          ],
+          'OrderedReady',
+          undefined,
+          0,
+        ],
+      ],
+    },
   );
 });
