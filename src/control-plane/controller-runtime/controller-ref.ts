@@ -50,6 +50,11 @@ export class ControlledIndex<T extends ApiObject> {
     return this.#index.get(uid);
   }
 
+  /** How many the owner has; costs nothing. */
+  countOf(owner: ApiObject): number {
+    return this.#index.count(owner.metadata.uid);
+  }
+
   /** What the owner has, and what it may take. */
   claimable(owner: ApiObject): readonly T[] {
     const orphans = orphansIn(owner.metadata.namespace);

@@ -157,3 +157,49 @@ it('a refusal that lasts is said aloud', async () => {
     [12, Array.from({ length: 10 }, () => 'debug'), 'warn'],
   );
 });
+
+it('folds what is added while a key rests into one pass at the end of the rest, and lets others go on', async () => {
+  const clock = new FakeClock();
+  const runs: string[] = [];
+  const queue = new RateLimitingQueue({
+    name: 'test',
+    clock,
+    log: recordingLog(),
+    workers: 2,
+    sync: (key) => Promise.resolve(void runs.push(`${key}@${clock.monotonicMs()}`)),
+    restMs: (key) => (key === 'large' ? 500 : 0),
+  });
+  queue.start();
+  for (let ms = 0; ms < 1_200; ms += 10) {
+    queue.add('large');
+    if (ms % 400 === 0) queue.add('small');
+    await clock.advance(10);
+  }
+  assert.deepEqual(runs, ['large@0', 'small@0', 'small@400', 'large@500', 'small@800', 'large@1000']);
+  await clock.advance(10_000);
+  assert.deepEqual(runs.slice(6), ['large@1500']);
+  await queue.stop();
+  assert.equal(clock.armedTimers, 0);
+});
+
+it('what is added during a pass waits for the rest after it', async () => {
+  const clock = new FakeClock();
+  const runs: number[] = [];
+  const queue: RateLimitingQueue = new RateLimitingQueue({
+    name: 'test',
+    clock,
+    log: recordingLog(),
+    workers: 1,
+    sync: (key) => {
+      runs.push(clock.monotonicMs());
+      if (runs.length === 1) queue.add(key);
+      return Promise.resolve();
+    },
+    restMs: () => 300,
+  });
+  queue.add('a');
+  queue.start();
+  await clock.advance(1_000);
+  assert.deepEqual(runs, [0, 300]);
+  await queue.stop();
+});

@@ -29,6 +29,11 @@ export interface RateLimitingQueueOptions {
    * each time.
    */
   readonly sync: (key: string) => Promise<number | undefined | void>;
+  /**
+   * How long a key rests after a pass, in milliseconds: what is added meanwhile is folded into one pass at the end of it.
+   * Asked after each pass. Absent: no rest.
+   */
+  readonly restMs?: (key: string) => number;
 }
 
 /**
@@ -36,7 +41,8 @@ export interface RateLimitingQueueOptions {
  * 1. A key is worked on by one worker at a time; what is added meanwhile leads to exactly one more pass after it.
  * 2. Keys are taken in the order of their coming, each once however often it was added.
  * 3. A key that waits for its time keeps the earliest; adding it now does not wait.
- * 4. Constructing starts nothing. After `stop` nothing is begun.
+ * 4. A key that rests is not worked on: passes that cost much do not follow each other closely.
+ * 5. Constructing starts nothing. After `stop` nothing is begun.
  */
 export class RateLimitingQueue {
   readonly #options: RateLimitingQueueOptions;
@@ -47,6 +53,8 @@ export class RateLimitingQueue {
   readonly #waiting = new Map<string, DueEntry>();
   readonly #heap = new DueHeap();
   readonly #failures = new Map<string, number>();
+  /** Until when keys rest, on the monotonic clock. */
+  readonly #resting = new Map<string, number>();
   #timer: { readonly timer: Timer; readonly dueMs: number } | undefined;
   #state: 'idle' | 'started' | 'stopped' = 'idle';
   #tokens = BURST;
@@ -70,12 +78,15 @@ export class RateLimitingQueue {
     this.#timer?.timer.cancel();
     this.#heap.clear();
     this.#waiting.clear();
+    this.#resting.clear();
     this.#ready.clear();
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
   add(key: string): void {
     if (this.#state === 'stopped') return;
+    const leftMs = this.#running.has(key) ? 0 : this.#restLeftMs(key);
+    if (leftMs > 0) return this.addAfter(key, leftMs);
     if (this.#running.has(key)) this.#again.add(key);
     else this.#ready.add(key);
     this.#dispatch();
@@ -96,6 +107,17 @@ export class RateLimitingQueue {
     };
     this.#waiting.set(key, this.#heap.add(dueMs, fire));
     this.#arm();
+  }
+
+  #restLeftMs(key: string): number {
+    const untilMs = this.#resting.get(key);
+    return untilMs === undefined ? 0 : untilMs - this.#options.clock.monotonicMs();
+  }
+
+  #rest(key: string): void {
+    const restMs = this.#options.restMs?.(key) ?? 0;
+    if (restMs > 0) this.#resting.set(key, this.#options.clock.monotonicMs() + restMs);
+    else this.#resting.delete(key);
   }
 
   /** After a failure: later each time, until `forget`. */
@@ -166,7 +188,8 @@ export class RateLimitingQueue {
       this.addRateLimited(key);
     }
     this.#running.delete(key);
-    if (this.#again.delete(key) && this.#state === 'started') this.#ready.add(key);
+    this.#rest(key);
+    if (this.#again.delete(key) && this.#state === 'started') this.add(key);
     if (this.#running.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
     this.#dispatch();
   }

@@ -21,6 +21,7 @@ import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { planPlacement } from './daemon-plan.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
 import { buildDaemonPod, NodeEligibility, targetNode } from './daemon-pods.ts';
@@ -55,6 +56,8 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
     log,
     workers: WORKERS,
     sync: (key) => syncer.sync(key),
+    // A pass looks at every node.
+    restMs: () => restOfSet(parts.nodeInformer.size),
   });
   const add = (key: string): void => queue.add(key);
   const ends = [

@@ -19,7 +19,14 @@ export function createJobController(options: ControllerOptions): Controller {
   const podInformer = informers.for(pods);
   const parts: JobParts = { all, podInformer, expectations: new Expectations(clock), freed: new Set() };
   const syncer = new JobSyncer(options, parts);
-  const queue = new RateLimitingQueue({ name: 'job', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'job',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+    restMs: (key) => syncer.restMs(key),
+  });
   const orphans = new RateLimitingQueue({
     name: 'job orphan pods',
     clock,

@@ -13,6 +13,7 @@ import type { Expectations } from '../../controller-runtime/expectations.ts';
 import { OwnWrites } from '../../controller-runtime/own-writes.ts';
 import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { freePod } from './free-pod.ts';
 import { nextFailureRecord } from './job-backoff.ts';
@@ -85,6 +86,12 @@ export class JobSyncer {
       type: jobs,
     });
     this.#podIndex = new ControlledIndex(parts.podInformer);
+  }
+
+  /** A pass looks at every pod of the job. */
+  restMs(key: string): number {
+    const job = this.#parts.all.getByKey(key);
+    return job === undefined ? 0 : restOfSet(this.#podIndex.countOf(job));
   }
 
   async sync(key: string): Promise<number | undefined> {

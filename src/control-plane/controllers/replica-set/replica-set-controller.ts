@@ -21,6 +21,7 @@ import { isPodActive, isPodTerminating, nextAvailableMs } from '../../controller
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { planReplicas } from './replica-set-plan.ts';
 import { computeReplicaSetStatus, isSameStatus } from './replica-set-status.ts';
 import type { ReplicaSetFacts } from './replica-set-status.ts';
@@ -65,6 +66,7 @@ export function createReplicaController(options: ControllerOptions, kind: Replic
     log,
     workers: WORKERS,
     sync: (key) => syncer.sync(key),
+    restMs: (key) => syncer.restMs(key),
   });
   const end = wakeOwners({ owners: sets, dependents: podInformer, expectations, add: (key) => queue.add(key) });
   return runController({
@@ -102,6 +104,12 @@ class ReplicaSetSyncer {
     });
     this.#podIndex = new ControlledIndex(parts.podInformer);
     this.#setIndex = new ControlledIndex(parts.kind.sets);
+  }
+
+  /** A pass looks at every pod of the set. */
+  restMs(key: string): number {
+    const set = this.#parts.kind.sets.getByKey(key);
+    return set === undefined ? 0 : restOfSet(this.#podIndex.countOf(set));
   }
 
   async sync(key: string): Promise<number | undefined> {

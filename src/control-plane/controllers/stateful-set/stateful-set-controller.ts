@@ -14,6 +14,7 @@ import { OwnWrites } from '../../controller-runtime/own-writes.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { SetExecutor } from './set-executor.ts';
 import { selectForgotten, SetHistories, sortRevisions } from './set-history.ts';
@@ -50,6 +51,7 @@ export function createStatefulSetController(options: ControllerOptions): Control
     log,
     workers: WORKERS,
     sync: (key) => syncer.sync(key),
+    restMs: (key) => syncer.restMs(key),
   });
   const add = (key: string): void => queue.add(key);
   const ends = [
@@ -92,6 +94,12 @@ class StatefulSetSyncer {
     const waiting = this.#waiting.get(key);
     this.#waiting.delete(key);
     return waiting === undefined ? [] : [waiting];
+  }
+
+  /** A pass looks at every pod of the set. */
+  restMs(key: string): number {
+    const set = this.#parts.sets.getByKey(key);
+    return set === undefined ? 0 : restOfSet(this.#podIndex.countOf(set));
   }
 
   async sync(key: string): Promise<number | undefined> {
