@@ -13,6 +13,7 @@ import type { HttpRequest } from './http/http-request.ts';
 import type { Reply } from './http/reply.ts';
 import { HttpServer } from './http/server.ts';
 import type { CertificatePair, TlsOptions } from './http/server.ts';
+import { followFlowConfig } from './limits/flow-config.ts';
 import { FlowControl } from './limits/priority-and-fairness.ts';
 import type { FlowObserver } from './limits/priority-and-fairness.ts';
 import { clientRateLimit, maxInFlight } from './limits/max-in-flight.ts';
@@ -178,7 +179,7 @@ function endpoints(
 
 /** With priority and fairness the two limits in flight are its seats, else they are limits of their own. */
 function limiters(
-  { clock, countObjects }: ApiServerOptions,
+  { clock, countObjects, flowObjects }: ApiServerOptions,
   limits: ServerLimits,
   metrics: ServerMetrics,
 ): readonly RequestLimiter[] {
@@ -210,6 +211,7 @@ function limiters(
     states: () => flow.states,
     waited: (exchange, seconds) => metrics.waited(exchange, seconds),
   });
+  if (flowObjects !== undefined) followFlowConfig(flowObjects, (config) => flow.configure(config));
   return [...client, flow];
 }
 

@@ -4,6 +4,7 @@ import type { Logger } from '../../base/log.ts';
 import type { FaultCounts } from '../../base/process-faults.ts';
 import type { Random } from '../../base/random.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { Authenticator, Authorizer } from '../model/user-info.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -39,6 +40,8 @@ export interface ApiServerOptions {
   readonly audit?: AuditOptions;
   readonly kubelets?: KubeletClientOptions;
   readonly limits?: Partial<ServerLimits>;
+  /** Where FlowSchemas and PriorityLevelConfigurations are read. Absent: upstream's standard ones count. */
+  readonly flowObjects?: ObjectReader;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

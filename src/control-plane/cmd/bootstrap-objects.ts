@@ -6,14 +6,17 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import { endpointLabels } from '../../api/annotations.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
+import { ensureFlowObjects } from './flow-objects.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import {
   configMaps,
   endpoints,
   endpointSlices,
+  flowSchemas,
   namespaces,
   priorityClasses,
+  priorityLevelConfigurations,
   services,
 } from '../../api/client/resource-types.ts';
 import { clusterConfiguration, clusterInfo, joiningKubeletConfiguration } from './join-objects.ts';
@@ -48,6 +51,7 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
     metadata: meta('extension-apiserver-authentication', 'kube-system'),
     data: { 'client-ca-file': facts.clientCa },
   });
+  await ensureFlowObjects(client);
   await ensureKubernetesService(client, facts);
   await ensureJoinObjects(client, facts);
 }
@@ -175,6 +179,8 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
         endpointSlices,
         priorityClasses,
         configMaps,
+        flowSchemas,
+        priorityLevelConfigurations,
       ] as readonly ResourceType[]) {
         ends.push(
           reader.onChange(type, (before, after) => after === undefined && before !== undefined && queue.add(all)),

@@ -121,6 +121,7 @@ export async function composeApiServer(
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
     limits: options.limits,
+    flowObjects: reader,
     ...deps,
   });
   const servingChanged = (pair: Issued): void => server.setCertificate(pairOf(pair));

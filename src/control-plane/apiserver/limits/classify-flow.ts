@@ -1,6 +1,12 @@
 import type { UserInfo } from '../../model/user-info.ts';
 import type { RequestInfo } from '../path/request-info.ts';
-import type { FlowRule, FlowSchema } from './flow-config.ts';
+import type {
+  NonResourcePolicyRule,
+  PolicyRulesWithSubjects,
+  ResourcePolicyRule,
+  Subject,
+} from '../../../api/flowcontrol/flow-schema.ts';
+import type { FlowSchema } from './flow-config.ts';
 
 /** The schema a request belongs to, the first that matches of those in order of precedence, and the flow in it. */
 export function classifyFlow(
@@ -8,10 +14,7 @@ export function classifyFlow(
   user: UserInfo,
   info: RequestInfo,
 ): { readonly schema: FlowSchema; readonly flow: string } | undefined {
-  const schema = schemas.find(
-    (each) =>
-      isSubject(each, user) && (each.requests === undefined || each.requests.some((rule) => matches(rule, info))),
-  );
+  const schema = schemas.find(({ rules }) => rules.some((rule) => matches(rule, user, info)));
   if (schema === undefined) return undefined;
   return {
     schema,
@@ -19,21 +22,39 @@ export function classifyFlow(
   };
 }
 
-function isSubject({ subjects }: FlowSchema, { name, groups }: UserInfo): boolean {
-  if (subjects.users?.includes(name) === true) return true;
-  if (subjects.groups?.some((group) => groups.includes(group)) === true) return true;
+/** Upstream: util/flowcontrol matchesPolicyRule. */
+function matches(rule: PolicyRulesWithSubjects, user: UserInfo, info: RequestInfo): boolean {
+  if (!rule.subjects.some((subject) => isSubject(subject, user))) return false;
+  return info.resourceRequest
+    ? (rule.resourceRules ?? []).some((each) => isResource(each, info))
+    : (rule.nonResourceRules ?? []).some((each) => isPath(each, info));
+}
+
+function isSubject({ kind, user, group, serviceAccount }: Subject, { name, groups }: UserInfo): boolean {
+  if (kind === 'User') return user?.name === '*' || user?.name === name;
+  if (kind === 'Group') return group?.name === '*' || (group !== undefined && groups.includes(group.name));
+  if (kind !== 'ServiceAccount' || serviceAccount === undefined) return false;
+  const prefix = `system:serviceaccount:${serviceAccount.namespace}:`;
+  return serviceAccount.name === '*' ? name.startsWith(prefix) : name === prefix + serviceAccount.name;
+}
+
+const holds = (list: readonly string[], value: string): boolean => list.includes('*') || list.includes(value);
+
+function isResource(rule: ResourcePolicyRule, info: RequestInfo): boolean {
+  const { clusterScope = false, namespaces = [] } = rule;
+  const resource = info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`;
   return (
-    subjects.serviceAccountsIn !== undefined && name.startsWith(`system:serviceaccount:${subjects.serviceAccountsIn}:`)
+    holds(rule.verbs, info.verb) &&
+    holds(rule.apiGroups, info.group) &&
+    holds(rule.resources, resource) &&
+    (info.namespace === '' ? clusterScope : holds(namespaces, info.namespace))
   );
 }
 
-function matches(rule: FlowRule, info: RequestInfo): boolean {
-  if (!rule.verbs.includes('*') && !rule.verbs.includes(info.verb)) return false;
-  if ('paths' in rule) return !info.resourceRequest && rule.paths.includes(info.path);
-  return (
-    info.resourceRequest &&
-    rule.group === info.group &&
-    rule.resources.includes(info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`)
+function isPath({ verbs, nonResourceURLs }: NonResourcePolicyRule, { verb, path }: RequestInfo): boolean {
+  if (!holds(verbs, verb)) return false;
+  return nonResourceURLs.some(
+    (url) => url === '*' || url === path || (url.endsWith('/*') && path.startsWith(url.slice(0, -1))),
   );
 }
 

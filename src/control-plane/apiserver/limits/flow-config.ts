@@ -1,13 +1,24 @@
-/**
- * Who may use how much of the server at once (upstream: the mandatory and suggested objects of
- * flowcontrol.apiserver.k8s.io).
- */
+import { createHash } from 'node:crypto';
+import { flowSchemas, priorityLevelConfigurations } from '../../../api/client/resource-types.ts';
+import type { FlowSchema as FlowSchemaObject, PolicyRulesWithSubjects } from '../../../api/flowcontrol/flow-schema.ts';
+import type {
+  PriorityLevelConfiguration,
+  PriorityLevelConfigurationSpec,
+} from '../../../api/flowcontrol/priority-level-configuration.ts';
+import { standardFlowSchemas, standardPriorityLevels } from '../../../api/flowcontrol/standard-objects.ts';
+import type { StandardObject } from '../../../api/flowcontrol/standard-objects.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+
+/** Who may use how much of the server at once, as its PriorityLevelConfigurations say. */
 export interface PriorityLevel {
   readonly name: string;
+  readonly uid: string;
   /** Its part of all seats, against the other levels' shares. */
   readonly shares: number;
   /** How much of that others may use while it does not. */
   readonly lendablePercent: number;
+  /** How much more than its own it may use, as a percentage of its own. Absent: no limit of its own. */
+  readonly borrowingPercent?: number;
   /** `exempt`: never waits. `reject`: no queues, a request that finds no seat is sent away. */
   readonly limit:
     | 'exempt'
@@ -15,111 +26,112 @@ export interface PriorityLevel {
     | { readonly queues: number; readonly handSize: number; readonly queueLength: number };
 }
 
+/** Which requests belong to a level, and how they are divided into flows. */
 export interface FlowSchema {
   readonly name: string;
+  readonly uid: string;
   readonly level: string;
-  /** The lowest that matches counts. */
-  readonly precedence: number;
-  /** What tells flows of the schema apart. */
   readonly distinguisher: 'user' | 'namespace' | 'none';
-  readonly subjects: {
-    readonly groups?: readonly string[];
-    readonly users?: readonly string[] /** Any service account of the namespace. */;
-    readonly serviceAccountsIn?: string;
-  };
-  /** Absent: everything. */
-  readonly requests?: readonly FlowRule[];
+  readonly rules: readonly PolicyRulesWithSubjects[];
 }
 
-export type FlowRule =
-  | { readonly verbs: readonly string[]; readonly group: string; readonly resources: readonly string[] }
-  | { readonly verbs: readonly string[]; readonly paths: readonly string[] };
+export interface FlowConfig {
+  readonly levels: readonly PriorityLevel[];
+  /** In the order in which they are tried. */
+  readonly schemas: readonly FlowSchema[];
+}
 
-const queues = (count: number, handSize: number): PriorityLevel['limit'] => ({
-  queues: count,
-  handSize,
-  queueLength: 50,
-});
+/** The API allows ten million; each queue is looked at for each request that starts. */
+const mostQueues = 1024;
 
-export const priorityLevels: readonly PriorityLevel[] = [
-  { name: 'exempt', shares: 0, lendablePercent: 0, limit: 'exempt' },
-  { name: 'catch-all', shares: 5, lendablePercent: 0, limit: 'reject' },
-  { name: 'system', shares: 30, lendablePercent: 33, limit: queues(64, 6) },
-  { name: 'node-high', shares: 40, lendablePercent: 25, limit: queues(64, 6) },
-  { name: 'leader-election', shares: 10, lendablePercent: 0, limit: queues(16, 4) },
-  { name: 'workload-high', shares: 40, lendablePercent: 50, limit: queues(128, 6) },
-  { name: 'workload-low', shares: 100, lendablePercent: 90, limit: queues(128, 6) },
-  { name: 'global-default', shares: 20, lendablePercent: 50, limit: queues(128, 6) },
-];
+type Named<Spec> = { readonly metadata: { readonly name: string; readonly uid: string }; readonly spec: Spec };
 
-const everybody = { groups: ['system:unauthenticated', 'system:authenticated'] };
-const controllerManager = 'system:kube-controller-manager';
-const scheduler = 'system:kube-scheduler';
+/**
+ * What the objects mean (upstream: util/flowcontrol apf_controller). Mandatory objects count even when they are not
+ * stored; without any object all standard ones count. Schemas whose level does not exist are left out.
+ */
+export function computeFlowConfig(
+  levels: readonly PriorityLevelConfiguration[],
+  schemas: readonly FlowSchemaObject[],
+): FlowConfig {
+  const isEmpty = levels.length === 0 && schemas.length === 0;
+  const allLevels = withStandard(levels, standardPriorityLevels, { isEmpty, type: priorityLevelConfigurations });
+  const names = new Set(allLevels.map(({ metadata }) => metadata.name));
+  return {
+    levels: allLevels.map(readLevel),
+    schemas: withStandard(schemas, standardFlowSchemas, { isEmpty, type: flowSchemas })
+      .filter(({ spec }) => names.has(spec.priorityLevelConfiguration.name))
+      .sort(
+        (one, other) =>
+          one.spec.matchingPrecedence - other.spec.matchingPrecedence ||
+          (one.metadata.name < other.metadata.name ? -1 : 1),
+      )
+      .map(({ metadata: { name, uid }, spec }) => ({
+        name,
+        uid,
+        level: spec.priorityLevelConfiguration.name,
+        distinguisher: distinguisherOf(spec.distinguisherMethod?.type),
+        rules: spec.rules ?? [],
+      })),
+  };
+}
 
-export const flowSchemas: readonly FlowSchema[] = [
-  { name: 'exempt', level: 'exempt', precedence: 1, distinguisher: 'none', subjects: { groups: ['system:masters'] } },
-  {
-    name: 'probes',
-    level: 'exempt',
-    precedence: 2,
-    distinguisher: 'none',
-    subjects: everybody,
-    requests: [{ verbs: ['get'], paths: ['/healthz', '/readyz', '/livez'] }],
-  },
-  {
-    name: 'system-leader-election',
-    level: 'leader-election',
-    precedence: 100,
-    distinguisher: 'user',
-    subjects: { users: [controllerManager, scheduler], serviceAccountsIn: 'kube-system' },
-    requests: [{ verbs: ['get', 'create', 'update'], group: 'coordination.k8s.io', resources: ['leases'] }],
-  },
-  {
-    name: 'system-node-high',
-    level: 'node-high',
-    precedence: 400,
-    distinguisher: 'user',
-    subjects: { groups: ['system:nodes'] },
-    requests: [
-      { verbs: ['*'], group: '', resources: ['nodes', 'nodes/status'] },
-      { verbs: ['*'], group: 'coordination.k8s.io', resources: ['leases'] },
-    ],
-  },
-  {
-    name: 'system-nodes',
-    level: 'system',
-    precedence: 500,
-    distinguisher: 'user',
-    subjects: { groups: ['system:nodes'] },
-  },
-  {
-    name: 'kube-controller-manager',
-    level: 'workload-high',
-    precedence: 800,
-    distinguisher: 'namespace',
-    subjects: { users: [controllerManager] },
-  },
-  {
-    name: 'kube-scheduler',
-    level: 'workload-high',
-    precedence: 800,
-    distinguisher: 'namespace',
-    subjects: { users: [scheduler] },
-  },
-  {
-    name: 'kube-system-service-accounts',
-    level: 'workload-high',
-    precedence: 900,
-    distinguisher: 'namespace',
-    subjects: { serviceAccountsIn: 'kube-system' },
-  },
-  {
-    name: 'service-accounts',
-    level: 'workload-low',
-    precedence: 9000,
-    distinguisher: 'user',
-    subjects: { groups: ['system:serviceaccounts'] },
-  },
-  { name: 'global-default', level: 'global-default', precedence: 9900, distinguisher: 'user', subjects: everybody },
-  { name: 'catch-all', level: 'catch-all', precedence: 10_000, distinguisher: 'user', subjects: everybody },
-];
+/** The configuration of a server without objects of its own. */
+export const standardFlowConfig: FlowConfig = computeFlowConfig([], []);
+
+/** Calls `configure` now, and after each change of an object. Returns what ends it. */
+export function followFlowConfig(reader: ObjectReader, configure: (config: FlowConfig) => void): () => void {
+  const refresh = (): void =>
+    configure(computeFlowConfig(reader.list(priorityLevelConfigurations, ''), reader.list(flowSchemas, '')));
+  refresh();
+  const ends = [reader.onChange(priorityLevelConfigurations, refresh), reader.onChange(flowSchemas, refresh)];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+function withStandard<Spec>(
+  stored: readonly Named<Spec>[],
+  standard: readonly StandardObject<Spec>[],
+  { isEmpty, type }: { readonly isEmpty: boolean; readonly type: { readonly plural: string } },
+): Named<Spec>[] {
+  const names = new Set(stored.map(({ metadata }) => metadata.name));
+  const missing = standard.filter(({ name, role }) => !names.has(name) && (isEmpty || role === 'mandatory'));
+  return [
+    ...stored,
+    ...missing.map(({ name, spec }) => ({ metadata: { name, uid: stableUid(`${type.plural}/${name}`) }, spec })),
+  ];
+}
+
+function distinguisherOf(method: string | undefined): FlowSchema['distinguisher'] {
+  if (method === 'ByUser') return 'user';
+  return method === 'ByNamespace' ? 'namespace' : 'none';
+}
+
+function readLevel({ metadata: { name, uid }, spec }: Named<PriorityLevelConfigurationSpec>): PriorityLevel {
+  const { exempt, limited } = spec;
+  const shared = limited ?? exempt;
+  const borrowingPercent = limited?.borrowingLimitPercent;
+  return {
+    name,
+    uid,
+    shares: shared?.nominalConcurrencyShares ?? 0,
+    lendablePercent: shared?.lendablePercent ?? 0,
+    ...(borrowingPercent !== undefined && { borrowingPercent }),
+    limit: spec.type === 'Exempt' ? 'exempt' : limitOf(limited?.limitResponse.queuing),
+  };
+}
+
+function limitOf(
+  queuing: { readonly queues: number; readonly handSize: number; readonly queueLengthLimit: number } | undefined,
+): PriorityLevel['limit'] {
+  if (queuing === undefined) return 'reject';
+  const queues = Math.min(queuing.queues, mostQueues);
+  return { queues, handSize: Math.min(queuing.handSize, queues), queueLength: queuing.queueLengthLimit };
+}
+
+/** Of an object that is not stored: the same each time. */
+function stableUid(name: string): string {
+  const hex = createHash('sha256').update(name).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

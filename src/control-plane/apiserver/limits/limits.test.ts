@@ -7,7 +7,7 @@ import { fixture } from '../testing/fixtures.ts';
 import type { Fixture } from '../testing/fixtures.ts';
 import { classifyFlow, dealHand } from './classify-flow.ts';
 import { FairQueues } from './fair-queues.ts';
-import { flowSchemas } from './flow-config.ts';
+import { standardFlowConfig } from './flow-config.ts';
 import { parseRequestInfo } from '../path/request-info.ts';
 import { splitPath } from '../path/split-path.ts';
 
@@ -106,7 +106,8 @@ describe('priority and fairness', () => {
       const info = parseRequestInfo(method, splitPath(path), new URLSearchParams());
       return info === undefined
         ? undefined
-        : classifyFlow(flowSchemas, { name, groups: [...groups, 'system:authenticated'] }, info)?.schema.name;
+        : classifyFlow(standardFlowConfig.schemas, { name, groups: [...groups, 'system:authenticated'] }, info)?.schema
+            .name;
     };
     const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n';
     const account = 'system:serviceaccount:kube-system:gc';

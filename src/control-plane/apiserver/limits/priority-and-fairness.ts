@@ -1,13 +1,13 @@
 import type { Clock } from '../../../base/clock.ts';
-import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Exchange } from '../path/exchange.ts';
 import { isLongRunning } from '../path/request-info.ts';
 import type { RequestInfo } from '../path/request-info.ts';
 import type { Admitted, RequestLimiter } from '../path/request-path.ts';
 import { classifyFlow } from './classify-flow.ts';
 import { FairQueues } from './fair-queues.ts';
-import { flowSchemas, priorityLevels } from './flow-config.ts';
-import type { FlowSchema, PriorityLevel } from './flow-config.ts';
+import { standardFlowConfig } from './flow-config.ts';
+import type { FlowConfig, FlowSchema, PriorityLevel } from './flow-config.ts';
 
 export type RejectReason = 'queue-full' | 'concurrency-limit' | 'time-out';
 
@@ -33,9 +33,9 @@ export interface FlowControlOptions {
 }
 
 interface Level {
-  readonly config: PriorityLevel;
-  readonly nominalSeats: number;
-  readonly lendableSeats: number;
+  config: PriorityLevel;
+  nominalSeats: number;
+  lendableSeats: number;
   readonly queues: FairQueues | undefined;
   seatsInUse: number;
   executing: number;
@@ -62,30 +62,46 @@ const mostSeats = 10;
 export class FlowControl implements RequestLimiter {
   readonly #options: FlowControlOptions;
   readonly #levels = new Map<string, Level>();
-  readonly #schemas = [...flowSchemas].sort((left, right) => left.precedence - right.precedence);
-  readonly #uids = new Map<string, string>();
+  /** Levels that are no longer configured and still have requests. */
+  readonly #leaving = new Set<Level>();
+  #schemas: readonly FlowSchema[] = [];
   #seatsInUse = 0;
 
   constructor(options: FlowControlOptions) {
     this.#options = options;
-    const shares = priorityLevels.reduce((sum, level) => sum + level.shares, 0);
-    for (const config of priorityLevels) {
-      const nominalSeats = Math.ceil((options.seats * config.shares) / shares);
-      const queues = typeof config.limit === 'object' ? new FairQueues(config.limit) : undefined;
-      this.#levels.set(config.name, {
+    this.configure(standardFlowConfig);
+  }
+
+  /**
+   * Takes other levels and schemas. Requests that are admitted or wait stay where they are: a level that goes, or gets
+   * other queues, is kept until it is idle.
+   */
+  configure({ levels, schemas }: FlowConfig): void {
+    const before = new Map(this.#levels);
+    this.#levels.clear();
+    this.#schemas = schemas;
+    const shares = Math.max(
+      1,
+      levels.reduce((sum, level) => sum + level.shares, 0),
+    );
+    for (const config of levels) {
+      const nominalSeats = Math.ceil((this.#options.seats * config.shares) / shares);
+      const numbers = {
         config,
         nominalSeats,
         lendableSeats: Math.round((nominalSeats * config.lendablePercent) / 100),
-        queues,
-        seatsInUse: 0,
-        executing: 0,
-      });
+      };
+      const known = before.get(config.name);
+      if (known !== undefined && isDeepStrictEqual(known.config.limit, config.limit)) {
+        before.delete(config.name);
+        this.#levels.set(config.name, Object.assign(known, numbers));
+      } else {
+        const queues = typeof config.limit === 'object' ? new FairQueues(config.limit) : undefined;
+        this.#levels.set(config.name, { ...numbers, queues, seatsInUse: 0, executing: 0 });
+      }
     }
-    for (const each of [
-      ...flowSchemas.map(({ name }) => `flowschemas/${name}`),
-      ...priorityLevels.map(({ name }) => `prioritylevelconfigurations/${name}`),
-    ])
-      this.#uids.set(each, stableUid(each));
+    for (const level of before.values()) this.#leaving.add(level);
+    this.#startWaiting();
   }
 
   get states(): readonly LevelState[] {
@@ -102,9 +118,8 @@ export class FlowControl implements RequestLimiter {
     const found = classifyFlow(this.#schemas, exchange.user, exchange.info);
     const level = found === undefined ? undefined : this.#levels.get(found.schema.level);
     if (found === undefined || level === undefined) return { admitted: false, retryAfterSeconds: 1 };
-    exchange.headers['x-kubernetes-pf-flowschema-uid'] = this.#uids.get(`flowschemas/${found.schema.name}`) ?? '';
-    exchange.headers['x-kubernetes-pf-prioritylevel-uid'] =
-      this.#uids.get(`prioritylevelconfigurations/${level.config.name}`) ?? '';
+    exchange.headers['x-kubernetes-pf-flowschema-uid'] = found.schema.uid;
+    exchange.headers['x-kubernetes-pf-prioritylevel-uid'] = level.config.uid;
     if (isLongRunning(exchange.info)) return { admitted: true, release: () => undefined };
     const seats = level.config.limit === 'exempt' ? 0 : this.#seatsOf(exchange.info, level);
     const name: FlowName = { level: level.config.name, schema: found.schema.name };
@@ -178,7 +193,9 @@ export class FlowControl implements RequestLimiter {
   }
 
   #startWaiting(): void {
-    for (const level of this.#levels.values()) {
+    for (const level of this.#leaving)
+      if (level.executing === 0 && (level.queues?.length ?? 0) === 0) this.#leaving.delete(level);
+    for (const level of [...this.#leaving, ...this.#levels.values()]) {
       if (level.queues === undefined) continue;
       for (
         let next = level.queues.peek();
@@ -197,7 +214,10 @@ export class FlowControl implements RequestLimiter {
     for (const other of this.#levels.values())
       if (other !== level)
         borrowable += Math.max(0, Math.min(other.lendableSeats, other.nominalSeats - other.seatsInUse));
-    return wanted <= level.nominalSeats + borrowable;
+    const { borrowingPercent } = level.config;
+    const mostBorrowed =
+      borrowingPercent === undefined ? borrowable : Math.round((level.nominalSeats * borrowingPercent) / 100);
+    return wanted <= level.nominalSeats + Math.min(borrowable, mostBorrowed);
   }
 
   #seatsOf(info: RequestInfo, level: Level): number {
@@ -207,10 +227,4 @@ export class FlowControl implements RequestLimiter {
       Math.min(Math.ceil(this.#options.countObjects(info) / objectsPerSeat), mostSeats, level.nominalSeats),
     );
   }
-}
-
-/** The objects are not in the API, but their UIDs are the same each time. */
-function stableUid(name: string): string {
-  const hex = createHash('sha256').update(name).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
