@@ -197,7 +197,7 @@ describe('kubectl and workloads', { concurrency: 4 }, () => {
       assert.match(await refused(`create ${command}`), /already exists/);
     }
     assert.match(await run(['get', 'secret', 'sd', '-o', 'jsonpath={.type}']), /^kubernetes.io\/dockerconfigjson$/);
-    assert.match(await refused('create ingress i --rule=a.example/b=c:80'), /could not find the requested resource/);
+    assert.match(await run('create ingress i --rule=a.example/b=c:80 -o name'), /^ingress.networking.k8s.io\/i$/);
     assert.match(await refused('autoscale deployment/d --min=1 --max=2'), /could not find the requested resource/);
     assert.match(
       await refused('get horizontalpodautoscalers'),

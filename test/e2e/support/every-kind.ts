@@ -24,6 +24,7 @@ const webhook = {
   failurePolicy: 'Ignore',
   rules: [{ operations: ['CREATE'], apiGroups: ['example.com'], apiVersions: ['v1'], resources: ['things'] }],
 };
+const deviceRequest = { name: 'gpu', exactly: { deviceClassName: 'any-of-cluster' } };
 const subject = { kind: 'User', name: 'jane', apiGroup: 'rbac.authorization.k8s.io' };
 const rule = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
@@ -101,15 +102,36 @@ function kindsOfNamespaces(namespace: string): readonly KindManifest[] {
     inNamespace('secret', 'v1', 'Secret', { stringData: { password: 'x' } }),
     inNamespace('serviceaccount', 'v1', 'ServiceAccount', {}),
     inNamespace('service', 'v1', 'Service', { spec: { selector: labels, ports: [{ port: 80, targetPort: 8080 }] } }),
+    inNamespace('podtemplate', 'v1', 'PodTemplate', { template }),
+    inNamespace('replicationcontroller', 'v1', 'ReplicationController', { spec: { selector: labels, template } }),
     inNamespace('controllerrevision.apps', 'apps/v1', 'ControllerRevision', { revision: 1, data: { any: 'thing' } }),
     inNamespace('daemonset.apps', 'apps/v1', 'DaemonSet', { spec: { selector, template } }),
     inNamespace('deployment.apps', 'apps/v1', 'Deployment', { spec: { replicas: 2, selector, template } }),
     inNamespace('replicaset.apps', 'apps/v1', 'ReplicaSet', { spec: { replicas: 1, selector, template } }),
+    inNamespace('statefulset.apps', 'apps/v1', 'StatefulSet', { spec: { serviceName: 'any', selector, template } }),
+    inNamespace('cronjob.batch', 'batch/v1', 'CronJob', {
+      spec: {
+        schedule: '@yearly',
+        jobTemplate: { spec: { template: { spec: { ...podSpec, restartPolicy: 'Never' } } } },
+      },
+    }),
     inNamespace('job.batch', 'batch/v1', 'Job', {
       spec: { template: { spec: { ...podSpec, restartPolicy: 'Never' } } },
     }),
     inNamespace('lease.coordination.k8s.io', 'coordination.k8s.io/v1', 'Lease', {
       spec: { holderIdentity: 'me', leaseDurationSeconds: 40 },
+    }),
+    inNamespace('ingress.networking.k8s.io', 'networking.k8s.io/v1', 'Ingress', {
+      spec: { defaultBackend: { service: { name: 'any', port: { number: 80 } } } },
+    }),
+    inNamespace('networkpolicy.networking.k8s.io', 'networking.k8s.io/v1', 'NetworkPolicy', {
+      spec: { podSelector: { matchLabels: labels }, policyTypes: ['Ingress'] },
+    }),
+    inNamespace('resourceclaim.resource.k8s.io', 'resource.k8s.io/v1', 'ResourceClaim', {
+      spec: { devices: { requests: [deviceRequest] } },
+    }),
+    inNamespace('resourceclaimtemplate.resource.k8s.io', 'resource.k8s.io/v1', 'ResourceClaimTemplate', {
+      spec: { spec: { devices: { requests: [deviceRequest] } } },
     }),
     inNamespace('endpointslice.discovery.k8s.io', 'discovery.k8s.io/v1', 'EndpointSlice', {
       addressType: 'IPv4',
@@ -164,6 +186,37 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
     ),
     inCluster('certificatesigningrequest.certificates.k8s.io', 'certificates.k8s.io/v1', 'CertificateSigningRequest', {
       spec: { request: certificateRequest, signerName: 'example.com/any', usages: ['client auth'] },
+    }),
+    inCluster('flowschema.flowcontrol.apiserver.k8s.io', 'flowcontrol.apiserver.k8s.io/v1', 'FlowSchema', {
+      spec: { priorityLevelConfiguration: { name: 'exempt' }, matchingPrecedence: 9000 },
+    }),
+    inCluster(
+      'prioritylevelconfiguration.flowcontrol.apiserver.k8s.io',
+      'flowcontrol.apiserver.k8s.io/v1',
+      'PriorityLevelConfiguration',
+      { spec: { type: 'Limited', limited: { nominalConcurrencyShares: 5, limitResponse: { type: 'Reject' } } } },
+    ),
+    inCluster('ingressclass.networking.k8s.io', 'networking.k8s.io/v1', 'IngressClass', {
+      spec: { controller: 'example.com/ingress' },
+    }),
+    inCluster(
+      'ipaddress.networking.k8s.io',
+      'networking.k8s.io/v1',
+      'IPAddress',
+      { spec: { parentRef: { resource: 'services', namespace: 'default', name: 'any' } } },
+      '10.77.0.9',
+    ),
+    inCluster('servicecidr.networking.k8s.io', 'networking.k8s.io/v1', 'ServiceCIDR', {
+      spec: { cidrs: ['10.77.0.0/24'] },
+    }),
+    inCluster('deviceclass.resource.k8s.io', 'resource.k8s.io/v1', 'DeviceClass', { spec: {} }),
+    inCluster('resourceslice.resource.k8s.io', 'resource.k8s.io/v1', 'ResourceSlice', {
+      spec: {
+        driver: 'gpu.example.com',
+        nodeName: 'any',
+        pool: { name: 'any', generation: 1, resourceSliceCount: 1 },
+        devices: [{ name: 'gpu-0' }],
+      },
     }),
     inCluster('runtimeclass.node.k8s.io', 'node.k8s.io/v1', 'RuntimeClass', { handler: 'runsc' }),
     inCluster('clusterrole.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'ClusterRole', {
