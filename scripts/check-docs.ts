@@ -26,7 +26,7 @@ export interface Repository {
 /** Made by a build or by a run, or not one path but a command or a form of names: not looked for. */
 const notAPath = /^(dist|node_modules|\.data)(\/|$)|[ <]|NNN/;
 const topLevel = /^(src|docs|scripts|test|bin|changes|\.ci)\//;
-const rootFile = /^(package\.json|package-lock\.json|tsconfig\.json|eslint\.config\.js|[A-Z]+\.md|LICENSE)$/;
+const rootFile = /^(package\.json|package-lock\.json|tsconfig\.json|\.oxlintrc\.json|[A-Z]+\.md|LICENSE)$/;
 const bareSource = /^[a-z0-9.{},*-]+\.(ts|mjs|yaml|service|md)$/;
 
 /** Replaces fenced blocks by empty lines, so that line numbers stay. */

@@ -1,9 +1,19 @@
 // Every regular expression of the product, on texts made to mislead it: what comes from outside must not take more time than in proportion to its length.
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
-import ts from 'typescript';
+import type { Expression, NewExpression, Node } from 'typescript/unstable/ast';
+import {
+  isIdentifier,
+  isNewExpression,
+  isNoSubstitutionTemplateLiteral,
+  isRegularExpressionLiteral,
+  isStringLiteral,
+  isTemplateExpression,
+  isVariableDeclaration,
+} from 'typescript/unstable/ast/is';
+import { API } from 'typescript/unstable/sync';
 
 interface Pattern {
   readonly place: string;
@@ -16,42 +26,60 @@ const root = path.join(import.meta.dirname, '..');
 /** All regular expressions of the sources: literals, and those made of constants. What a constant is made of that is not known here stands as `x`. */
 function patternsOf(): readonly Pattern[] {
   const files = globSync('src/**/*.ts', { cwd: root, exclude: ['**/*.test.ts', '**/testing/**', '**/generated/**'] });
-  const parsed = files.map((file) =>
-    ts.createSourceFile(file, readFileSync(path.join(root, file), 'utf8'), ts.ScriptTarget.Latest, true),
-  );
-  const constants = new Map<string, ts.Expression>();
-  for (const file of parsed)
+  const configFile = path.join(root, 'tsconfig.json');
+  const api = new API({ cwd: root });
+  try {
+    const program = api.updateSnapshot({ openProjects: [configFile] }).getProject(configFile)?.program;
+    const parsed = files.map((file) => {
+      const source = program?.getSourceFile(path.join(root, file));
+      assert.ok(source, `${file} is not parsed`);
+      return { file, source };
+    });
+    return patternsIn(parsed);
+  } finally {
+    api.close();
+  }
+}
+
+interface Parsed {
+  readonly file: string;
+  readonly source: Node & { readonly text: string };
+}
+
+function patternsIn(parsed: readonly Parsed[]): readonly Pattern[] {
+  const constants = new Map<string, Expression>();
+  for (const { source } of parsed)
     eachNode(
-      file,
+      source,
       (node) =>
         void (
-          ts.isVariableDeclaration(node) &&
-          ts.isIdentifier(node.name) &&
+          isVariableDeclaration(node) &&
+          isIdentifier(node.name) &&
           node.initializer !== undefined &&
           constants.set(node.name.text, node.initializer)
         ),
     );
   const found = new Map<string, Pattern>();
-  for (const file of parsed) {
-    eachNode(file, (node) => {
-      const pattern = ts.isRegularExpressionLiteral(node)
+  for (const { file, source } of parsed) {
+    eachNode(source, (node) => {
+      const pattern = isRegularExpressionLiteral(node)
         ? literal(node.text)
-        : ts.isNewExpression(node) && node.expression.getText() === 'RegExp'
+        : isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === 'RegExp'
           ? made(node, constants)
           : undefined;
       if (pattern !== undefined)
         found.set(`/${pattern.source}/${pattern.flags}`, {
           ...pattern,
-          place: `${file.fileName}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`,
+          place: `${file}:${source.text.slice(0, node.getStart()).split('\n').length}`,
         });
     });
   }
   return [...found.values()];
 }
 
-function eachNode(node: ts.Node, look: (node: ts.Node) => void): void {
+function eachNode(node: Node, look: (node: Node) => void): void {
   look(node);
-  ts.forEachChild(node, (child) => eachNode(child, look));
+  node.forEachChild((child) => eachNode(child, look));
 }
 
 function literal(text: string): Omit<Pattern, 'place'> {
@@ -60,26 +88,26 @@ function literal(text: string): Omit<Pattern, 'place'> {
 }
 
 function made(
-  { arguments: given = ts.factory.createNodeArray() }: ts.NewExpression,
-  constants: ReadonlyMap<string, ts.Expression>,
+  { arguments: given }: NewExpression,
+  constants: ReadonlyMap<string, Expression>,
 ): Omit<Pattern, 'place'> | undefined {
-  const [source, flags] = given;
+  const [source, flags] = given ?? [];
   const text = source === undefined ? undefined : textOf(source, constants);
   return text === undefined
     ? undefined
     : { source: text, flags: flags === undefined ? '' : (textOf(flags, constants) ?? '') };
 }
 
-function textOf(node: ts.Expression, constants: ReadonlyMap<string, ts.Expression>): string | undefined {
-  if (ts.isStringLiteralLike(node)) return node.text;
-  if (ts.isTemplateExpression(node))
+function textOf(node: Expression, constants: ReadonlyMap<string, Expression>): string | undefined {
+  if (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) return node.text;
+  if (isTemplateExpression(node))
     return (
       node.head.text +
       node.templateSpans
         .map(({ expression, literal: { text } }) => (textOf(expression, constants) ?? 'x') + text)
         .join('')
     );
-  const known = ts.isIdentifier(node) ? constants.get(node.text) : undefined;
+  const known = isIdentifier(node) ? constants.get(node.text) : undefined;
   return known === undefined ? undefined : textOf(known, constants);
 }
 

@@ -1,34 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Linter } from 'eslint';
-import ts from 'typescript';
-import tseslint from 'typescript-eslint';
-import { outsideLookup } from './outside-lookup.ts';
-
-const file = 'checked.ts';
+import { createVirtualFileSystem } from 'typescript/unstable/fs';
+import { findOutsideLookups } from './outside-lookup.ts';
 
 /** The lines the rule finds, with the types of that text alone. */
 function linesOf(text: string): readonly number[] {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
-  const host: ts.CompilerHost = {
-    getSourceFile: (name) => (name === file ? source : undefined),
-    fileExists: (name) => name === file,
-    readFile: () => undefined,
-    writeFile: () => undefined,
-    getDefaultLibFileName: () => '',
-    getCurrentDirectory: () => '',
-    getCanonicalFileName: (name) => name,
-    useCaseSensitiveFileNames: () => true,
-    getNewLine: () => '\n',
+  const options = { noLib: true, target: 'esnext', types: [] };
+  const files = {
+    '/checked/tsconfig.json': JSON.stringify({ compilerOptions: options, files: ['checked.ts'] }),
+    '/checked/checked.ts': text,
   };
-  const program = ts.createProgram([file], { noLib: true, target: ts.ScriptTarget.ESNext }, host);
-  const config = {
-    files: ['**/*.ts'],
-    languageOptions: { parser: tseslint.parser as Linter.Parser, parserOptions: { programs: [program] } },
-    plugins: { local: { rules: { 'outside-lookup': outsideLookup } } },
-    rules: { 'local/outside-lookup': 'error' as const },
-  };
-  return new Linter().verify(text, config, file).map(({ line }) => line);
+  const findings = findOutsideLookups('/checked/tsconfig.json', () => true, createVirtualFileSystem(files));
+  return findings.map(({ line }) => line);
 }
 
 test('lint finds tables that are indexed with strings and inherit from Object', () => {
