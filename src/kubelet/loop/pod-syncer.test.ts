@@ -91,6 +91,7 @@ function harness() {
       release: async () => void calls.push('release ids'),
     },
     managers: { place: async () => ({}) },
+    dra: { prepare: async () => undefined, unprepare: async () => undefined },
     cgroups: {
       ensurePodCgroup: async () =>
         world.cgroupError === undefined

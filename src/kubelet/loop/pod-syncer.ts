@@ -10,6 +10,7 @@ import type { AdmissionState } from '../features/admission/admission-state.ts';
 import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
 import type { ContainerManager } from '../features/container-manager/container-manager.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
+import type { DraManager } from '../features/dra/dra-manager.ts';
 import type { ExplainStore } from '../features/explain/explain-store.ts';
 import type { Pleg } from '../features/pleg/pleg.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
@@ -46,6 +47,8 @@ export interface PodSyncerParts {
   volumes: Pick<VolumeManager, 'ensure' | 'podEnds' | 'tearDown'>;
   cgroups: Pick<ContainerManager, 'ensurePodCgroup' | 'removePodCgroup'>;
   managers: Pick<ResourceManagers, 'place'>;
+  /** Resource claims. */
+  dra: Pick<DraManager, 'prepare' | 'unprepare'>;
   userNamespaces: Pick<UserNamespaces, 'ensure' | 'release'>;
   /** The folder of the pod's own files on the host. */
   makePodFolder: (uid: PodUid) => Promise<void>;
@@ -115,7 +118,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const request = {
       pod,
       status: cache.getOrEmpty(nameOf(pod)),
-      placement: () => this.#place(pod),
+      placement: () => this.#place(pod, signal),
       volumes: () => volumes.ensure(pod, signal),
       mayBegin: () => this.#parts.admission.mayBegin(wanted),
       signal,
@@ -133,9 +136,14 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /** What the pod needs before anything of it is created. */
-  async #place(pod: Pod): Promise<PodPlacement> {
+  async #place(pod: Pod, signal: AbortSignal): Promise<PodPlacement> {
     const { cgroups, makePodFolder, managers } = this.#parts;
     const resources = await managers.place(pod);
+    await this.#telling(
+      pod,
+      { reason: podEvents.failedPrepareDynamicResources, what: 'Failed to prepare dynamic resources' },
+      this.#parts.dra.prepare(pod, signal),
+    );
     const group = this.#telling(
       pod,
       { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' },
@@ -211,6 +219,7 @@ export class KubeletPodSyncer implements PodSyncer {
       throw new KubeletError('Internal', message, { op: 'kill pod' });
     }
     await this.#makeSureNothingRuns(uid);
+    await this.#parts.dra.unprepare(uid, signal);
     probes.removePod(uid);
     status.refresh(uid);
     if (subject.kind === 'orphan') await cleanup.collect(uid);

@@ -1,11 +1,15 @@
 import { createCsi } from '../../features/csi/create-csi.ts';
 import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
+import type { DraParts } from '../../features/dra/create-dra.ts';
 import type { PluginHandler } from '../../features/plugin-manager/plugin-manager.ts';
 import { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
 import type { CsiParts, Given } from './kubelet-parts.ts';
 import { VolumeAttachWaiter } from '../../features/volumes/volume-attach-waiter.ts';
 
-export function composeCsi(parts: Given<'objects' | 'tokens' | 'recorder' | 'node'>, devices: DeviceParts): CsiParts {
+export function composeCsi(
+  parts: Given<'objects' | 'tokens' | 'recorder' | 'node'>,
+  { devices, dra }: { readonly devices: DeviceParts; readonly dra: DraParts },
+): CsiParts {
   const { settings, platform, objects, tokens, recorder, node } = parts;
   const { clock, random, log, files, mounts, machine, csiDrivers, pluginDial, cluster } = platform;
   const rootDir = settings.rootDir.replace(/(?<!\/)\/+$/, '');
@@ -33,6 +37,7 @@ export function composeCsi(parts: Given<'objects' | 'tokens' | 'recorder' | 'nod
     handlers: new Map<string, PluginHandler>([
       ['CSIPlugin', drivers],
       ['DevicePlugin', devices.pluginHandler],
+      ['DRAPlugin', dra.registry],
     ]),
     clock,
     random,

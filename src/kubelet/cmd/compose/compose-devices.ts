@@ -8,6 +8,8 @@ import type { PodResourcesService } from '../../features/pod-resources/create-po
 import { createPodResources } from '../../features/pod-resources/create-pod-resources.ts';
 import { notePodResourcesError, notePodResourcesRequest } from '../../features/metrics/devices.ts';
 import { sortedCpus } from '../../model/cpu-set.ts';
+import type { DraParts } from '../../features/dra/create-dra.ts';
+import { createDra } from '../../features/dra/create-dra.ts';
 import type { FeatureParts, Given } from './kubelet-parts.ts';
 
 /** Admission allocates devices, and the device manager needs to know which pods it admitted. */
@@ -28,6 +30,16 @@ export function composeDevices(
     onRegistered: (resource) => noteDeviceRegistration(metrics, resource),
     onAllocated: (resource, durationMs) => noteDeviceAllocation(metrics, resource, durationMs),
     clock: platform.clock,
+    log: platform.log,
+  });
+}
+
+export function composeDra({ settings, platform }: Given<never>): DraParts {
+  return createDra({
+    rootDir: settings.rootDir,
+    drivers: platform.draDrivers,
+    client: platform.cluster?.objects,
+    files: platform.files,
     log: platform.log,
   });
 }

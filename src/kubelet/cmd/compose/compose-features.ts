@@ -30,7 +30,7 @@ import { PodDirectory } from '../../loop/pod-directory.ts';
 import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { composeVolumeAttachWaiter, composeCsi } from './compose-csi.ts';
-import { composeDevices, composePodResources } from './compose-devices.ts';
+import { composeDevices, composeDra, composePodResources } from './compose-devices.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { kubernetesVersion } from '../flags/flags-version.ts';
 import { createAdmission } from '../../features/admission/create-admission.ts';
@@ -42,6 +42,7 @@ import { noteVolumeOperation } from '../../features/metrics/storage.ts';
 import { observeHooks, observeProbe, observeRelists } from '../../features/metrics/observation.ts';
 import { composePodConfig } from './compose-sources.ts';
 import { composeImages } from './compose-images.ts';
+import { withClaimedDevices } from '../../features/dra/create-dra.ts';
 import { composeManagers } from './compose-managers.ts';
 import type { ManagerParts } from './compose-managers.ts';
 import { composeLogs } from './compose-logs.ts';
@@ -89,7 +90,8 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
   const images = composeImages(parts);
   const logs = composeLogs(parts);
   const devices = composeDevices(parts, () => admission);
-  const csi = composeCsi(parts, devices);
+  const dra = composeDra(parts);
+  const csi = composeCsi(parts, { devices, dra });
   const attachWaiter = composeVolumeAttachWaiter(parts);
   const managers: ManagerParts = composeManagers(parts, devices.manager.hints, () => admission);
   const admission: AdmissionManager = composeAdmission(parts, { monitor, devices, ...managers }, evict);
@@ -105,6 +107,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     attachWaiter,
     csi,
     devices,
+    dra,
     podResources: composePodResources(parts, { devices, ...managers }),
     cgroups,
     oomWatcher: composeOomWatcher(parts),
@@ -117,7 +120,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     admission,
     allocation,
     ...managers,
-    podRuntime: composeRuntime(parts, { monitor, probes, cgroups, devices, ...images, ...logs }),
+    podRuntime: composeRuntime(parts, { monitor, probes, cgroups, devices, dra, ...images, ...logs }),
   };
 }
 
@@ -270,7 +273,7 @@ function composeOomWatcher(parts: Given<'cache' | 'directory' | 'recorder'>): Oo
 
 type RuntimeNeeds = Pick<
   FeatureParts,
-  'monitor' | 'probes' | 'cgroups' | 'devices' | 'images' | 'logLinks' | 'logRotation'
+  'monitor' | 'probes' | 'cgroups' | 'devices' | 'dra' | 'images' | 'logLinks' | 'logRotation'
 >;
 
 function composeRuntime(
@@ -279,7 +282,7 @@ function composeRuntime(
 ): PodRuntime {
   const { settings, platform, records, changes, cache, objects, recorder, node } = parts;
   const { clock, log, runtime, dial } = platform;
-  const { monitor, probes, cgroups, devices, images, logLinks, logRotation } = needs;
+  const { monitor, probes, cgroups, devices, dra, images, logLinks, logRotation } = needs;
   const { main } = parts.observation.metrics;
   return createPodRuntime({
     config: settings.config,
@@ -309,7 +312,7 @@ function composeRuntime(
       secret: (namespace, name) => objects.get('Secret', namespace, name),
     },
     services: { services: () => objects.list('Service', '') },
-    devices: devices.manager,
+    devices: withClaimedDevices(devices.manager, dra.manager),
     handlers: createRuntimeHandlers(objects, (uid) => parts.runtimeClasses.refusal(uid)),
     ownNode: node,
     events: recorder,

@@ -227,6 +227,7 @@ function composeSyncer(
     | 'allocation'
     | 'cache'
     | 'cgroups'
+    | 'dra'
     | 'managers'
     | 'monitor'
     | 'pleg'
@@ -248,6 +249,7 @@ function composeSyncer(
     volumes: parts.volumes,
     cgroups: parts.cgroups,
     managers: parts.managers,
+    dra: parts.dra.manager,
     userNamespaces,
     makePodFolder: (uid) => platform.files.makeDirectory(`${settings.rootDir}/pods/${uid}`, 0o750),
     probes: parts.probes,

@@ -47,6 +47,7 @@ import type { DeviceParts } from '../../features/device-manager/create-device-ma
 import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
 import type { DriverRegistry } from '../../features/csi/driver-registry.ts';
 import type { NodeInfoKeeper } from '../../features/csi/node-info-keeper.ts';
+import type { DraParts } from '../../features/dra/create-dra.ts';
 import type { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
 import type { MemoryManager } from '../../features/memory-manager/memory-manager.ts';
@@ -125,6 +126,7 @@ export interface FeatureParts {
   attachWaiter: VolumeAttachWaiter | undefined;
   csi: CsiParts;
   devices: DeviceParts;
+  dra: DraParts;
   podResources: PodResourcesService;
   cgroups: ContainerManager;
   oomWatcher: OomWatcher;

@@ -6,6 +6,7 @@ import type { Random } from '../../../base/random.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CsiDrivers } from '../../ports/csi-drivers.ts';
+import type { DraDrivers } from '../../ports/dra-drivers.ts';
 import type { DevicePlugins } from '../../ports/device-plugins.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
@@ -57,6 +58,8 @@ export interface Platform {
   pluginDial: PluginDial;
   /** Absent: the node has no devices of plugins. */
   devicePlugins?: DevicePlugins;
+  /** Absent: the node has no DRA drivers. */
+  draDrivers?: DraDrivers;
   /** Absent: the Pod Resources API is not served. */
   podResources?: PodResourcesServer;
   logFiles: LogFiles;

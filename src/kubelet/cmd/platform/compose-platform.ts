@@ -15,6 +15,7 @@ import { createCsiDrivers } from '../../adapters/csi/csi-drivers.ts';
 import { createPluginDial } from '../../adapters/csi/csi-plugin-dial.ts';
 import { createLinuxCgroups, createProcessGroups } from '../../adapters/cgroups/create-cgroups.ts';
 import { createDevicePlugins } from '../../adapters/devices/device-plugins.ts';
+import { createDraDrivers } from '../../adapters/devices/dra-drivers.ts';
 import { createPodResourcesServer } from '../../adapters/devices/pod-resources-server.ts';
 import { hugePageSizesBytes } from '../../adapters/cgroups/linux-cgroups-fs.ts';
 import { GuardedFiles } from '../../adapters/files/linux-files-guarded.ts';
@@ -140,6 +141,7 @@ export async function composePlatform(given: {
     csiDrivers: createCsiDrivers(clock),
     pluginDial: createPluginDial(clock),
     devicePlugins: createDevicePlugins(clock),
+    draDrivers: createDraDrivers(clock),
     podResources: createPodResourcesServer(clock),
     logFiles: linuxLogFiles,
     disk: { diskUsage },

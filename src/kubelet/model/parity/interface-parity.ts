@@ -82,7 +82,6 @@ const later = (names: string, why: string): readonly [string, string][] => names
 
 /** Reasons that this agent does not report yet. Those not listed are reported where upstream reports them. */
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
-  ...later('FailedPrepareDynamicResources', 'dynamic resource allocation is not implemented yet'),
   ...later(
     'VolumeAttachmentLimitExceeded',
     'the limit of a driver without free capacity is reported again, and the pod waits; upstream fails it',

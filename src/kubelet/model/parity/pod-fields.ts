@@ -4,7 +4,7 @@
  * a field changes its row.
  */
 import { lookupTable } from '../../../base/lookup.ts';
-import { honoured, notYet, partly } from './parity-state.ts';
+import { honoured, partly } from './parity-state.ts';
 import type { Parity } from './parity-state.ts';
 
 export interface PodFieldRow extends Parity {
@@ -21,13 +21,6 @@ export type TypeRows = Readonly<Record<string, PodFieldRow>>;
 const yes = (names: string, note = ''): TypeRows =>
   Object.fromEntries(names.split(' ').map((name) => [name, honoured(note)]));
 const whole = (parity: Parity): PodFieldRow => ({ ...parity, whole: true });
-const rejected = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({
-  ...notYet(note),
-  whole: true,
-  severity: 'reject',
-  ...(when === undefined ? {} : { when }),
-});
-
 const wholeAll = (names: string, parity: Parity): TypeRows =>
   Object.fromEntries(names.split(' ').map((name) => [name, whole(parity)]));
 
@@ -89,7 +82,9 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
       'needs a runtime handler that maps users; a damaged record of ids is rebuilt from the running pods, where upstream does not start',
     ),
     schedulingGates: whole(scheduler),
-    resourceClaims: rejected('dynamic resource allocation is not implemented yet'),
+    resourceClaims: honoured(
+      'health of devices is not reported; a driver must be registered before the pod can be stopped completely, as in upstream',
+    ),
     resources: honoured(
       'status.resources comes from the records of applied changes; upstream reads it from the cgroup, rounded',
     ),
@@ -204,8 +199,10 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
   ResourceRequirements: {
     limits: honoured('of extended resources, those of device plugins'),
     requests: honoured(),
-    claims: rejected('dynamic resource allocation is not implemented yet'),
+    claims: honoured('their devices reach the runtime as CDI devices, which containerd supports since 1.7'),
   },
+  ResourceClaim: yes('name request'),
+  PodResourceClaim: yes('name resourceClaimName resourceClaimTemplateName'),
   ContainerRestartRule: yes('action exitCodes'),
   ContainerRestartRuleOnExitCodes: yes('operator values'),
   VolumeMount: {

@@ -2,12 +2,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PodSchema } from '../../../api/core/pod.ts';
 import { decode } from '../../../api/schema/decode.ts';
+import { podFieldRows } from './pod-fields.ts';
+import type { PodFieldRow } from './pod-fields.ts';
 import { unsupportedFields } from './unsupported-fields.ts';
 
-const found = (spec: Readonly<Record<string, unknown>>): string[] => {
+const missing = {
+  ...podFieldRows['PodSpec']?.['volumes'],
+  works: 'no',
+  note: 'missing',
+  severity: 'reject',
+  whole: true,
+} as unknown as PodFieldRow;
+
+const found = (
+  spec: Readonly<Record<string, unknown>>,
+  ...tables: Parameters<typeof unsupportedFields> extends [unknown, ...infer Rest] ? Rest : never
+): string[] => {
   const { value, errors } = decode(PodSchema, { spec: { containers: [{ name: 'c', image: 'i' }], ...spec } });
   assert.deepEqual(errors, []);
-  return unsupportedFields(value).map(({ path, severity }) => `${severity} ${path}`);
+  return unsupportedFields(value, ...tables).map(({ path, severity }) => `${severity} ${path}`);
 };
 
 test('a plain pod uses no unsupported field', () => {
@@ -25,10 +38,17 @@ test('a plain pod uses no unsupported field', () => {
 
 test('fields that would break or weaken a pod reject it, with the path', () => {
   assert.deepEqual(
-    found({
-      resourceClaims: [{ name: 'r', resourceClaimName: 'x' }],
-      initContainers: [{ name: 'ok' }, { name: 'i', resources: { claims: [{ name: 'r' }] } }],
-    }),
+    found(
+      {
+        resourceClaims: [{ name: 'r', resourceClaimName: 'x' }],
+        initContainers: [{ name: 'ok' }, { name: 'i', resources: { claims: [{ name: 'r' }] } }],
+      },
+      {
+        PodSpec: { ...podFieldRows['PodSpec'], resourceClaims: missing },
+        ResourceRequirements: { claims: missing },
+        Container: podFieldRows['Container'] ?? {},
+      },
+    ),
     ['reject spec.resourceClaims', 'reject spec.initContainers[1].resources.claims'],
   );
 });

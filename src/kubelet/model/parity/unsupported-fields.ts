@@ -29,26 +29,37 @@ function isUsed(value: unknown, row: PodFieldRow): boolean {
 }
 
 /** Pure and cheap: reads only fields that are set. The order is that of the fields. */
-export function unsupportedFields(pod: Pod): UnsupportedField[] {
+export function unsupportedFields(pod: Pod, tables: FieldTables = podFieldRows): UnsupportedField[] {
   const found: UnsupportedField[] = [];
-  inspect(PodSpecSchema, pod.spec, ['spec'], found);
+  inspect(PodSpecSchema, { value: pod.spec, path: ['spec'], tables }, found);
   return found;
 }
 
-function inspect(schema: Schema, value: unknown, path: readonly PathStep[], found: UnsupportedField[]): void {
+/** By type name. */
+type FieldTables = Readonly<Record<string, Readonly<Record<string, PodFieldRow>>>>;
+
+interface ValueAt {
+  readonly value: unknown;
+  readonly path: readonly PathStep[];
+  readonly tables: FieldTables;
+}
+
+function inspect(schema: Schema, { value, path, tables }: ValueAt, found: UnsupportedField[]): void {
   if (schema.kind === 'array' && Array.isArray(value)) {
-    for (const [index, item] of value.entries()) inspect(schema.items, item, [...path, index], found);
-  } else if (schema.kind === 'object' && isObject(value)) inspectObject({ schema, value, path }, found);
+    for (const [index, item] of value.entries())
+      inspect(schema.items, { value: item, path: [...path, index], tables }, found);
+  } else if (schema.kind === 'object' && isObject(value)) inspectObject({ schema, value, path, tables }, found);
 }
 
 interface ObjectAt {
   readonly schema: ObjectSchema;
   readonly value: Readonly<Record<string, unknown>>;
   readonly path: readonly PathStep[];
+  readonly tables: FieldTables;
 }
 
-function inspectObject({ schema, value, path }: ObjectAt, found: UnsupportedField[]): void {
-  const rows = podFieldRows[schema.name] ?? {};
+function inspectObject({ schema, value, path, tables }: ObjectAt, found: UnsupportedField[]): void {
+  const rows = tables[schema.name] ?? {};
   for (const [name, fieldValue] of Object.entries(value)) {
     const row = rows[name];
     const field = schema.fields[name];
@@ -56,6 +67,6 @@ function inspectObject({ schema, value, path }: ObjectAt, found: UnsupportedFiel
     const at = [...path, name];
     if (row.severity !== undefined && isUsed(fieldValue, row))
       found.push({ path: formatFieldPath(at), note: row.note, severity: row.severity });
-    if (row.whole !== true) inspect(field.schema, fieldValue, at, found);
+    if (row.whole !== true) inspect(field.schema, { value: fieldValue, path: at, tables }, found);
   }
 }

@@ -91,6 +91,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     'serviceAccount automountServiceAccountToken': ['src/control-plane/admission/pod-defaults.test.ts'],
     'schedulerName preemptionPolicy topologySpreadConstraints': withoutEffect,
     'schedulingGates schedulingGroup': [plain],
+    resourceClaims: [feature('dra/dra-manager')],
   },
   Volume: {
     name: [volume('volume-manager'), around],
@@ -169,7 +170,9 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
   ConfigMapKeySelector: { '*': [container, around] },
   SecretKeySelector: { 'name key': [container, around], optional: [container, fields] },
   FileKeySelector: { '*': [container, real('identity')] },
-  ResourceRequirements: { '*': [container, around] },
+  ResourceRequirements: { 'limits requests': [container, around], claims: [feature('dra/dra-manager')] },
+  ResourceClaim: { '*': [feature('dra/dra-manager')] },
+  PodResourceClaim: { '*': [feature('dra/dra-manager')] },
   ContainerRestartRule: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
   ContainerRestartRuleOnExitCodes: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
   VolumeMount: { '*': [runtime('config/mounts-config'), real('volume-paths')] },

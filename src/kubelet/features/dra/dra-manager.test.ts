@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { silentLogger } from '../../../base/log.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import type { DraClaim, DraDriver } from '../../ports/dra-drivers.ts';
+import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { crc32, decodeClaims, encodeClaims } from './claim-checkpoint.ts';
+import { DraManager } from './dra-manager.ts';
+import { DraDriverRegistry } from './driver-registry.ts';
+
+const signal = new AbortController().signal;
+const path = '/var/lib/kubelet/dra_manager_state';
+const plugin = {
+  name: 'd.example.com',
+  endpoint: '/d.sock',
+  versions: ['v1beta1.DRAPlugin', 'v1.DRAPlugin'],
+  socketPath: '/reg.sock',
+};
+
+function podOf(name: string): Pod {
+  return buildPod({
+    'metadata.name': name,
+    'metadata.uid': `uid-${name}`,
+    'spec.resourceClaims': [{ name: 'dev', resourceClaimName: 'gpu' }],
+    'spec.containers[0].resources': { claims: [{ name: 'dev', request: 'r' }] },
+  });
+}
+function claimFor(...users: readonly string[]): ResourceClaim {
+  return {
+    metadata: { name: 'gpu', namespace: 'default', uid: 'c1' },
+    spec: { devices: {} },
+    status: {
+      allocation: {
+        devices: { results: [{ request: 'r', driver: 'd.example.com', pool: 'p', device: 'g0' }] },
+      },
+      reservedFor: users.map((name) => ({ resource: 'pods', name, uid: `uid-${name}` })),
+    },
+  };
+}
+
+class World {
+  readonly files = new FakeHostFiles(new FakeClock());
+  readonly calls: string[] = [];
+  readonly registry: DraDriverRegistry;
+  claim: ResourceClaim = claimFor('a', 'b');
+  error = '';
+  manager: DraManager;
+
+  constructor() {
+    const driver: DraDriver = {
+      prepare: async (claims: readonly DraClaim[]) => {
+        this.calls.push(`prepare ${claims.map(({ namespace, name, uid }) => `${namespace}/${name}/${uid}`).join()}`);
+        const device = {
+          poolName: 'p',
+          deviceName: 'g0',
+          requestNames: ['r'],
+          cdiDeviceIds: ['d/gpu=0'],
+          shareId: undefined,
+        };
+        return new Map(
+          claims.map(({ uid }) => [uid, { devices: this.error === '' ? [device] : [], error: this.error }]),
+        );
+      },
+      unprepare: async (claims) => {
+        this.calls.push(`unprepare ${claims.map(({ uid }) => uid).join()}`);
+        return new Map(claims.map(({ uid }) => [uid, this.error]));
+      },
+      close: () => void this.calls.push('close'),
+    };
+    this.registry = new DraDriverRegistry({
+      open: (socket, version) => {
+        this.calls.push(`open ${socket} ${version}`);
+        return driver;
+      },
+    });
+    this.manager = this.restarted();
+  }
+
+  restarted(): DraManager {
+    const { registry: drivers, files } = this;
+    this.manager = new DraManager({ drivers, files, path, log: silentLogger, fetchClaim: async () => this.claim });
+    return this.manager;
+  }
+
+  async saved(): Promise<readonly string[] | undefined> {
+    const claims = decodeClaims(await this.files.readText(path, 1e6));
+    return claims?.map(({ uid, podUids }) => `${uid}: ${[...podUids].join()}`);
+  }
+}
+
+async function setUp(): Promise<World> {
+  const world = new World();
+  await world.files.makeDirectory('/var/lib/kubelet', 0o750);
+  world.registry.validate(plugin);
+  await world.registry.register(plugin);
+  return world;
+}
+const mainOf = (pod: Pod) => pod.spec.containers[0] as Pod['spec']['containers'][number];
+
+test('a claim is prepared once for its pods, and unprepared after the last of them', async () => {
+  const world = await setUp();
+  const { manager } = world;
+  for (const pod of [podOf('a'), podOf('b'), podOf('a')]) await manager.prepare(pod, signal);
+  assert.deepEqual(manager.cdiDevices(podOf('a'), mainOf(podOf('a'))), ['d/gpu=0']);
+  assert.deepEqual(await world.saved(), ['c1: uid-a,uid-b']);
+  await manager.unprepare('uid-a', signal);
+  assert.deepEqual(await world.saved(), ['c1: uid-b']);
+  await manager.unprepare('uid-b', signal);
+  assert.deepEqual(await world.saved(), []);
+  assert.deepEqual(world.calls, ['open /d.sock v1', 'prepare default/gpu/c1', 'unprepare c1']);
+});
+
+test('only pods that the claim is reserved for may use it', async () => {
+  const world = await setUp();
+  await assert.rejects(
+    world.manager.prepare(podOf('stranger'), signal),
+    /pod stranger \(uid-stranger\) is not allowed to use ResourceClaim gpu \(c1\)/,
+  );
+  assert.deepEqual(world.calls, ['open /d.sock v1']);
+});
+
+test('what a driver may have done is on disk before it is called, and is undone after a restart', async () => {
+  const world = await setUp();
+  world.error = 'no power';
+  await assert.rejects(
+    world.manager.prepare(podOf('a'), signal),
+    /NodePrepareResources failed for ResourceClaim gpu: no power/,
+  );
+  assert.deepEqual(await world.saved(), ['c1: uid-a']);
+  const manager = world.restarted();
+  await manager.start();
+  await assert.rejects(manager.unprepare('uid-a', signal), /NodeUnprepareResources failed for ResourceClaim gpu/);
+  world.error = '';
+  await manager.unprepare('uid-a', signal);
+  assert.deepEqual(await world.saved(), []);
+});
+
+test('the devices of a running pod are known after a restart, without a call', async () => {
+  const world = await setUp();
+  await world.manager.prepare(podOf('a'), signal);
+  const { length } = world.calls;
+  const manager = world.restarted();
+  await manager.start();
+  assert.deepEqual(manager.cdiDevices(podOf('a'), mainOf(podOf('a'))), ['d/gpu=0']);
+  assert.equal(world.calls.length, length);
+  world.claim = { ...claimFor('a'), metadata: { name: 'gpu', namespace: 'default', uid: 'c2' } };
+  await assert.rejects(
+    manager.prepare(podOf('a'), signal),
+    /old ResourceClaim with same name gpu and different UID c1 still exists/,
+  );
+});
+
+test('a driver that is not registered keeps the pod waiting, and so does a claim that is not created', async () => {
+  const world = await setUp();
+  world.registry.deregister(plugin);
+  await assert.rejects(world.manager.prepare(podOf('a'), signal), /DRA driver d.example.com is not registered/);
+  const pod = buildPod({ 'spec.resourceClaims': [{ name: 'dev', resourceClaimTemplateName: 't' }] });
+  await assert.rejects(world.manager.prepare(pod, signal), /pod "default\/web": ResourceClaim not created yet/);
+  assert.throws(
+    () => world.registry.validate({ ...plugin, versions: ['v2.DRAPlugin'] }),
+    /offers none of the services/,
+  );
+});
+
+test('a checkpoint that is cut or changed is set aside', async () => {
+  const world = await setUp();
+  await world.manager.prepare(podOf('a'), signal);
+  const text = await world.files.readText(path, 1e6);
+  for (const broken of ['', text.slice(0, -9), text.replace('uid-a', 'uid-b'), '{"Data":"null","Checksum":1}', '[]']) {
+    assert.equal(decodeClaims(broken), undefined, broken);
+    await world.files.writeFileAtomic(path, broken, 0o600);
+    await world.restarted().start();
+    assert.equal(await world.files.readText(`${path}.corrupt`, 1e6), broken);
+  }
+});
+
+test('the checkpoint is that of upstream', () => {
+  assert.equal(crc32('123456789'), 0xcbf43926);
+  const device = { poolName: 'p', deviceName: 'g0', requestNames: ['r'], cdiDeviceIds: ['x'], shareId: undefined };
+  const claim = {
+    uid: 'c1',
+    name: 'gpu',
+    namespace: 'default',
+    podUids: new Set(['u']),
+    drivers: new Map([['d', [device]]]),
+  };
+  const text = encodeClaims([claim]);
+  const { Data } = JSON.parse(text) as { Data: string };
+  assert.equal(
+    Data,
+    '{"kind":"DRACheckpoint","apiVersion":"checkpoint.dra.kubelet.k8s.io/v1","ClaimInfoStateList":[{"ClaimUID":"c1","ClaimName":"gpu","Namespace":"default","PodUIDs":{"u":{}},"DriverState":{"d":{"Devices":[{"PoolName":"p","DeviceName":"g0","ShareID":null,"RequestNames":["r"],"CDIDeviceIDs":["x"]}]}}}]}',
+  );
+  assert.deepEqual(decodeClaims(text), [claim]);
+});

@@ -1,0 +1,183 @@
+import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isReservedFor, podClaimName, resourceClaimNames } from '../../../api/resource/pod-claims.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { DraClaim, PreparedDevice } from '../../ports/dra-drivers.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import { decodeClaims, encodeClaims } from './claim-checkpoint.ts';
+import { cdiIdsOf } from './claim-info.ts';
+import type { ClaimInfo } from './claim-info.ts';
+import type { DraDriverRegistry } from './driver-registry.ts';
+
+export interface DraManagerOptions {
+  readonly drivers: DraDriverRegistry;
+  /** The claim as the API server has it. Rejects where there is none. */
+  readonly fetchClaim: (namespace: string, name: string) => Promise<ResourceClaim>;
+  /** `<root>/dra_manager_state`. */
+  readonly path: string;
+  readonly files: Pick<HostFiles, 'readText' | 'writeFileAtomic' | 'rename'>;
+  readonly log: Logger;
+}
+
+const LIMIT_BYTES = 64 * 1024 * 1024;
+const MODE = 0o600;
+
+/**
+ * Prepares resource claims for pods (upstream: cm/dra).
+ * 1. That a pod uses a claim is on disk before a driver is called, and until the driver has unprepared it.
+ * 2. Calls for one claim follow one another; claims do not wait for each other.
+ * 3. A claim is unprepared when its last pod on the node is done.
+ */
+export class DraManager {
+  readonly #options: DraManagerOptions;
+  /** By `namespace/name`. */
+  readonly #claims = new Map<string, ClaimInfo>();
+  /** Uids of claims that this agent has prepared; after a restart all are prepared again, which drivers permit. */
+  readonly #prepared = new Set<string>();
+  readonly #busy = new Map<string, Promise<void>>();
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: DraManagerOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the state of an earlier run. A corrupt file is set aside. Never rejects. */
+  async start(): Promise<void> {
+    const { files, path, log } = this.#options;
+    try {
+      const claims = decodeClaims(await files.readText(path, LIMIT_BYTES));
+      for (const claim of claims ?? []) this.#claims.set(keyOf(claim), claim);
+      if (claims !== undefined) return;
+      log.error('the checkpoint of resource claims is corrupt; it was set aside', { path, movedTo: `${path}.corrupt` });
+      await files.rename(path, `${path}.corrupt`);
+    } catch (error) {
+      if (!isKind(error, 'NotFound'))
+        log.error('the checkpoint of resource claims cannot be read, continuing without it', {
+          path,
+          error: errorMessage(error),
+        });
+    }
+  }
+
+  /** Resolves when all claims of the pod are prepared. Rejects with the message for users. */
+  async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { namespace } = pod.metadata;
+    for (const podClaim of pod.spec.resourceClaims ?? [])
+      if (podClaimName(pod, podClaim).kind === 'notCreated')
+        throw failure(`pod "${namespace}/${pod.metadata.name}": ResourceClaim not created yet`);
+    for (const name of resourceClaimNames(pod))
+      await this.#exclusively(`${namespace}/${name}`, () => this.#prepareClaim(pod, name, signal));
+  }
+
+  /** After nothing of the pod runs. Rejects when a driver fails; then it has to be called again. */
+  async unprepare(podUid: string, signal: AbortSignal): Promise<void> {
+    const used = [...this.#claims].filter(([, { podUids }]) => podUids.has(podUid));
+    for (const [key] of used) await this.#exclusively(key, () => this.#unprepareClaim(key, podUid, signal));
+  }
+
+  usesClaims(pod: Pod, container: AnyContainer): boolean {
+    return this.#requestsOf(pod, container).length > 0;
+  }
+
+  /** Of the devices that the container uses. Throws when a claim is not prepared. */
+  cdiDevices(pod: Pod, container: AnyContainer): string[] {
+    const ids = this.#requestsOf(pod, container).flatMap(({ claim, request }) => {
+      const info = this.#claims.get(`${pod.metadata.namespace}/${claim}`);
+      if (info === undefined) throw failure(`unable to get information for ResourceClaim ${claim}`);
+      return cdiIdsOf(info, request);
+    });
+    return [...new Set(ids)];
+  }
+
+  #requestsOf(pod: Pod, { name, resources }: AnyContainer): { claim: string; request: string | undefined }[] {
+    const named = (resources?.claims ?? []).flatMap((use) => {
+      const podClaim = pod.spec.resourceClaims?.find((each) => each.name === use.name);
+      const found = podClaim === undefined ? undefined : podClaimName(pod, podClaim);
+      if (found?.kind !== 'named') return [];
+      return [{ claim: found.name, request: use.request === '' ? undefined : use.request }];
+    });
+    const extended = pod.status?.extendedResourceClaimStatus;
+    const mapped = (extended?.requestMappings ?? [])
+      .filter(({ containerName }) => containerName === name)
+      .map(({ requestName }) => ({ claim: extended?.resourceClaimName ?? '', request: requestName }));
+    return [...named, ...mapped];
+  }
+
+  async #prepareClaim(pod: Pod, name: string, signal: AbortSignal): Promise<void> {
+    const { namespace, name: podName, uid: podUid } = pod.metadata;
+    const key = `${namespace}/${name}`;
+    const known = this.#claims.get(key);
+    if (known?.podUids.has(podUid) === true && this.#prepared.has(known.uid)) return;
+    const claim = await this.#options.fetchClaim(namespace, name);
+    const { uid } = claim.metadata;
+    if (!isReservedFor(claim, pod))
+      throw failure(`pod ${podName} (${podUid}) is not allowed to use ResourceClaim ${name} (${uid})`);
+    if (known !== undefined && known.uid !== uid)
+      throw failure(
+        `old ResourceClaim with same name ${name} and different UID ${known.uid} still exists (previous pod force-deleted?!)`,
+      );
+    const results = claim.status?.allocation?.devices.results ?? [];
+    const drivers = new Map<string, readonly PreparedDevice[]>(results.map(({ driver }) => [driver, []]));
+    for (const [driver, devices] of known?.drivers ?? []) drivers.set(driver, devices);
+    const podUids = new Set([...(known?.podUids ?? []), podUid]);
+    this.#claims.set(key, { uid, name, namespace, podUids, drivers });
+    await this.#save();
+    if (this.#prepared.has(uid)) return;
+    for (const driver of drivers.keys())
+      drivers.set(driver, await this.#callPrepare(driver, { namespace, name, uid }, signal));
+    await this.#save();
+    this.#prepared.add(uid);
+  }
+
+  async #callPrepare(name: string, claim: DraClaim, signal: AbortSignal): Promise<readonly PreparedDevice[]> {
+    const answer = await this.#options.drivers.get(name).prepare([claim], signal);
+    const result = answer.get(claim.uid);
+    if (result === undefined) throw failure('NodePrepareResources skipped 1 ResourceClaims');
+    if (result.error !== '')
+      throw failure(`NodePrepareResources failed for ResourceClaim ${claim.name}: ${result.error}`);
+    return result.devices;
+  }
+
+  async #unprepareClaim(key: string, podUid: string, signal: AbortSignal): Promise<void> {
+    const info = this.#claims.get(key);
+    if (info === undefined || !info.podUids.has(podUid)) return;
+    const podUids = new Set([...info.podUids].filter((each) => each !== podUid));
+    if (podUids.size > 0) this.#claims.set(key, { ...info, podUids });
+    else {
+      const { namespace, name, uid } = info;
+      for (const driver of info.drivers.keys()) {
+        const error = (await this.#options.drivers.get(driver).unprepare([{ namespace, name, uid }], signal)).get(uid);
+        if (error === undefined) throw failure('NodeUnprepareResources skipped 1 ResourceClaims');
+        if (error !== '') throw failure(`NodeUnprepareResources failed for ResourceClaim ${name}: ${error}`);
+      }
+      this.#prepared.delete(uid);
+      this.#claims.delete(key);
+    }
+    await this.#save();
+  }
+
+  async #exclusively(key: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#busy.get(key) ?? Promise.resolve();
+    const mine = before.catch(() => undefined).then(work);
+    this.#busy.set(key, mine);
+    try {
+      await mine;
+    } finally {
+      if (this.#busy.get(key) === mine) this.#busy.delete(key);
+    }
+  }
+
+  /** Writes follow one another, and each has all changes made until it begins. */
+  async #save(): Promise<void> {
+    const { files, path } = this.#options;
+    const write = (): Promise<void> => files.writeFileAtomic(path, encodeClaims(this.#claims.values()), MODE);
+    const mine = this.#writing.catch(() => undefined).then(write);
+    this.#writing = mine;
+    await mine;
+  }
+}
+
+const keyOf = ({ namespace, name }: ClaimInfo): string => `${namespace}/${name}`;
+const failure = (message: string): KubeletError => new KubeletError('Unavailable', message, { op: 'prepare claims' });
