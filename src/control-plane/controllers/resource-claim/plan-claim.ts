@@ -53,8 +53,8 @@ export function planClaim(claim: ResourceClaim, podOf: (name: string) => Pod | u
         ...(remaining.length > 0 && { reservedFor: remaining }),
       },
     }),
-    // A claim that lost its allocation and its users to an interrupted pass still holds the finalizer.
-    release: frees || (isOurs && isUnused && allocation === undefined),
+    // The scheduler adds the finalizer before the allocation: one without the other is left alone.
+    release: frees,
     remove:
       isUnused &&
       claim.metadata.deletionTimestamp === undefined &&

@@ -110,6 +110,16 @@ it('a pod that was bound past the scheduler is added to the users of an allocate
   await world.stop();
 });
 
+it('a claim that the scheduler is about to allocate keeps its finalizer', async () => {
+  const world = setUp();
+  const { status: _, ...claim } = allocated({});
+  world.api.seed(resourceClaims, claim);
+  world.start();
+  await world.clock.advance(1_000);
+  assert.deepEqual(world.api.writes, []);
+  await world.stop();
+});
+
 it('a claim that is deleted while nobody uses it is freed and goes', async () => {
   const world = setUp();
   world.api.seed(resourceClaims, allocated({}));
