@@ -82,7 +82,7 @@ export function podPriority(pod: Pod): number {
 
 /** Seconds between the stop signal and the kill; upstream's default when the pod was not defaulted. */
 export function terminationGraceSeconds(pod: Pod): number {
-  return pod.spec.terminationGracePeriodSeconds ?? 30;
+  return Number(pod.spec.terminationGracePeriodSeconds ?? 30);
 }
 
 /** The grace that binds when the pod is being deleted: what the deleter gave, else the pod's own. */

@@ -2,7 +2,7 @@
  * TokenRequest of authentication.k8s.io/v1: the body of a service account's `token`. Which fields exist follows
  * k8s.io/api/authentication/v1.
  */
-import { array, field, filled, int64, object, pointer, string, time } from '../schema/schema.ts';
+import { array, field, filled, smallInt64, object, pointer, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
@@ -18,7 +18,7 @@ export type BoundObjectReference = Infer<typeof BoundObjectReferenceSchema>;
 export const TokenRequestSpecSchema = object('TokenRequestSpec', {
   /** Empty: the API server's own. */
   audiences: filled(1, array(string)),
-  expirationSeconds: pointer(4, int64),
+  expirationSeconds: pointer(4, smallInt64),
   boundObjectRef: field(3, BoundObjectReferenceSchema),
 });
 export type TokenRequestSpec = Infer<typeof TokenRequestSpecSchema>;

@@ -1,5 +1,5 @@
 /** DeleteOptions of meta/v1: the body of a DELETE, and what an eviction passes on. */
-import { array, boolean, field, int64, object, pointer, string } from '../schema/schema.ts';
+import { array, boolean, field, smallInt64, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
 export const PreconditionsSchema = object('Preconditions', {
@@ -11,7 +11,7 @@ export type Preconditions = Infer<typeof PreconditionsSchema>;
 export const DeleteOptionsSchema = object('DeleteOptions', {
   kind: string,
   apiVersion: string,
-  gracePeriodSeconds: pointer(1, int64),
+  gracePeriodSeconds: pointer(1, smallInt64),
   preconditions: field(2, PreconditionsSchema),
   orphanDependents: pointer(3, boolean),
   propagationPolicy: pointer(4, string),

@@ -9,7 +9,7 @@ import {
   filled,
   inline,
   int32,
-  int64,
+  smallInt64,
   map,
   object,
   oneOf,
@@ -111,7 +111,7 @@ export type ConfigMapProjection = Infer<typeof ConfigMapProjectionSchema>;
 
 export const ServiceAccountTokenProjectionSchema = object('ServiceAccountTokenProjection', {
   audience: field(1, string),
-  expirationSeconds: pointer(2, int64),
+  expirationSeconds: pointer(2, smallInt64),
   path: required(3, string),
 });
 export type ServiceAccountTokenProjection = Infer<typeof ServiceAccountTokenProjectionSchema>;

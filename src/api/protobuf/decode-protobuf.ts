@@ -1,6 +1,7 @@
 import { withWholeCharacters } from '../../base/whole-characters.ts';
 import { Buffer } from 'node:buffer';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { exactly, parseExactJson } from '../../base/exact-json.ts';
 import { measureJson } from '../measure-json.ts';
 import { objectLimits } from '../object-limits.ts';
 import { setOwn } from '../schema/decode.ts';
@@ -158,7 +159,7 @@ class MessageDecoder {
       case 'boolean':
         return reader.bool();
       case 'number':
-        return schema.format === 'double' ? reader.double() : wholeNumber(reader.int64());
+        return schema.format === 'double' ? reader.double() : exactWhole(reader.int64());
       case 'string':
         if (schema.format === 'bytes') return Buffer.from(reader.bytes()).toString('base64');
         if (schema.format === 'time') return this.#time(schema.micros === true);
@@ -229,11 +230,16 @@ class MessageDecoder {
     this.#count(values);
     if (depth > objectLimits.depth) throw new ProtobufError('nested too deep');
     try {
-      return JSON.parse(withWholeCharacters(String(text))) as unknown;
+      return parseExactJson(withWholeCharacters(String(text)));
     } catch {
       throw new ProtobufError('a field that is free JSON holds none; send the object as JSON');
     }
   }
+}
+
+function exactWhole(value: bigint | string): number | bigint {
+  const whole = BigInt(value);
+  return exactly(whole) ?? Number(whole);
 }
 
 function wholeNumber(value: bigint | string): number {

@@ -1,3 +1,4 @@
+import { exactly } from '../../base/exact-json.ts';
 import { parseDurationNanos } from '../duration.ts';
 import { formatQuantity, tryParseQuantity } from '../quantity.ts';
 import { closestName } from './closest-name.ts';
@@ -172,7 +173,8 @@ class Decoder {
       schema.format === 'int32'
         ? input >= -int32Max - 1 && input <= int32Max
         : BigInt(input) >= -int64Max - 1n && BigInt(input) <= int64Max;
-    if (inRange) return Number(input);
+    if (inRange)
+      return schema.small === true || schema.format === 'int32' ? Number(input) : (exactly(BigInt(input)) ?? input);
     const range =
       schema.format === 'int32' ? '-2147483648 to 2147483647' : '-9223372036854775808 to 9223372036854775807';
     return this.#fail(

@@ -27,6 +27,8 @@ export interface StringSchema {
 export interface NumberSchema {
   readonly kind: 'number';
   readonly format: 'int32' | 'int64' | 'double';
+  /** An int64 of which only values up to 2^53 are ever kept: its reader makes no bigint of it. */
+  readonly small?: boolean;
 }
 export interface BooleanSchema {
   readonly kind: 'boolean';
@@ -114,7 +116,9 @@ export type Infer<S extends Schema> = S extends { readonly kind: 'string'; reado
   : S extends StringSchema | QuantitySchema
     ? string
     : S extends NumberSchema
-      ? number
+      ? S extends { readonly format: 'int64'; readonly small?: never }
+        ? number | bigint
+        : number
       : S extends BooleanSchema
         ? boolean
         : S extends IntOrStringSchema
@@ -133,7 +137,10 @@ export const time = { kind: 'string', format: 'time' } as const;
 export const microTime = { kind: 'string', format: 'time', micros: true } as const;
 export const duration = { kind: 'string', format: 'duration' } as const;
 export const int32 = { kind: 'number', format: 'int32' } as const;
+/** Read exactly: a bigint where a number would lose digits (beyond 2^53). */
 export const int64 = { kind: 'number', format: 'int64' } as const;
+/** An int64 that the server counts or that validation keeps far below 2^53: always a number. */
+export const smallInt64 = { kind: 'number', format: 'int64', small: true } as const;
 export const double = { kind: 'number', format: 'double' } as const;
 export const boolean = { kind: 'boolean' } as const;
 export const quantity = { kind: 'quantity' } as const;

@@ -5,6 +5,7 @@ import {
   field,
   filled,
   int64,
+  smallInt64,
   knownValues,
   object,
   oneOf,
@@ -24,7 +25,7 @@ export type VolumeLifecycleMode = Infer<typeof VolumeLifecycleModeSchema>;
 
 export const TokenRequestSchema = object('TokenRequest', {
   audience: required(1, string),
-  expirationSeconds: pointer(2, int64),
+  expirationSeconds: pointer(2, smallInt64),
 });
 export type TokenRequest = Infer<typeof TokenRequestSchema>;
 

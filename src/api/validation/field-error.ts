@@ -83,7 +83,7 @@ export class FieldErrors {
     if (!supported.includes(value)) this.notSupported(field, value, supported);
   }
 
-  nonNegative(field: string, value: number | undefined): void {
+  nonNegative(field: string, value: number | bigint | undefined): void {
     if (value !== undefined && value < 0) this.invalid(field, value, 'must be greater than or equal to 0');
   }
 

@@ -38,7 +38,7 @@ interface Condition {
 export function workloadsOf(view: ClusterView): readonly Workload[] {
   const podsOf = ownedPods(view);
   const plain = { isUnseen: false, rests: undefined, failure: undefined, waitsFor: undefined };
-  const isUnseen = ({ metadata }: ApiObject, observed: number | undefined): boolean =>
+  const isUnseen = ({ metadata }: ApiObject, observed: number | bigint | undefined): boolean =>
     Number(metadata.generation ?? 0) > Number(observed ?? 0);
   return [
     ...view.deployments.map((object): Workload => {

@@ -1,3 +1,4 @@
+import { parseExactJson } from '../../base/exact-json.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { compareFields } from './compare-fields.ts';
@@ -36,7 +37,7 @@ export function forgiveLastApplied(
 
 function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseExactJson(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,3 +1,4 @@
+import { parseExactJson } from '../../base/exact-json.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
@@ -107,11 +108,11 @@ export function formatElement(element: string): string {
     case 'f':
       return `.${content}`;
     case 'k':
-      return `[${Object.entries(JSON.parse(content) as object)
+      return `[${Object.entries(parseExactJson(content) as object)
         .map(([name, value]) => `${name}=${formatKeyValue(value)}`)
         .join(',')}]`;
     case 'v':
-      return `[=${formatKeyValue(JSON.parse(content))}]`;
+      return `[=${formatKeyValue(parseExactJson(content))}]`;
     default:
       return `[${content}]`;
   }
@@ -181,7 +182,7 @@ function canonicalElement(element: string): string | undefined {
 
 function tryParse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return undefined;
   }

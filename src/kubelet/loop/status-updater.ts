@@ -141,7 +141,7 @@ export class StatusUpdater {
     const seconds = pod.spec.activeDeadlineSeconds;
     const startTime = this.#parts.statuses.get(podUid(pod.metadata.uid))?.startTime;
     if (seconds === undefined || startTime === undefined) return undefined;
-    return Date.parse(startTime) + seconds * 1000 - this.#parts.clock.nowMs();
+    return Date.parse(startTime) + Number(seconds) * 1000 - this.#parts.clock.nowMs();
   }
 
   /** Upstream: active_deadline.go. */

@@ -68,7 +68,7 @@ export function beingDeleted(
 /** A pod that no node has, or that is over, goes at once. */
 function podGraceSeconds(pod: Pod, asked: number | undefined): number {
   if ((pod.spec.nodeName ?? '') === '' || isTerminalPod(pod)) return 0;
-  return asked ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+  return asked ?? Number(pod.spec.terminationGracePeriodSeconds ?? 30);
 }
 
 /** A changed spec begins a new generation. */

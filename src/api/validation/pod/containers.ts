@@ -70,7 +70,8 @@ function validateInitContainers(errors: FieldErrors, path: string, context: Cont
 /** Hooks and probes, of containers that stay. */
 function validateRunning(errors: FieldErrors, path: string, container: Container, spec: PodSpec): void {
   validateLifecycle(errors, `${path}.lifecycle`, container.lifecycle, {
-    graceSeconds: spec.terminationGracePeriodSeconds,
+    graceSeconds:
+      spec.terminationGracePeriodSeconds === undefined ? undefined : Number(spec.terminationGracePeriodSeconds),
     os: spec.os?.name,
   });
   validateProbe(errors, `${path}.livenessProbe`, container.livenessProbe, 'liveness');

@@ -158,7 +158,11 @@ function validateImages(
   return true;
 }
 
-function validateDeadline(errors: FieldErrors, seconds: number | undefined, before: number | undefined): boolean {
+function validateDeadline(
+  errors: FieldErrors,
+  seconds: number | bigint | undefined,
+  before: number | bigint | undefined,
+): boolean {
   const field = 'spec.activeDeadlineSeconds';
   if (seconds === undefined) {
     if (before !== undefined) errors.invalid(field, null, 'must not update from a positive integer to nil value');

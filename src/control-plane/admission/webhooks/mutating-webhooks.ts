@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { internalError } from '../../../api/status/api-status-error.ts';
+import { parseExactJson } from '../../../base/exact-json.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { withWholeCharacters } from '../../../base/whole-characters.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
@@ -112,7 +113,7 @@ function applied(
   if (encoded === '') return object;
   let patch: unknown;
   try {
-    patch = JSON.parse(withWholeCharacters(Buffer.from(encoded, 'base64').toString()));
+    patch = parseExactJson(withWholeCharacters(Buffer.from(encoded, 'base64').toString()));
   } catch (error) {
     failed(webhook, `received undecodable patch in webhook response: ${errorMessage(error)}`, options.log);
     return object;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { parseExactJson } from '../../../base/exact-json.ts';
 import { nextTurn } from '../../../base/turn.ts';
 import { measureJson } from '../../../api/measure-json.ts';
 import { objectLimits } from '../../../api/object-limits.ts';
@@ -75,7 +76,7 @@ export async function parseBody({ bytes, encoding, fieldValidation, kind, texts 
   const read = await texts.readYaml(text);
   if ('error' in read) throw refuse(read.error);
   if ('tooMany' in read) throw tooManyValues(objectLimits.bodyValues);
-  return { value: JSON.parse(read.json), duplicates: read.duplicates };
+  return { value: parseExactJson(read.json), duplicates: read.duplicates };
 }
 
 const isLikeJson = (bytes: Buffer): boolean => /^\s*[{[]/.test(bytes.toString('latin1', 0, 1024));
@@ -91,7 +92,8 @@ async function tryJson(
   const text = withWholeCharacters(bytes.toString('utf8'));
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // What is nested too deep is refused below; reading it exactly would end the stack.
+    value = depth > objectLimits.depth ? JSON.parse(text) : parseExactJson(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import '../../../base/exact-json.ts';
 import { measureJson } from '../../../api/measure-json.ts';
 import { objectLimits } from '../../../api/object-limits.ts';
 import { parseYaml } from '../../../api/manifest/parse-yaml.ts';
@@ -28,8 +29,7 @@ export function readYaml(text: string): YamlBody {
   const { value, problems } = toPlainValue(document, { maxDepth: objectLimits.depth, maxAliasValues });
   const unusable = problems.find((problem) => !problem.duplicate);
   if (unusable !== undefined) return { error: `yaml: line ${lineAt(text, unusable.offset)}: ${unusable.message}` };
-  // Whole numbers beyond 2^53 become the nearest double, as in JSON.
-  const json = JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? Number(each) : each));
+  const json = JSON.stringify(value);
   if (measureJson(Buffer.from(json), objectLimits.bodyValues).values > objectLimits.bodyValues)
     return { tooMany: true };
   return {

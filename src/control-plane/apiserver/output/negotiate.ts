@@ -41,16 +41,16 @@ const plainJson: Output = { encoding: 'json', form: { as: 'object' }, pretty: fa
 
 /**
  * The first of the client's types that can be served; 406 when there is none. kubectl and most clients take the short
- * way.
+ * way. Without `tables` (what is answered has no columns) a Table is a type like any that cannot be served.
  */
-export function negotiate(accept: string | undefined, pretty = false): Output {
+export function negotiate(accept: string | undefined, pretty = false, tables = true): Output {
   if (!pretty && (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*'))
     return plainJson;
   if (accept === undefined || accept.trim() === '') return { ...plainJson, pretty };
   for (const range of parseAccept(accept)) {
     const encoding = encodings[range.type];
     const form = encoding === undefined ? undefined : formOf(range);
-    if (encoding !== undefined && form !== undefined)
+    if (encoding !== undefined && form !== undefined && (tables || form.as !== 'table'))
       return { encoding, form, pretty: pretty || isTrue(range.parameters.pretty) };
   }
   throw new ApiStatusError('NotAcceptable', `only the following media types are accepted: ${acceptedTypes.join(', ')}`);

@@ -1,3 +1,4 @@
+import { parseExactJson } from '../../../base/exact-json.ts';
 import type { YamlBody } from '../body/read-yaml.ts';
 import { scanJson } from '../body/scan-json.ts';
 import type { JsonScan } from '../body/scan-json.ts';
@@ -21,7 +22,7 @@ export const textTasks: TextTasks = {
     return readYaml(text);
   },
   scanJson: async (text) => scanJson(text),
-  writeYaml: async (json) => writeYaml(JSON.parse(json)),
-  writeYamlItem: async (json) => yamlItem(JSON.parse(json)),
-  indent: async (json) => JSON.stringify(JSON.parse(json), undefined, 2),
+  writeYaml: async (json) => writeYaml(parseExactJson(json)),
+  writeYamlItem: async (json) => yamlItem(parseExactJson(json)),
+  indent: async (json) => JSON.stringify(parseExactJson(json), undefined, 2),
 };

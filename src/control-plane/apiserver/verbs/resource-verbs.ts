@@ -154,7 +154,7 @@ export class ResourceVerbs {
   }
 
   #answer(exchange: Exchange, { definition }: Pick<ServedResource, 'definition'>, status: number): Answer {
-    const output = outputOf(exchange);
+    const output = outputOf(exchange, definition.review === undefined);
     const columned = columnedOf(exchange, definition);
     return {
       status,
@@ -176,9 +176,9 @@ export class ResourceVerbs {
 }
 
 /** Browsers and curl get what people can read when they ask for it. */
-export function outputOf(exchange: Exchange): ReturnType<typeof negotiate> {
+export function outputOf(exchange: Exchange, tables = true): ReturnType<typeof negotiate> {
   const pretty = exchange.query.get('pretty');
-  return negotiate(headerOf(exchange.http.headers, 'accept'), isTrue(pretty));
+  return negotiate(headerOf(exchange.http.headers, 'accept'), isTrue(pretty), tables);
 }
 
 const nameless: Columned = {};

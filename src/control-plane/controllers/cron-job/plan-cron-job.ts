@@ -107,7 +107,7 @@ function findDue({ metadata, spec, status }: CronJob, schedule: Schedule, nowMs:
   const zone = spec.timeZone ?? DEFAULT_ZONE;
   const doneMs = parseTime(status?.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;
   const deadlineMs =
-    spec.startingDeadlineSeconds === undefined ? -Infinity : nowMs - spec.startingDeadlineSeconds * SECOND_MS;
+    spec.startingDeadlineSeconds === undefined ? -Infinity : nowMs - Number(spec.startingDeadlineSeconds) * SECOND_MS;
   const sinceMs = Math.max(doneMs, deadlineMs);
   const firstMs = nextTime(schedule, zone, sinceMs);
   if (firstMs === undefined) return { kind: 'never' };
@@ -136,7 +136,7 @@ function decideStart(
   events: CronEvent[],
 ): CronPlan['start'] {
   const { startingDeadlineSeconds, concurrencyPolicy } = cronJob.spec;
-  if (startingDeadlineSeconds !== undefined && scheduledMs + startingDeadlineSeconds * SECOND_MS < nowMs) {
+  if (startingDeadlineSeconds !== undefined && scheduledMs + Number(startingDeadlineSeconds) * SECOND_MS < nowMs) {
     const message = `Missed scheduled time to start a job: ${formatRfc1123(scheduledMs)}`;
     events.push({ type: 'Warning', reason: 'MissSchedule', message });
     return undefined;

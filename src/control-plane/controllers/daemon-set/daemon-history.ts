@@ -37,13 +37,13 @@ export interface HistoryPlan {
 export function planHistory(daemonSet: DaemonSet, revisions: readonly ControllerRevision[]): HistoryPlan {
   const same = revisions
     .filter((each) => isRevisionOf(daemonSet.spec.template, each))
-    .toSorted((left, right) => left.revision - right.revision);
+    .toSorted((left, right) => Number(left.revision) - Number(right.revision));
   const old = revisions.filter((each) => !same.includes(each));
   return {
     current: same.at(-1),
     duplicates: same.slice(0, -1),
     old,
-    revision: Math.max(0, ...old.map(({ revision }) => revision)) + 1,
+    revision: Math.max(0, ...old.map(({ revision }) => Number(revision))) + 1,
   };
 }
 
@@ -61,6 +61,6 @@ export function selectForgotten(
   const used = new Set(pods.map(({ metadata }) => metadata.labels?.[revisionHashLabel]));
   const unused = old
     .filter((each) => !used.has(hashOf(each)))
-    .toSorted((left, right) => left.revision - right.revision);
+    .toSorted((left, right) => Number(left.revision) - Number(right.revision));
   return unused.slice(0, surplus);
 }

@@ -63,7 +63,7 @@ const revisions = (world: ControllerWorld): [number, string | undefined][] =>
   world.api
     .all(controllerRevisions)
     .map(({ revision, data }): [number, string | undefined] => [
-      revision,
+      Number(revision),
       (data as { spec: { template: Template } }).spec.template.spec.containers[0]?.image,
     ])
     .toSorted(([left], [right]) => left - right);

@@ -202,7 +202,7 @@ describe('a rolling update', () => {
     assert.deepEqual(scalings(world).slice(1, 4), ['up from 0 to 1', 'down from 4 to 3', 'up from 1 to 2']);
     assert.deepEqual(
       [setOf(world, 'v1'), setOf(world, 'v2')].map((set) => revisionOf(set as ReplicaSet)),
-      [1, 2],
+      [1n, 2n],
     );
     assert.equal(current(world).metadata.annotations?.[revision], '2');
     await world.stop();
@@ -217,7 +217,7 @@ describe('a rolling update', () => {
     const set = setOf(world, 'v1') as ReplicaSet;
     assert.deepEqual(
       [revisionOf(set), set.metadata.annotations?.['deployment.kubernetes.io/revision-history'], sizes(world)],
-      [5, '1,3', { v1: 1, v2: 0 }],
+      [5n, '1,3', { v1: 1, v2: 0 }],
     );
     await world.stop();
   });

@@ -47,9 +47,23 @@ export function maxUnavailable(deployment: Deployment): number {
   return isRollingUpdate(deployment) ? Math.min(fenceposts(deployment).unavailable, wantedReplicas(deployment)) : 0;
 }
 
-/** 0 for what has none or no number. */
-export function revisionOf(set: ReplicaSet): number {
-  return wholeNumber(set.metadata.annotations?.[deploymentAnnotations.revision]) ?? 0;
+/** 0 for what has none or no number. An int64, as users and tools may set any. */
+export function revisionOf(set: ReplicaSet): bigint {
+  return revisionNumber(set.metadata.annotations?.[deploymentAnnotations.revision]) ?? 0n;
+}
+
+const MOST_REVISION = 2n ** 63n - 1n;
+
+export function revisionNumber(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[-+]?[0-9]{1,19}$/.test(text)) return undefined;
+  const revision = BigInt(text.replace('+', ''));
+  return revision > MOST_REVISION || revision < -MOST_REVISION - 1n ? undefined : revision;
+}
+
+/** That of the set that becomes the newest: above all others, as long as an int64 is. */
+export function nextRevision(old: readonly ReplicaSet[]): bigint {
+  const newest = old.map(revisionOf).reduce((most, each) => (each > most ? each : most), 0n);
+  return newest < MOST_REVISION ? newest + 1n : newest;
 }
 
 export function wholeNumber(text: string | undefined): number | undefined {

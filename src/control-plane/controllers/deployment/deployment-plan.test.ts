@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Deployment } from '../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { nextRevision } from './deployment-facts.ts';
 import { planDeployment } from './deployment-plan.ts';
 
 const prefix = 'deployment.kubernetes.io/';
@@ -354,5 +355,22 @@ describe('which sets are scaled', () => {
     assert.deepEqual(stepsOf(done, turned).sort(), ['delete r1', 'delete r2']);
     const equals = [aged('young', 1, 5), aged('old', 1, 1), live];
     assert.deepEqual(stepsOf(done, equals), ['delete old']);
+  });
+});
+
+describe('revisions', () => {
+  it('are int64s: any that a user sets is counted on from, digit by digit', () => {
+    const [small, large] = [aSet('small', { revision: 3 }), aSet('large', {})];
+    const set = (revision: string): ReplicaSet => ({
+      ...large,
+      metadata: {
+        ...large.metadata,
+        annotations: { ...large.metadata.annotations, 'deployment.kubernetes.io/revision': revision },
+      },
+    });
+    assert.equal(nextRevision([small, set('3546343826724305832')]), 3546343826724305833n);
+    assert.equal(nextRevision([set('9223372036854775807')]), 9223372036854775807n);
+    for (const none of ['', 'x', '1e3', '9223372036854775808', '9'.repeat(400)])
+      assert.equal(nextRevision([set(none), small]), 4n, none);
   });
 });

@@ -12,6 +12,7 @@ import {
   maxUnavailable,
   oldestFirst,
   revisionHistoryLimit,
+  nextRevision,
   revisionOf,
   sizeOf,
   totalAvailable,
@@ -48,8 +49,7 @@ export function planDeployment(
 ): DeploymentPlan {
   const newSet = findNewSet(deployment, sets);
   const old = oldestFirst(sets).filter((set) => set !== newSet);
-  const revision = Math.max(0, ...old.map(revisionOf)) + 1;
-  const draft = new Draft(deployment, old, newSet, revision);
+  const draft = new Draft(deployment, old, newSet, nextRevision(old));
   const judgesProgress = decide(draft, oldPodsRunning);
   return { steps: draft.steps(), newSet, judgesProgress };
 }
@@ -74,14 +74,14 @@ function decide(draft: Draft, oldPodsRunning: boolean): boolean {
 /** The sets as they will be, and from that the steps. */
 class Draft {
   readonly deployment: Deployment;
-  readonly #revision: number;
+  readonly #revision: bigint;
   readonly #before: readonly ReplicaSet[];
   readonly #deleted = new Set<string>();
   /** The oldest first. */
   old: readonly ReplicaSet[];
   newSet: ReplicaSet | undefined;
 
-  constructor(deployment: Deployment, old: readonly ReplicaSet[], newSet: ReplicaSet | undefined, revision: number) {
+  constructor(deployment: Deployment, old: readonly ReplicaSet[], newSet: ReplicaSet | undefined, revision: bigint) {
     this.deployment = deployment;
     this.#revision = revision;
     this.#before = newSet === undefined ? old : [...old, newSet];
@@ -243,8 +243,13 @@ function cleanUp(draft: Draft): void {
   const limit = revisionHistoryLimit(draft.deployment);
   if (limit === undefined) return;
   const kept = draft.old.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const byRevision = kept.toSorted((left, right) => revisionOf(left) - revisionOf(right) || compareAge(left, right));
+  const byRevision = kept.toSorted((left, right) => compareRevisions(left, right) || compareAge(left, right));
   for (const set of byRevision.slice(0, Math.max(0, kept.length - limit))) {
     if ((set.status?.replicas ?? 0) === 0 && sizeOf(set) === 0 && isSizeSeen(set)) draft.delete(set);
   }
+}
+
+function compareRevisions(left: ReplicaSet, right: ReplicaSet): number {
+  const [a, b] = [revisionOf(left), revisionOf(right)];
+  return a === b ? 0 : a < b ? -1 : 1;
 }

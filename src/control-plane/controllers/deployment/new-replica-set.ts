@@ -3,7 +3,13 @@ import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
 import { deployments } from '../../../api/client/resource-types.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { hashTemplate, withLabel } from '../../controller-runtime/pod-template.ts';
-import { deploymentAnnotations, maxSurge, templateHashLabel, wantedReplicas, wholeNumber } from './deployment-facts.ts';
+import {
+  deploymentAnnotations,
+  maxSurge,
+  revisionNumber,
+  templateHashLabel,
+  wantedReplicas,
+} from './deployment-facts.ts';
 
 /** A history of revisions that is longer loses its oldest. */
 const HISTORY_LIMIT_CHARS = 2000;
@@ -19,7 +25,7 @@ const notCopied: ReadonlySet<string> = new Set([
  * The ReplicaSet for the deployment's template, with no replicas yet. Its name follows from the template, so that
  * making it twice makes one.
  */
-export function buildNewSet(deployment: Deployment, revision: number): ReplicaSet {
+export function buildNewSet(deployment: Deployment, revision: bigint): ReplicaSet {
   const { spec, metadata, status } = deployment;
   const hash = hashTemplate(spec.template, status?.collisionCount);
   const labels = withLabel(spec.template.metadata.labels, templateHashLabel, hash);
@@ -49,12 +55,12 @@ function nameOf(deployment: string, hash: string): string {
  * The set with what it takes over from the deployment: annotations, minReadySeconds, and the newest revision. The same
  * object when nothing is to change.
  */
-export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: number): ReplicaSet {
+export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: bigint): ReplicaSet {
   const annotations: Record<string, string> = { ...set.metadata.annotations };
   for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {}))
     if (!notCopied.has(key)) annotations[key] = value;
   const known = annotations[deploymentAnnotations.revision];
-  const knownRevision = known === undefined || known === '' ? 0 : wholeNumber(known);
+  const knownRevision = known === undefined || known === '' ? 0n : revisionNumber(known);
   if (knownRevision !== undefined && knownRevision < revision) {
     if (known !== undefined) remember(annotations, known);
     annotations[deploymentAnnotations.revision] = String(revision);

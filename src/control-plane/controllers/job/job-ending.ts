@@ -55,7 +55,7 @@ export function deadlineLeftMs(job: Job, nowMs: number): number | undefined {
   const { activeDeadlineSeconds } = job.spec;
   const startedMs = parseTime(job.status?.startTime);
   if (activeDeadlineSeconds === undefined || startedMs === undefined || isSuspended(job)) return undefined;
-  return startedMs + activeDeadlineSeconds * 1000 - nowMs;
+  return startedMs + Number(activeDeadlineSeconds) * 1000 - nowMs;
 }
 
 function judgePolicy(job: Job, pods: readonly Pod[]): Ending | undefined {

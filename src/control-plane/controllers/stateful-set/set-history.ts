@@ -39,7 +39,7 @@ export function sortRevisions(revisions: readonly ControllerRevision[]): Control
   const text = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
   return revisions.toSorted(
     (left, right) =>
-      left.revision - right.revision ||
+      Number(left.revision) - Number(right.revision) ||
       text(left.metadata.creationTimestamp ?? '', right.metadata.creationTimestamp ?? '') ||
       text(left.metadata.name, right.metadata.name),
   );
@@ -48,7 +48,7 @@ export function sortRevisions(revisions: readonly ControllerRevision[]): Control
 /** Which revision the set's template is; `sorted` are those there are (upstream: getStatefulSetRevisions). */
 export function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): HistoryPlan {
   const last = sorted.at(-1);
-  const number = (last?.revision ?? 0) + 1;
+  const number = Number(last?.revision ?? 0) + 1;
   const same = sorted.findLast((each) => isRevisionOf(set.spec.template, each));
   if (same === undefined || last === undefined) return { kind: 'make', number };
   return semanticEqual(same.data, last.data)

@@ -25,7 +25,7 @@ export function planEviction(tolerations: readonly Toleration[], taints: readonl
   for (const taint of taints) {
     const used = tolerations.find((toleration) => tolerates(toleration, taint, false));
     if (used === undefined) return { kind: 'leave' };
-    if (used.tolerationSeconds !== undefined) staySeconds = Math.min(staySeconds, used.tolerationSeconds);
+    if (used.tolerationSeconds !== undefined) staySeconds = Math.min(staySeconds, Number(used.tolerationSeconds));
   }
   if (staySeconds === Infinity) return { kind: 'stay' };
   return staySeconds <= 0 ? { kind: 'leave' } : { kind: 'leaveAfter', stayMs: staySeconds * 1000 };

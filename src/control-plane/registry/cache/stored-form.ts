@@ -1,3 +1,4 @@
+import { parseExactJson } from '../../../base/exact-json.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { goEscaped } from '../../../api/go-json.ts';
@@ -70,7 +71,7 @@ export function wireValue(definition: ResourceDefinition, object: ApiObject): Re
  */
 export function fromStored(value: string, revision: number): ApiObject {
   // Written by this server, or by another that keeps JSON: checked when it was written.
-  const object = JSON.parse(value) as ApiObject;
+  const object = parseExactJson(value) as ApiObject;
   return withVersion({ ...object, metadata: shareManagedFields(object.metadata) }, revision);
 }
 

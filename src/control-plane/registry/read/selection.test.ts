@@ -47,3 +47,16 @@ for (const [definition, labels, fields, message] of [
     );
   });
 }
+
+test('fields of a kind that is stored as another are those of its own form', () => {
+  const shown = {
+    ...selectable,
+    storedAs: {
+      stored: widgets.type,
+      toStored: (object: ApiObject) => object,
+      fromStored: (object: ApiObject) => ({ ...object, spec: { size: 7 } }),
+    },
+  } as ResourceDefinition;
+  assert.equal(parseSelection(shown, undefined, 'spec.size=7').matches(widget({}, 1)), true);
+  assert.equal(parseSelection(shown, undefined, 'spec.size=1').matches(widget({}, 1)), false);
+});

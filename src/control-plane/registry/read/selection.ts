@@ -6,7 +6,7 @@ import { goQuote } from '../../../api/go-quote.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
-/** Which objects of a list or watch are meant. */
+/** Which objects of a list or watch are meant; `matches` takes them as they are stored. */
 export interface Selection {
   /** Every object of the namespace passes. */
   readonly everything: boolean;
@@ -55,7 +55,7 @@ function fieldsOf(definition: ResourceDefinition, object: ApiObject): Readonly<R
   return {
     'metadata.name': object.metadata.name,
     'metadata.namespace': object.metadata.namespace,
-    ...definition.selectableFields?.(object),
+    ...definition.selectableFields?.(definition.storedAs?.fromStored(object) ?? object),
   };
 }
 

@@ -21,7 +21,12 @@ export const controllerRevisionResource = defineResource<ControllerRevision>({
   },
   columns: [
     { name: 'Controller', type: 'string', description: 'Whose revision it is.', cell: controllerOf },
-    { name: 'Revision', type: 'string', description: 'The number of the revision.', cell: ({ revision }) => revision },
+    {
+      name: 'Revision',
+      type: 'string',
+      description: 'The number of the revision.',
+      cell: ({ revision }) => (typeof revision === 'bigint' ? String(revision) : revision),
+    },
   ],
 });
 

@@ -8,7 +8,7 @@ import {
   double,
   duration,
   int32,
-  int64,
+  smallInt64,
   object,
   opaque,
   required,
@@ -72,8 +72,8 @@ export const SchedulerConfigurationSchema = object('KubeSchedulerConfiguration',
   enableProfiling: boolean,
   enableContentionProfiling: boolean,
   percentageOfNodesToScore: int32,
-  podInitialBackoffSeconds: int64,
-  podMaxBackoffSeconds: int64,
+  podInitialBackoffSeconds: smallInt64,
+  podMaxBackoffSeconds: smallInt64,
   profiles: array(ProfileSchema),
   extenders: array(opaque),
   delayCacheUntilActive: boolean,
@@ -81,7 +81,7 @@ export const SchedulerConfigurationSchema = object('KubeSchedulerConfiguration',
 export type SchedulerConfigurationSource = Infer<typeof SchedulerConfigurationSchema>;
 
 const typeMeta = { apiVersion: string, kind: string } as const;
-const ResourceSpecSchema = object('ResourceSpec', { name: required(string), weight: int64 });
+const ResourceSpecSchema = object('ResourceSpec', { name: required(string), weight: smallInt64 });
 const ShapePointSchema = object('UtilizationShapePoint', { utilization: required(int32), score: required(int32) });
 
 /** By plugin; one that is not here takes no arguments. */
@@ -118,7 +118,7 @@ export const argsSchemas = {
   }),
   VolumeBinding: object('VolumeBindingArgs', {
     ...typeMeta,
-    bindTimeoutSeconds: int64,
+    bindTimeoutSeconds: smallInt64,
     shape: array(ShapePointSchema),
   }),
 } as const;

@@ -52,7 +52,7 @@ function needOf(request: string, way: ExactDeviceRequest | DeviceSubRequest): De
   return {
     request,
     className: way.deviceClassName,
-    count: way.allocationMode === 'All' ? undefined : (way.count ?? 1),
+    count: way.allocationMode === 'All' ? undefined : Number(way.count ?? 1),
     adminAccess: 'adminAccess' in way && way.adminAccess === true,
     tolerations: way.tolerations ?? [],
   };

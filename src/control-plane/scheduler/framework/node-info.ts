@@ -149,7 +149,7 @@ export class NodeInfo {
 function imageSizes(node: Node): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
   for (const { names, sizeBytes } of node.status?.images ?? [])
-    for (const name of names) sizes.set(name, sizeBytes ?? 0);
+    for (const name of names) sizes.set(name, Number(sizeBytes ?? 0));
   return sizes;
 }
 

@@ -81,7 +81,12 @@ export function stateOfConditions(conditions: readonly PodCondition[]): ResizeSt
     lastTransitionTime,
   } of conditions) {
     if (status !== 'True') continue;
-    const note = { reason, message, generation, sinceMs: Date.parse(lastTransitionTime ?? '') || 0 };
+    const note = {
+      reason,
+      message,
+      generation: Number(generation),
+      sinceMs: Date.parse(lastTransitionTime ?? '') || 0,
+    };
     if (type === 'PodResizePending')
       state.pending = { ...note, reason: reason === 'Infeasible' ? 'Infeasible' : 'Deferred' };
     if (type === 'PodResizeInProgress') state.inProgress = note;

@@ -232,7 +232,7 @@ export class NodeInfoKeeper {
     const driver = there()
       ? await Promise.resolve(objects.get('CSIDriver', '', name)).catch(() => undefined)
       : undefined;
-    const periodMs = there() ? (driver?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0) * 1000 : 0;
+    const periodMs = there() ? Number(driver?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0) * 1000 : 0;
     const known = this.#refreshes.get(name);
     if (known?.periodMs === periodMs) return;
     known?.timer.cancel();

@@ -283,7 +283,7 @@ export class EvictionManager {
   #graceOf(threshold: Threshold, { spec }: Pod): number {
     if (isHard(threshold)) return IMMEDIATE_GRACE_MS;
     const own = spec.terminationGracePeriodSeconds;
-    return own === undefined ? this.#parts.maxPodGraceMs : Math.min(this.#parts.maxPodGraceMs, own * 1000);
+    return own === undefined ? this.#parts.maxPodGraceMs : Math.min(this.#parts.maxPodGraceMs, Number(own) * 1000);
   }
 
   /** Every pod above a limit of its own is evicted; others are not affected. */

@@ -132,7 +132,7 @@ export class HookRunner {
     if (handler.httpGet !== undefined) return this.#httpGet(target, handler.httpGet, signal);
     if (handler.sleep !== undefined) {
       try {
-        await sleep(this.#options.clock, handler.sleep.seconds * 1000, signal);
+        await sleep(this.#options.clock, Number(handler.sleep.seconds) * 1000, signal);
       } catch (error) {
         this.#options.onOddity?.('sleepCutShort');
         throw error;

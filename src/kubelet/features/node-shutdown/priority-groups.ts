@@ -75,5 +75,5 @@ export function rowOf<Row extends PriorityGrace>(
 /** A pod has its own grace period, but at most that of its group (upstream: killPods). */
 export function killGraceMs({ spec }: Pod, { graceMs }: PriorityGrace): number {
   const { terminationGracePeriodSeconds: own } = spec;
-  return own === undefined ? graceMs : Math.min(own * 1000, graceMs);
+  return own === undefined ? graceMs : Math.min(Number(own) * 1000, graceMs);
 }

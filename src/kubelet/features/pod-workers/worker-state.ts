@@ -58,7 +58,7 @@ const DEFAULT_GRACE_SECONDS = 30;
 export function graceOf(pod: Pod): number {
   const seconds =
     pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
-  return Math.max(MINIMUM_GRACE_MS, seconds * 1000);
+  return Math.max(MINIMUM_GRACE_MS, Number(seconds) * 1000);
 }
 
 /** The state after `event`; undefined when the pod is not (or no longer) known. */

@@ -9,7 +9,7 @@ import {
   double,
   duration,
   int32,
-  int64,
+  smallInt64,
   map,
   object,
   oneOf,
@@ -40,14 +40,14 @@ const LoggingSchema = object('LoggingConfiguration', {
   format: oneOf('text', 'json'),
   /** A duration, or a number of nanoseconds as older files have it; validation checks which. */
   flushFrequency: opaque,
-  verbosity: int64,
-  vmodule: array(object('VModuleItem', { filePattern: required(string), verbosity: required(int64) })),
+  verbosity: smallInt64,
+  vmodule: array(object('VModuleItem', { filePattern: required(string), verbosity: required(smallInt64) })),
   options: object('FormatOptions', { text: OutputRoutingSchema, json: OutputRoutingSchema }),
 });
 
 const ShutdownByPrioritySchema = object('ShutdownGracePeriodByPodPriority', {
   priority: required(int32),
-  shutdownGracePeriodSeconds: required(int64),
+  shutdownGracePeriodSeconds: required(smallInt64),
 });
 
 const MemoryReservationSchema = object('MemoryReservation', {
@@ -123,13 +123,13 @@ export const KubeletConfigurationSchema = object('KubeletConfiguration', {
   hairpinMode: oneOf('none', 'hairpin-veth', 'promiscuous-bridge'),
   maxPods: int32,
   podCIDR: string,
-  podPidsLimit: int64,
+  podPidsLimit: smallInt64,
   resolvConf: string,
   runOnce: boolean,
   cpuCFSQuota: boolean,
   cpuCFSQuotaPeriod: duration,
   nodeStatusMaxImages: int32,
-  maxOpenFiles: int64,
+  maxOpenFiles: smallInt64,
   contentType: string,
   kubeAPIQPS: int32,
   kubeAPIBurst: int32,
@@ -187,7 +187,7 @@ export const KubeletConfigurationSchema = object('KubeletConfiguration', {
   containerRuntimeEndpoint: string,
   imageServiceEndpoint: string,
   failCgroupV1: boolean,
-  userNamespaces: object('UserNamespaces', { idsPerPod: int64 }),
+  userNamespaces: object('UserNamespaces', { idsPerPod: smallInt64 }),
 });
 
 /** A configuration as files and flags write it: everything optional, durations and quantities as text. */

@@ -133,11 +133,14 @@ function keepGenerations(conditions: readonly PodCondition[], old: readonly PodC
   });
 }
 
+/** Times beyond the year 9999 cannot be written; this many seconds are 4355 years. */
+const LONGEST_GRACE_SECONDS = 2 ** 37;
+
 /** Seconds a deleted pod stays: a pod that runs nowhere is removed at once. Upstream: CheckGracefulDelete. */
 export function podGraceSeconds({ spec, status }: Pod, asked: number | undefined): number {
   if (!spec.nodeName || isTerminalPhase(status?.phase)) return 0;
-  const seconds = asked ?? spec.terminationGracePeriodSeconds ?? 0;
-  return seconds < 0 ? 1 : seconds;
+  const seconds = asked ?? Number(spec.terminationGracePeriodSeconds ?? 0);
+  return seconds < 0 ? 1 : Math.min(seconds, LONGEST_GRACE_SECONDS);
 }
 
 /** The pod with one condition as given; its time changes only with its status (upstream: UpdatePodCondition). */

@@ -39,7 +39,7 @@ export function computeKillSpec(
   return {
     pod: pod ?? podOfRecords(status),
     container: { name: actual.name, image: actual.image, ports: restored.ports },
-    graceMs: seconds === undefined ? minRuntimeGraceMs : seconds * 1000,
+    graceMs: seconds === undefined ? minRuntimeGraceMs : Number(seconds) * 1000,
     preStop: restored.preStop,
   };
 }
@@ -59,7 +59,7 @@ function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number 
       : reason === 'StartupProbe'
         ? container.startupProbe
         : undefined;
-  return (probe?.terminationGracePeriodSeconds ?? grace) * 1000;
+  return Number(probe?.terminationGracePeriodSeconds ?? grace) * 1000;
 }
 
 /** A pod that only the runtime still has, for events and hooks. */
