@@ -22,10 +22,10 @@ const addressTaken = (): Error =>
 
 test('a server that starts again leaves what there is and says where it is now', async () => {
   const client = new FakeApiClient({ clock: new FakeClock() });
-  await ensureBootstrapObjects(client, facts);
+  await ensureBootstrapObjects(client, facts, 0);
   const service = await client.get(services, key);
   client.script(({ verb, plural }) => (verb === 'create' && plural === 'services' ? addressTaken() : undefined));
-  await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' });
+  await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' }, 0);
   assert.deepEqual(await client.get(services, key), service);
   assert.equal((await client.get(endpoints, key)).subsets?.[0]?.addresses?.[0]?.ip, '192.0.2.2');
 });
@@ -34,7 +34,7 @@ test('of two servers that start at once, the slower one goes on with what the ot
   const client = new FakeApiClient({ clock: new FakeClock() });
   let asked = 0;
   const other = new FakeApiClient({ clock: new FakeClock() });
-  await ensureBootstrapObjects(other, facts);
+  await ensureBootstrapObjects(other, facts, 0);
   const made = await other.get(services, key);
   const end = client.script(({ verb, plural }) => {
     if (verb !== 'create' || plural !== 'services') return undefined;
@@ -45,7 +45,7 @@ test('of two servers that start at once, the slower one goes on with what the ot
     void client.create(services, { ...made, metadata });
     return addressTaken();
   });
-  await ensureBootstrapObjects(client, facts);
+  await ensureBootstrapObjects(client, facts, 0);
   assert.equal(asked, 1);
   assert.equal((await client.get(services, key)).spec.clusterIP, '10.96.0.1');
 });
@@ -53,12 +53,12 @@ test('of two servers that start at once, the slower one goes on with what the ot
 test('a service that cannot be made is not passed over', async () => {
   const client = new FakeApiClient({ clock: new FakeClock() });
   client.script(({ verb, plural }) => (verb === 'create' && plural === 'services' ? addressTaken() : undefined));
-  await assert.rejects(ensureBootstrapObjects(client, facts), /already allocated/);
+  await assert.rejects(ensureBootstrapObjects(client, facts, 0), /already allocated/);
 });
 
 test('who joins finds where the cluster is and how it is set up, and what it says stays true', async () => {
   const client = new FakeApiClient({ clock: new FakeClock() });
-  await ensureBootstrapObjects(client, facts);
+  await ensureBootstrapObjects(client, facts, 0);
   const info = { namespace: 'kube-public', name: 'cluster-info' };
   const first = await client.get(configMaps, info);
   assert.match(
@@ -68,7 +68,7 @@ test('who joins finds where the cluster is and how it is set up, and what it say
   await client.update(configMaps, { ...first, data: { ...first.data, 'jws-kubeconfig-abcdef': 'signed' } });
   const settings = { namespace: 'kube-system', name: 'kubelet-config' };
   await client.update(configMaps, { ...(await client.get(configMaps, settings)), data: { kubelet: 'the operator’s' } });
-  await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' });
+  await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' }, 0);
   const second = (await client.get(configMaps, info)).data ?? {};
   assert.deepEqual(
     [second['jws-kubeconfig-abcdef'], second['kubeconfig']?.includes('https://192.0.2.2:6443')],

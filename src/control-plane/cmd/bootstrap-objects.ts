@@ -6,6 +6,7 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import { endpointLabels } from '../../api/annotations.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
+import { ensureDefaultServiceCidr } from './default-service-cidr.ts';
 import { ensureFlowObjects } from './flow-objects.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
@@ -17,6 +18,7 @@ import {
   namespaces,
   priorityClasses,
   priorityLevelConfigurations,
+  serviceCidrs,
   services,
 } from '../../api/client/resource-types.ts';
 import { clusterConfiguration, clusterInfo, joiningKubeletConfiguration } from './join-objects.ts';
@@ -34,7 +36,7 @@ const meta = (name: string, namespace = '', labels?: Record<string, string>): Ob
  * What every cluster has from its first moment. Each is made if it is not there, and updated where it must say how the
  * server is reached.
  */
-export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
+export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFacts, nowMs: number): Promise<void> {
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease'])
     await ensure(client, namespaces, { metadata: meta(name), spec: {} });
   await ensure(client, priorityClasses, {
@@ -52,6 +54,7 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
     data: { 'client-ca-file': facts.clientCa },
   });
   await ensureFlowObjects(client);
+  await ensureDefaultServiceCidr(client, facts.serviceCidrs, nowMs);
   await ensureKubernetesService(client, facts);
   await ensureJoinObjects(client, facts);
 }
@@ -159,7 +162,7 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
   stop(): Promise<void>;
 } {
   const all = 'all';
-  const ensureAll = (): Promise<void> => ensureBootstrapObjects(client, facts());
+  const ensureAll = (): Promise<void> => ensureBootstrapObjects(client, facts(), clock.nowMs());
   const queue = new RateLimitingQueue({
     name: 'bootstrap-objects',
     clock,
@@ -181,6 +184,7 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
         configMaps,
         flowSchemas,
         priorityLevelConfigurations,
+        serviceCidrs,
       ] as readonly ResourceType[]) {
         ends.push(
           reader.onChange(type, (before, after) => after === undefined && before !== undefined && queue.add(all)),
