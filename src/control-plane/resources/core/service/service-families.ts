@@ -41,7 +41,11 @@ export function computeFamilies(service: Service, configured: readonly Family[])
       ipFamilies: withOther(ipFamilies.length === 0 ? [primary] : ipFamilies, ipFamilyPolicy !== 'SingleStack'),
     };
   if (ipFamilyPolicy === 'RequireDualStack' && configured.length < 2)
-    errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, 'this cluster is not configured for dual-stack services');
+    errors.invalid(
+      'spec.ipFamilyPolicy',
+      ipFamilyPolicy,
+      'this cluster is not configured for dual-stack services: name a range of each family in --service-cluster-ip-range',
+    );
   for (const [index, family] of ipFamilies.entries())
     if (family === '' || !configured.includes(family))
       errors.invalid(`spec.ipFamilies[${index}]`, family, 'not configured on this cluster');

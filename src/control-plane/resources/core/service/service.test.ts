@@ -91,7 +91,7 @@ test('what a service asks for it gets, or hears why not', async () => {
     ],
     [
       { 'spec.ipFamilyPolicy': 'RequireDualStack' },
-      'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
+      'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services: name a range of each family in --service-cluster-ip-range',
     ],
     [{ 'spec.ipFamilies': ['IPv6'] }, 'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster'],
     [
