@@ -100,7 +100,9 @@ function lint(files: ReadonlyMap<string, string>): readonly Diagnostic[] {
       writeFileSync(path.join(folder, name), `${text}\n`);
     }
     const program = path.join(root, 'node_modules', '.bin', 'oxlint');
-    const { stdout, stderr } = spawnSync(program, ['--format=json', 'src', 'test'], { cwd: folder, encoding: 'utf8' });
+    // With this Node: the first of PATH may be too old to read the rules.
+    const run = [program, '--format=json', 'src', 'test'];
+    const { stdout, stderr } = spawnSync(process.execPath, run, { cwd: folder, encoding: 'utf8' });
     assert.match(stdout, /"diagnostics"/, stderr);
     return (JSON.parse(stdout) as { diagnostics: readonly Diagnostic[] }).diagnostics;
   } finally {
