@@ -252,6 +252,13 @@ describe('the status of a pod', () => {
     });
   });
 
+  it('stays as it is for a pod that an earlier run rejected', () => {
+    const rejected: PodStatus = { phase: 'Failed', reason: 'UnexpectedAdmissionError', message: 'Pod was rejected: x' };
+    const { world, updater } = harness({}, { [uid]: rejected });
+    world.worker = { phase: 'finished' } as WorkerState;
+    assert.deepEqual(updater.compute(buildPod({})), rejected);
+  });
+
   it('names the holder of a held pod, and drops it afterwards', () => {
     const { updater, world } = harness();
     world.verdict = { kind: 'held', reason: 'AdmissionHeld', message: 'held by x: y' };

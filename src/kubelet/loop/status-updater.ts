@@ -7,6 +7,7 @@ import { podReasons } from '../../api/reasons.ts';
 import { rejectedStatus, withVerdict } from '../features/admission/verdict-status.ts';
 import type { AdmissionManager } from '../features/admission/admission-manager.ts';
 import type { PodVerdict } from '../features/admission/admission-state.ts';
+import { tellsOfRejection } from '../features/admission/admission-state.ts';
 import type { EvictedRecord, EvictionVerdict } from '../features/eviction/evicted-record.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodStatusFacts, StatusOverride } from '../features/status/pod-status.ts';
@@ -95,15 +96,17 @@ export class StatusUpdater {
     const evicted = this.#parts.evicted.get(uid);
     const phase = states.get(uid)?.phase;
     const runtime = this.#runtimeStatus(pod);
-    const isTerminal =
-      phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
+    const isOver = phase === 'terminated' || phase === 'finished';
+    const isTerminal = isOver || (phase === 'terminating' && !isAnythingRunning(runtime));
     const previous = this.#previous(pod);
+    // An earlier run rejected the pod: nothing of it ever ran.
+    if (runtime.containers.length === 0 && tellsOfRejection(previous)) return previous ?? {};
     const status = generatePodStatus({
       pod,
       runtime,
       previous,
       isTerminal,
-      isOver: phase === 'terminated' || phase === 'finished',
+      isOver,
       isUndecided: this.#acting.has(uid),
       override:
         interruption(evicted ?? (verdict?.kind === 'preempted' ? verdict : undefined), previous) ??

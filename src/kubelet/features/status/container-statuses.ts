@@ -56,21 +56,35 @@ export function containerStatuses(
       status: {
         ...known,
         volumeMounts: volumeMountsOf(container, records[0], previous),
-        ...devicesOf(facts, container, kind),
+        ...devicesOf(facts, { container, kind, newest: records[0], previous }),
       },
     });
   });
   return kind === 'init' ? statuses : statuses.toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-/** As upstream, only of regular containers (devicemanager UpdateAllocatedResourcesStatus). */
+/**
+ * As upstream, only of regular containers (devicemanager UpdateAllocatedResourcesStatus). An ended container keeps what
+ * was published: its devices may belong to another pod already.
+ */
 function devicesOf(
   { deviceHealth }: ContainerStatusFacts,
-  container: AnyContainer,
-  kind: 'init' | 'regular' | 'ephemeral',
+  {
+    container,
+    kind,
+    newest,
+    previous,
+  }: {
+    container: AnyContainer;
+    kind: 'init' | 'regular' | 'ephemeral';
+    newest: ContainerRuntimeStatus | undefined;
+    previous: ContainerStatus | undefined;
+  },
 ): Pick<ContainerStatus, 'allocatedResourcesStatus'> {
   const health = kind === 'regular' ? deviceHealth?.(container.name) : undefined;
-  return health === undefined ? {} : { allocatedResourcesStatus: health };
+  const kept = newest?.state === 'exited' ? previous?.allocatedResourcesStatus : undefined;
+  const shown = health ?? kept;
+  return shown === undefined ? {} : { allocatedResourcesStatus: shown };
 }
 
 /**

@@ -20,6 +20,15 @@ describe('container statuses', () => {
     );
   });
 
+  it('shows the devices that a container had until its end, also when they are no longer its own', () => {
+    const health = [{ name: 'devices.test/a', resources: [{ resourceID: 'a0', health: 'Healthy' as const }] }];
+    const previous = generate(pod(), runtime(record('web')), { deviceHealth: () => health });
+    const after = (...records: ContainerRuntimeStatus[]) =>
+      generate(pod(), runtime(...records), { previous, deviceHealth: () => undefined }).containerStatuses?.[0]
+        ?.allocatedResourcesStatus;
+    assert.deepEqual([after(exited('web', 0)), after(record('web', { attempt: 1 }))], [health, undefined]);
+  });
+
   it('shows why the last start failed, and keeps the previous termination', () => {
     const failures = { get: () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' }) };
     const [status] = generate(pod(), runtime(exited('web', 3)), { failures }).containerStatuses ?? [];

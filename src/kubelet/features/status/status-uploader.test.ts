@@ -190,6 +190,22 @@ describe('the upload of pod statuses', () => {
     }
   });
 
+  it('shows at its mirror that a static pod runs again, which was over', async () => {
+    const { clock, say, told } = setUp({
+      changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } },
+    });
+    const disrupted = { type: 'DisruptionTarget', status: 'True' as const };
+    say({ phase: 'Failed', reason: 'Terminated', conditions: [disrupted] });
+    await clock.settle();
+    assert.deepEqual([told()?.phase, told()?.conditions?.length], ['Failed', 1]);
+    say(running);
+    await clock.settle();
+    assert.deepEqual(
+      [told()?.phase, told()?.reason, told()?.conditions?.some(({ type }) => type === 'DisruptionTarget')],
+      ['Running', undefined, false],
+    );
+  });
+
   it("succeeds within seconds although most writes conflict with another client's", async () => {
     const { clock, api, say, told } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Conflict', 'changed meanwhile'), 10);

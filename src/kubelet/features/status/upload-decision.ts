@@ -1,6 +1,6 @@
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isDeleted, isMirrorPod, isTerminalPod } from '../../../api/pod.ts';
+import { isDeleted, isMirrorPod, isTerminalPhase, isTerminalPod } from '../../../api/pod.ts';
 import { computeStatusPatch, mergeStatus } from './status-patch.ts';
 
 /** The last status of a pod that was sent to the API server. */
@@ -46,7 +46,7 @@ export function computeUpload(facts: UploadFacts): Upload {
   const told = facts.told?.objectUid === pod.metadata.uid ? facts.told : undefined;
   if (version === 0) return { kind: 'nothing' };
   const status = pod.status ?? {};
-  const patch = computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, own));
+  const patch = computeStatusPatch(pod.metadata.uid, status, mergeStatus(baseOf(pod, own), own));
   const isTold = told?.version === version;
   const isRefused = isTold && told.answered === undefined;
   if (patch !== undefined && !isTold) return { kind: 'patch', patch, reconciles: false };
@@ -61,6 +61,16 @@ export function computeUpload(facts: UploadFacts): Upload {
   if (isItsOwn) return { kind: 'nothing' };
   const waitMs = RECONCILE_MS - (facts.reconciledAgoMs ?? RECONCILE_MS);
   return waitMs > 0 ? { kind: 'later', inMs: waitMs } : { kind: 'patch', patch, reconciles: true };
+}
+
+/**
+ * What other clients' parts are taken from. A static pod that a shutdown of the node ended runs again when the shutdown
+ * is cancelled: only there does the end in the API not stand, because the agent alone writes the status of a mirror.
+ */
+function baseOf(pod: Pod, own: PodStatus): PodStatus {
+  const { phase, conditions, ...rest } = pod.status ?? {};
+  if (!isMirrorPod(pod) || !isTerminalPhase(phase) || isTerminalPhase(own.phase)) return pod.status ?? {};
+  return { ...rest, conditions: conditions?.filter(({ type }) => type !== 'DisruptionTarget') };
 }
 
 export function textOf(patch: { status: Record<string, unknown> }): string {
