@@ -2,7 +2,7 @@ import type { AdmissionManager } from '../../features/admission/admission-manage
 import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
 import { createDeviceManager } from '../../features/device-manager/create-device-manager.ts';
 import { flatTopology } from '../../model/machine-topology.ts';
-import { podsWithDevices } from '../../loop/pods-with-devices.ts';
+import { deviceHolders } from '../../loop/device-holders.ts';
 import { noteDeviceAllocation, noteDeviceRegistration } from '../../features/metrics/devices.ts';
 import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
 import { createPodResources } from '../../features/pod-resources/create-pod-resources.ts';
@@ -14,7 +14,7 @@ import type { FeatureParts, Given } from './kubelet-parts.ts';
 
 /** Admission allocates devices, and the device manager needs to know which pods it admitted. */
 export function composeDevices(
-  parts: Given<'directory' | 'node' | 'sourcesReady'>,
+  parts: Given<'directory' | 'node' | 'sourcesReady' | 'cache'>,
   admission: () => Pick<AdmissionManager, 'state'>,
 ): DeviceParts {
   const { settings, platform, changes, directory, node, sourcesReady, observation } = parts;
@@ -24,7 +24,7 @@ export function composeDevices(
     plugins: platform.devicePlugins,
     files: platform.files,
     nodeIds: (platform.topology?.() ?? flatTopology(platform.machine)).nodes.map(({ id }) => id),
-    activePods: podsWithDevices({ directory, sourcesReady, admission }),
+    holders: deviceHolders({ directory, sourcesReady, admission, runtime: parts.cache }),
     onCapacity: () => node.statusChanges.notify(),
     onHealth: (uid) => changes.notify(uid),
     onRegistered: (resource) => noteDeviceRegistration(metrics, resource),

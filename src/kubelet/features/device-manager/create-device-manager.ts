@@ -1,5 +1,4 @@
 import { folderPrefix } from '../../../base/folder-path.ts';
-import type { Pod } from '../../../api/core/pod.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -19,7 +18,7 @@ export interface CreateDeviceManagerParts {
   files: HostFiles;
   /** Of the machine's NUMA nodes, sorted. */
   nodeIds: readonly number[];
-  activePods: () => readonly Pod[] | undefined;
+  holders: () => ReadonlySet<PodUid> | undefined;
   onCapacity: () => void;
   onHealth: (uid: PodUid) => void;
   onRegistered: (resource: string) => void;

@@ -43,7 +43,7 @@ export interface DeviceManagerParts {
   /** Of the machine's NUMA nodes, sorted. */
   readonly nodeIds: readonly number[];
   /** Pods that may have devices: wanted, not ended and not rejected; undefined before all sources have reported. */
-  readonly activePods: () => readonly Pod[] | undefined;
+  readonly holders: () => ReadonlySet<PodUid> | undefined;
   /** The capacity or the allocatable devices of the node changed. */
   readonly onCapacity: () => void;
   /** The health of a pod's devices changed. */
@@ -206,9 +206,8 @@ export class DeviceManager {
 
   /** Frees the devices of pods that ended (upstream: UpdateAllocatedDevices). */
   releaseInactive(): void {
-    const active = this.#parts.activePods();
-    if (active === undefined) return;
-    const uids = new Set(active.map(({ metadata }) => podUid(metadata.uid)));
+    const uids = this.#parts.holders();
+    if (uids === undefined) return;
     const gone = this.#held.pods().filter((uid) => !uids.has(uid));
     for (const uid of gone) this.#held.remove(uid);
     this.#parts.affinities.retain(uids);

@@ -112,6 +112,8 @@ export class FakeDevicePlugin {
 /** Plugins by the path of their socket, and the agent's socket at which they register. */
 export class FakeDevicePlugins implements DevicePlugins {
   readonly plugins = new Map<string, FakeDevicePlugin>();
+  /** Called when an agent listens for registrations; real plugins see its socket appear. */
+  onServe: (() => void) | undefined;
   #register: ((registration: DevicePluginRegistration) => Promise<void>) | undefined;
 
   /** As the plugin calls it. Rejects with the agent's refusal. */
@@ -131,6 +133,7 @@ export class FakeDevicePlugins implements DevicePlugins {
     register: (registration: DevicePluginRegistration) => Promise<void>,
   ): Promise<{ close(): void }> {
     this.#register = register;
+    queueMicrotask(() => this.onServe?.());
     return { close: () => void (this.#register = undefined) };
   }
 

@@ -91,7 +91,7 @@ export class DeviceWorld {
       plugins: this.plugins,
       files: this.files,
       nodeIds: [0, 1],
-      activePods: () => this.active,
+      holders: () => this.active && new Set(this.active.map(({ metadata }) => podUid(metadata.uid))),
       onCapacity: () => void this.capacityChanges++,
       onHealth: (uid) => void this.health.push(uid),
       onRegistered: () => undefined,

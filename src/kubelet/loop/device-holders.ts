@@ -1,0 +1,36 @@
+import type { Pod } from '../../api/core/pod.ts';
+import type { AdmissionState } from '../features/admission/admission-state.ts';
+import type { PodIdentity } from '../features/pleg/runtime-cache.ts';
+import type { PodUid } from '../model/ids.ts';
+import { podUid } from '../model/ids.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+
+interface DeviceHoldersParts {
+  directory: { live(): Pod[] };
+  sourcesReady: () => boolean;
+  admission: () => { state(uid: PodUid): AdmissionState | undefined };
+  runtime: { all(): Iterable<PodRuntimeStatus>; unread(): Iterable<PodIdentity> };
+}
+
+/**
+ * The pods that may have devices: those that are wanted, not ended, and not rejected, and those of which a container may
+ * run although no source lists them any more. Upstream frees the devices of a pod that was removed while its containers
+ * are still being stopped; here the next pod does not get them before. A pod that is being admitted counts. The result
+ * is undefined before all sources have reported: until then, an unknown pod may still be wanted.
+ */
+export function deviceHolders(parts: DeviceHoldersParts): () => ReadonlySet<PodUid> | undefined {
+  const { directory, sourcesReady, runtime } = parts;
+  return () => {
+    if (!sourcesReady()) return undefined;
+    const admission = parts.admission();
+    const holders = new Set<PodUid>();
+    for (const { metadata } of directory.live()) {
+      const uid = podUid(metadata.uid);
+      if (admission.state(uid)?.kind !== 'rejected') holders.add(uid);
+    }
+    for (const { uid, containers } of runtime.all())
+      if (containers.some(({ state }) => state === 'running')) holders.add(uid);
+    for (const { uid } of runtime.unread()) holders.add(uid);
+    return holders;
+  };
+}
