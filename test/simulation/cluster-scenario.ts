@@ -7,24 +7,31 @@ import { buildPod } from '../../src/api/testing/pod-builder.ts';
 import type { Random } from '../../src/base/random.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { computeStatusPatch } from '../../src/kubelet/features/status/status-patch.ts';
+import { RESOURCE, SimulatedPlugin } from './device-plugin.ts';
+import { PressureInvariants } from './invariants-pressure.ts';
 import { between, chance, pick } from './manifests.ts';
 import type { PodWrite, SimulatedApi } from './cluster-api.ts';
+import { PressureModel, pressureConfig, TRANSITION_MS } from './pressure-model.ts';
 import { IMAGES, NODE_NAME, paths, SimulatedNode } from './world.ts';
 
-type Act = (scenario: ClusterScenario) => Promise<string | undefined> | string | undefined;
+/** Something that happens to the scenario. Returns what it did; undefined when it found nothing to do it to. */
+export type Act = (scenario: ClusterScenario) => Promise<string | undefined> | string | undefined;
 
-const GATE = 'example.com/gate';
+export const GATE = 'example.com/gate';
+const SHUTDOWN_CONFIG = { shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '10s' };
 const STEPS = 40;
 const CONVERGENCE_MS = 15 * 60_000;
 const LOOK_MS = 1000;
+const PIECE_MS = 500;
 
 /** What a pod of the scenario does: runs until it is stopped, or ends on its own. */
 interface Plan {
   kind: 'server' | 'task' | 'failing-task';
   hasGate: boolean;
+  hasDevices: boolean;
 }
 
-const keyOf = (pod: Pod): { namespace: string; name: string } => ({
+export const keyOf = (pod: Pod): { namespace: string; name: string } => ({
   namespace: pod.metadata.namespace,
   name: pod.metadata.name,
 });
@@ -45,6 +52,15 @@ export class ClusterScenario {
   readonly plans = new Map<string, Plan>();
   /** Static pods by file. */
   readonly manifests = new Map<string, string>();
+  readonly pressure: PressureModel;
+  readonly plugin: SimulatedPlugin;
+  /** The machine was asked to go down at least once: pods may have been ended or rejected by that. */
+  wasShutDown = false;
+  cancelledShutdowns = 0;
+  /** The machine ran short at least once: pods may have been rejected for that. */
+  wasShort = false;
+  readonly #pressureInvariants: PressureInvariants;
+  readonly #acts: readonly Act[];
   readonly #starts = new Map<string, number>();
   /** When each pod's machine went down under it. */
   #rebootedMs = -1;
@@ -55,9 +71,23 @@ export class ClusterScenario {
   #wasSwept = false;
   #count = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, acts: readonly Act[]) {
     this.random = seededRandom(seed);
-    this.node = new SimulatedNode({ seed, cluster: true });
+    this.#acts = acts;
+    this.pressure = new PressureModel(() => this.node);
+    this.node = new SimulatedNode({
+      seed,
+      cluster: true,
+      stats: this.pressure.sources(),
+      config: { ...pressureConfig, ...SHUTDOWN_CONFIG },
+    });
+    this.plugin = new SimulatedPlugin(this.node, this.random);
+    this.#pressureInvariants = new PressureInvariants(this.node, this.pressure, {
+      report: (message) => this.report(message),
+      trace: (message) => this.trace.push(`${this.#at()} ${message}`),
+    });
+    this.node.onAgent = (_agent, kubelet) => this.#pressureInvariants.watch(kubelet);
+    this.node.onAgentEnd = () => this.#pressureInvariants.agentEnded();
     if (this.node.api === undefined) throw new Error('no API server');
     this.api = this.node.api;
     this.api.onPodWrite = (write) => this.#judge(write);
@@ -74,10 +104,13 @@ export class ClusterScenario {
   }
 
   async run(): Promise<void> {
+    this.plugin.come();
     this.node.start();
+    // A node that never had a resource ignores requests for it, as upstream.
+    await this.advance(2000);
     for (let step = 0; step < STEPS; step++) {
       await this.advance(chance(this.random, 0.3) ? between(this.random, 0, 50) : between(this.random, 100, 30_000));
-      const said = await pick(this.random, acts)(this);
+      const said = await pick(this.random, this.#acts)(this);
       if (said !== undefined) this.trace.push(`${this.#at()} ${said}`);
     }
     await this.#heal();
@@ -88,8 +121,13 @@ export class ClusterScenario {
     await leaving;
   }
 
+  /** In pieces, so that the node's conditions are seen. */
   async advance(ms: number): Promise<void> {
-    await this.node.clock.advance(ms);
+    for (let left = ms; left > 0; left -= PIECE_MS) {
+      await this.node.clock.advance(Math.min(left, PIECE_MS));
+      this.#pressureInvariants.checkConditions();
+      this.plugin.check((uid) => this.plans.get(uid)?.hasDevices === true);
+    }
     this.node.forgetCalls();
     if (this.api.server.calls.length > 500) this.api.server.calls.length = 0;
   }
@@ -113,7 +151,9 @@ export class ClusterScenario {
     const plan: Plan = {
       kind: pick(this.random, ['server', 'server', 'server', 'task', 'failing-task']),
       hasGate: chance(this.random, 0.15),
+      hasDevices: chance(this.random, 0.2),
     };
+    const resources = plan.hasDevices ? { limits: { [RESOURCE]: '1' } } : undefined;
     const behaviour =
       plan.kind === 'server'
         ? { stopMs: between(this.random, 1, 3000) }
@@ -125,13 +165,21 @@ export class ClusterScenario {
       'spec.restartPolicy': plan.kind === 'server' ? 'Always' : 'Never',
       'spec.terminationGracePeriodSeconds': between(this.random, 0, 10),
       'spec.containers': [
-        { name: 'main', image: pick(this.random, IMAGES), command: ['simulate'], args: [JSON.stringify(behaviour)] },
+        {
+          name: 'main',
+          image: pick(this.random, IMAGES),
+          command: ['simulate'],
+          args: [JSON.stringify(behaviour)],
+          ...(resources === undefined ? {} : { resources }),
+        },
       ],
+      ...(chance(this.random, 0.1) ? { 'spec.priority': 2_000_000_000 } : {}),
       ...(plan.hasGate ? { 'spec.readinessGates': [{ conditionType: GATE }] } : {}),
       ...(chance(this.random, 0.1) ? { 'metadata.finalizers': ['example.com/keep'] } : {}),
     });
     const { uid } = this.api.server.seed(pods, pod).metadata;
     this.plans.set(uid, plan);
+    this.pressure.uses.set(uid, { memoryBytes: 50 * 2 ** 20, diskBytes: 0 });
     return `${plan.kind} ${name} ${uid.slice(0, 8)}`;
   }
 
@@ -161,7 +209,8 @@ export class ClusterScenario {
     const container = this.node.runtime.containerById(id);
     if (container === undefined) return;
     const { uid, name } = container.sandbox.config;
-    const key = `${uid} ${this.#rebootedMs}`;
+    // A static pod that a shutdown ended runs again when that is cancelled.
+    const key = `${uid} ${this.#rebootedMs}${name.startsWith('static-') ? ` ${this.cancelledShutdowns}` : ''}`;
     const times = (this.#starts.get(key) ?? 0) + 1;
     this.#starts.set(key, times);
     if (times > 1) this.report(`${name} ${uid.slice(0, 8)} was started ${times} times`);
@@ -188,9 +237,9 @@ export class ClusterScenario {
       before.metadata.resourceVersion !== after.metadata.resourceVersion
     )
       this.report(`${who}: a status that differs only in time: ${differenceOf({ verb, before, after })}`);
-    if (isTerminal(told.phase) && told.phase !== now.phase)
-      this.report(`${who} went from ${told.phase} to ${now.phase}`);
-    if (isTerminal(told.phase) && endsOf(told) !== '' && endsOf(told) !== endsOf(now))
+    const isOver = isTerminal(told.phase) && !(isMirror && this.wasShutDown);
+    if (isOver && told.phase !== now.phase) this.report(`${who} went from ${told.phase} to ${now.phase}`);
+    if (isOver && endsOf(told) !== '' && endsOf(told) !== endsOf(now))
       this.report(`${who} is over, and the ends of its containers became others: ${endsOf(told)} -> ${endsOf(now)}`);
     if (told.startTime !== undefined && told.startTime !== now.startTime)
       this.report(`${who}: startTime ${told.startTime} became ${now.startTime}`);
@@ -213,7 +262,8 @@ export class ClusterScenario {
       before.metadata.deletionTimestamp !== undefined ||
       isTerminal(now.phase) ||
       this.plans.get(before.metadata.uid)?.kind !== 'server' ||
-      this.#rebootedMs >= 0;
+      this.#rebootedMs >= 0 ||
+      this.#mayBeEnded(before.metadata.uid);
     if (flipped && !mayFlip) this.report(`${who} was ready and is not: ${JSON.stringify(now)}`);
   }
 
@@ -245,8 +295,13 @@ export class ClusterScenario {
     this.api.comeBack();
     this.api.storm = { share: 0, effective: 0 };
     this.node.gate = () => undefined;
+    this.pressure.relax();
+    this.plugin.heal();
     if (this.node.agent === undefined) this.node.start();
     await this.#converge('after the faults');
+    await this.advance(2 * TRANSITION_MS);
+    this.#pressureInvariants.checkEnd();
+    for (const violation of this.plugin.violations) this.report(violation);
   }
 
   async #converge(when: string): Promise<void> {
@@ -271,6 +326,8 @@ export class ClusterScenario {
       judge?.(write);
       // What is kept for others' finalizers is deleted once by each agent, as with upstream.
       if (write.verb === 'delete' && write.after !== undefined) return;
+      // A pod that ended before it was deleted has no worker that reports the generation of the deletion.
+      if (write.before.metadata.deletionTimestamp !== undefined && isTerminal(write.before.status?.phase)) return;
       writes.push(`${write.verb} ${write.before.metadata.name}: ${differenceOf(write)}`);
     };
     this.node.kill();
@@ -348,9 +405,9 @@ export class ClusterScenario {
     const plan = this.plans.get(uid);
     if (isTerminal(pod.status?.phase)) {
       const wanted = plan?.kind === 'task' ? 'Succeeded' : 'Failed';
-      if (plan?.kind === 'server' && pod.status?.phase !== 'Unknown' && pod.status?.reason !== 'meddled')
-        return [`server ${who} is ${pod.status?.phase}`];
-      return pod.status?.phase === wanted || this.#rebootedMs >= 0 || plan?.kind === 'server'
+      const wasEnded = this.#wasEnded(pod);
+      if (plan?.kind === 'server' && !wasEnded) return [`server ${who} is ${pod.status?.phase} ${pod.status?.reason}`];
+      return pod.status?.phase === wanted || this.#rebootedMs >= 0 || wasEnded
         ? left.map((each) => `${who} is over, with ${each}`)
         : [`${who} is ${pod.status?.phase}, not ${wanted}`];
     }
@@ -366,6 +423,26 @@ export class ClusterScenario {
       : [`${who} is reported with another container`];
   }
 
+  /** The agent had a reason to end this pod or to reject it. */
+  #wasEnded({ metadata: { uid }, status }: Pod): boolean {
+    if (status?.phase !== 'Failed') return false;
+    switch (status.reason) {
+      case 'Evicted':
+        return this.#pressureInvariants.evictedMs.has(uid) || this.wasShort;
+      case 'Terminated':
+      case 'NodeShutdown':
+        return this.wasShutDown;
+      case 'UnexpectedAdmissionError':
+        return this.plans.get(uid)?.hasDevices === true;
+      default:
+        return false;
+    }
+  }
+
+  #mayBeEnded(uid: string): boolean {
+    return this.wasShutDown || this.#pressureInvariants.evictedMs.has(uid);
+  }
+
   #ofMirror(file: string, version: string): string[] {
     const name = `static-${file}-${NODE_NAME}`;
     const mirror = this.mirrors().find((each) => each.metadata.name === name);
@@ -377,7 +454,7 @@ export class ClusterScenario {
       return [`${name} is an old mirror`];
     return mirror.status?.phase === 'Running' && conditionOf(mirror, 'Ready') === 'True'
       ? []
-      : [`${name} is reported as ${mirror.status?.phase}, Ready ${conditionOf(mirror, 'Ready')}`];
+      : [`${name} is reported as ${JSON.stringify(mirror.status)}`];
   }
 }
 
@@ -399,232 +476,3 @@ function withoutTimes(value: unknown): string {
     /^(lastTransitionTime|lastProbeTime|startTime|startedAt|finishedAt)$/.test(key) ? undefined : inner,
   );
 }
-
-const anyPod = (scenario: ClusterScenario): Pod | undefined => {
-  const own = scenario.own();
-  return own.length === 0 ? undefined : pick(scenario.random, own);
-};
-
-const startLater = (scenario: ClusterScenario, delayMs: number): void =>
-  void scenario.node.clock.setTimer(delayMs, () => {
-    if (scenario.node.agent === undefined) scenario.node.start();
-  });
-
-const add: Act = (scenario) => (scenario.own().length > 8 ? undefined : `add ${scenario.addPod()}`);
-
-const remove: Act = async (scenario) => {
-  const pod = anyPod(scenario);
-  if (pod === undefined) return undefined;
-  const gracePeriodSeconds = pick(scenario.random, [30, 0, 1, 5]);
-  await scenario.api.server.delete(pods, keyOf(pod), { gracePeriodSeconds });
-  return `delete ${pod.metadata.name} ${pod.metadata.uid.slice(0, 8)} with grace ${gracePeriodSeconds}`;
-};
-
-const replace: Act = (scenario) => {
-  const pod = anyPod(scenario);
-  if (pod === undefined) return undefined;
-  scenario.api.server.remove(pods, keyOf(pod));
-  return `replace ${pod.metadata.uid.slice(0, 8)} by ${scenario.addPod(pod.metadata.name)}`;
-};
-
-const dropFinalizer: Act = (scenario) => {
-  const pod = scenario
-    .own()
-    .find(({ metadata }) => (metadata.finalizers ?? []).length > 0 && metadata.deletionTimestamp !== undefined);
-  if (pod === undefined) return undefined;
-  scenario.api.server.change(pods, keyOf(pod), (each) => ({ ...each, metadata: { ...each.metadata, finalizers: [] } }));
-  return `no finalizers at ${pod.metadata.name}`;
-};
-
-const setGate: Act = (scenario) => {
-  const pod = scenario.own().find(({ metadata }) => scenario.plans.get(metadata.uid)?.hasGate === true);
-  if (pod === undefined) return undefined;
-  const status = pick(scenario.random, ['True', 'False'] as const);
-  scenario.api.server.change(
-    pods,
-    keyOf(pod),
-    (each): Pod => ({
-      ...each,
-      status: {
-        ...each.status,
-        conditions: [...(each.status?.conditions ?? []).filter(({ type }) => type !== GATE), { type: GATE, status }],
-      },
-    }),
-  );
-  return `gate of ${pod.metadata.name} ${status}`;
-};
-
-const meddle: Act = (scenario) => {
-  const pod = scenario.own().find(({ status }) => status?.phase === 'Running');
-  if (pod === undefined) return undefined;
-  scenario.api.server.change(
-    pods,
-    keyOf(pod),
-    (each): Pod => ({
-      ...each,
-      status: {
-        ...each.status,
-        phase: 'Pending',
-        conditions: each.status?.conditions?.map((condition) =>
-          condition.type === 'Ready' ? { ...condition, status: 'False' } : condition,
-        ),
-      },
-    }),
-  );
-  return `a user sets ${pod.metadata.name} to pending`;
-};
-
-const outage: Act = (scenario) => {
-  if (scenario.api.isAway) return undefined;
-  const forMs = pick(scenario.random, [50, 2000, 30_000, 300_000]);
-  scenario.api.goAway();
-  scenario.node.clock.setTimer(forMs, () => scenario.api.comeBack());
-  return `the API server is away for ${forMs} ms`;
-};
-
-const storm: Act = (scenario) => {
-  const forMs = between(scenario.random, 500, 60_000);
-  scenario.api.storm = { share: pick(scenario.random, [0.2, 0.6]), effective: pick(scenario.random, [0, 0.5]) };
-  scenario.node.clock.setTimer(forMs, () => (scenario.api.storm = { share: 0, effective: 0 }));
-  return `a storm of ${JSON.stringify(scenario.api.storm)} for ${forMs} ms`;
-};
-
-const forget: Act = (scenario) => {
-  scenario.api.server.compact();
-  scenario.api.server.endWatches(new ApiStatusError('Expired', 'too old resource version'));
-  return 'the API server forgets the past';
-};
-
-const mute: Act = (scenario) => {
-  scenario.api.server.muteWatches();
-  return 'all watches are half dead';
-};
-
-const kill: Act = (scenario) => {
-  const awayMs = pick(scenario.random, [0, 500, 5000, 60_000]);
-  scenario.node.kill();
-  startLater(scenario, awayMs);
-  return `kill -9, start after ${awayMs} ms`;
-};
-
-const killAtCall: Act = (scenario) => {
-  if (scenario.node.agent === undefined) return undefined;
-  const step = between(scenario.random, 1, 30);
-  const point = pick(scenario.random, ['before', 'during', 'after'] as const);
-  scenario.node.dieAt({
-    calls:
-      /^(patch|delete|create|runSandbox|createContainer|startContainer|stopContainer|stopSandbox|remove|writeFileAtomic|appendFile)$/,
-    step,
-    point,
-  });
-  return `kill -9 ${point} the ${step}th write`;
-};
-
-/** What the agent knew of statuses is lost: the API server knows it. */
-const killAndForget: Act = async (scenario) => {
-  scenario.node.kill();
-  await scenario.node.files.remove(`${paths.state}/statuses.jsonl`);
-  startLater(scenario, 500);
-  return 'kill -9, and the record of statuses is lost';
-};
-
-/**
- * What the agent knew of statuses is older than what it told: it was killed before it was written down. Where the
- * machine went, too, nothing is left to read it from.
- */
-const killWithOldRecord: Act = async (scenario) => {
-  const path = `${paths.state}/statuses.jsonl`;
-  const { node, random } = scenario;
-  const old = node.files.peek(path);
-  if (old === undefined) return undefined;
-  await scenario.advance(between(random, 100, 30_000));
-  node.kill();
-  await node.files.writeFileAtomic(path, old, 0o600);
-  if (chance(random, 0.5)) {
-    startLater(scenario, 500);
-    return 'kill -9, and the record of statuses is old';
-  }
-  scenario.sweep();
-  startLater(scenario, 5000);
-  for (const { path: mounted } of node.mounts.mounted.toReversed())
-    if (mounted.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(mounted);
-  return 'kill -9, the runtime is emptied, and the record of statuses is old';
-};
-
-/** Everything that ran is gone, and the API server is away for a while. */
-const reboot: Act = async (scenario) => {
-  const { node, api, random } = scenario;
-  node.kill();
-  scenario.lose();
-  for (const sandbox of node.runtime.sandboxes())
-    if (sandbox.ready) node.runtime.killSandbox(sandbox.id, { withContainers: true });
-  for (const name of [...node.cgroups.groups.keys()]) node.cgroups.groups.delete(name);
-  for (const { path } of node.mounts.mounted.toReversed())
-    if (path.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(path);
-  const forMs = pick(random, [0, 30_000, 300_000]);
-  if (forMs > 0 && !api.isAway) {
-    api.goAway();
-    node.clock.setTimer(forMs, () => api.comeBack());
-  }
-  startLater(scenario, 5000);
-  return `reboot, the API server away for ${forMs} ms`;
-};
-
-const writeManifest: Act = async (scenario) => {
-  const file = pick(scenario.random, ['a', 'b']);
-  await scenario.writeManifest(file);
-  return `static pod ${file}`;
-};
-
-const dropManifest: Act = async (scenario) => {
-  const file = [...scenario.manifests.keys()][0];
-  if (file === undefined) return undefined;
-  await scenario.dropManifest(file);
-  return `no static pod ${file}`;
-};
-
-const deleteMirror: Act = async (scenario) => {
-  const mirror = scenario.mirrors()[0];
-  if (mirror === undefined) return undefined;
-  await scenario.api.server.delete(pods, keyOf(mirror), {});
-  return `delete the mirror ${mirror.metadata.name}`;
-};
-
-const deleteNode: Act = (scenario) => {
-  scenario.api.server.remove(nodes, { namespace: '', name: NODE_NAME });
-  for (const mirror of scenario.mirrors()) scenario.api.server.remove(pods, keyOf(mirror));
-  return 'the node object is deleted';
-};
-
-const acts: readonly Act[] = [
-  add,
-  add,
-  add,
-  add,
-  add,
-  remove,
-  remove,
-  remove,
-  replace,
-  dropFinalizer,
-  setGate,
-  meddle,
-  outage,
-  outage,
-  storm,
-  storm,
-  forget,
-  mute,
-  kill,
-  kill,
-  killAndForget,
-  killWithOldRecord,
-  killAtCall,
-  killAtCall,
-  reboot,
-  writeManifest,
-  writeManifest,
-  dropManifest,
-  deleteMirror,
-  deleteNode,
-];

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { clusterActs } from './cluster-acts.ts';
 import { ClusterScenario } from './cluster-scenario.ts';
 
 const SEEDS = Number(process.env['SIMULATION_CLUSTER_SEEDS'] ?? 30);
 const FROM = Number(process.env['SIMULATION_FROM'] ?? 1);
 
-describe('a node of a cluster through outages, storms, deletions, restarts and reboots', () => {
+describe('a node of a cluster through outages, storms, deletions, restarts, reboots, pressure, failing devices and shutdowns', () => {
   it(`tells its pods as they are, gives all back before they go, and starts nothing twice, with seeds ${FROM} to ${FROM + SEEDS - 1}`, async () => {
     for (let seed = FROM; seed < FROM + SEEDS; seed++) {
-      const scenario = new ClusterScenario(seed);
+      const scenario = new ClusterScenario(seed, clusterActs);
       await scenario.run();
       const report = [
         `seed ${seed} broke:`,

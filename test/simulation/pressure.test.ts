@@ -10,7 +10,7 @@ test('a node that runs short evicts one pod at a time, never a critical one, onl
   for (let seed = FROM; seed < FROM + SEEDS; seed++) {
     const scenario = new PressureScenario(seed);
     await scenario.run(60);
-    evictions += scenario.evictedMs.size;
+    evictions += scenario.invariants.evictedMs.size;
     const report = [
       `seed ${seed} broke:`,
       ...scenario.violations.slice(0, 20),

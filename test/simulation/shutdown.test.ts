@@ -118,6 +118,7 @@ describe('a machine that goes down', () => {
         assert.ok(['Failed', 'Succeeded'].includes(status.phase ?? ''), `seed ${seed}: ${status.phase}`);
       await reboot.comeUp();
       assert.deepEqual(reboot.running(), reboot.names(), `seed ${seed}: all run after the reboot`);
+      for (const { phase } of reboot.statuses()) assert.equal(phase, 'Running', `seed ${seed}`);
     }
   });
 
@@ -138,6 +139,7 @@ describe('a machine that goes down', () => {
       assert.deepEqual(reboot.running(), [], `seed ${seed}: all pods ended after ${kills} kills`);
       await reboot.comeUp();
       assert.deepEqual(reboot.running(), reboot.names(), `seed ${seed}: all run after the reboot`);
+      for (const { phase } of reboot.statuses()) assert.equal(phase, 'Running', `seed ${seed}`);
     }
   });
 
@@ -150,6 +152,7 @@ describe('a machine that goes down', () => {
       reboot.node.login.cancel();
       await reboot.node.clock.advance(180_000);
       assert.deepEqual(reboot.running(), reboot.names(), `seed ${seed}`);
+      for (const { phase } of reboot.statuses()) assert.equal(phase, 'Running', `seed ${seed}`);
       assert.equal(reboot.node.login.locks.length, 1, `seed ${seed}: the next shutdown waits, too`);
     }
   });
