@@ -29,6 +29,7 @@ import { createPriority } from '../admission/priority.ts';
 import { createResourceQuota } from '../admission/resource-quota/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import { createDeviceAdminAccess } from '../admission/device-admin-access.ts';
 import { createDefaultIngressClass } from '../admission/default-ingress-class.ts';
 import {
   createDefaultStorageClass,
@@ -123,7 +124,12 @@ export async function composeAdmission(
     createResourceQuota({ reader, nowMs, limited: settings.limitedResources, ledger: quotaLedger(parts.client) }),
     alwaysDeny,
   ];
-  return { plugins: [...before, ...last.filter(({ name }) => names.includes(name))], close: () => webhooks.close() };
+  // This one is a rule of the API; upstream has no plugin of it that a flag could switch off.
+  const always = [createDeviceAdminAccess(reader)];
+  return {
+    plugins: [...before, ...always, ...last.filter(({ name }) => names.includes(name))],
+    close: () => webhooks.close(),
+  };
 }
 
 /** Charges are written as any client would write them. */
