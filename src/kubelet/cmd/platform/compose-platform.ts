@@ -138,11 +138,7 @@ export async function composePlatform(given: {
       ...ownSettings,
       processGroups: await orRefuse('the cgroups of this machine cannot be used', createProcessGroups()),
     },
-    csiDrivers: createCsiDrivers(clock),
-    pluginDial: createPluginDial(clock),
-    devicePlugins: createDevicePlugins(clock),
-    draDrivers: createDraDrivers(clock),
-    podResources: createPodResourcesServer(clock),
+    ...composePluginClients(clock),
     logFiles: linuxLogFiles,
     disk: { diskUsage },
     machine: {
@@ -171,6 +167,19 @@ export async function composePlatform(given: {
     }),
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),
+  };
+}
+
+/** How the agent reaches drivers and plugins on the node, and they it. */
+function composePluginClients(
+  clock: Clock,
+): Pick<RealPlatform, 'csiDrivers' | 'pluginDial' | 'devicePlugins' | 'draDrivers' | 'podResources'> {
+  return {
+    csiDrivers: createCsiDrivers(clock),
+    pluginDial: createPluginDial(clock),
+    devicePlugins: createDevicePlugins(clock),
+    draDrivers: createDraDrivers(clock),
+    podResources: createPodResourcesServer(clock),
   };
 }
 
