@@ -36,8 +36,10 @@ export interface KindUnderTest {
   readonly path: string;
 }
 
-/** No object is called so, before and after. */
-export const missing = 'missing-one';
+/** No object of the kind is called so, before and after. */
+export function missingName({ type }: ResourceDefinition): string {
+  return type.kind === 'IPAddress' ? '192.0.2.77' : 'missing-one';
+}
 
 const patchTypes = ['json-patch', 'merge-patch', 'strategic-merge-patch'] as const;
 const json = { 'content-type': 'application/json' };
@@ -68,6 +70,7 @@ export function attemptsOn({ definition, kind: { name, manifest }, path }: KindU
     method: string,
     rest: Pick<Attempt, 'path' | 'needs' | 'answers'> & Partial<Attempt>,
   ): Attempt => ({ what, method, headers: json, writes: true, ...rest });
+  const missing = missingName(definition);
   const one = `${path}/${name}`;
   const absent = `${path}/${missing}`;
   const putCreates = definition.rules.allowCreateOnUpdate === true;
@@ -126,6 +129,7 @@ export function attemptsOn({ definition, kind: { name, manifest }, path }: KindU
  * object, and none of it creates one.
  */
 export function attemptsOnParts({ definition, kind: { name, manifest }, path }: KindUnderTest): readonly Attempt[] {
+  const missing = missingName(definition);
   const parts = [
     ...(definition.hasStatus === true ? ['status'] : []),
     ...(definition.views ?? []).map((view) => view.name),
