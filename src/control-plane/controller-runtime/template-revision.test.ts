@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { buildPod } from '../../api/testing/pod-builder.ts';
-import { goJson, hashRevision, isRevisionOf, revisionName, templatePatch } from './template-revision.ts';
+import {
+  compareRevisions,
+  goJson,
+  hashRevision,
+  isRevisionOf,
+  nextRevision,
+  revisionName,
+  templatePatch,
+} from './template-revision.ts';
 
 const template = {
   metadata: { labels: { zone: 'a', app: 'web' } },
@@ -49,4 +57,17 @@ it('recognises its own data, also as earlier versions wrote it, and no other', (
   assert.ok(isRevisionOf(template, revision(JSON.parse(JSON.stringify(templatePatch(template))))));
   assert.ok(isRevisionOf(template, revision({ spec: { template: { ...template, $patch: 'replace' } } })));
   assert.ok(!isRevisionOf(template, revision({ spec: { template: { ...template, spec: buildPod().spec } } })));
+});
+
+it('orders and counts revisions exactly, also beyond what a number holds', () => {
+  const great = [3546343826724305833n, 7, 3546343826724305832n].map((revision) => ({ revision }));
+  assert.deepEqual(
+    great.toSorted(compareRevisions).map(({ revision }) => revision),
+    [7, 3546343826724305832n, 3546343826724305833n],
+  );
+  assert.deepEqual(
+    [nextRevision([]), nextRevision([{ revision: 7 }]), nextRevision(great), nextRevision([{ revision: 2 ** 53 - 1 }])],
+    [1, 8, 3546343826724305834n, 9007199254740992n],
+  );
+  assert.equal(nextRevision([{ revision: 9223372036854775807n }]), 9223372036854775807n);
 });

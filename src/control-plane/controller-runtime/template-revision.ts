@@ -1,3 +1,4 @@
+import { exactly } from '../../base/exact-json.ts';
 import type { ControllerRevision } from '../../api/apps/controller-revision.ts';
 import type { PodTemplateSpec } from '../../api/core/pod-template.ts';
 import { goEscaped } from '../../api/go-json.ts';
@@ -72,4 +73,17 @@ function sorted(value: unknown): unknown {
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   entries.sort(([left], [right]) => (left < right ? -1 : 1));
   return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each)]));
+}
+
+type Numbered = Pick<ControllerRevision, 'revision'>;
+
+/** By number, the oldest first. The numbers are int64, which may be more than a JavaScript number holds. */
+export function compareRevisions({ revision: left }: Numbered, { revision: right }: Numbered): number {
+  return left < right ? -1 : Number(left > right);
+}
+
+/** The number after the greatest, exactly; the greatest int64 has none after it and is given again. */
+export function nextRevision(revisions: readonly Numbered[]): number | bigint {
+  const greatest = revisions.reduce((most, { revision }) => (revision > most ? BigInt(revision) : most), 0n);
+  return exactly(greatest + 1n) ?? greatest;
 }

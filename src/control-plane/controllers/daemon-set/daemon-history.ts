@@ -4,10 +4,16 @@ import { daemonSets } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { hashTemplate, withLabel } from '../../controller-runtime/pod-template.ts';
-import { isRevisionOf, revisionHashLabel, templatePatch } from '../../controller-runtime/template-revision.ts';
+import {
+  compareRevisions,
+  isRevisionOf,
+  nextRevision,
+  revisionHashLabel,
+  templatePatch,
+} from '../../controller-runtime/template-revision.ts';
 
 /** The revision of the template as it is; its name follows from the template, so that making it twice makes one. */
-export function buildRevision(daemonSet: DaemonSet, revision: number): ControllerRevision {
+export function buildRevision(daemonSet: DaemonSet, revision: number | bigint): ControllerRevision {
   const { metadata, spec, status } = daemonSet;
   const hash = hashTemplate(spec.template, status?.collisionCount);
   return {
@@ -31,19 +37,17 @@ export interface HistoryPlan {
   readonly duplicates: readonly ControllerRevision[];
   readonly old: readonly ControllerRevision[];
   /** The number that the current one must have at least. */
-  readonly revision: number;
+  readonly revision: number | bigint;
 }
 
 export function planHistory(daemonSet: DaemonSet, revisions: readonly ControllerRevision[]): HistoryPlan {
-  const same = revisions
-    .filter((each) => isRevisionOf(daemonSet.spec.template, each))
-    .toSorted((left, right) => Number(left.revision) - Number(right.revision));
+  const same = revisions.filter((each) => isRevisionOf(daemonSet.spec.template, each)).toSorted(compareRevisions);
   const old = revisions.filter((each) => !same.includes(each));
   return {
     current: same.at(-1),
     duplicates: same.slice(0, -1),
     old,
-    revision: Math.max(0, ...old.map(({ revision }) => Number(revision))) + 1,
+    revision: nextRevision(old),
   };
 }
 
@@ -59,8 +63,6 @@ export function selectForgotten(
   const surplus = old.length - (daemonSet.spec.revisionHistoryLimit ?? 10);
   if (surplus <= 0) return [];
   const used = new Set(pods.map(({ metadata }) => metadata.labels?.[revisionHashLabel]));
-  const unused = old
-    .filter((each) => !used.has(hashOf(each)))
-    .toSorted((left, right) => Number(left.revision) - Number(right.revision));
+  const unused = old.filter((each) => !used.has(hashOf(each))).toSorted(compareRevisions);
   return unused.slice(0, surplus);
 }

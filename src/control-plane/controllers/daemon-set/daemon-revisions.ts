@@ -63,7 +63,7 @@ export class DaemonRevisions {
     return await this.#client.update(controllerRevisions, { ...revision, metadata: { ...revision.metadata, labels } });
   }
 
-  async #make(daemonSet: DaemonSet, number: number): Promise<ControllerRevision> {
+  async #make(daemonSet: DaemonSet, number: number | bigint): Promise<ControllerRevision> {
     const revision = buildRevision(daemonSet, number);
     try {
       return await this.#client.create(controllerRevisions, revision);

@@ -11,8 +11,10 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
 import {
+  compareRevisions,
   hashRevision,
   isRevisionOf,
+  nextRevision,
   revisionHashLabel,
   revisionName,
   templatePatch,
@@ -31,15 +33,15 @@ export interface SetHistory {
 export type HistoryPlan =
   | { readonly kind: 'known'; readonly revision: ControllerRevision }
   /** An earlier template is the newest again. */
-  | { readonly kind: 'renumber'; readonly revision: ControllerRevision; readonly to: number }
-  | { readonly kind: 'make'; readonly number: number };
+  | { readonly kind: 'renumber'; readonly revision: ControllerRevision; readonly to: number | bigint }
+  | { readonly kind: 'make'; readonly number: number | bigint };
 
 /** By number, then by age, then by name. */
 export function sortRevisions(revisions: readonly ControllerRevision[]): ControllerRevision[] {
   const text = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
   return revisions.toSorted(
     (left, right) =>
-      Number(left.revision) - Number(right.revision) ||
+      compareRevisions(left, right) ||
       text(left.metadata.creationTimestamp ?? '', right.metadata.creationTimestamp ?? '') ||
       text(left.metadata.name, right.metadata.name),
   );
@@ -48,7 +50,7 @@ export function sortRevisions(revisions: readonly ControllerRevision[]): Control
 /** Which revision the set's template is; `sorted` are those there are (upstream: getStatefulSetRevisions). */
 export function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): HistoryPlan {
   const last = sorted.at(-1);
-  const number = Number(last?.revision ?? 0) + 1;
+  const number = nextRevision(sorted);
   const same = sorted.findLast((each) => isRevisionOf(set.spec.template, each));
   if (same === undefined || last === undefined) return { kind: 'make', number };
   return semanticEqual(same.data, last.data)
@@ -109,7 +111,7 @@ export class SetHistories {
 
   async #make(
     set: StatefulSet,
-    number: number,
+    number: number | bigint,
     collisions: number,
   ): Promise<{ readonly revision: ControllerRevision; readonly collisionCount: number }> {
     for (let count = collisions; ; count++) {
@@ -127,7 +129,7 @@ export class SetHistories {
 }
 
 /** The revision of the template; its name follows from the template, so that making it twice makes one. */
-export function buildSetRevision(set: StatefulSet, revision: number, collisions: number): ControllerRevision {
+export function buildSetRevision(set: StatefulSet, revision: number | bigint, collisions: number): ControllerRevision {
   const { metadata, spec } = set;
   const data = templatePatch(spec.template);
   const hash = hashRevision(data, collisions);
