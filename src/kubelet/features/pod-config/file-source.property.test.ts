@@ -10,9 +10,10 @@ import { FileSource } from './file-source.ts';
 const DIR = '/etc/manifests';
 const PERIOD_MS = 20_000;
 /**
- * A removed folder is noticed by then. A file that exists again, broken, before that has kept its last good version.
+ * A removed folder is noticed by then, also one that is replaced again and again. A file that exists again, broken,
+ * before that has kept its last good version.
  */
-const NOTICED_MS = 1_500;
+const NOTICED_MS = 3_500;
 const podText = (name: string, image: string): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
 
