@@ -25,7 +25,9 @@ const result = await build({
   platform: 'node',
   target: 'node26',
   format: 'esm',
-  sourcemap: false,
+  // Names the source files for --vmodule.
+  sourcemap: 'external',
+  sourcesContent: false,
   minifyWhitespace: true,
   minifySyntax: true,
   keepNames: false,

@@ -8,7 +8,10 @@ export interface LogOptions {
   format: 'text' | 'json';
   /** klog's -v: debug lines up to this level are written. */
   verbosity: number;
-  write: (line: string) => void;
+  /** `isError`: of the severity error. */
+  write: (line: string, isError: boolean) => void;
+  /** Whether a debug line above `verbosity` is written all the same, because of where it is logged. */
+  isVerbose?: ((level: number) => boolean) | undefined;
   nowMs: () => number;
   pid: number;
   /** Stands where klog has the source file. */
@@ -19,6 +22,8 @@ export interface LogOptions {
  * Numbers beside pino's own levels, so that -v maps onto one level each: the higher the klog level, the lower pino's.
  */
 const DEBUG_BASE = 20;
+/** How pino begins the line of an error. */
+const ERROR_LINE = '{"level":"error"';
 /** Of one value. */
 const MAX_TEXT_LENGTH = 16_384;
 
@@ -29,7 +34,8 @@ export interface AdjustableLogger extends Logger {
 
 export function createPinoLog(options: LogOptions): AdjustableLogger {
   const destination = {
-    write: (line: string) => options.write(printable(options.format === 'json' ? line : klogLine(line, options))),
+    write: (line: string) =>
+      options.write(printable(options.format === 'json' ? line : klogLine(line, options)), line.startsWith(ERROR_LINE)),
   };
   const root = pino(
     {
@@ -41,7 +47,7 @@ export function createPinoLog(options: LogOptions): AdjustableLogger {
     },
     destination,
   );
-  const threshold = { verbosity: options.verbosity };
+  const threshold = { verbosity: options.verbosity, isVerbose: options.isVerbose };
   return {
     ...wrap(root, threshold),
     setVerbosity: (level) => {
@@ -50,13 +56,18 @@ export function createPinoLog(options: LogOptions): AdjustableLogger {
   };
 }
 
-function wrap(target: PinoLogger, threshold: { readonly verbosity: number }): Logger {
+interface Threshold {
+  readonly verbosity: number;
+  readonly isVerbose: LogOptions['isVerbose'];
+}
+
+function wrap(target: PinoLogger, threshold: Threshold): Logger {
   return {
     error: (message, fields) => target.error(bounded(fields ?? {}), shortened(message, MAX_TEXT_LENGTH)),
     warn: (message, fields) => target.warn(bounded(fields ?? {}), shortened(message, MAX_TEXT_LENGTH)),
     info: (message, fields) => target.info(bounded(fields ?? {}), shortened(message, MAX_TEXT_LENGTH)),
     debug: (level, message, fields) => {
-      if (level <= threshold.verbosity)
+      if (level <= threshold.verbosity || threshold.isVerbose?.(level) === true)
         target.info(bounded({ v: Math.min(level, DEBUG_BASE), ...fields }), shortened(message, MAX_TEXT_LENGTH));
     },
     with: (fields) => wrap(target.child(bounded(fields)), threshold),

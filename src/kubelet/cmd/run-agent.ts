@@ -41,6 +41,8 @@ import { composePlatform } from './platform/compose-platform.ts';
 import { guardedFiles, looseFile } from './config/file-modes.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { processFacts } from './process-facts.ts';
+import { callerIsVerbose } from './log-callers.ts';
+import { createLogOutput } from './log-output.ts';
 import { orRefuse } from './or-refuse.ts';
 
 export interface AgentSettings {
@@ -58,11 +60,19 @@ export interface RunningAgent {
 }
 
 export function agentLog(config: KubeletConfig): AdjustableLogger {
-  const write = (line: string): void => void process.stderr.write(line);
+  const { logging } = config;
+  const output = createLogOutput({
+    config: logging,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    later: (run, delayMs) => void setTimeout(run, delayMs).unref(),
+  });
+  process.once('exit', () => output.flush());
   return createPinoLog({
-    format: config.logging.format,
-    verbosity: config.logging.verbosity,
-    write,
+    format: logging.format,
+    verbosity: logging.verbosity,
+    isVerbose: callerIsVerbose(logging.vmodule),
+    write: (line, isError) => output.write(line, isError),
     nowMs: () => Date.now(),
     pid: process.pid,
     program: 'kubelet',
@@ -95,6 +105,7 @@ export async function startAgent(
     config,
     rootDir: flags.rootDir,
     manifestServer: token !== undefined,
+    housekeeping: { periodMs: flags.housekeepingPeriodMs, longestMs: flags.maxHousekeepingPeriodMs },
     containerGc: {
       minAgeMs: flags.minimumContainerTtlMs,
       maxPerContainer: flags.maxDeadContainersPerContainer,

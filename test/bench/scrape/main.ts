@@ -126,6 +126,7 @@ async function measure(layout: CgroupLayout): Promise<boolean> {
     parent: podPath(indexOf.get(uid) ?? 0),
   });
   const provider = new StatsProvider({
+    housekeeping: { periodMs: 10_000, longestMs: 15_000 },
     clock: systemClock,
     random: systemRandom,
     log: silentLogger,

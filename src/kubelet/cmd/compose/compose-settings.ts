@@ -8,6 +8,8 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 export interface ComposeSettings {
   config: KubeletConfig;
   rootDir: string;
+  /** Between two samples of the groups of containers; absent: 10 to 15 s. */
+  housekeeping?: { periodMs: number; longestMs: number };
   /** Whether manifests are accepted over HTTP. */
   manifestServer: boolean;
   /** How many dead containers are kept. */

@@ -182,7 +182,6 @@ test('one warning for each setting that is not honoured yet, only if it was chan
   });
   assert.deepEqual(warnings, [
     'configuration field tracing.endpoint is accepted but not honoured yet: no traces are sent',
-    'flag --housekeeping-interval is accepted but not honoured yet: the measuring interval is fixed',
   ]);
 });
 

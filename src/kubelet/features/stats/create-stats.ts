@@ -26,7 +26,7 @@ export interface PodPaths {
 
 export interface CreateStatsParts
   extends Omit<DiskFactsOptions, 'fs' | 'runtime' | 'volumes'>,
-    Pick<StatsProviderOptions, 'random' | 'nodeName' | 'runtimePods'> {
+    Pick<StatsProviderOptions, 'random' | 'nodeName' | 'runtimePods' | 'housekeeping'> {
   /** Undefined on a platform where nothing is measured. */
   sources: NodeStatsSources | undefined;
   volumes: { measurable(uid: PodUid): ReturnType<DiskFactsOptions['volumes']> };
@@ -50,6 +50,7 @@ export function createStats({ sources, volumes, podPaths, store, ...parts }: Cre
     nodeName,
     runtimePods,
     place: (uid) => placeOf(store.byUid(podUid(uid)), podPaths),
+    housekeeping: parts.housekeeping,
     podsGroups: podPaths?.top ?? [],
   });
   const endpoints = statsEndpoints({ stats: provider, machine, nowMs: () => clock.nowMs(), gzip: gzipText, log });

@@ -88,6 +88,7 @@ function fixture(volumes: readonly MeasuredVolume[] = []) {
     volumePeriodMs: 60_000,
   });
   const provider = new StatsProvider({
+    housekeeping: { periodMs: 10_000, longestMs: 15_000 },
     clock,
     random,
     log: silentLogger,

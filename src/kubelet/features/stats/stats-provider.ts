@@ -28,6 +28,8 @@ export interface StatsProviderOptions {
   sources: NodeStatsSources;
   disks: DiskFacts;
   nodeName: string;
+  /** Between two samples while there are requests; drawn between the two values. */
+  housekeeping: { periodMs: number; longestMs: number };
   runtimePods: () => Iterable<PodRuntimeStatus>;
   /** The groups of a pod; undefined for one that the agent does not know. */
   place: (uid: string) => PodPlace | undefined;
@@ -37,8 +39,6 @@ export interface StatsProviderOptions {
 
 /** Groups read in one go, about 2 ms; then other work runs. */
 const GROUPS_AT_ONCE = 30;
-/** Upstream's housekeeping (cAdvisor), jittered. */
-const HOUSEKEEPING_MS = 10_000;
 /** After this long without a request, sampling stops until the next one. */
 const INTEREST_MS = 120_000;
 /** Requests at about the same time share one response. */
@@ -68,8 +68,8 @@ export class StatsProvider {
       clock,
       random,
       log,
-      periodMs: HOUSEKEEPING_MS,
-      jitterFactor: 0.5,
+      periodMs: options.housekeeping.periodMs,
+      jitterFactor: Math.max(0, options.housekeeping.longestMs / options.housekeeping.periodMs - 1),
       pass: () => this.#keepRates(),
     });
   }
@@ -241,7 +241,8 @@ export class StatsProvider {
 
   async #keepRates(): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#askedAtMs > INTEREST_MS || nowMs - this.#lookedAtMs < HOUSEKEEPING_MS / 2) return;
+    if (nowMs - this.#askedAtMs > INTEREST_MS || nowMs - this.#lookedAtMs < this.#options.housekeeping.periodMs / 2)
+      return;
     await this.sample(this.measuredPods(), 'cpuAndMemory');
     for (const path of this.systemPaths().values()) this.look(path, 'cpuAndMemory');
   }

@@ -6,6 +6,8 @@ import type { Taint } from '../../../api/core/node.ts';
 import { parseCpuSet } from '../cpu-set.ts';
 import type { DefaultedKubeletConfiguration } from './defaults.ts';
 import type { FeatureGates } from './feature-gates.ts';
+import type { LogRouting } from './log-routing.ts';
+import { logRouting } from './log-routing.ts';
 import { quantityNumber } from './quantity-text.ts';
 import type { KubeletConfiguration } from './schema.ts';
 import { msOf } from './validate-ranges.ts';
@@ -188,7 +190,7 @@ export interface ContainerLogsConfig {
   readonly monitorPeriodMs: number;
 }
 
-export interface LoggingConfig {
+export interface LoggingConfig extends LogRouting {
   readonly format: 'text' | 'json';
   readonly verbosity: number;
   readonly vmodule: readonly { readonly filePattern: string; readonly verbosity: number }[];
@@ -413,6 +415,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     logging: {
       format: given.logging.format ?? 'text',
       verbosity: given.logging.verbosity ?? 0,
+      ...logRouting(given.logging),
       vmodule: given.logging.vmodule ?? [],
     },
     shutdown: {

@@ -2,11 +2,11 @@
  * Rules for enumerations: modes, policies, addresses, paths. Upstream: config validation, component-base logs and
  * tracing validation.
  */
-import { parseDurationMs } from '../../../api/duration.ts';
 import { parseIp } from '../../../base/ip-address.ts';
 import { quantityNumber } from './quantity-text.ts';
 import { insecureCipherSuites, preferredCipherSuites, tlsVersions } from './tls-names.ts';
 import { quoted } from './validate-context.ts';
+import { flushPeriodMs } from './log-routing.ts';
 import type { ValidationContext } from './validate-context.ts';
 
 const listed = (values: readonly string[]): string =>
@@ -205,11 +205,6 @@ function checkPodLogsDir({ config, fail }: ValidationContext): void {
 }
 
 const maxInt32 = 2_147_483_647;
-
-function flushPeriodMs(given: unknown): number | undefined {
-  if (typeof given === 'number' || typeof given === 'bigint') return Number(given) / 1e6;
-  return typeof given === 'string' ? parseDurationMs(given) : undefined;
-}
 
 /** These have upstream's `field.Error` wording, without its common prefix. */
 function checkLogging({ config, gates }: ValidationContext, report: (path: string, message: string) => void): void {

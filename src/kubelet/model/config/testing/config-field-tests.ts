@@ -94,6 +94,9 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   allowedUnsafeSysctls: [real('security')],
   volumePluginDir: [configuration],
   'logging.format logging.verbosity': ['src/base/pino-log.test.ts', configuration],
+  'logging.flushFrequency logging.options.text.splitStream logging.options.text.infoBufferSize logging.options.json.splitStream logging.options.json.infoBufferSize':
+    ['src/kubelet/model/config/log-routing.test.ts'],
+  'logging.vmodule': [command('log-modules')],
   'crashLoopBackOff.maxContainerRestartPeriod': [configuration],
   'shutdownGracePeriod shutdownGracePeriodCriticalPods': [
     feature('node-shutdown/node-shutdown'),
@@ -176,7 +179,6 @@ export const configFieldsWithoutEffect: readonly string[] = [
   'hairpinMode',
   'iptablesMasqueradeBit',
   'iptablesDropBit',
-  'logging.flushFrequency',
 ];
 
 export const configFieldTests: ReadonlyMap<string, readonly string[]> = new Map(
