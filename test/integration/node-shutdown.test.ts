@@ -57,10 +57,12 @@ test('logind waits until the pods have ended, ordinary ones before critical ones
   await Promise.all([agent.run(stubborn('web')), agent.run(stubborn('dns', critical))]);
   let orderly = true;
   const watching = waitUntil(async () => {
+    // Asked first: what runs may end, and the machine go down, while the runtime answers.
+    const wasDown = isDown();
     const running = await runningPods();
     if (!running.has(podName('dns')) && running.has(podName('web'))) orderly = false;
-    if (isDown() && running.size > 0) orderly = false;
-    return isDown();
+    if (wasDown && running.size > 0) orderly = false;
+    return wasDown;
   }, 20_000);
   await logind.shutDown();
   agent.writeManifest('late', pod('late', {}));
