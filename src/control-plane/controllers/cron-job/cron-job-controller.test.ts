@@ -173,5 +173,20 @@ it('wherever it is killed, each start happens once, and all that run are in its 
         await world.stop();
       },
     ),
-    { numRuns: 40 },
+    {
+      numRuns: 40,
+      // Killed after the Job was made and before the status said so; the next start must know of it.
+      examples: [
+        [
+          [
+            [1, 118, false],
+            [1, 9, false],
+            [1, 112, true],
+            [1, 1, false],
+          ],
+          'Forbid',
+          175,
+        ],
+      ],
+    },
   ));

@@ -22,7 +22,7 @@ import { isNamespaceTerminating } from '../../controller-runtime/namespace-termi
 import { OwnWrites } from '../../controller-runtime/own-writes.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { jobName, planCronJob, zoneOf } from './plan-cron-job.ts';
+import { endingOf, jobName, planCronJob, zoneOf } from './plan-cron-job.ts';
 import type { CronEvent, CronPlan } from './plan-cron-job.ts';
 
 /** Upstream: --concurrent-cron-job-syncs. */
@@ -89,8 +89,9 @@ class CronJobSyncer {
     if (this.#ownWrites.isBehind(key, cronJob.metadata.resourceVersion)) return undefined;
     const mine = this.#jobIndex.ofOwner(cronJob);
     const missing = await this.#findMissing(cronJob, mine);
+    const unlisted = await this.#findUnlisted(cronJob, mine);
     const nowMs = this.#options.clock.nowMs();
-    const plan = planCronJob({ cronJob, jobs: mine, missing, nowMs });
+    const plan = planCronJob({ cronJob, jobs: mine, missing, unlisted, nowMs });
     for (const event of plan.events) this.#say(cronJob, event);
     const deleted = new Set<string>();
     for (const job of plan.forget) if (await this.#delete(cronJob, job)) deleted.add(job.metadata.uid);
@@ -114,6 +115,29 @@ class CronJobSyncer {
       }
     }
     return missing;
+  }
+
+  /**
+   * Jobs that an earlier life of the controller started without coming to write the status. They count as active, so
+   * that Forbid and Replace hold; upstream starts the next one beside them. A Job that was deleted may still be in the
+   * cache, so the API server is asked.
+   */
+  async #findUnlisted({ status }: CronJob, mine: readonly Job[]): Promise<ObjectReference[]> {
+    const known = new Set((status?.active ?? []).map(({ uid }) => uid));
+    const unlisted: ObjectReference[] = [];
+    for (const job of mine) {
+      const { uid, annotations, deletionTimestamp } = job.metadata;
+      const isStarted = annotations?.[scheduledAnnotation] !== undefined && deletionTimestamp === undefined;
+      if (!isStarted || known.has(uid) || endingOf(job) !== undefined) continue;
+      try {
+        const found = await this.#options.client.get(jobs, keyOf(job));
+        if (found.metadata.uid === uid && found.metadata.deletionTimestamp === undefined)
+          unlisted.push(referenceTo(found));
+      } catch (error) {
+        if (!isApiError(error, 'NotFound')) throw error;
+      }
+    }
+    return unlisted;
   }
 
   async #start(cronJob: CronJob, { start }: CronPlan): Promise<Started> {

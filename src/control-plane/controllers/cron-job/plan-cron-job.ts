@@ -23,6 +23,8 @@ export interface CronFacts {
   readonly jobs: readonly Job[];
   /** Uids of active Jobs that the API server does not have. */
   readonly missing: ReadonlySet<string>;
+  /** Running Jobs that an earlier life started and that are not in the status. */
+  readonly unlisted?: readonly ObjectReference[];
   readonly nowMs: number;
 }
 
@@ -163,8 +165,8 @@ export function endingOf({ status }: Job): Ending | undefined {
   return (['Complete', 'Failed'] as const).find((type) => isConditionTrue(status?.conditions, type));
 }
 
-function computeStatus({ cronJob, jobs, missing }: CronFacts, events: CronEvent[]): CronJobStatus {
-  const { status = {} } = cronJob;
+function computeStatus({ cronJob, jobs, missing, unlisted = [] }: CronFacts, events: CronEvent[]): CronJobStatus {
+  const status = { ...cronJob.status, active: [...(cronJob.status?.active ?? []), ...unlisted] };
   const known = new Set((status.active ?? []).map(({ uid }) => uid));
   const gone = new Set<string | undefined>();
   let successMs = parseTime(status.lastSuccessfulTime);
