@@ -6,6 +6,7 @@ import { controllerRevisions, daemonSets, pods } from '../../../api/client/resou
 import type { Pod } from '../../../api/core/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { claimObjects } from '../../controller-runtime/controller-ref.ts';
+import { deleteRevision } from '../../controller-runtime/delete-revision.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
 import { isRevisionOf, revisionHashLabel } from '../../controller-runtime/template-revision.ts';
 import { buildRevision, hashOf, planHistory, selectForgotten } from './daemon-history.ts';
@@ -54,7 +55,7 @@ export class DaemonRevisions {
 
   /** Deletes unused old revisions. */
   async forget(daemonSet: DaemonSet, old: readonly ControllerRevision[], daemonPods: readonly Pod[]): Promise<void> {
-    for (const each of selectForgotten(daemonSet, old, daemonPods)) await this.#delete(each);
+    for (const each of selectForgotten(daemonSet, old, daemonPods)) await deleteRevision(this.#client, each);
   }
 
   async #ensureLabel(revision: ControllerRevision): Promise<ControllerRevision> {
@@ -101,16 +102,6 @@ export class DaemonRevisions {
         body: { metadata: { labels: { [revisionHashLabel]: hash } } },
       });
     }
-    for (const each of duplicates) await this.#delete(each);
-  }
-
-  async #delete(revision: ControllerRevision): Promise<void> {
-    try {
-      await this.#client.delete(controllerRevisions, keyOf(revision), {
-        preconditions: { uid: revision.metadata.uid },
-      });
-    } catch (error) {
-      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
-    }
+    for (const each of duplicates) await deleteRevision(this.#client, each);
   }
 }

@@ -9,6 +9,7 @@ import { decode } from '../../../api/schema/decode.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
+import { deleteRevision } from '../../controller-runtime/delete-revision.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
 import {
   compareRevisions,
@@ -95,13 +96,7 @@ export class SetHistories {
   }
 
   async forget(revisions: readonly ControllerRevision[]): Promise<void> {
-    for (const each of revisions) {
-      try {
-        await this.#client.delete(controllerRevisions, keyOf(each), { preconditions: { uid: each.metadata.uid } });
-      } catch (error) {
-        if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
-      }
-    }
+    for (const each of revisions) await deleteRevision(this.#client, each);
   }
 
   async #known(plan: Exclude<HistoryPlan, { kind: 'make' }>): Promise<ControllerRevision> {
