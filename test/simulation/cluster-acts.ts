@@ -208,7 +208,7 @@ const deleteNode: Act = (scenario) => {
   return 'the node object is deleted';
 };
 
-/** A pod grows until memory or disk is short; it is never the last to be told from. */
+/** A pod grows: one or two such pods make memory or disk short. */
 const grow: Act = (scenario) => {
   const pod = anyPod(scenario);
   if (pod === undefined) return undefined;

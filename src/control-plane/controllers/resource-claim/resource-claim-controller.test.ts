@@ -120,7 +120,7 @@ it('a claim that the scheduler is about to allocate keeps its finalizer', async 
   await world.stop();
 });
 
-it('a claim that is deleted while nobody uses it is freed and goes', async () => {
+it('a claim that is deleted while no pod uses it is freed and removed', async () => {
   const world = setUp();
   world.api.seed(resourceClaims, allocated({}));
   world.start();
