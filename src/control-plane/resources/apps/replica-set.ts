@@ -9,9 +9,8 @@ import {
   validateReplicaSetUpdate,
 } from '../../../api/validation/workloads/validate-replica-set.ts';
 import { defineResource } from '../define-resource.ts';
-import { ageColumn } from '../print-cells.ts';
 import { scaleView } from './scale-view.ts';
-import { templateColumns } from './template-columns.ts';
+import { replicaColumns, templateColumns } from './template-columns.ts';
 import { templateWarnings } from './template-warnings.ts';
 
 export const replicaSetResource = defineResource<ReplicaSet>({
@@ -32,22 +31,6 @@ export const replicaSetResource = defineResource<ReplicaSet>({
   },
   hasStatus: true,
   countsGeneration: true,
-  columns: [
-    { name: 'Desired', type: 'integer', description: 'Pods that are wanted.', cell: ({ spec }) => spec.replicas ?? 0 },
-    {
-      name: 'Current',
-      type: 'integer',
-      description: 'Pods that there are.',
-      cell: ({ status }) => status?.replicas ?? 0,
-    },
-    {
-      name: 'Ready',
-      type: 'integer',
-      description: 'Pods that are ready.',
-      cell: ({ status }) => status?.readyReplicas ?? 0,
-    },
-    ageColumn,
-    ...templateColumns,
-  ],
+  columns: [...replicaColumns, ...templateColumns],
   views: [scaleView(validateReplicaSetUpdate)],
 });

@@ -3,11 +3,34 @@ import type { LabelSelector } from '../../../api/core/meta.ts';
 import type { PodTemplateSpec } from '../../../api/core/pod-template.ts';
 import { checkDnsLabel } from '../../../api/validation/names.ts';
 import type { TableColumn } from '../../model/resource-definition.ts';
-import { formatSelector, joinImages, joinNames } from '../print-cells.ts';
+import { ageColumn, formatSelector, joinImages, joinNames } from '../print-cells.ts';
 
 interface WithTemplate extends ApiObject {
   readonly spec: { readonly template: PodTemplateSpec; readonly selector?: LabelSelector };
 }
+
+interface WithReplicas extends ApiObject {
+  readonly spec: { readonly replicas?: number };
+  readonly status?: { readonly replicas?: number; readonly readyReplicas?: number };
+}
+
+/** How many pods a set wants and has, and its age. */
+export const replicaColumns: readonly TableColumn<WithReplicas>[] = [
+  { name: 'Desired', type: 'integer', description: 'Pods that are wanted.', cell: ({ spec }) => spec.replicas ?? 0 },
+  {
+    name: 'Current',
+    type: 'integer',
+    description: 'Pods that there are.',
+    cell: ({ status }) => status?.replicas ?? 0,
+  },
+  {
+    name: 'Ready',
+    type: 'integer',
+    description: 'Pods that are ready.',
+    cell: ({ status }) => status?.readyReplicas ?? 0,
+  },
+  ageColumn,
+];
 
 /** What `-o wide` adds for every kind that makes pods of a template. */
 export const templateColumns: readonly TableColumn<WithTemplate>[] = [

@@ -10,9 +10,9 @@ import {
   validateReplicationControllerUpdate,
 } from '../../../api/validation/workloads/validate-replication-controller.ts';
 import { scaleView } from '../apps/scale-view.ts';
-import { hostnameWarnings } from '../apps/template-columns.ts';
+import { hostnameWarnings, replicaColumns } from '../apps/template-columns.ts';
 import { defineResource } from '../define-resource.ts';
-import { ageColumn, formatLabels, joinImages, joinNames } from '../print-cells.ts';
+import { formatLabels, joinImages, joinNames } from '../print-cells.ts';
 
 const none = { spec: { containers: [] } };
 
@@ -38,20 +38,7 @@ export const replicationControllerResource = defineResource<ReplicationControlle
   hasStatus: true,
   countsGeneration: true,
   columns: [
-    { name: 'Desired', type: 'integer', description: 'Pods that are wanted.', cell: ({ spec }) => spec.replicas ?? 0 },
-    {
-      name: 'Current',
-      type: 'integer',
-      description: 'Pods that there are.',
-      cell: ({ status }) => status?.replicas ?? 0,
-    },
-    {
-      name: 'Ready',
-      type: 'integer',
-      description: 'Pods that are ready.',
-      cell: ({ status }) => status?.readyReplicas ?? 0,
-    },
-    ageColumn,
+    ...replicaColumns,
     {
       name: 'Containers',
       type: 'string',
