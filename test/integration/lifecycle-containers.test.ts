@@ -133,6 +133,8 @@ describe('containers', SIDE_BY_SIDE, () => {
         (now) => containerOf(now, 'sidecar').restartCount === 1 && containerOf(now, 'sidecar').ready,
       );
       assert.equal(containerId(again, 'main'), mainId);
+      await agent.handlesSigterm('sidecar', 'main');
+      await agent.handlesSigterm('sidecar', 'sidecar');
       rmSync(join(folder, 'end'), { force: true });
       await agent.remove('sidecar');
       assert.equal(readFileSync(join(folder, 'end'), 'utf8'), 'main\nsidecar\n');
@@ -346,6 +348,7 @@ describe('containers', SIDE_BY_SIDE, () => {
         ],
       });
     const old = await agent.run(slow('1'));
+    await agent.handlesSigterm('changing');
     agent.writeManifest('changing', slow('2'));
     const fresh = await agent.waitFor(
       'changing',

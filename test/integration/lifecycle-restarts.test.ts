@@ -171,6 +171,7 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
         containers: [container('main', { volumeMounts, command: ending('main') })],
       }),
     );
+    await Promise.all(['one', 'two', 'main'].map((name) => agent.handlesSigterm('order', name)));
     await agent.remove('order');
     assert.deepEqual(readFileSync(join(folder, 'order'), 'utf8').trim().split('\n'), ['main', 'two', 'one']);
   });

@@ -10,6 +10,7 @@ import {
   openBrowser,
   PAGE_TOKEN,
   servePage,
+  reload,
   signIn,
 } from './support/page-browser.ts';
 import type { ServedPage } from './support/page-browser.ts';
@@ -139,7 +140,7 @@ test('every view passes the rules of WCAG A and AA, light and dark', async () =>
 
 test('everything is reached with the keyboard, and the focus follows', async () => {
   await go('#/pods', '#pods-list');
-  await tab.reload();
+  await reload(tab);
   await tab.waitForSelector('#pods-list tbody tr');
   const focused = (): Promise<unknown> =>
     ask(

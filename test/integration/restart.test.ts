@@ -202,6 +202,7 @@ test('what happened while the agent was away is made good: exits restarted, gone
       ),
     ),
   );
+  await agent.handlesSigterm('away-exit');
   const id = (await facts('away-exit'))[0]?.split(' ')[3] ?? '';
   const stays = await facts('away-stays');
   const volumes = [{ name: 'v', configMap: { name: 'away-settings' } }];

@@ -359,6 +359,16 @@ export class TestAgent {
     return (Buffer.from(answer.stdout).toString() + Buffer.from(answer.stderr).toString()).trim();
   }
 
+  /**
+   * Resolves when the first process of the container has a handler for SIGTERM. A pod is ready as soon as its process
+   * runs, which is before its shell has read the `trap`; until then the kernel drops the signal.
+   */
+  async handlesSigterm(name: string, container = 'main'): Promise<void> {
+    const script = 'until grep -q "^SigCgt:.*[4-7c-f]...$" /proc/1/status; do sleep 0.02; done; echo handled';
+    const answer = await this.inside(name, script, container);
+    if (answer !== 'handled') throw new Error(`pod ${name}: ${container} has no handler for SIGTERM: ${answer}`);
+  }
+
   /** The newest log file of a container, without the runtime's prefix. */
   output(name: string, container = 'main'): string {
     const { namespace, uid } = this.pod(name).metadata;

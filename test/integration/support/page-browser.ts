@@ -80,15 +80,25 @@ export async function signIn(browser: Browser, url: string, token: string, probl
   await tab.setViewport({ width: 1440, height: 900 });
   tab.on('pageerror', (error) => problems.push(String(error)));
   tab.on('console', (message) => {
-    // Chromium drops its connections when the machine gets or loses a network interface, as it does with each pod.
-    if (message.type() === 'error' && !message.text().includes('ERR_NETWORK_CHANGED')) problems.push(message.text());
+    if (message.type() === 'error' && !isNetworkChange(message.text())) problems.push(message.text());
   });
-  await tab.goto(`${url}/login`);
-  await tab.type('#token', token);
-  await Promise.all([tab.waitForNavigation({ waitUntil: 'domcontentloaded' }), tab.click('button[type=submit]')]);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await tab.goto(`${url}/login`);
+      await tab.type('#token', token);
+      await Promise.all([tab.waitForNavigation({ waitUntil: 'domcontentloaded' }), tab.click('button[type=submit]')]);
+      break;
+    } catch (error) {
+      if (attempt === 10 || !isNetworkChange(error)) throw error;
+    }
+  }
   await whenLive(tab);
   return tab;
 }
+
+/** Chromium drops its connections when the machine gets or loses a network interface, as it does with each pod. */
+const isNetworkChange = (error: unknown): boolean => String(error).includes(NETWORK_CHANGED);
+const NETWORK_CHANGED = 'ERR_NETWORK_CHANGED';
 
 /** Loads the page again if its files were lost with a connection. */
 async function whenLive(tab: Page): Promise<void> {
@@ -100,7 +110,19 @@ async function whenLive(tab: Page): Promise<void> {
     if (isLive) return;
     if (attempt === 3)
       throw new Error(`the page is not live: ${String(await tab.evaluate('document.body.innerText'))}`);
-    await tab.reload();
+    await reload(tab);
+  }
+}
+
+/** Loads the page again, however often a changed network ends that. */
+export async function reload(tab: Page): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await tab.reload();
+      return;
+    } catch (error) {
+      if (attempt === 10 || !isNetworkChange(error)) throw error;
+    }
   }
 }
 
