@@ -14,6 +14,8 @@ import { docs as localSubjectAccessReviewDocs } from './authorization/local-subj
 import { docs as selfSubjectAccessReviewDocs } from './authorization/self-subject-access-review.docs.ts';
 import { docs as selfSubjectRulesReviewDocs } from './authorization/self-subject-rules-review.docs.ts';
 import { docs as subjectAccessReviewDocs } from './authorization/subject-access-review.docs.ts';
+import { docs as horizontalPodAutoscalerV1Docs } from './autoscaling/horizontal-pod-autoscaler-v1.docs.ts';
+import { docs as horizontalPodAutoscalerDocs } from './autoscaling/horizontal-pod-autoscaler.docs.ts';
 import { docs as scaleDocs } from './autoscaling/scale.docs.ts';
 import { docs as cronJobDocs } from './batch/cron-job.docs.ts';
 import { docs as jobDocs } from './batch/job.docs.ts';
@@ -97,6 +99,8 @@ export const allDocs: readonly TypeDocs[] = [
   ...selfSubjectAccessReviewDocs,
   ...selfSubjectRulesReviewDocs,
   ...subjectAccessReviewDocs,
+  ...horizontalPodAutoscalerV1Docs,
+  ...horizontalPodAutoscalerDocs,
   ...scaleDocs,
   ...cronJobDocs,
   ...jobDocs,

@@ -198,11 +198,11 @@ describe('kubectl and workloads', { concurrency: 4 }, () => {
     }
     assert.match(await run(['get', 'secret', 'sd', '-o', 'jsonpath={.type}']), /^kubernetes.io\/dockerconfigjson$/);
     assert.match(await run('create ingress i --rule=a.example/b=c:80 -o name'), /^ingress.networking.k8s.io\/i$/);
-    assert.match(await refused('autoscale deployment/d --min=1 --max=2'), /could not find the requested resource/);
     assert.match(
-      await refused('get horizontalpodautoscalers'),
-      /the server doesn't have a resource type "horizontalpodautoscalers"/,
+      await run('autoscale deployment/d --min=1 --max=2 -o name'),
+      /^horizontalpodautoscaler.autoscaling\/d$/,
     );
+    assert.match(await run('get horizontalpodautoscalers.v1.autoscaling'), /Deployment\/d +cpu: <unknown>\/80% +1 +2/);
     await run(['create', 'cronjob', 'c', '--image=x', '--schedule=@yearly', '--', 'true']);
     assert.match(await run('create job j2 --from=cronjob/c -o name'), /^job.batch\/j2$/);
     assert.match(await refused('create job j3 --from=cronjob/nobody'), /cronjob/);

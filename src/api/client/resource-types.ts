@@ -15,6 +15,8 @@ import type { LocalSubjectAccessReview } from '../authorization/local-subject-ac
 import type { SelfSubjectAccessReview } from '../authorization/self-subject-access-review.ts';
 import type { SelfSubjectRulesReview } from '../authorization/self-subject-rules-review.ts';
 import type { SubjectAccessReview } from '../authorization/subject-access-review.ts';
+import type { HorizontalPodAutoscaler as V1HorizontalPodAutoscaler } from '../autoscaling/horizontal-pod-autoscaler-v1.ts';
+import type { HorizontalPodAutoscaler } from '../autoscaling/horizontal-pod-autoscaler.ts';
 import type { CronJob } from '../batch/cron-job.ts';
 import type { Job } from '../batch/job.ts';
 import type { CertificateSigningRequest } from '../certificates/certificate-signing-request.ts';
@@ -140,6 +142,16 @@ export const subjectAccessReviews = clusterScoped<SubjectAccessReview>(
   'authorization.k8s.io/v1',
   'SubjectAccessReview',
   'subjectaccessreviews',
+);
+export const horizontalPodAutoscalers = namespaced<HorizontalPodAutoscaler>(
+  'autoscaling/v2',
+  'HorizontalPodAutoscaler',
+  'horizontalpodautoscalers',
+);
+export const v1HorizontalPodAutoscalers = namespaced<V1HorizontalPodAutoscaler>(
+  'autoscaling/v1',
+  'HorizontalPodAutoscaler',
+  'horizontalpodautoscalers',
 );
 export const cronJobs = namespaced<CronJob>('batch/v1', 'CronJob', 'cronjobs');
 export const jobs = namespaced<Job>('batch/v1', 'Job', 'jobs');

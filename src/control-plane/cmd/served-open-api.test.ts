@@ -58,12 +58,17 @@ describe('the OpenAPI documents of all kinds that are served', () => {
     const shared = names
       .filter((name) => names.some((other) => other !== name && short(other) === short(name)))
       .map(short);
-    // These are different types in each group; all others of one name are one type.
+    // These are different types in each group or version; all others of one name are one type.
     assert.deepEqual([...new Set(shared)].sort(), [
+      'CrossVersionObjectReference',
       'EndpointPort',
       'Event',
       'EventList',
       'EventSeries',
+      'HorizontalPodAutoscaler',
+      'HorizontalPodAutoscalerList',
+      'HorizontalPodAutoscalerSpec',
+      'HorizontalPodAutoscalerStatus',
       'ResourceClaim',
       'Subject',
       'TokenRequest',

@@ -17,15 +17,15 @@ export class DefinitionIndex {
   constructor(definitions: readonly ResourceDefinition[]) {
     this.all = definitions;
     for (const definition of definitions) {
-      const { group, plural, kind } = definition.type;
-      this.#byResource.set(`${plural}.${group}`, definition);
+      const { kind } = definition.type;
+      this.#byResource.set(resourceName(definition.type), definition);
       this.#byKind.set(`${apiVersionOf(definition.type)}/${kind}`, definition);
       if (isStored(definition)) this.#byStoragePath.set(definition.storagePath, definition);
     }
   }
 
-  byType({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): ResourceDefinition | undefined {
-    return this.#byResource.get(`${plural}.${group}`);
+  byType(type: Pick<ResourceType, 'group' | 'version' | 'plural'>): ResourceDefinition | undefined {
+    return this.#byResource.get(resourceName(type));
   }
 
   /** By what stands in an object or an owner reference: `apps/v1`, `Deployment`. */
@@ -53,6 +53,9 @@ export class DefinitionIndex {
     return definition.storedAs === undefined ? definition : (this.byType(definition.storedAs.stored) ?? definition);
   }
 }
+
+const resourceName = ({ group, version, plural }: Pick<ResourceType, 'group' | 'version' | 'plural'>): string =>
+  `${plural}.${version}.${group}`;
 
 /** Reviews are answered and forgotten; others are stored as objects of another kind. */
 export function isStored(definition: ResourceDefinition): boolean {

@@ -10,13 +10,13 @@ import { allResources } from './all.ts';
 
 const nowMs = 0;
 
-test('no two kinds share a path, a kind or a place in the store, but for both groups of events', () => {
+test('no two kinds share a path, a kind or a place in the store, but for both groups of events and versions of autoscalers', () => {
   const twice = (names: readonly string[]): string[] => names.filter((name, index) => names.indexOf(name) < index);
-  assert.deepEqual(twice(allResources.map(({ type }) => `${type.plural}.${type.group}`)), []);
+  assert.deepEqual(twice(allResources.map(({ type }) => `${type.plural}.${apiVersionOf(type)}`)), []);
   assert.deepEqual(twice(allResources.map(({ type }) => `${apiVersionOf(type)}/${type.kind}`)), []);
   assert.deepEqual(
     twice(allResources.filter(({ review }) => review === undefined).map(({ storagePath }) => storagePath)),
-    ['events'],
+    ['horizontalpodautoscalers', 'events'],
   );
 });
 

@@ -27,6 +27,8 @@ import { localSubjectAccessReviewResource } from './authorization/local-subject-
 import { selfSubjectAccessReviewResource } from './authorization/self-subject-access-review.ts';
 import { selfSubjectRulesReviewResource } from './authorization/self-subject-rules-review.ts';
 import { subjectAccessReviewResource } from './authorization/subject-access-review.ts';
+import { horizontalPodAutoscalerResource } from './autoscaling/horizontal-pod-autoscaler.ts';
+import { v1HorizontalPodAutoscalerResource } from './autoscaling/horizontal-pod-autoscaler-v1.ts';
 import { cronJobResource } from './batch/cron-job.ts';
 import { jobResource } from './batch/job.ts';
 import { certificateSigningRequestResource } from './certificates/certificate-signing-request.ts';
@@ -86,6 +88,9 @@ export const allResources: readonly ResourceDefinition[] = [
   selfSubjectAccessReviewResource,
   selfSubjectRulesReviewResource,
   subjectAccessReviewResource,
+  // Clients prefer the version that comes first.
+  horizontalPodAutoscalerResource,
+  v1HorizontalPodAutoscalerResource,
   cronJobResource,
   jobResource,
   certificateSigningRequestResource,
