@@ -15,6 +15,8 @@ export interface YamlProblem {
   readonly path: FieldPath;
   readonly message: string;
   readonly offset: number;
+  /** Where the value of a duplicate key begins. */
+  readonly valueOffset?: number;
   /** A duplicate key: the last one wins. Everything else makes the document unusable. */
   readonly duplicate: boolean;
 }
@@ -119,9 +121,9 @@ class Converter {
         merges.push(pair.value);
         continue;
       }
+      setOwn(value, key, this.#child(key, pair.value, depth));
       if (seen.has(key)) this.#duplicate(key, pair);
       seen.add(key);
-      setOwn(value, key, this.#child(key, pair.value, depth));
     }
     for (const source of merges) this.#merge(value, source, depth);
     return value;
@@ -134,6 +136,7 @@ class Converter {
       message: `duplicate field ${JSON.stringify(formatFieldPath(path))}; the last one counts`,
       offset: offsetOf(pair.key),
       duplicate: true,
+      valueOffset: Math.max(offsetOf(pair.key), offsetOf(pair.value)),
     });
   }
 

@@ -31,7 +31,7 @@ export interface DecodeOptions {
   readonly at?: FieldPath;
   /** Levels of nesting below the value. Default 64. */
   readonly maxDepth?: number;
-  /** After so many problems the rest is not looked at. Default 100. */
+  /** After so many errors the rest is not looked at, and so many warnings are kept. Default 100. */
   readonly maxProblems?: number;
   /**
    * Values that are looked at; with more the rest is not. Default any number. What takes long to judge counts for more:
@@ -241,15 +241,18 @@ class Decoder {
   }
 
   #unknownField(schema: ObjectSchema, key: string): void {
+    const lenient = this.#options.mode === 'lenient';
+    // More warnings than anyone reads are left out; the value is good without them.
+    if (lenient && this.warnings.length >= this.#maxProblems) return;
     const path = [...this.#path, key];
     const near = this.#options.noHints === true ? undefined : closestName(key, Object.keys(schema.fields));
     const hint = near === undefined ? '' : `; did you mean "${near}"?`;
     const error: DecodeError = {
       problem: 'unknownField',
       path,
-      message: `unknown field ${quote(formatFieldPath(path))}${hint}`,
+      message: `unknown field ${quote(formatFieldPath(path.map(nameOf)))}${hint}`,
     };
-    if (this.#options.mode === 'lenient') this.warnings.push(error);
+    if (lenient) this.warnings.push(error);
     else this.errors.push(error);
   }
 
@@ -270,7 +273,7 @@ class Decoder {
 
   #full(): boolean {
     if (this.#values > this.#maxValues) return this.#stop('tooManyValues', `more than ${this.#maxValues} values`);
-    if (this.errors.length + this.warnings.length < this.#maxProblems) return false;
+    if (this.errors.length < this.#maxProblems) return false;
     return this.#stop('tooMany', `more than ${this.#maxProblems} problems; the rest was not looked at`);
   }
 
@@ -388,5 +391,8 @@ export function setOwn(target: Record<string, unknown>, key: string, value: unkn
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
   else target[key] = value;
 }
+
+/** Keys of maps are named like fields here (upstream: sigs.k8s.io/json appendStrictFieldStackKey). */
+const nameOf = (step: PathStep): PathStep => (typeof step === 'object' ? step.key : step);
 
 const quote = (text: string): string => JSON.stringify(text);

@@ -86,6 +86,8 @@ export interface OpaqueSchema {
   readonly kind: 'opaque';
   /** A set of fields as a tree (FieldsV1 of meta/v1). */
   readonly fieldSet?: boolean;
+  /** Plain JSON, in which a key that stands twice is found (Go's `interface{}`). */
+  readonly plain?: boolean;
 }
 
 export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { scanJson } from '../../api/scan-json.ts';
 import { ApiStatusError, isApiError } from '../../api/status/api-status-error.ts';
 import type { StoredValue } from '../storage/storage.ts';
 import type { PatchBody, Written } from './registry.ts';
@@ -233,6 +234,34 @@ describe('the registry patches', () => {
     assert.deepEqual(fixture.warnings, ['json patch unknown field "[0].vaule"', 'unknown field "spec.foo"']);
     await patch('json', value, { fieldValidation: 'Ignore' });
     assert.equal(fixture.warnings.length, 2);
+  });
+
+  test('what stands twice in a patch comes first, then what the object does not have, sorted', async () => {
+    await fixture.create({ name: 'a', spec: { size: 1 } });
+    const refusalOf = async (type: PatchBody['type'], text: string): Promise<string> => {
+      const { problems, lines } = scanJson(text);
+      const body = { type, value: JSON.parse(text) as unknown, duplicates: type === 'apply' ? lines : problems, text };
+      const request = fixture.request(widgets, 'a', '', { fieldValidation: 'Strict' });
+      return (await failureOf(fixture.registry.patch(request, body))).message.replace(/^.* strict decoding/, 'strict');
+    };
+    const text = '{"spec":{"z":1,"parts":[{"name":"b","y":1}],"a":1,"a":2,"size":1,"size":2}}';
+    const expected =
+      'strict error: duplicate field "spec.a", duplicate field "spec.size", unknown field "spec.a", unknown field "spec.parts[0].y", unknown field "spec.z"';
+    assert.deepEqual([await refusalOf('merge', text), await refusalOf('strategic', text)], [expected, expected]);
+    assert.equal(
+      await refusalOf(
+        'json',
+        '[{"op":"add","path":"/spec/z","foo":1,"foo":2,"value":{"b":1,"b":2}},{"op":"add","path":"/x","path":"/spec/a","value":1}]',
+      ),
+      'strict error: json patch unknown field "[0].foo", json patch duplicate field "[0].value.b", json patch duplicate field "[1].path", unknown field "spec.a", unknown field "spec.z"',
+    );
+    assert.equal(
+      await refusalOf(
+        'apply',
+        '{"apiVersion":"test.io/v1","kind":"Widget","metadata":{"name":"a"},\n"spec":{"notes":{"n":"1",\n"n":"2"}}}',
+      ),
+      'strict YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  line 3: key "n" already set in map',
+    );
   });
 
   test('who applies what another set is refused unless by force', async () => {

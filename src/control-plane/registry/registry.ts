@@ -44,8 +44,12 @@ export interface ResourceRequest {
 export interface WriteBody {
   readonly value: unknown;
   readonly protobuf?: Uint8Array;
-  /** Fields that stood twice in the text: only its parser can know. In the form of `duplicate field "spec.x"`. */
+  /** Fields that stood twice in the text: only its parser can know. `duplicate field "spec.x"`, or as `form` says. */
   readonly duplicates: readonly string[];
+  /** `yaml`: the text was YAML, and its duplicates are lines: `line 3: key "x" already set in map`. */
+  readonly form?: 'yaml';
+  /** A text of JSON that has duplicates, to find unknown fields between them. */
+  readonly text?: string;
 }
 
 export interface PatchBody extends WriteBody {

@@ -6,10 +6,10 @@ import type { JsonMeasure } from '../../../api/measure-json.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { bodyText, fakeRequest } from '../testing/fake-request.ts';
 import { fixture } from '../testing/fixtures.ts';
+import { scanJson } from '../../../api/scan-json.ts';
 import { textTasks } from '../texts/text-tasks.ts';
 import { bodyEncodingOf, parseBody } from './parse-body.ts';
 import type { BodyEncoding } from './parse-body.ts';
-import { scanJson } from './scan-json.ts';
 
 const parse = (
   text: string | Buffer,
@@ -117,7 +117,11 @@ describe('bodies', () => {
 
   it('take long strings and long lists like short ones', () => {
     const text = `{"a":"${'x'.repeat(3_000_000)}","a":"${'\\n'.repeat(100_000)}","b":[${'1,'.repeat(100_000)}1]}`;
-    assert.deepEqual(scanJson(text), { duplicates: ['duplicate field "a"'], error: undefined });
+    assert.deepEqual(scanJson(text), {
+      problems: ['duplicate field "a"'],
+      lines: ['line 1: key "a" already set in map'],
+      error: undefined,
+    });
   });
 
   it('do not set what is no field: __proto__ stays a key', async () => {
@@ -150,7 +154,7 @@ describe('bodies', () => {
   it('scan to no duplicates and no error for every JSON there is', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) =>
-        assert.deepEqual(scanJson(text), { duplicates: [], error: undefined }),
+        assert.deepEqual(scanJson(text), { problems: [], lines: [], error: undefined }),
       ),
     );
   });

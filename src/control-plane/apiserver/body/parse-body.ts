@@ -69,14 +69,15 @@ export async function parseBody({ bytes, encoding, fieldValidation, kind, texts 
   if (encoding === 'protobuf') return { value: undefined, protobuf: bytes, duplicates: [] };
   if (!isUtf8(bytes)) throw refuse('invalid UTF-8');
   // What is sent as YAML is most often JSON, which is read many times faster.
-  const parsed = encoding === 'json' || isLikeJson(bytes) ? await tryJson(bytes, fieldValidation, texts) : undefined;
+  const parsed =
+    encoding === 'json' || isLikeJson(bytes) ? await tryJson(bytes, { encoding, fieldValidation, texts }) : undefined;
   if (parsed !== undefined && !('error' in parsed)) return parsed;
   const text = bytes.toString('utf8');
   if (encoding === 'json') throw refuse(parsed?.error ?? (await texts.scanJson(text)).error ?? 'not JSON');
   const read = await texts.readYaml(text);
   if ('error' in read) throw refuse(read.error);
   if ('tooMany' in read) throw tooManyValues(objectLimits.bodyValues);
-  return { value: parseExactJson(read.json), duplicates: read.duplicates };
+  return { value: parseExactJson(read.json), duplicates: read.duplicates, form: 'yaml' };
 }
 
 const isLikeJson = (bytes: Buffer): boolean => /^\s*[{[]/.test(bytes.toString('latin1', 0, 1024));
@@ -84,8 +85,7 @@ const isLikeJson = (bytes: Buffer): boolean => /^\s*[{[]/.test(bytes.toString('l
 /** `error` when the text is JSON that cannot be taken; undefined when it is none. */
 async function tryJson(
   bytes: Buffer,
-  fieldValidation: FieldValidation,
-  texts: TextTasks,
+  { encoding, fieldValidation, texts }: Pick<BodyRequest, 'encoding' | 'fieldValidation' | 'texts'>,
 ): Promise<WriteBody | { readonly error: string } | undefined> {
   const { values, keys, depth } = measureJson(bytes, objectLimits.bodyValues);
   if (values > objectLimits.bodyValues) throw tooManyValues(objectLimits.bodyValues);
@@ -100,8 +100,10 @@ async function tryJson(
   if (depth > objectLimits.depth) return { error: 'exceeded max depth' };
   if (bytes.length > largeBytes) await nextTurn();
   // Of a key that stands twice one is lost.
-  if (fieldValidation === 'Ignore' || keysIn(value) === keys) return { value, duplicates: [] };
-  return { value, duplicates: (await texts.scanJson(text)).duplicates };
+  const form = encoding === 'yaml' ? { form: encoding } : {};
+  if (fieldValidation === 'Ignore' || keysIn(value) === keys) return { value, duplicates: [], ...form };
+  const { problems, lines } = await texts.scanJson(text);
+  return encoding === 'yaml' ? { value, duplicates: lines, form: 'yaml' } : { value, duplicates: problems, text };
 }
 
 function keysIn(value: unknown): number {

@@ -1,4 +1,5 @@
 import '../../../base/exact-json.ts';
+import { goQuote } from '../../../api/go-quote.ts';
 import { measureJson } from '../../../api/measure-json.ts';
 import { objectLimits } from '../../../api/object-limits.ts';
 import { parseYaml } from '../../../api/manifest/parse-yaml.ts';
@@ -38,7 +39,7 @@ export function readYaml(text: string): YamlBody {
       .slice(0, 100)
       .map(
         (problem) =>
-          `line ${lineAt(text, problem.offset)}: key ${JSON.stringify(String(problem.path.at(-1) ?? ''))} already set in map`,
+          `line ${lineAt(text, problem.valueOffset ?? problem.offset)}: key ${goQuote(String(problem.path.at(-1) ?? ''))} already set in map`,
       ),
   };
 }

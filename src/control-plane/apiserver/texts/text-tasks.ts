@@ -1,7 +1,7 @@
 import { parseExactJson } from '../../../base/exact-json.ts';
+import { scanJson } from '../../../api/scan-json.ts';
+import type { JsonScan } from '../../../api/scan-json.ts';
 import type { YamlBody } from '../body/read-yaml.ts';
-import { scanJson } from '../body/scan-json.ts';
-import type { JsonScan } from '../body/scan-json.ts';
 import { writeYaml, yamlItem } from '../output/write-yaml.ts';
 
 /** What is done with texts as a whole, whichever thread does it. */

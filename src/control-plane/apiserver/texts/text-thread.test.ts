@@ -30,7 +30,8 @@ describe('long texts', () => {
     try {
       assert.deepEqual(await thread.readYaml(longYaml), await textTasks.readYaml(longYaml));
       assert.deepEqual(await thread.scanJson(`${longJson.slice(0, -1)},"text":1}`), {
-        duplicates: ['duplicate field "text"'],
+        problems: ['duplicate field "text"'],
+        lines: ['line 1: key "text" already set in map'],
         error: undefined,
       });
       for (const task of ['writeYaml', 'writeYamlItem', 'indent'] as const)

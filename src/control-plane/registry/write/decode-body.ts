@@ -10,6 +10,7 @@ import { badRequest } from '../../../api/status/api-status-error.ts';
 import { tooManyValues } from '../../../api/status/too-many-values.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import type { WriteBody } from '../registry.ts';
+import { computeBodyDoubts } from './field-doubts.ts';
 
 export interface BodyKind {
   readonly group: string;
@@ -46,10 +47,9 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
   };
   if (errors.length > 0) refuse(errors.map(formatDecodeError));
   if (context.fieldValidation !== 'Ignore') {
-    const doubts = [...body.duplicates, ...warnings.map(formatDecodeError)];
-    if (doubts.length > 0 && context.fieldValidation === 'Strict')
-      refuse([`strict decoding error: ${doubts.join(', ')}`]);
-    for (const doubt of doubts) context.warn(doubt);
+    const doubts = computeBodyDoubts(body, expected.schema, warnings);
+    if (doubts !== undefined && context.fieldValidation === 'Strict') refuse([doubts.refusal]);
+    for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
   }
   const object = dropZeros(decoded as ApiObject, expected.schema);
   // The schema is that of an object of the API, whose metadata is required.

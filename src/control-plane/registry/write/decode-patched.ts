@@ -5,10 +5,10 @@ import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
 import { formatDecodeError } from '../../../api/schema/decode.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import type { RequestContext } from '../../model/request-context.ts';
-import { unknownOperationFields } from '../../patch/json-patch.ts';
 import { formatGoValue } from '../../patch/json-value.ts';
 import { decodeObject } from './decode-body.ts';
 import type { BodyKind } from './decode-body.ts';
+import { computePatchDoubts } from './field-doubts.ts';
 import type { PatchBody } from '../registry.ts';
 
 /**
@@ -38,14 +38,9 @@ export function decodePatched(
   });
   if (errors.length > 0) refuse(errors.map(formatDecodeError).join(', '));
   if (context.fieldValidation !== 'Ignore') {
-    const doubts = [
-      ...patch.duplicates,
-      ...(patch.type === 'json' ? unknownOperationFields(patch.value) : []),
-      ...warnings.map(formatDecodeError),
-    ];
-    if (doubts.length > 0 && context.fieldValidation === 'Strict')
-      refuse(`strict decoding error: ${doubts.join(', ')}`);
-    for (const doubt of doubts) context.warn(doubt);
+    const doubts = computePatchDoubts(patch, warnings);
+    if (doubts !== undefined && context.fieldValidation === 'Strict') refuse(doubts.refusal);
+    for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
   }
   // The schema is that of an object of the API, whose metadata is required.
   const object = dropZeros(value as ApiObject, expected.schema);

@@ -7,6 +7,7 @@ import { applyStrategicMergePatch } from '../../patch/strategic-merge-patch.ts';
 import { createDecoded } from './create-object.ts';
 import { decodeBody } from './decode-body.ts';
 import { decodePatched } from './decode-patched.ts';
+import { computeApplyDoubts } from './field-doubts.ts';
 import { checkPlace } from './object-metadata.ts';
 import type { PatchBody, ResourceRequest, Written } from '../registry.ts';
 import { wireValue } from '../cache/stored-form.ts';
@@ -89,11 +90,13 @@ async function applied(
     nowMs: tools.clock.nowMs(),
     resetFields: resetFields(definition, subresource),
   });
+  if (context.fieldValidation !== 'Ignore') {
+    const doubts = computeApplyDoubts(patch);
+    if (doubts !== undefined && context.fieldValidation === 'Strict') throw badRequest(doubts.refusal);
+    for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
+  }
   await tools.pace.rest();
-  return placed(
-    request,
-    decodeBody({ value: object, duplicates: patch.duplicates }, bodyKind(definition, subresource), context),
-  );
+  return placed(request, decodeBody({ value: object, duplicates: [] }, bodyKind(definition, subresource), context));
 }
 
 function placed({ definition, namespace, name }: ResourceRequest, decoded: ApiObject): ApiObject {

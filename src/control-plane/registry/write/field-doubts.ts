@@ -1,0 +1,87 @@
+import { formatDecodeError } from '../../../api/schema/decode.ts';
+import type { DecodeError } from '../../../api/schema/decode.ts';
+import type { PathStep } from '../../../api/schema/field-path.ts';
+import { array, object, string } from '../../../api/schema/schema.ts';
+import type { Schema } from '../../../api/schema/schema.ts';
+import { scanJson } from '../../../api/scan-json.ts';
+import { compareTexts } from '../../patch/managed-entries.ts';
+import { unknownOperationFields } from '../../patch/json-patch.ts';
+import type { PatchBody, WriteBody } from '../registry.ts';
+
+/** The unknown and repeated fields of a body. */
+export interface FieldDoubts {
+  /** What strict validation answers: `strict decoding error: unknown field "spec.x"`. */
+  readonly refusal: string;
+  /** One warning each. */
+  readonly warnings: readonly string[];
+}
+
+/** The order in which a decoder finds the fields of a text that has the keys of each object sorted. */
+function comparePaths({ path: left }: DecodeError, { path: right }: DecodeError): number {
+  const at = left.findIndex((step, index) => textOf(step) !== textOf(right[index]));
+  if (at < 0) return left.length - right.length;
+  const [one, other] = [left[at], right[at]];
+  if (typeof one === 'number' && typeof other === 'number') return one - other;
+  return compareTexts(textOf(one), textOf(other));
+}
+
+const textOf = (step: PathStep | undefined): string =>
+  step === undefined ? '' : typeof step === 'object' ? step.key : String(step);
+
+/**
+ * The doubts about a whole object, undefined when there are none. A text of JSON has them in its order, a text of YAML
+ * first the keys that stand twice, then unknown fields, sorted (upstream: serializer/json unmarshal).
+ */
+export function computeBodyDoubts(
+  body: WriteBody,
+  schema: Schema,
+  unknown: readonly DecodeError[],
+): FieldDoubts | undefined {
+  if (body.duplicates.length === 0 && unknown.length === 0) return undefined;
+  if (body.form === 'yaml') return yamlDoubts(body.duplicates, unknown.toSorted(comparePaths).map(formatDecodeError));
+  return plainDoubts(
+    body.text === undefined
+      ? [...body.duplicates, ...unknown.map(formatDecodeError)]
+      : scanJson(body.text, schema).problems,
+  );
+}
+
+/** The doubts about a patch and what it made: first what stands twice, then unknown fields, sorted. */
+export function computePatchDoubts(patch: PatchBody, unknown: readonly DecodeError[]): FieldDoubts | undefined {
+  const own = patch.type === 'json' ? operationDoubts(patch) : patch.duplicates;
+  if (own.length === 0 && unknown.length === 0) return undefined;
+  const sorted =
+    patch.type === 'strategic'
+      ? unknown.map(formatDecodeError).sort(compareTexts)
+      : unknown.toSorted(comparePaths).map(formatDecodeError);
+  return plainDoubts([...own, ...sorted]);
+}
+
+/** The doubts about an apply configuration, whose unknown fields are errors before (upstream: handlers/patch.go). */
+export function computeApplyDoubts({ duplicates }: WriteBody): FieldDoubts | undefined {
+  if (duplicates.length === 0) return undefined;
+  return {
+    refusal: `error strict decoding YAML: error converting YAML to JSON: ${yamlErrors(duplicates)}`,
+    warnings: duplicates,
+  };
+}
+
+const plain = { kind: 'opaque', plain: true } as const;
+const operations = array(object('JSONPatchOperation', { op: string, path: string, from: string, value: plain }));
+
+function operationDoubts({ value, text }: PatchBody): readonly string[] {
+  if (text === undefined) return unknownOperationFields(value);
+  return scanJson(text, operations).problems.map((problem) => `json patch ${problem}`);
+}
+
+const plainDoubts = (doubts: readonly string[]): FieldDoubts => ({
+  refusal: `strict decoding error: ${doubts.join(', ')}`,
+  warnings: doubts,
+});
+
+const yamlDoubts = (lines: readonly string[], unknown: readonly string[]): FieldDoubts => ({
+  refusal: `strict decoding error: ${[...(lines.length > 0 ? [yamlErrors(lines)] : []), ...unknown].join(', ')}`,
+  warnings: [...lines, ...unknown],
+});
+
+const yamlErrors = (lines: readonly string[]): string => `yaml: unmarshal errors:\n  ${lines.join('\n  ')}`;
