@@ -206,6 +206,29 @@ export class GrpcChannel {
     });
   }
 
+  /**
+   * Connects, and again whenever the server went away. Calls `listener` at each change; the connection counts as absent
+   * at the start. Returns what ends it; after `close` nothing is called.
+   */
+  followConnection(listener: (connected: boolean) => void): () => void {
+    const channel = this.#client.getChannel();
+    let known = false;
+    let over = false;
+    const look = (): void => {
+      if (over || this.#closed) return;
+      const state = channel.getConnectivityState(true);
+      const connected = state === connectivityState.READY;
+      channel.watchConnectivityState(state, Infinity, look);
+      if (connected === known) return;
+      known = connected;
+      listener(connected);
+    };
+    look();
+    return () => {
+      over = true;
+    };
+  }
+
   /** Cancels what is under way and disconnects. Calls made later fail with `Aborted`. */
   close(): void {
     if (this.#closed) return;

@@ -1,21 +1,32 @@
 // Pods of the API server on the real agent: from kubectl run to gone, static pods' mirrors, outages and kills, beside
 // the embedded control plane.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { pods } from '../../src/api/client/resource-types.ts';
+import { pods, resourceClaims, resourceSlices } from '../../src/api/client/resource-types.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createPodResourcesClient } from '../../src/devices/pod-resources-server.ts';
 import { eventually } from '../e2e/support/eventually.ts';
+import { startCdiRuntime } from './support/cdi-runtime.ts';
 import type { ClusterFixture } from './support/cluster-agent.ts';
 import { startClusterAgent } from './support/cluster-agent.ts';
+import { TestDraDriver } from './support/dra-driver.ts';
 import { container, pod, shell } from './support/manifests.ts';
 
 let fixture: ClusterFixture & { stop(): Promise<void> };
 const namespace = 'default';
 const seen: { atMs: number; type: string; pod: Pod }[] = [];
 const stop = new AbortController();
+const cdiFolder = mkdtempSync(join(tmpdir(), 'kts-cdi-'));
 
 before(async () => {
-  fixture = await startClusterAgent({ name: 'cpods' });
+  fixture = await startClusterAgent({
+    name: 'cpods',
+    runtime: (containerd) => startCdiRuntime(containerd, cdiFolder),
+  });
   const follow = async (): Promise<void> => {
     for await (const event of fixture.cluster.client().watch(pods, '', {}, stop.signal)) {
       if (event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED')
@@ -27,6 +38,7 @@ before(async () => {
 after(async () => {
   stop.abort();
   await fixture?.stop();
+  rmSync(cdiFolder, { recursive: true, force: true });
 });
 
 const isReady = ({ status }: Pod): boolean =>
@@ -122,6 +134,92 @@ test('a static pod is shown in the API, even after a deletion there, and removed
     'shown-node',
     ({ type, pod: each }) => type === 'DELETED' && each.metadata.uid === again.pod.metadata.uid,
   );
+});
+
+test('a claim is allocated, prepared by its driver, used, kept over restarts, and unprepared after its pod', async () => {
+  const { agent, cluster } = fixture;
+  const [driverName, pool] = ['dra.test', { name: 'node', generation: 1, resourceSliceCount: 1 }];
+  const slice = {
+    apiVersion: 'resource.k8s.io/v1',
+    kind: 'ResourceSlice',
+    metadata: { name: 'node-dra.test' },
+    spec: { driver: driverName, nodeName: 'node', pool, devices: [{ name: 'd0' }] },
+  };
+  const driver = new TestDraDriver(agent.rootDir, { name: driverName, node: 'node', cdiFolder, devices: ['d0'] });
+  try {
+    await driver.start();
+    await driver.asked('registered');
+    await create(slice);
+    await create({ apiVersion: 'resource.k8s.io/v1', kind: 'DeviceClass', metadata: { name: 'null' } });
+    const devices = { requests: [{ name: 'r', exactly: { deviceClassName: 'null' } }] };
+    await create({
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'ResourceClaimTemplate',
+      metadata: { name: 'null', namespace },
+      spec: { spec: { devices } },
+    });
+    await create(
+      pod('claims', {
+        terminationGracePeriodSeconds: 1,
+        resourceClaims: [{ name: 'dev', resourceClaimTemplateName: 'null' }],
+        containers: [container('main', { resources: { claims: [{ name: 'dev', request: 'r' }] } })],
+      }),
+    );
+    const health = (of: string, from = 0) =>
+      until(
+        'claims',
+        ({ pod: { status } }) =>
+          status?.containerStatuses?.[0]?.allocatedResourcesStatus?.[0]?.resources?.[0]?.health === of,
+        from,
+      );
+    const ready = await until('claims', ({ pod: each }) => isReady(each));
+    const shown = (await health('Healthy', ready.atMs)).pod.status?.containerStatuses?.[0];
+    assert.deepEqual(shown?.allocatedResourcesStatus, [
+      { name: 'claim:dev/r', resources: [{ resourceID: 'dra.test/device=d0', health: 'Healthy' }] },
+    ]);
+    const inside = await fixture.containerd.cri.runtime.execSync({
+      containerId: shown?.containerID?.replace('containerd://', '') ?? '',
+      cmd: ['sh', '-c', 'test -c /dev/claimed-d0 && echo "$CLAIMED"'],
+      timeout: 10,
+    });
+    assert.equal(Buffer.from(inside.stdout).toString().trim(), 'd0');
+    const [claim] = (await cluster.client().list(resourceClaims, namespace)).items;
+    assert.deepEqual(
+      claim?.status?.allocation?.devices.results?.map(({ device }) => device),
+      ['d0'],
+    );
+    const { uid, name } = claim?.metadata ?? {};
+    assert.deepEqual(driver.calls('NodePrepareResources')[0]?.claims, [{ namespace, name, uid }]);
+
+    const socketPath = join(agent.rootDir, 'pod-resources', 'kubelet.sock');
+    const client = createPodResourcesClient({ socketPath, clock: systemClock });
+    const { podResources } = await client.v1.get({ podName: 'claims', podNamespace: namespace });
+    client.close();
+    const [used] = podResources?.containers[0]?.dynamicResources ?? [];
+    assert.deepEqual(
+      [used?.claimName, used?.claimResources[0]?.deviceName, used?.claimResources[0]?.cdiDevices],
+      [name, 'd0', [{ name: 'dra.test/device=d0' }]],
+    );
+
+    const before = performance.now();
+    driver.setHealth('sick');
+    const sick = (await health('Unhealthy', before)).pod.status?.containerStatuses?.[0];
+    assert.equal(sick?.allocatedResourcesStatus?.[0]?.resources?.[0]?.message, 'too hot');
+
+    await agent.kill9();
+    await agent.start();
+    await driver.asked('registered', 2);
+    await driver.asked('NodeWatchResources', 2);
+    // A driver publishes again what the agent removes at its start.
+    await eventually(async () => assert.deepEqual((await cluster.client().list(resourceSlices, '')).items.length, 0));
+    assert.equal((await get('claims')).status?.containerStatuses?.[0]?.containerID, shown?.containerID);
+    await cluster.kubectl(['delete', 'pod', 'claims']);
+    const [ended] = await driver.asked('NodeUnprepareResources');
+    assert.deepEqual(ended?.claims, [{ namespace, name, uid }]);
+    await eventually(async () => assert.deepEqual((await cluster.client().list(resourceClaims, namespace)).items, []));
+  } finally {
+    await driver.dispose();
+  }
 });
 
 test('neither a restart of the agent nor an API server that is away touches a pod, and an agent that starts without the API server has its pods', async () => {

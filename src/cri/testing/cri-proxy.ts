@@ -18,6 +18,8 @@ export interface CriProxyOptions {
   /** The real runtime. */
   upstream: string;
   clock: Clock;
+  /** What is sent to the real runtime instead of a request. */
+  rewrite?: (op: string, request: Uint8Array) => Uint8Array;
 }
 
 export interface FailpointOptions {
@@ -140,8 +142,9 @@ export class CriProxy {
   }
 
   async *#forward(call: RawCall, responseStream: boolean): AsyncIterable<Uint8Array> {
-    if (responseStream) yield* this.#upstream.stream(call);
-    else yield await this.#upstream.unary(call);
+    const request = this.#options.rewrite?.(call.op, call.request) ?? call.request;
+    if (responseStream) yield* this.#upstream.stream({ ...call, request });
+    else yield await this.#upstream.unary({ ...call, request });
   }
 
   /** Waits `delayMs`; fails with `Aborted` once the caller is gone. */

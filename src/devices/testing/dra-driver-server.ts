@@ -1,13 +1,18 @@
 import { handlersOf, serveRaw } from '../../grpc/grpc-server.ts';
 import type { RunningServer } from '../../grpc/grpc-server.ts';
 import { draDefinition } from '../dra-client.ts';
-import type { DraDriverApi, DraVersion } from '../dra-client.ts';
+import type { DraDriverApi, DraHealthApi, DraVersion } from '../dra-client.ts';
+import { DRAResourceHealthDefinition } from '../generated/dra-health-v1alpha1.ts';
 
-/** Serves a DRA driver; what is left out answers `Unimplemented`. */
+/** Serves a DRA driver, and with `health` that service too; what is left out answers `Unimplemented`. */
 export function serveDraDriver(
   socketPath: string,
   version: DraVersion,
   driver: Partial<DraDriverApi>,
+  health?: DraHealthApi,
 ): Promise<RunningServer> {
-  return serveRaw(socketPath, handlersOf(draDefinition(version), driver));
+  return serveRaw(socketPath, [
+    ...handlersOf(draDefinition(version), driver),
+    ...(health === undefined ? [] : handlersOf(DRAResourceHealthDefinition, health)),
+  ]);
 }

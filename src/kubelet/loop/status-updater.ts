@@ -36,7 +36,7 @@ export interface StatusUpdaterParts {
   /** Processes that the kernel killed. Absent: they are not watched. */
   oomKills?: (uid: PodUid) => NonNullable<PodStatusFacts['oomKills']>;
   /** The health of a container's devices; undefined when it has none. */
-  deviceHealth?: (uid: PodUid, container: string) => ResourceStatus[] | undefined;
+  deviceHealth?: (pod: Pod, container: string) => ResourceStatus[] | undefined;
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
@@ -114,7 +114,7 @@ export class StatusUpdater {
       rules,
       probes,
       failures,
-      deviceHealth: (container) => this.#parts.deviceHealth?.(uid, container),
+      deviceHealth: (container) => this.#parts.deviceHealth?.(pod, container),
       runtimeName: runtimeName(),
       stopSignals: this.#parts.stopSignals,
       hostIps,

@@ -26,6 +26,8 @@ export interface ClusterFixture {
 export interface ClusterFixtureOptions extends TestContainerdOptions {
   cluster?: TestClusterOptions;
   agent?: TestAgentOptions;
+  /** Where the agent finds the runtime, made when containerd runs; ends with the fixture. */
+  runtime?: (containerd: TestContainerd) => Promise<{ endpoint: string; close(): void }>;
 }
 
 /** A kubeconfig as bootstrap would have left it on a node of that name. */
@@ -52,7 +54,9 @@ export async function startClusterAgent(
   const folder = mkdtempSync(join(tmpdir(), 'kts-node-'));
   const [containerd, cluster] = await Promise.all([startContainerd(options), startCluster(options.cluster)]);
   const nodeKubeconfig = await writeNodeKubeconfig(cluster, join(folder, 'kubelet.conf'));
+  const runtime = await options.runtime?.(containerd);
   const agent = await TestAgent.prepare(containerd, {
+    ...(runtime !== undefined && { endpoint: runtime.endpoint }),
     ...options.agent,
     args: ['--kubeconfig', nodeKubeconfig, ...(options.agent?.args ?? [])],
   });
@@ -69,6 +73,7 @@ export async function startClusterAgent(
       ]);
       await agent.stop();
     } finally {
+      runtime?.close();
       await containerd.stop();
       await cluster.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -23,7 +23,9 @@ for (const version of ['v1', 'v1beta1'] as const) {
       },
       nodeUnprepareResources: async () => ({ claims: { c1: { error: 'busy' } } }),
     } as Parameters<typeof serveDraDriver>[2]);
-    const driver = createDraDrivers(systemClock).open(socketPath, version);
+    const calls: string[] = [];
+    const note = ({ method, code }: { method: string; code: string }): void => void calls.push(`${method} ${code}`);
+    const driver = createDraDrivers(systemClock).open(socketPath, version, note);
     try {
       const prepared = await driver.prepare([claim], signal);
       assert.deepEqual(seen, [[claim]]);
@@ -37,6 +39,14 @@ for (const version of ['v1', 'v1beta1'] as const) {
       const other = createDraDrivers(systemClock).open(socketPath, version === 'v1' ? 'v1beta1' : 'v1');
       await assert.rejects(other.prepare([claim], signal), { kind: 'Unimplemented' });
       other.close();
+      await assert.rejects(
+        async () => {
+          for await (const _ of driver.watchHealth(signal)) assert.fail();
+        },
+        { kind: 'Unimplemented' },
+      );
+      const service = `/k8s.io.kubelet.pkg.apis.dra.${version}.DRAPlugin`;
+      assert.deepEqual(calls, [`${service}/NodePrepareResources OK`, `${service}/NodeUnprepareResources OK`]);
     } finally {
       driver.close();
       await server.close();
@@ -44,3 +54,54 @@ for (const version of ['v1', 'v1beta1'] as const) {
     }
   });
 }
+
+test('the health of devices is streamed, and the connection is followed over a restart of the driver', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'dra-'));
+  const socketPath = path.join(folder, 'driver.sock');
+  const device = { poolName: 'p', deviceName: 'g0' };
+  const serve = (): ReturnType<typeof serveDraDriver> =>
+    serveDraDriver(
+      socketPath,
+      'v1',
+      {},
+      {
+        nodeWatchResources: async function* () {
+          yield {
+            devices: [
+              { device, health: 2, lastUpdatedTime: 1n, healthCheckTimeoutSeconds: 1n << 60n, message: 'hot' },
+              { device: undefined, health: 9 as 0, lastUpdatedTime: 0n, healthCheckTimeoutSeconds: -1n, message: '' },
+            ],
+          };
+        },
+      },
+    );
+  let server = await serve();
+  const driver = createDraDrivers(systemClock).open(socketPath, 'v1');
+  const seen: boolean[] = [];
+  let wake: () => void = () => undefined;
+  const until = async (count: number): Promise<void> => {
+    while (seen.length < count) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  try {
+    driver.followConnection((connected) => {
+      seen.push(connected);
+      wake();
+    });
+    await until(1);
+    for await (const reports of driver.watchHealth(signal))
+      assert.deepEqual(reports, [
+        { ...device, health: 'Unhealthy', timeoutMs: 86_400_000, message: 'hot' },
+        { poolName: '', deviceName: '', health: 'Unknown', timeoutMs: undefined, message: '' },
+      ]);
+    await server.close();
+    await until(2);
+    await rm(socketPath, { force: true });
+    server = await serve();
+    await until(3);
+    assert.deepEqual(seen, [true, false, true]);
+  } finally {
+    driver.close();
+    await server.close();
+    await rm(folder, { recursive: true });
+  }
+});

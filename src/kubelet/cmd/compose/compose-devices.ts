@@ -3,7 +3,13 @@ import type { DeviceParts } from '../../features/device-manager/create-device-ma
 import { createDeviceManager } from '../../features/device-manager/create-device-manager.ts';
 import { flatTopology } from '../../model/machine-topology.ts';
 import { deviceHolders } from '../../loop/device-holders.ts';
-import { noteDeviceAllocation, noteDeviceRegistration } from '../../features/metrics/devices.ts';
+import { podUid } from '../../model/ids.ts';
+import {
+  noteDeviceAllocation,
+  noteDeviceRegistration,
+  noteDraCall,
+  noteDraOperation,
+} from '../../features/metrics/devices.ts';
 import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
 import { createPodResources } from '../../features/pod-resources/create-pod-resources.ts';
 import { notePodResourcesError, notePodResourcesRequest } from '../../features/metrics/devices.ts';
@@ -34,19 +40,29 @@ export function composeDevices(
   });
 }
 
-export function composeDra({ settings, platform }: Given<never>): DraParts {
+export function composeDra({ settings, platform, changes, observation }: Given<never>): DraParts {
+  const { metrics } = observation;
+  const { gates } = settings.config;
   return createDra({
     rootDir: settings.rootDir,
+    nodeName: platform.machine.nodeName,
     drivers: platform.draDrivers,
     client: platform.cluster?.objects,
     files: platform.files,
+    watchesHealth: gates.enabled('ResourceHealthStatus'),
+    showsMessages: gates.enabled('ResourceHealthStatusMessage'),
+    onHealth: (uid) => changes.notify(podUid(uid)),
+    onCall: (driver, call) => noteDraCall(metrics, driver, call),
+    onOperation: (operation) => noteDraOperation(metrics, operation),
+    clock: platform.clock,
+    random: platform.random,
     log: platform.log,
   });
 }
 
 export function composePodResources(
   { settings, platform, directory, store, observation }: Given<'directory'>,
-  { devices, cpuManager, memoryManager }: Pick<FeatureParts, 'devices' | 'cpuManager' | 'memoryManager'>,
+  { devices, dra, cpuManager, memoryManager }: Pick<FeatureParts, 'devices' | 'dra' | 'cpuManager' | 'memoryManager'>,
 ): PodResourcesService {
   const { metrics } = observation;
   return createPodResources({
@@ -57,6 +73,7 @@ export function composePodResources(
     use: {
       cpus: { exclusive: (uid, container) => sortedCpus(cpuManager.exclusive(uid, container) ?? []) },
       memory: memoryManager,
+      claims: dra,
     },
     allocatable: {
       cpus: () => sortedCpus(cpuManager.allocatable()),

@@ -108,7 +108,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     csi,
     devices,
     dra,
-    podResources: composePodResources(parts, { devices, ...managers }),
+    podResources: composePodResources(parts, { devices, dra, ...managers }),
     cgroups,
     oomWatcher: composeOomWatcher(parts),
     nodeSetup: createNodeSetup({

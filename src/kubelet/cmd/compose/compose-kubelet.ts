@@ -167,7 +167,7 @@ function composeStages(
       () => volumes.stop(),
     ],
     ['devices', () => devices.start(), () => devices.stop()],
-    ['resource claims', () => parts.dra.manager.start(), () => parts.dra.registry.close()],
+    ['resource claims', () => parts.dra.start(), () => parts.dra.stop()],
     ['pod resources', () => parts.podResources.start(), () => parts.podResources.stop()],
     ['CSINode', () => csi.nodeInfo?.start(), () => csi.nodeInfo?.stop()],
     ['plugins', () => csi.plugins.start(), () => csi.plugins.stop()],

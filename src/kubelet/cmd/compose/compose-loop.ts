@@ -122,6 +122,7 @@ function composeStatus(
     | 'cache'
     | 'devices'
     | 'directory'
+    | 'dra'
     | 'node'
     | 'oomWatcher'
     | 'podRuntime'
@@ -154,7 +155,8 @@ function composeStatus(
     }),
     oomKills: (uid) => parts.oomWatcher.records.of(uid),
     ...(settings.config.gates.enabled('ResourceHealthStatus') && {
-      deviceHealth: (uid, container) => parts.devices.manager.health(uid, container),
+      deviceHealth: (pod, container) =>
+        parts.dra.withClaims(parts.devices.manager.health(podUid(pod.metadata.uid), container), pod, container),
     }),
     runtimeName: () => platform.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
@@ -303,6 +305,7 @@ function composeHousekeeping(
     | 'cgroups'
     | 'clusterObjects'
     | 'devices'
+    | 'dra'
     | 'managers'
     | 'podConfig'
     | 'probes'
@@ -324,6 +327,7 @@ function composeHousekeeping(
       cgroups: (known) => parts.cgroups.cleanupOrphans(known),
       userNamespaces: (known) => userNamespaces.cleanupOrphans(known),
       devices: () => parts.devices.manager.releaseInactive(),
+      claims: (known) => parts.dra.releaseInactive(known),
       statuses: (known) => records.statuses.forgetRestored(known),
       admitted: (known) => records.admitted.forgetUnknown(known),
       evicted: (known) => records.evicted.forgetUnknown(known),

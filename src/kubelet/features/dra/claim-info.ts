@@ -10,13 +10,37 @@ export interface ClaimInfo {
   readonly drivers: ReadonlyMap<string, readonly PreparedDevice[]>;
 }
 
+/** An entry of `resources.claims` of a container. */
+export interface ClaimUse {
+  readonly name: string;
+  readonly request: string | undefined;
+  readonly devices: readonly ClaimDevice[];
+}
+
+export interface ClaimDevice extends PreparedDevice {
+  readonly driver: string;
+}
+
 /**
- * CDI ids of the devices for one request of the claim; without `request`, of all devices. A device that names no request
- * is for all (upstream: claimInfo cdiDevicesAsList).
+ * The prepared devices of one request of the claim; without `request`, all. A device that names no request is for all.
+ * Drivers name requests without the alternative that was chosen (upstream: resourceclaim BaseRequestRef).
  */
-export function cdiIdsOf({ drivers }: ClaimInfo, request: string | undefined): string[] {
-  return [...drivers.values()]
-    .flat()
-    .filter(({ requestNames }) => request === undefined || requestNames.length === 0 || requestNames.includes(request))
-    .flatMap(({ cdiDeviceIds }) => cdiDeviceIds);
+export function devicesOf({ drivers }: ClaimInfo, request: string | undefined): ClaimDevice[] {
+  const [base = ''] = (request ?? '').split('/');
+  return [...drivers].flatMap(([driver, devices]) =>
+    devices
+      .filter(
+        ({ requestNames }) =>
+          request === undefined ||
+          requestNames.length === 0 ||
+          requestNames.includes(request) ||
+          requestNames.includes(base),
+      )
+      .map((device) => ({ ...device, driver })),
+  );
+}
+
+/** CDI ids of the devices for one request of the claim; without `request`, of all devices. */
+export function cdiIdsOf(claim: ClaimInfo, request: string | undefined): string[] {
+  return devicesOf(claim, request).flatMap(({ cdiDeviceIds }) => cdiDeviceIds);
 }

@@ -1,44 +1,136 @@
 import { KubeletError } from '../../../base/errors.ts';
 import { folderPrefix } from '../../../base/folder-path.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { resourceClaims } from '../../../api/client/resource-types.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { DraDrivers } from '../../ports/dra-drivers.ts';
+import type { ResourceStatus } from '../../../api/core/pod-status.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { DraCallRecord, DraDrivers } from '../../ports/dra-drivers.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
+import type { ResourceClaimUse } from '../../ports/pod-resources.ts';
+import { computeClaimHealth } from './claim-health.ts';
+import type { DraOperation } from './dra-manager.ts';
 import { DraManager } from './dra-manager.ts';
 import { DraDriverRegistry } from './driver-registry.ts';
+import { HealthWatcher } from './health-watcher.ts';
+import { SliceCleanup } from './slice-cleanup.ts';
 
 export interface CreateDraParts {
   readonly rootDir: string;
+  readonly nodeName: string;
   /** Absent: the node has no DRA drivers. */
   readonly drivers: DraDrivers | undefined;
   /** Undefined on a standalone node, where pods can have no claims. */
-  readonly client: Pick<ApiClient, 'get'> | undefined;
+  readonly client: Pick<ApiClient, 'get' | 'list' | 'delete'> | undefined;
   readonly files: HostFiles;
+  /** Gate ResourceHealthStatus: drivers are asked for the health of their devices. */
+  readonly watchesHealth: boolean;
+  /** Gate ResourceHealthStatusMessage. */
+  readonly showsMessages: boolean;
+  /** The health of devices of this pod changed. */
+  readonly onHealth: (podUid: string) => void;
+  readonly onCall?: (driver: string, call: DraCallRecord) => void;
+  readonly onOperation?: (operation: DraOperation) => void;
+  readonly clock: Clock;
+  readonly random: Random;
   readonly log: Logger;
 }
 
 export interface DraParts {
   readonly registry: DraDriverRegistry;
   readonly manager: DraManager;
+  /** The health of a regular container's devices together with those of its claims; undefined when it has none. */
+  withClaims(devices: ResourceStatus[] | undefined, pod: Pod, container: string): ResourceStatus[] | undefined;
+  /** Unprepares what pods that are gone have left. Never rejects. */
+  releaseInactive(known: { has(uid: PodUid): boolean }): Promise<void>;
+  /** For the Pod Resources API. */
+  usedBy(pod: Pod, container: AnyContainer): readonly ResourceClaimUse[];
+  start(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** Dynamic resource allocation on this node (upstream: cm/dra). */
-export function createDra({ rootDir, drivers, client, files, log }: CreateDraParts): DraParts {
-  const registry = new DraDriverRegistry(drivers);
+export function createDra(parts: CreateDraParts): DraParts {
+  const { client, nodeName, files, clock, random, log } = parts;
+  const stopped = new AbortController();
+  const root = folderPrefix(parts.rootDir);
+  const cleanup = new SliceCleanup({ client, nodeName, clock, random, log });
+  const watcher = new HealthWatcher({
+    clock,
+    log,
+    files,
+    path: `${root}/dra_health_state`,
+    onChange: (driver, keys) => manager.podsUsing(driver, keys).forEach(parts.onHealth),
+  });
+  const registry = new DraDriverRegistry({
+    drivers: parts.drivers,
+    ...(parts.onCall !== undefined && { onCall: parts.onCall }),
+    onUsable: (driver, isUsable) => cleanup.driverUsable(driver, isUsable),
+    onConnection: (driver, instance, isConnected) => {
+      if (parts.watchesHealth) watcher.connection(driver, instance, isConnected);
+    },
+  });
   const manager = new DraManager({
     drivers: registry,
     fetchClaim: (namespace, name) =>
       client === undefined
         ? Promise.reject(new KubeletError('Unavailable', 'resource claims need an API server'))
         : client.get(resourceClaims, { namespace, name }),
-    path: `${folderPrefix(rootDir)}/dra_manager_state`,
+    path: `${root}/dra_manager_state`,
     files,
+    clock,
+    ...(parts.onOperation !== undefined && { onOperation: parts.onOperation }),
     log,
   });
-  return { registry, manager };
+  return {
+    registry,
+    manager,
+    withClaims: (devices, pod, name) => {
+      const container = pod.spec.containers.find((each) => each.name === name);
+      if (container === undefined || (container.resources?.claims ?? []).length === 0) return devices;
+      const claims = computeClaimHealth(
+        manager.usesOf(pod, container),
+        ({ driver, poolName, deviceName }) => watcher.health(driver, poolName, deviceName),
+        { withMessages: parts.showsMessages },
+      );
+      return claims === undefined ? devices : [...(devices ?? []), ...claims];
+    },
+    releaseInactive: (known) => manager.unprepareInactive((uid) => known.has(podUid(uid)), stopped.signal),
+    usedBy: (pod, container) => claimUses(manager, pod, container),
+    start: async () => {
+      await manager.start();
+      if (parts.watchesHealth) await watcher.start();
+      cleanup.start();
+    },
+    stop: async () => {
+      stopped.abort();
+      await watcher.stop();
+      await cleanup.stop();
+      registry.close();
+    },
+  };
+}
+
+/** Each claim that the container uses, with all of its devices (upstream: GetDynamicResources). */
+function claimUses(manager: DraManager, pod: Pod, container: AnyContainer): readonly ResourceClaimUse[] {
+  return manager.claimsOf(pod, container).map(({ name, namespace, drivers }) => ({
+    name,
+    namespace,
+    devices: [...drivers].flatMap(([driver, devices]) =>
+      devices.map(({ cdiDeviceIds, poolName, deviceName, shareId }) => ({
+        cdiIds: cdiDeviceIds,
+        driver,
+        pool: poolName,
+        device: deviceName,
+        shareId,
+      })),
+    ),
+  }));
 }
 
 interface DeviceSource<Options extends { readonly cdiDevices: readonly string[] }> {

@@ -5,7 +5,7 @@ import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import type { DraClaim, DraDriver } from '../../ports/dra-drivers.ts';
+import { FakeDraDriver } from '../../ports/testing/fake-dra-driver.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { crc32, decodeClaims, encodeClaims } from './claim-checkpoint.ts';
 import { DraManager } from './dra-manager.ts';
@@ -41,47 +41,47 @@ function claimFor(...users: readonly string[]): ResourceClaim {
   };
 }
 
+const device = {
+  poolName: 'p',
+  deviceName: 'g0',
+  requestNames: ['r'],
+  cdiDeviceIds: ['d/gpu=0'],
+  shareId: undefined,
+};
+
 class World {
-  readonly files = new FakeHostFiles(new FakeClock());
-  readonly calls: string[] = [];
+  readonly clock = new FakeClock();
+  readonly files = new FakeHostFiles(this.clock);
+  readonly driver = new FakeDraDriver([device]);
+  readonly calls = this.driver.calls;
+  readonly operations: string[] = [];
   readonly registry: DraDriverRegistry;
   claim: ResourceClaim = claimFor('a', 'b');
-  error = '';
   manager: DraManager;
 
   constructor() {
-    const driver: DraDriver = {
-      prepare: async (claims: readonly DraClaim[]) => {
-        this.calls.push(`prepare ${claims.map(({ namespace, name, uid }) => `${namespace}/${name}/${uid}`).join()}`);
-        const device = {
-          poolName: 'p',
-          deviceName: 'g0',
-          requestNames: ['r'],
-          cdiDeviceIds: ['d/gpu=0'],
-          shareId: undefined,
-        };
-        return new Map(
-          claims.map(({ uid }) => [uid, { devices: this.error === '' ? [device] : [], error: this.error }]),
-        );
-      },
-      unprepare: async (claims) => {
-        this.calls.push(`unprepare ${claims.map(({ uid }) => uid).join()}`);
-        return new Map(claims.map(({ uid }) => [uid, this.error]));
-      },
-      close: () => void this.calls.push('close'),
-    };
     this.registry = new DraDriverRegistry({
-      open: (socket, version) => {
-        this.calls.push(`open ${socket} ${version}`);
-        return driver;
+      drivers: {
+        open: (socket, version) => {
+          this.calls.push(`open ${socket} ${version}`);
+          return this.driver;
+        },
       },
     });
     this.manager = this.restarted();
   }
 
   restarted(): DraManager {
-    const { registry: drivers, files } = this;
-    this.manager = new DraManager({ drivers, files, path, log: silentLogger, fetchClaim: async () => this.claim });
+    const { registry: drivers, files, clock } = this;
+    this.manager = new DraManager({
+      drivers,
+      files,
+      path,
+      clock,
+      log: silentLogger,
+      fetchClaim: async () => this.claim,
+      onOperation: ({ name, isError }) => void this.operations.push(`${name} ${isError}`),
+    });
     return this.manager;
   }
 
@@ -111,6 +111,10 @@ test('a claim is prepared once for its pods, and unprepared after the last of th
   await manager.unprepare('uid-b', signal);
   assert.deepEqual(await world.saved(), []);
   assert.deepEqual(world.calls, ['open /d.sock v1', 'prepare default/gpu/c1', 'unprepare c1']);
+  assert.deepEqual(world.operations, [
+    ...Array.from({ length: 3 }, () => 'PrepareResources false'),
+    ...Array.from({ length: 2 }, () => 'UnprepareResources false'),
+  ]);
 });
 
 test('only pods that the claim is reserved for may use it', async () => {
@@ -124,7 +128,7 @@ test('only pods that the claim is reserved for may use it', async () => {
 
 test('what a driver may have done is on disk before it is called, and is undone after a restart', async () => {
   const world = await setUp();
-  world.error = 'no power';
+  world.driver.error = 'no power';
   await assert.rejects(
     world.manager.prepare(podOf('a'), signal),
     /NodePrepareResources failed for ResourceClaim gpu: no power/,
@@ -133,7 +137,7 @@ test('what a driver may have done is on disk before it is called, and is undone 
   const manager = world.restarted();
   await manager.start();
   await assert.rejects(manager.unprepare('uid-a', signal), /NodeUnprepareResources failed for ResourceClaim gpu/);
-  world.error = '';
+  world.driver.error = '';
   await manager.unprepare('uid-a', signal);
   assert.deepEqual(await world.saved(), []);
 });
@@ -157,12 +161,91 @@ test('a driver that is not registered keeps the pod waiting, and so does a claim
   const world = await setUp();
   world.registry.deregister(plugin);
   await assert.rejects(world.manager.prepare(podOf('a'), signal), /DRA driver d.example.com is not registered/);
+  // Nothing was begun: the pod can be deleted without the driver.
+  await world.manager.unprepare('uid-a', signal);
   const pod = buildPod({ 'spec.resourceClaims': [{ name: 'dev', resourceClaimTemplateName: 't' }] });
   await assert.rejects(world.manager.prepare(pod, signal), /pod "default\/web": ResourceClaim not created yet/);
   assert.throws(
     () => world.registry.validate({ ...plugin, versions: ['v2.DRAPlugin'] }),
     /offers none of the services/,
   );
+});
+
+test('a claim that was generated for another pod is refused, although it is reserved', async () => {
+  const world = await setUp();
+  const pod = buildPod({
+    'metadata.name': 'a',
+    'metadata.uid': 'uid-a',
+    'spec.resourceClaims': [{ name: 'dev', resourceClaimTemplateName: 't' }],
+    'status.resourceClaimStatuses': [{ name: 'dev', resourceClaimName: 'gpu' }],
+  });
+  await assert.rejects(
+    world.manager.prepare(pod, signal),
+    /ResourceClaim default\/gpu was not created for Pod default\/a \(Pod is not owner\)/,
+  );
+});
+
+test('claims of pods that went while the agent was down are unprepared', async () => {
+  const world = await setUp();
+  for (const pod of [podOf('a'), podOf('b')]) await world.manager.prepare(pod, signal);
+  const manager = world.restarted();
+  await manager.start();
+  await manager.unprepareInactive((uid) => uid === 'uid-b', signal);
+  assert.deepEqual(await world.saved(), ['c1: uid-b']);
+  world.driver.error = 'busy';
+  await manager.unprepareInactive(() => false, signal);
+  assert.deepEqual(await world.saved(), ['c1: uid-b']);
+  world.driver.error = '';
+  await manager.unprepareInactive(() => false, signal);
+  assert.deepEqual(await world.saved(), []);
+});
+
+test('claims are counted, and listed with the devices that a container uses', async () => {
+  const world = await setUp();
+  const pod = podOf('a');
+  assert.deepEqual([...world.manager.claimsInUse()], [['<any>', 0]]);
+  await world.manager.prepare(pod, signal);
+  assert.deepEqual(
+    [...world.manager.claimsInUse()],
+    [
+      ['<any>', 1],
+      ['d.example.com', 1],
+    ],
+  );
+  assert.deepEqual(
+    world.manager.claimsOf(pod, mainOf(pod)).map(({ name }) => name),
+    ['gpu'],
+  );
+  assert.deepEqual([...world.manager.podsUsing('d.example.com', new Set(['p/g0']))], ['uid-a']);
+  assert.deepEqual([...world.manager.podsUsing('d.example.com', new Set(['p/g1']))], []);
+});
+
+test('an answer that is too large is refused, so that the checkpoint of a full node can be read', async () => {
+  const world = await setUp();
+  world.driver.devices = Array.from({ length: 2000 }, (_, index) => ({
+    ...device,
+    deviceName: `g${index}`,
+    cdiDeviceIds: ['x'.repeat(100)],
+  }));
+  await assert.rejects(
+    world.manager.prepare(podOf('a'), signal),
+    /answered with \d+ bytes for ResourceClaim gpu, at most 131072/,
+  );
+});
+
+test('a driver that is connected is preferred to one that registered later and is away', async () => {
+  const world = await setUp();
+  const second = new FakeDraDriver([device]);
+  const registry = new DraDriverRegistry({
+    drivers: { open: (socket) => (socket === '/second.sock' ? second : world.driver) },
+  });
+  await registry.register(plugin);
+  await registry.register({ ...plugin, endpoint: '/second.sock', socketPath: '/reg-2.sock' });
+  assert.equal(registry.get(plugin.name), second);
+  second.connect(false);
+  assert.equal(registry.get(plugin.name), world.driver);
+  world.driver.connect(false);
+  assert.equal(registry.get(plugin.name), second);
 });
 
 test('a checkpoint that is cut or changed is set aside', async () => {
@@ -179,13 +262,13 @@ test('a checkpoint that is cut or changed is set aside', async () => {
 
 test('the checkpoint is that of upstream', () => {
   assert.equal(crc32('123456789'), 0xcbf43926);
-  const device = { poolName: 'p', deviceName: 'g0', requestNames: ['r'], cdiDeviceIds: ['x'], shareId: undefined };
+  const kept = { ...device, cdiDeviceIds: ['x'] };
   const claim = {
     uid: 'c1',
     name: 'gpu',
     namespace: 'default',
     podUids: new Set(['u']),
-    drivers: new Map([['d', [device]]]),
+    drivers: new Map([['d', [kept]]]),
   };
   const text = encodeClaims([claim]);
   const { Data } = JSON.parse(text) as { Data: string };

@@ -1,14 +1,17 @@
+import { Buffer } from 'node:buffer';
 import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isReservedFor, podClaimName, resourceClaimNames } from '../../../api/resource/pod-claims.ts';
+import { isClaimForPod, isReservedFor, podClaimName, resourceClaimNames } from '../../../api/resource/pod-claims.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { DraClaim, PreparedDevice } from '../../ports/dra-drivers.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import { decodeClaims, encodeClaims } from './claim-checkpoint.ts';
-import { cdiIdsOf } from './claim-info.ts';
-import type { ClaimInfo } from './claim-info.ts';
+import { cdiIdsOf, devicesOf } from './claim-info.ts';
+import type { ClaimInfo, ClaimUse } from './claim-info.ts';
+import { healthKey } from './device-health.ts';
 import type { DraDriverRegistry } from './driver-registry.ts';
 
 export interface DraManagerOptions {
@@ -18,9 +21,21 @@ export interface DraManagerOptions {
   /** `<root>/dra_manager_state`. */
   readonly path: string;
   readonly files: Pick<HostFiles, 'readText' | 'writeFileAtomic' | 'rename'>;
+  /** For durations of operations. */
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly onOperation?: (operation: DraOperation) => void;
   readonly log: Logger;
 }
 
+/** All claims of one pod were prepared or unprepared, or one of them could not be. */
+export interface DraOperation {
+  readonly name: 'PrepareResources' | 'UnprepareResources';
+  readonly isError: boolean;
+  readonly durationMs: number;
+}
+
+/** Of one driver for one claim: all claims of a full node fit into the checkpoint. */
+const MAX_ANSWER_BYTES = 128 * 1024;
 const LIMIT_BYTES = 64 * 1024 * 1024;
 const MODE = 0o600;
 
@@ -64,17 +79,75 @@ export class DraManager {
   /** Resolves when all claims of the pod are prepared. Rejects with the message for users. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const { namespace } = pod.metadata;
-    for (const podClaim of pod.spec.resourceClaims ?? [])
-      if (podClaimName(pod, podClaim).kind === 'notCreated')
-        throw failure(`pod "${namespace}/${pod.metadata.name}": ResourceClaim not created yet`);
-    for (const name of resourceClaimNames(pod))
-      await this.#exclusively(`${namespace}/${name}`, () => this.#prepareClaim(pod, name, signal));
+    const names = resourceClaimNames(pod);
+    const podClaims = pod.spec.resourceClaims ?? [];
+    if (names.length === 0 && podClaims.length === 0) return;
+    await this.#observed('PrepareResources', async () => {
+      for (const podClaim of podClaims)
+        if (podClaimName(pod, podClaim).kind === 'notCreated')
+          throw failure(`pod "${namespace}/${pod.metadata.name}": ResourceClaim not created yet`);
+      for (const name of names)
+        await this.#exclusively(`${namespace}/${name}`, () => this.#prepareClaim(pod, name, signal));
+    });
   }
 
   /** After nothing of the pod runs. Rejects when a driver fails; then it has to be called again. */
   async unprepare(podUid: string, signal: AbortSignal): Promise<void> {
     const used = [...this.#claims].filter(([, { podUids }]) => podUids.has(podUid));
-    for (const [key] of used) await this.#exclusively(key, () => this.#unprepareClaim(key, podUid, signal));
+    if (used.length === 0) return;
+    await this.#observed('UnprepareResources', async () => {
+      for (const [key] of used) await this.#exclusively(key, () => this.#unprepareClaim(key, podUid, signal));
+    });
+  }
+
+  /**
+   * Unprepares the claims of pods that the node does not have any more: they went while the agent was down. Never
+   * rejects (upstream: cm/dra reconcileLoop).
+   */
+  async unprepareInactive(isKnown: (podUid: string) => boolean, signal: AbortSignal): Promise<void> {
+    const users = new Set([...this.#claims.values()].flatMap(({ podUids }) => [...podUids]));
+    for (const podUid of users) {
+      if (isKnown(podUid)) continue;
+      try {
+        await this.unprepare(podUid, signal);
+      } catch (error) {
+        this.#options.log.warn('claims of a pod that is gone cannot be unprepared yet', {
+          podUid,
+          error: errorMessage(error),
+        });
+      }
+    }
+  }
+
+  /** Pods that use one of these devices of the driver; keys are `pool/device`. */
+  podsUsing(driver: string, keys: ReadonlySet<string>): ReadonlySet<string> {
+    const pods = new Set<string>();
+    for (const { drivers, podUids } of this.#claims.values())
+      if ((drivers.get(driver) ?? []).some(({ poolName, deviceName }) => keys.has(healthKey(poolName, deviceName))))
+        for (const podUid of podUids) pods.add(podUid);
+    return pods;
+  }
+
+  /** The claims that a container uses, each once; those that are not prepared are left out. */
+  claimsOf(pod: Pod, container: AnyContainer): readonly ClaimInfo[] {
+    const names = new Set(this.#requestsOf(pod, container).map(({ claim }) => claim));
+    return [...names].flatMap((name) => this.#claims.get(`${pod.metadata.namespace}/${name}`) ?? []);
+  }
+
+  /** One use after another of `resources.claims`, with the devices of the request that it names. */
+  usesOf(pod: Pod, container: AnyContainer): readonly ClaimUse[] {
+    return this.#namedUses(pod, container).flatMap(({ use, request, claim }) => {
+      const info = this.#claims.get(`${pod.metadata.namespace}/${claim}`);
+      return info === undefined ? [] : [{ name: use, request, devices: devicesOf(info, request) }];
+    });
+  }
+
+  /** How many claims pods of this node use: by driver, and all together under `<any>`. */
+  claimsInUse(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>([['<any>', this.#claims.size]]);
+    for (const { drivers } of this.#claims.values())
+      for (const driver of drivers.keys()) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+    return counts;
   }
 
   usesClaims(pod: Pod, container: AnyContainer): boolean {
@@ -91,13 +164,18 @@ export class DraManager {
     return [...new Set(ids)];
   }
 
-  #requestsOf(pod: Pod, { name, resources }: AnyContainer): { claim: string; request: string | undefined }[] {
-    const named = (resources?.claims ?? []).flatMap((use) => {
+  #namedUses(pod: Pod, { resources }: AnyContainer): { use: string; claim: string; request: string | undefined }[] {
+    return (resources?.claims ?? []).flatMap((use) => {
       const podClaim = pod.spec.resourceClaims?.find((each) => each.name === use.name);
       const found = podClaim === undefined ? undefined : podClaimName(pod, podClaim);
       if (found?.kind !== 'named') return [];
-      return [{ claim: found.name, request: use.request === '' ? undefined : use.request }];
+      return [{ use: use.name, claim: found.name, request: use.request === '' ? undefined : use.request }];
     });
+  }
+
+  #requestsOf(pod: Pod, container: AnyContainer): { claim: string; request: string | undefined }[] {
+    const { name } = container;
+    const named = this.#namedUses(pod, container);
     const extended = pod.status?.extendedResourceClaimStatus;
     const mapped = (extended?.requestMappings ?? [])
       .filter(({ containerName }) => containerName === name)
@@ -112,6 +190,13 @@ export class DraManager {
     if (known?.podUids.has(podUid) === true && this.#prepared.has(known.uid)) return;
     const claim = await this.#options.fetchClaim(namespace, name);
     const { uid } = claim.metadata;
+    const mustOwn = (pod.spec.resourceClaims ?? [])
+      .map((podClaim) => podClaimName(pod, podClaim))
+      .some((each) => each.kind === 'named' && each.name === name && each.mustOwn);
+    if (mustOwn && !isClaimForPod(pod, claim))
+      throw failure(
+        `ResourceClaim ${namespace}/${name} was not created for Pod ${namespace}/${podName} (Pod is not owner)`,
+      );
     if (!isReservedFor(claim, pod))
       throw failure(`pod ${podName} (${podUid}) is not allowed to use ResourceClaim ${name} (${uid})`);
     if (known !== undefined && known.uid !== uid)
@@ -121,6 +206,8 @@ export class DraManager {
     const results = claim.status?.allocation?.devices.results ?? [];
     const drivers = new Map<string, readonly PreparedDevice[]>(results.map(({ driver }) => [driver, []]));
     for (const [driver, devices] of known?.drivers ?? []) drivers.set(driver, devices);
+    // Before the claim is noted as used: a pod whose driver was never installed can then still be deleted.
+    for (const driver of drivers.keys()) this.#options.drivers.get(driver);
     const podUids = new Set([...(known?.podUids ?? []), podUid]);
     this.#claims.set(key, { uid, name, namespace, podUids, drivers });
     await this.#save();
@@ -137,6 +224,11 @@ export class DraManager {
     if (result === undefined) throw failure('NodePrepareResources skipped 1 ResourceClaims');
     if (result.error !== '')
       throw failure(`NodePrepareResources failed for ResourceClaim ${claim.name}: ${result.error}`);
+    const sizeBytes = Buffer.byteLength(JSON.stringify(result.devices));
+    if (sizeBytes > MAX_ANSWER_BYTES)
+      throw failure(
+        `NodePrepareResources answered with ${sizeBytes} bytes for ResourceClaim ${claim.name}, at most ${MAX_ANSWER_BYTES} are kept`,
+      );
     return result.devices;
   }
 
@@ -156,6 +248,18 @@ export class DraManager {
       this.#claims.delete(key);
     }
     await this.#save();
+  }
+
+  async #observed(name: DraOperation['name'], work: () => Promise<void>): Promise<void> {
+    const { clock, onOperation } = this.#options;
+    const startMs = clock.monotonicMs();
+    let isError = true;
+    try {
+      await work();
+      isError = false;
+    } finally {
+      onOperation?.({ name, isError, durationMs: clock.monotonicMs() - startMs });
+    }
   }
 
   async #exclusively(key: string, work: () => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import { KubeletError } from '../../../base/errors.ts';
-import type { DraDriver, DraDrivers, DraDriverVersion } from '../../ports/dra-drivers.ts';
+import type { DraCallRecord, DraDriver, DraDrivers, DraDriverVersion } from '../../ports/dra-drivers.ts';
 
 interface RegisteringDriver {
   readonly name: string;
@@ -11,6 +11,17 @@ interface RegisteringDriver {
 interface Registered {
   readonly socketPath: string;
   readonly driver: DraDriver;
+  isConnected: boolean;
+}
+
+export interface DriverRegistryOptions {
+  /** Absent: the node has no DRA drivers. */
+  readonly drivers: DraDrivers | undefined;
+  readonly onCall?: (driver: string, call: DraCallRecord) => void;
+  /** After each change: whether a driver of that name is connected. */
+  readonly onUsable?: (driver: string, isUsable: boolean) => void;
+  /** One instance of a driver connected or went away. */
+  readonly onConnection?: (driver: string, instance: DraDriver, isConnected: boolean) => void;
 }
 
 /** The newest first. */
@@ -21,11 +32,11 @@ const services: readonly (readonly [service: string, version: DraDriverVersion])
 
 /** DRA drivers that are registered with the plugin watcher. During an update of a driver two may have one name. */
 export class DraDriverRegistry {
-  readonly #drivers: DraDrivers | undefined;
+  readonly #options: DriverRegistryOptions;
   readonly #byName = new Map<string, Registered[]>();
 
-  constructor(drivers: DraDrivers | undefined) {
-    this.#drivers = drivers;
+  constructor(options: DriverRegistryOptions) {
+    this.#options = options;
   }
 
   /** Throws with the problem. */
@@ -39,36 +50,57 @@ export class DraDriverRegistry {
 
   register({ name, endpoint, versions, socketPath }: RegisteringDriver): Promise<void> {
     const version = versionOf(versions);
-    if (this.#drivers === undefined || version === undefined)
+    const { drivers, onCall } = this.#options;
+    if (drivers === undefined || version === undefined)
       return Promise.reject(new KubeletError('Unimplemented', 'this node has no DRA drivers'));
-    const driver = this.#drivers.open(endpoint, version);
-    this.#byName.set(name, [...(this.#byName.get(name) ?? []), { socketPath, driver }]);
+    const driver = drivers.open(endpoint, version, (call) => onCall?.(name, call));
+    const entry: Registered = { socketPath, driver, isConnected: false };
+    this.#byName.set(name, [...(this.#byName.get(name) ?? []), entry]);
+    this.#changed(name);
+    driver.followConnection((isConnected) => this.#connection(name, entry, isConnected));
     return Promise.resolve();
   }
 
   deregister({ name, socketPath }: RegisteringDriver): void {
-    const left: Registered[] = [];
-    for (const each of this.#byName.get(name) ?? []) {
-      if (each.socketPath === socketPath) each.driver.close();
-      else left.push(each);
-    }
+    const all = this.#byName.get(name) ?? [];
+    const left = all.filter((each) => each.socketPath !== socketPath);
     if (left.length === 0) this.#byName.delete(name);
     else this.#byName.set(name, left);
+    for (const each of all) if (!left.includes(each)) this.#end(name, each);
+    this.#changed(name);
   }
 
-  /** The one that registered last. Throws `Unavailable` when there is none. */
+  /** The one that registered last, of those that are connected if any is. Throws `Unavailable` when there is none. */
   get(name: string): DraDriver {
-    const found = this.#byName.get(name)?.at(-1);
+    const all = this.#byName.get(name);
+    const found = all?.findLast(({ isConnected }) => isConnected) ?? all?.at(-1);
     if (found === undefined) throw new KubeletError('Unavailable', `DRA driver ${name} is not registered`);
     return found.driver;
   }
 
   close(): void {
-    for (const each of this.#byName.values()) for (const { driver } of each) driver.close();
+    for (const [name, all] of this.#byName) for (const each of all) this.#end(name, each);
     this.#byName.clear();
+  }
+
+  #connection(name: string, entry: Registered, isConnected: boolean): void {
+    if (this.#byName.get(name)?.includes(entry) !== true || entry.isConnected === isConnected) return;
+    entry.isConnected = isConnected;
+    this.#options.onConnection?.(name, entry.driver, isConnected);
+    this.#changed(name);
+  }
+
+  #end(name: string, entry: Registered): void {
+    if (entry.isConnected) this.#options.onConnection?.(name, entry.driver, false);
+    entry.driver.close();
+  }
+
+  #changed(name: string): void {
+    const isUsable = (this.#byName.get(name) ?? []).some(({ isConnected }) => isConnected);
+    this.#options.onUsable?.(name, isUsable);
   }
 }
 
-function versionOf(versions: readonly string[]): DraDriverVersion | undefined {
-  return services.find(([service]) => versions.includes(service))?.[1];
+function versionOf(offered: readonly string[]): DraDriverVersion | undefined {
+  return services.find(([service]) => offered.includes(service))?.[1];
 }

@@ -16,6 +16,8 @@ const AGES = [HOUR, 4 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 *
 export const SERVING_AGE = [60, ...AGES] as const;
 /** Of volume and CSI operations. */
 export const STORAGE_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600] as const;
+/** Of calls to DRA drivers: 0.1 s to 40 s. */
+export const DRA_SECONDS = exponential(0.1, 400 ** (1 / 14), 15);
 /** Of requests to the API server, in time and in size. */
 export const CLIENT_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0] as const;
 export const CLIENT_BYTES = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216] as const;

@@ -1,3 +1,4 @@
+import type { DraCallRecord } from '../../ports/dra-drivers.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 
 type Main = Pick<AgentMetrics, 'main'>;
@@ -26,4 +27,24 @@ export function notePodResourcesRequest(
 /** Only requests for one pod can fail. */
 export function notePodResourcesError({ main }: Main, version: string): void {
   main.count('kubelet_pod_resources_endpoint_errors_get', { server_api_version: version });
+}
+
+/** A pod's claims were prepared or unprepared. */
+export function noteDraOperation(
+  { main }: Main,
+  { name, isError, durationMs }: { readonly name: string; readonly isError: boolean; readonly durationMs: number },
+): void {
+  const labels = { operation_name: name, is_error: String(isError) };
+  main.observe('dra_operations_duration_seconds', labels, durationMs / 1000);
+}
+
+export function noteDraCall({ main }: Main, driver: string, { method, code, durationMs }: DraCallRecord): void {
+  const labels = { driver_name: driver, method_name: method, grpc_status_code: code };
+  main.observe('dra_grpc_operations_duration_seconds', labels, durationMs / 1000);
+}
+
+/** Only drivers with claims are shown. */
+export function countClaims({ main }: Main, byDriver: ReadonlyMap<string, number>): void {
+  main.clear('dra_resource_claims_in_use');
+  for (const [driver, count] of byDriver) main.set('dra_resource_claims_in_use', { driver_name: driver }, count);
 }

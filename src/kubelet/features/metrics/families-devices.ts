@@ -1,8 +1,25 @@
 // Names, types, labels and buckets are those of upstream's families. The help texts are our own.
-import { DEFAULT } from './buckets.ts';
+import { DEFAULT, DRA_SECONDS } from './buckets.ts';
 import type { MetricFamily } from './metric-family.ts';
 
 export const deviceFamilies = {
+  dra_grpc_operations_duration_seconds: {
+    type: 'histogram',
+    labels: ['driver_name', 'method_name', 'grpc_status_code'],
+    buckets: DRA_SECONDS,
+    help: 'Time that DRA drivers take to respond to a call, in seconds.',
+  },
+  dra_operations_duration_seconds: {
+    type: 'histogram',
+    labels: ['operation_name', 'is_error'],
+    buckets: DRA_SECONDS,
+    help: 'Time to prepare or unprepare all ResourceClaims of a pod, in seconds.',
+  },
+  dra_resource_claims_in_use: {
+    type: 'gauge',
+    labels: ['driver_name'],
+    help: 'ResourceClaims that pods of this node use, by driver; <any> counts each claim once.',
+  },
   kubelet_device_plugin_alloc_duration_seconds: {
     type: 'histogram',
     labels: ['resource_name'],

@@ -133,8 +133,9 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'device plugins, pod resources',
+    about: 'device plugins, DRA, pod resources',
     alpha: `
+      dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use
       kubelet_device_plugin_alloc_duration_seconds kubelet_device_plugin_registration_total kubelet_pod_resources_endpoint_errors_get
       kubelet_pod_resources_endpoint_requests_get kubelet_pod_resources_endpoint_requests_get_allocatable
       kubelet_pod_resources_endpoint_requests_list kubelet_pod_resources_endpoint_requests_total
@@ -152,10 +153,9 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'DRA, failures of pod resources that cannot occur, pod certificates',
+    about: 'failures of pod resources that cannot occur, pod certificates',
     absent: 'none of these is implemented yet',
     alpha: `
-      dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use
       kubelet_pod_resources_endpoint_errors_get_allocatable
       kubelet_pod_resources_endpoint_errors_list kubelet_podcertificate_states
     `,

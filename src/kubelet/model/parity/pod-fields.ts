@@ -83,7 +83,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
     ),
     schedulingGates: whole(scheduler),
     resourceClaims: honoured(
-      'health of devices is not reported; a driver must be registered before the pod can be stopped completely, as in upstream',
+      'a driver must be registered before a pod whose claims it prepared can be stopped completely, as in upstream',
     ),
     resources: honoured(
       'status.resources comes from the records of applied changes; upstream reads it from the cgroup, rounded',
