@@ -10,6 +10,7 @@ export const allowed: Record<string, readonly string[]> = {
   base: [],
   api: ['base'],
   pki: ['base'],
+  tracing: ['base', 'grpc'],
   grpc: ['base'],
   streaming: ['base'],
   cri: ['base', 'grpc'],
@@ -35,6 +36,7 @@ export const allowed: Record<string, readonly string[]> = {
     'base',
     'api',
     'pki',
+    'tracing',
     'grpc',
     'cri',
     'csi',
@@ -73,6 +75,7 @@ export const allowed: Record<string, readonly string[]> = {
     'base',
     'api',
     'pki',
+    'tracing',
     'grpc',
     'client',
     ...[

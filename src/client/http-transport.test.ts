@@ -9,6 +9,7 @@ import type { WatchEvent } from '../api/client/api-client.ts';
 import type { ConfigMap } from '../api/core/config-map.ts';
 import { ApiStatusError, isApiError } from '../api/status/api-status-error.ts';
 import type { StatusReason } from '../api/status/api-status-error.ts';
+import { RecordingTracer } from '../base/testing/recording-tracer.ts';
 import { HttpApiClient } from './http-api-client.ts';
 import { HttpTransport } from './http-transport.ts';
 import type { HttpTransportOptions } from './http-transport.ts';
@@ -252,4 +253,36 @@ test('a watch that is aborted ends without an error, before its answer and in th
     controller.abort();
   }
   assert.deepEqual([events, await watchAll(client, controller.signal)], [['ADDED'], []]);
+});
+
+test('each attempt is a span that the server can continue, with the status of the answer', async (t) => {
+  const seen: unknown[] = [];
+  const tracer = new RecordingTracer();
+  const client = await clientOf(
+    t,
+    (request, response) => {
+      seen.push(request.headers['traceparent']);
+      response.writeHead(seen.length === 1 ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(seen.length === 1 ? web : { kind: 'Status', code: 404, reason: 'NotFound' }));
+    },
+    { tracer },
+  );
+  await client.get(configMaps, key);
+  await assert.rejects(client.get(configMaps, key));
+  assert.deepEqual(seen, ['HTTP GET', 'HTTP GET']);
+  const path = '/api/v1/namespaces/default/configmaps/web';
+  assert.deepEqual(
+    tracer.spans.map(({ name, kind, attributes, error, ended }) => [
+      name,
+      kind,
+      new URL(String(attributes['url.full'])).pathname,
+      attributes['http.response.status_code'],
+      error,
+      ended,
+    ]),
+    [
+      ['HTTP GET', 'client', path, 200, undefined, true],
+      ['HTTP GET', 'client', path, 404, '', true],
+    ],
+  );
 });

@@ -8,6 +8,7 @@ import { parseJsonQuietly } from '../base/quiet-parse.ts';
 import { jitter, systemRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { startIdleTimer } from '../base/idle-timer.ts';
+import type { Tracer } from '../base/tracer.ts';
 import type { ReturnListener } from '../api/client/api-client.ts';
 import type { ClientProblem, ObserveClient } from '../api/client/client-observations.ts';
 import { fixedAccess, isAccessSource } from './cluster-access.ts';
@@ -21,6 +22,7 @@ import { openGate } from './request-budget.ts';
 import type { RequestGate } from './request-budget.ts';
 import { refusal } from './refusal.ts';
 import { requestHeaders } from './request-headers.ts';
+import { beginRequestSpan } from './request-span.ts';
 import { afterAnswer, isRefusalOfAll, isSentAgain, parseRetryAfterMs } from './retry-rules.ts';
 
 export interface ApiRequest {
@@ -65,6 +67,8 @@ export interface HttpTransportOptions extends Partial<ConnectionOptions> {
   readonly maxLineBytes?: number;
   /** An interruption of at least this length is an outage; listeners are notified of its end. */
   readonly outageMs?: number;
+  /** Traces every attempt, and hands the trace on to the server. */
+  readonly tracer?: Tracer | undefined;
 }
 
 const defaults = {
@@ -107,7 +111,7 @@ interface Opened {
  */
 export class HttpTransport implements ApiTransport {
   readonly #source: AccessSource;
-  readonly #options: Required<HttpTransportOptions>;
+  readonly #options: Required<Omit<HttpTransportOptions, 'tracer'>> & Pick<HttpTransportOptions, 'tracer'>;
   readonly #observers = new Set<ObserveClient>();
   readonly #returnListeners = new Set<ReturnListener>();
   readonly #endOfSource: () => void;
@@ -298,6 +302,7 @@ export class HttpTransport implements ApiTransport {
   ): Promise<Opened> {
     const { clock, userAgent } = this.#options;
     const { host, pathname } = new URL(access.server);
+    const { tracer } = this.#options;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const outgoing: Outgoing = {
       method: request.method,
@@ -308,6 +313,7 @@ export class HttpTransport implements ApiTransport {
     const requestBytes = body === undefined ? 0 : Buffer.byteLength(body);
     for (let again = false; ; again = true) {
       const startMs = clock.monotonicMs();
+      const span = tracer && beginRequestSpan(tracer, access.server, outgoing);
       const tell = (code: string, responseBytes: number): void => {
         for (const observer of this.#observers)
           observer({
@@ -323,11 +329,14 @@ export class HttpTransport implements ApiTransport {
           });
       };
       try {
-        const answer = await this.#connectionsTo(access).open(outgoing, signal, lasting);
+        const headers = { ...outgoing.headers, ...span?.headers() };
+        const answer = await this.#connectionsTo(access).open({ ...outgoing, headers }, signal, lasting);
         this.#answered(answer.status);
+        span?.answered(answer.status);
         return { answer, done: (responseBytes) => tell(String(answer.status), responseBytes) };
       } catch (error) {
         tell('<error>', 0);
+        span?.failed(error);
         if (again || !(error instanceof ConnectionFailure) || !isSentAgain(request.method, error)) throw error;
       }
     }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Tracer } from '../base/tracer.ts';
 import { CodecInvoker } from '../grpc/codec-invoker.ts';
 import type { CallRecord } from '../grpc/codec-invoker.ts';
 import { GrpcChannel } from '../grpc/grpc-channel.ts';
@@ -18,6 +19,7 @@ export interface CriClientOptions {
   requestTimeoutMs?: number;
   /** Called at the end of every call, for streams when they end. Must not throw. */
   observe?: (record: CriCallRecord) => void;
+  tracer?: Tracer | undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ export interface CriClient {
  * socket.
  */
 export function createCriClient(options: CriClientOptions): CriClient {
-  const { clock, observe, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
+  const { clock, observe, tracer, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
   const channel = new GrpcChannel({ socketPath: parseEndpoint(options.endpoint), clock });
   const invoker = new CodecInvoker(channel, {
     clock,
@@ -45,6 +47,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     // Registries' own words are enough where the runtime has no better code (upstream: remote_image.go).
     wording: (op) => (op === 'PullImage' ? 'bareUnknown' : 'full'),
     ...(observe === undefined ? {} : { observe }),
+    tracer,
   });
   return {
     runtime: bindService(RuntimeServiceDefinition, invoker),

@@ -1,7 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { errorKind, KubeletError } from '../base/errors.ts';
 import type { ErrorKind } from '../base/errors.ts';
+import type { Span, Tracer } from '../base/tracer.ts';
 import type { GrpcChannel, RawCall } from './grpc-channel.ts';
+import { codeName } from './grpc-status.ts';
 import type { StatusWording } from './grpc-status.ts';
 import type { CallOptions, Invoker, MethodDefinition } from './service-binding.ts';
 
@@ -25,7 +27,12 @@ export interface CodecInvokerOptions {
   wording?: (op: string) => StatusWording;
   /** Called at the end of every call, for streams when they end. Must not throw. */
   observe?: (record: CallRecord) => void;
+  /** Traces every call, and hands the trace on to the server. */
+  tracer?: Tracer | undefined;
 }
+
+/** Spans of calls are upstream's: otelgrpc's name and attributes. */
+const SCOPE = 'go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc';
 
 /** Encodes, calls, decodes, and tells `observe`. */
 export class CodecInvoker implements Invoker {
@@ -39,13 +46,16 @@ export class CodecInvoker implements Invoker {
 
   async unary(path: string, method: MethodDefinition, request: object, options: CallOptions): Promise<unknown> {
     const startMs = this.#options.clock.monotonicMs();
+    const span = this.#span(path);
     try {
-      const answer = await this.#channel.unary(this.#rawCall(path, method, request, options));
+      const answer = await this.#channel.unary(this.#rawCall(path, method, request, { ...options, span }));
       const message = decode(method, answer);
       this.#report(method, startMs, undefined);
+      endSpan(span, undefined);
       return message;
     } catch (error) {
       this.#report(method, startMs, errorKind(error));
+      endSpan(span, { error });
       throw error;
     }
   }
@@ -57,19 +67,36 @@ export class CodecInvoker implements Invoker {
     options: CallOptions,
   ): AsyncGenerator<unknown> {
     const startMs = this.#options.clock.monotonicMs();
-    let failure: ErrorKind | undefined;
+    const span = this.#span(path);
+    let failure: { readonly error: unknown } | undefined;
     try {
-      for await (const message of this.#channel.stream(this.#rawCall(path, method, request, options)))
+      for await (const message of this.#channel.stream(this.#rawCall(path, method, request, { ...options, span })))
         yield decode(method, message);
     } catch (error) {
-      failure = errorKind(error);
+      failure = { error };
       throw error;
     } finally {
-      this.#report(method, startMs, failure);
+      this.#report(method, startMs, failure === undefined ? undefined : errorKind(failure.error));
+      endSpan(span, failure);
     }
   }
 
-  #rawCall(path: string, method: MethodDefinition, request: object, options: CallOptions): RawCall {
+  #span(path: string): Span | undefined {
+    const name = path.slice(1);
+    return this.#options.tracer?.begin({
+      name,
+      scope: SCOPE,
+      kind: 'client',
+      attributes: { 'rpc.method': name, 'rpc.system.name': 'grpc' },
+    });
+  }
+
+  #rawCall(
+    path: string,
+    method: MethodDefinition,
+    request: object,
+    options: CallOptions & { readonly span: Span | undefined },
+  ): RawCall {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs(method.name, request);
     return {
       op: method.name,
@@ -77,6 +104,7 @@ export class CodecInvoker implements Invoker {
       request: encode(method, request),
       timeoutMs,
       wording: this.#options.wording?.(method.name) ?? 'full',
+      ...(options.span && { metadata: options.span.headers() }),
       signal: options.signal,
     };
   }
@@ -88,6 +116,12 @@ export class CodecInvoker implements Invoker {
       errorKind: kind,
     });
   }
+}
+
+function endSpan(span: Span | undefined, failure: { readonly error: unknown } | undefined): void {
+  span?.set({ 'rpc.response.status_code': failure === undefined ? 'OK' : codeName(failure.error) });
+  if (failure !== undefined) span?.fail(failure.error);
+  span?.end();
 }
 
 /** A request that cannot be encoded (a number out of range, a wrong type) is the caller's mistake: `Invalid`. */

@@ -22,6 +22,8 @@ export interface RawCall {
   timeoutMs: number;
   /** How a failure reads. */
   wording?: StatusWording;
+  /** Sent as headers. */
+  metadata?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
 }
 
@@ -110,7 +112,7 @@ export class GrpcChannel {
         identity,
         identity,
         asBuffer(call.request),
-        new Metadata(),
+        metadataOf(call),
         this.#grpcOptions(call),
         (error, response) => {
           const aborted = finish();
@@ -131,7 +133,7 @@ export class GrpcChannel {
       identity,
       identity,
       asBuffer(call.request),
-      new Metadata(),
+      metadataOf(call),
       this.#grpcOptions(call),
     );
     // After a cancel grpc-js reports it once more to a stream without a reader.
@@ -154,9 +156,7 @@ export class GrpcChannel {
     call: Pick<RawCall, 'op' | 'path' | 'wording'> & { metadata?: Readonly<Record<string, string>> },
     handlers: DuplexHandlers,
   ): DuplexCall {
-    const metadata = new Metadata();
-    for (const [name, value] of Object.entries(call.metadata ?? {})) metadata.set(name, value);
-    const wire = this.#client.makeBidiStreamRequest(call.path, asBuffer, identity, metadata, {});
+    const wire = this.#client.makeBidiStreamRequest(call.path, asBuffer, identity, metadataOf(call), {});
     const finish = this.#track(wire, undefined);
     let over = false;
     const end = (error: KubeletError | undefined): void => {
@@ -281,6 +281,12 @@ function secured(
     ),
     nameOptions: byAddress ? { 'grpc.ssl_target_name_override': 'localhost' } : {},
   };
+}
+
+function metadataOf({ metadata: headers = {} }: Pick<RawCall, 'metadata'>): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
 }
 
 function abortedError(op: string, cause: unknown): KubeletError {

@@ -125,6 +125,9 @@ export function grpcCodeOf(error: unknown): GrpcCodeName | undefined {
   return isGrpcStatus(status) ? codeOf(status) : undefined;
 }
 
+/** The name of the code that a failure is sent with. */
+export const codeName = (error: unknown): GrpcCodeName => CODE_NAMES[statusFromError(error).code] ?? 'Unknown';
+
 /** The way back, for servers. A status that came from another gRPC server passes through unchanged. */
 export function statusFromError(error: unknown): GrpcStatus {
   if (error instanceof KubeletError && isGrpcStatus(error.cause))

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { Pod } from '../../src/api/core/pod.ts';
+import { startTraceCollector } from '../../src/tracing/testing/trace-collector.ts';
+import type { TraceCollector } from '../../src/tracing/testing/trace-collector.ts';
 import { freePort } from '../../src/up/agent.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { container, pod, shell } from './support/manifests.ts';
@@ -49,12 +51,16 @@ const config = {
   podCIDR: '10.8.0.0/24',
 };
 let readOnlyPort: number;
+let collector: TraceCollector;
+after(() => collector.close());
 const fixture = agentFixture({
   name: 'configuration',
   agent: async () => {
     readOnlyPort = await freePort(0);
+    collector = await startTraceCollector(join(folder, 'otel.sock'));
+    const tracing = { endpoint: collector.endpoint, samplingRatePerMillion: 1_000_000 };
     // The server on 10250 and the one that only reads are apart, as in upstream.
-    return { config: { ...config, readOnlyPort, enableServer: false } };
+    return { config: { ...config, tracing, readOnlyPort, enableServer: false } };
   },
 });
 
@@ -104,6 +110,22 @@ describe('the agent itself', SIDE_BY_SIDE, () => {
 
   test('gives itself the OOM score of oomScoreAdj', () => {
     assert.equal(readFileSync(`/proc/${fixture.agent.pid}/oom_score_adj`, 'utf8').trim(), '123');
+  });
+
+  test('sends its traces to tracing.endpoint: passes over pods, and the calls to the runtime made in them', async () => {
+    const seen = await fixture.agent.run(pod('traced'));
+    await fetch(`http://127.0.0.3:${readOnlyPort}/pods`);
+    await eventually(async () => {
+      const { spans } = collector;
+      const call = spans.find(
+        ({ name, parentId }) =>
+          name === 'runtime.v1.RuntimeService/RunPodSandbox' &&
+          spans.find(({ spanId }) => spanId === parentId)?.attributes['k8s.pod.uid'] === seen.metadata.uid,
+      );
+      const pass = spans.find(({ spanId }) => spanId === call?.parentId);
+      assert.deepEqual([pass?.name, pass?.resource['service.name']], ['syncPod', 'kubelet']);
+      assert.ok(spans.some(({ name, kind }) => name === '/pods' && kind === 2));
+    });
   });
 
   test('writes its log in the logging.format and as much as logging.verbosity says', async () => {

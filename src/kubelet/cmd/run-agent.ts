@@ -33,6 +33,7 @@ import { composeServing } from './servers/compose-serving.ts';
 import { openSecureServer } from './servers/compose-secure-server.ts';
 import { observeRequests } from '../features/metrics/http-requests.ts';
 import { observedFetch } from '../features/server/request-metrics.ts';
+import { tracedFetch } from '../features/server/request-traces.ts';
 import { composeHealthChecks, composeLocalSources } from './servers/compose-local-sources.ts';
 import { openPageServer } from './servers/compose-page-server.ts';
 import { composeServer } from './servers/compose-server.ts';
@@ -168,7 +169,7 @@ export async function startAgent(
     await hints?.stop();
     await kubelet.stop();
     await platform.join?.stop();
-    platform.close();
+    await platform.close();
     lock.release();
     lockFile?.release();
   };
@@ -331,10 +332,11 @@ async function openServers(
       ? servers.open(
           listenTcp(
             {
-              fetch: observedFetch(createReadOnlyApp(sources), observer, {
-                type: 'readonly',
-                debuggingHandlers: false,
-              }),
+              fetch: tracedFetch(
+                observedFetch(createReadOnlyApp(sources), observer, { type: 'readonly', debuggingHandlers: false }),
+                kubelet.platform.tracer,
+                true,
+              ),
             },
             address,
             readOnlyPort,

@@ -47,6 +47,7 @@ export function composeImages(
     onRemoved: (reason) => metrics.main.count('kubelet_image_garbage_collected_total', { reason }),
     store: parts.store,
     events: parts.recorder,
+    tracer: parts.platform.tracer,
     clock,
     random,
     log,

@@ -30,6 +30,7 @@ import { SyncLoop } from '../../loop/sync-loop.ts';
 import { podUid } from '../../model/ids.ts';
 import type { FeatureParts, Given, KnownParts, LoopParts } from './kubelet-parts.ts';
 import { observedSyncer } from '../../features/metrics/observed-syncer.ts';
+import { tracedSyncer } from '../../features/tracing/traced-syncer.ts';
 import { composeSources } from './compose-sources.ts';
 
 const HOUSEKEEPING_PERIOD_MS = 30_000;
@@ -58,6 +59,7 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
     logs: parts.logCleanup,
     cache: parts.cache,
     events: parts.recorder,
+    tracer: platform.tracer,
     clock,
     random,
     log,
@@ -91,7 +93,10 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
   const syncer = composeSyncer(parts, { status, explain, cleanup, userNamespaces, clusterPods });
   const workers: PodWorkers = new PodWorkers({
     states: parts.states,
-    syncer: observedSyncer(syncer, parts.observation, () => clock.monotonicMs()),
+    syncer: tracedSyncer(
+      observedSyncer(syncer, parts.observation, () => clock.monotonicMs()),
+      platform.tracer,
+    ),
     clock,
     random,
     log,

@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { CriCallRecord } from '../../../cri/cri-client.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import type { Tracer } from '../../../base/tracer.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CsiDrivers } from '../../ports/csi-drivers.ts';
@@ -32,6 +33,8 @@ export interface Platform {
   clock: Clock;
   random: Random;
   log: Logger;
+  /** Absent: nothing is traced. */
+  tracer?: Tracer | undefined;
   /** Absent on a standalone node, whose pods and objects come only from manifests. */
   cluster?: ClusterApi;
   runtime: ContainerRuntime;

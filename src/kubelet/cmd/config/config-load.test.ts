@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { honouredFields } from '../../model/config/honoured-fields.ts';
 import { formatConfigError } from './config-error.ts';
 import type { ConfigFiles } from './config-file.ts';
 import { loadKubeletConfig, allFlags } from './config-load.ts';
@@ -176,12 +177,12 @@ test('a map given by a flag replaces the one of the file', () => {
   assert.deepEqual(config.reserved.system, { cpu: '1' });
 });
 
-test('one warning for each setting that is not honoured yet, only if it was changed', () => {
+test('one warning for each setting that is honoured in part, only if it was changed', () => {
   const { warnings } = run(['--config=/k.yaml', '--kubeconfig=/c', '--housekeeping-interval=9s'], {
-    '/k.yaml': `${head}tracing:\n  endpoint: localhost:4317\nenableContentionProfiling: true\nmemoryManagerPolicy: None\n`,
+    '/k.yaml': `${head}kernelMemcgNotification: true\nenableContentionProfiling: true\nmemoryManagerPolicy: None\n`,
   });
   assert.deepEqual(warnings, [
-    'configuration field tracing.endpoint is accepted but not honoured yet: no traces are sent',
+    `configuration field kernelMemcgNotification is accepted and only partly honoured: ${honouredFields['kernelMemcgNotification']?.note}`,
   ]);
 });
 

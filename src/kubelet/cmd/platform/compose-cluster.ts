@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
+import type { Tracer } from '../../../base/tracer.ts';
 import type { AccessSource } from '../../../client/cluster-access.ts';
 import { HttpApiClient } from '../../../client/http-api-client.ts';
 import { HttpTransport } from '../../../client/http-transport.ts';
@@ -31,12 +32,12 @@ const EVENTS_WAITING_LIMIT = 1_000;
 export function openCluster(
   access: AccessSource,
   terms: ClusterTerms,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random, tracer }: { readonly clock: Clock; readonly random: Random; readonly tracer?: Tracer | undefined },
 ): OpenedCluster {
   // The first word is who wrote a field (`managedFields`): the same as of upstream's kubelet, so that nodes may change
   // from one to the other.
   const userAgent = `kubelet/${kubernetesVersion} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
-  const transport = new HttpTransport(access, { userAgent, clock, random });
+  const transport = new HttpTransport(access, { userAgent, clock, random, tracer });
   return {
     ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.withTerms(lane))),
     outage: () => transport.problem(),

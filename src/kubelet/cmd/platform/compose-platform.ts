@@ -34,6 +34,8 @@ import { netDial } from '../../adapters/net/net-dial.ts';
 import { createOwnUsage } from '../../adapters/stats/own-usage.ts';
 import { linuxKernelTunables } from '../../adapters/process/linux-kernel-tunables.ts';
 import { setOwnOomScore, setOwnOpenFiles } from '../../adapters/process/own-process.ts';
+import { openTracer } from '../../../tracing/open-tracer.ts';
+import type { OpenTracer } from '../../../tracing/tracer-options.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { Mounts } from '../../ports/mounts.ts';
@@ -51,7 +53,7 @@ export interface RealPlatform extends Platform {
   /** Absent on a node of its own. */
   join?: Join;
   certificates: CertificateFigures;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /**
@@ -77,29 +79,20 @@ export async function composePlatform(given: {
     mkdir(flags.rootDir, { recursive: true, mode: 0o750 }),
   );
   await shareRoot(mounts, flags.rootDir, log);
+  const nodeName = flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride;
+  const tracer = await composeTracer(given, nodeName);
   const calls = new Set<(call: CriCallRecord) => void>();
   const observe = (call: CriCallRecord): void => calls.forEach((listener) => listener(call));
-  const client = createCriClient({
-    endpoint: config.runtime.endpoint,
-    clock,
-    observe,
-    requestTimeoutMs: config.runtime.requestTimeoutMs,
-  });
-  const imageClient =
-    imageEndpointOf(config) === config.runtime.endpoint
-      ? client
-      : createCriClient({
-          endpoint: imageEndpointOf(config),
-          clock,
-          observe,
-          requestTimeoutMs: config.runtime.requestTimeoutMs,
-        });
+  const { endpoint, requestTimeoutMs } = config.runtime;
+  const calling = { clock, observe, requestTimeoutMs, tracer };
+  const client = createCriClient({ endpoint, ...calling });
+  const imageEndpoint = imageEndpointOf(config);
+  const imageClient = imageEndpoint === endpoint ? client : createCriClient({ endpoint: imageEndpoint, ...calling });
   const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
   const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
   const version = await awaitVersion(runtime, clock, log);
   if (version !== undefined)
     log.info('container runtime', { name: version.name, version: version.version, apiVersion: version.apiVersion });
-  const nodeName = flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride;
   const certificates = new CertificateFigures(clock);
   const join = await composeJoin({
     flags,
@@ -111,7 +104,7 @@ export async function composePlatform(given: {
     log,
   });
   const cluster =
-    join === undefined ? undefined : openCluster(join.access, config.node, { clock, random: systemRandom });
+    join === undefined ? undefined : openCluster(join.access, config.node, { clock, random: systemRandom, tracer });
   return {
     clock,
     ...(join !== undefined &&
@@ -119,6 +112,7 @@ export async function composePlatform(given: {
     certificates,
     random: systemRandom,
     log,
+    tracer,
     runtime,
     images: new CriImages(imageClient.images),
     eventSources: [criEventSource(client.runtime), containerdEventSource(client.channel, client.runtime)],
@@ -166,8 +160,20 @@ export async function composePlatform(given: {
       log,
     }),
     runtimeName: version?.name ?? 'containerd',
-    close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),
+    close: async () => {
+      closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster]));
+      await tracer?.close();
+    },
   };
+}
+
+/** Upstream: server.go newTracerProvider. */
+async function composeTracer(
+  { config, log }: { config: KubeletConfig; log: Logger },
+  hostName: string,
+): Promise<OpenTracer | undefined> {
+  if (config.tracing === undefined) return undefined;
+  return openTracer({ ...config.tracing, service: 'kubelet', hostName, clock: systemClock, log });
 }
 
 /** How the agent reaches drivers and plugins on the node, and they it. */

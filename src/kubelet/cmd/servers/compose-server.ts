@@ -13,6 +13,7 @@ import type { OpenSources } from '../../features/server/open-app.ts';
 import type { PodViews } from '../../features/server/pod-routes.ts';
 import { observedFetch, requestLabels } from '../../features/server/request-metrics.ts';
 import type { RequestObserver } from '../../features/server/request-metrics.ts';
+import { requestSpan, traceHeaders, tracedFetch } from '../../features/server/request-traces.ts';
 import { parseStreamPath, planStream } from '../../features/server/stream-requests.ts';
 import { createAttachSource, createStreamSources } from '../../features/server/stream-sources.ts';
 import type { StreamSourceParts } from '../../features/server/stream-sources.ts';
@@ -40,7 +41,7 @@ export function composeServer(options: ServerOptions): SecureHandlers {
   const app = createKubeletApp(appSources(options, lookup), kubeletAppOptions(settings.config));
   const streams = { lookup, runtime: platform.runtime, history, nowMs: () => platform.clock.nowMs() };
   return {
-    fetch: observedFetch(app, observer, { type: 'readwrite', debuggingHandlers }),
+    fetch: tracedFetch(observedFetch(app, observer, { type: 'readwrite', debuggingHandlers }), platform.tracer),
     openStream: (client) => {
       const end = observer.begin(
         requestLabels(
@@ -49,10 +50,29 @@ export function composeServer(options: ServerOptions): SecureHandlers {
         ),
       );
       client.socket.once('close', end);
-      if (debuggingHandlers) void openStream(client, { kubelet, streams, observer });
+      if (debuggingHandlers) void openTracedStream(client, { kubelet, streams, observer });
       else refuseClient(client.socket, { status: 405, body: 'Debug endpoints are disabled.\n' });
     },
   };
+}
+
+/** The span ends with the connection, as upstream's does. */
+async function openTracedStream(
+  client: StreamRequest,
+  given: { kubelet: Kubelet; streams: StreamSourceParts; observer: RequestObserver },
+): Promise<void> {
+  const { tracer } = given.kubelet.platform;
+  const { headers, method = '' } = client.request;
+  const start = requestSpan(
+    { method, path: client.path, headers: traceHeaders((name) => headers[name]?.toString()) },
+    false,
+  );
+  if (tracer === undefined || start === undefined) return openStream(client, given);
+  await tracer.during(start, async () => {
+    const closed = new Promise((resolve) => client.socket.once('close', resolve));
+    await openStream(client, given);
+    await closed;
+  });
 }
 
 async function openStream(

@@ -5,6 +5,8 @@ import type { Loop } from '../../../base/loop.ts';
 import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import { inSpan } from '../../../base/tracer.ts';
+import type { Tracer } from '../../../base/tracer.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import type { ContainerRuntime, Listed, ListedSandbox } from '../../ports/runtime.ts';
 import type { GcPolicy, GcState, CleanupDecision } from './gc-select.ts';
@@ -65,7 +67,11 @@ export interface ContainerGcParts {
   cache: RemovalListener;
   events: { nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void };
   platform: { clock: Clock; random: Random; log: Logger };
+  tracer?: Tracer | undefined;
 }
+
+/** Upstream: kuberuntime_gc.go GarbageCollect. */
+const gcSpan = { name: 'Containers/GarbageCollect', scope: 'k8s.io/kubernetes/pkg/kubelet/kuberuntime' };
 
 /**
  * Removes dead containers and sandboxes, and their logs.
@@ -140,7 +146,11 @@ export class ContainerGc {
     return { containers, sandboxes, state, victims };
   }
 
-  async #collect(isOver: (podUid: string) => boolean): Promise<void> {
+  #collect(isOver: (podUid: string) => boolean): Promise<void> {
+    return inSpan(this.#parts.tracer, gcSpan, () => this.#collectTraced(isOver));
+  }
+
+  async #collectTraced(isOver: (podUid: string) => boolean): Promise<void> {
     const { logs } = this.#parts;
     const ready = this.#parts.sourcesReady();
     const { containers, sandboxes, state, victims } = await this.#select(isOver);

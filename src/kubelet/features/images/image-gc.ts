@@ -7,6 +7,8 @@ import type { Loop } from '../../../base/loop.ts';
 import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import { inSpan } from '../../../base/tracer.ts';
+import type { Tracer } from '../../../base/tracer.ts';
 import type { ImageGcReport } from '../../model/image-gc-report.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
@@ -47,7 +49,11 @@ export interface ImageGcParts {
   mountedImages?: () => Iterable<string>;
   /** Why each image was removed. As upstream counts it, images removed for eviction are removed for space. */
   onRemoved?: (reason: 'age' | 'space') => void;
+  tracer?: Tracer | undefined;
 }
+
+/** Upstream: image_gc_manager.go GarbageCollect. */
+const gcSpan = { name: 'Images/GarbageCollect', scope: 'k8s.io/kubernetes/pkg/kubelet/images' };
 
 interface Survey {
   candidates: ImageRecord[];
@@ -105,7 +111,7 @@ export class ImageGc {
    * image could not be removed.
    */
   collect(): Promise<void> {
-    return this.#exclusive(() => this.#collect());
+    return this.#exclusive(() => inSpan(this.#parts.tracer, gcSpan, () => this.#collect()));
   }
 
   /**

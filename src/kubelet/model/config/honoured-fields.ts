@@ -2,7 +2,7 @@
  * How the agent treats each configuration field: one row per field, and a test fails for a field without a row. The
  * warnings at start and docs/parity.md are generated from this table. A change that implements a field changes its row.
  */
-import { honoured, notYet, partly } from '../parity/parity-state.ts';
+import { honoured, partly } from '../parity/parity-state.ts';
 import type { Parity } from '../parity/parity-state.ts';
 
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
@@ -189,8 +189,8 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   registerNode: honoured(
     'a node that is deleted while the agent runs is registered again at once; upstream waits for a restart',
   ),
-  'tracing.endpoint': notYet('no traces are sent'),
-  'tracing.samplingRatePerMillion': notYet('no traces are sent'),
+  'tracing.endpoint': honoured('addresses of kind `unix-abstract` are refused in the log, and nothing is traced'),
+  'tracing.samplingRatePerMillion': honoured(),
   localStorageCapacityIsolation: honoured('project quotas are not used: file trees are measured'),
   containerRuntimeEndpoint: honoured(),
   imageServiceEndpoint: honoured(),

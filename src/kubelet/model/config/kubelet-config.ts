@@ -196,6 +196,13 @@ export interface LoggingConfig extends LogRouting {
   readonly vmodule: readonly { readonly filePattern: string; readonly verbosity: number }[];
 }
 
+/** Where traces are sent to, and how many. */
+export interface TracingConfig {
+  /** Undefined: the exporter's default. */
+  readonly endpoint: string | undefined;
+  readonly samplingRatePerMillion: number;
+}
+
 export interface ShutdownConfig {
   readonly graceMs: number;
   readonly criticalPodsGraceMs: number;
@@ -217,6 +224,8 @@ export interface KubeletConfig {
   readonly volumes: VolumesConfig;
   readonly containerLogs: ContainerLogsConfig;
   readonly logging: LoggingConfig;
+  /** Undefined: nothing is traced. */
+  readonly tracing: TracingConfig | undefined;
   readonly shutdown: ShutdownConfig;
   readonly gates: FeatureGates;
   /** The same in the v1beta1 form, all defaults filled in; `/configz` serves it. */
@@ -411,6 +420,10 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
       maxFiles: given.containerLogMaxFiles,
       maxWorkers: given.containerLogMaxWorkers,
       monitorPeriodMs: msOf(given.containerLogMonitorInterval),
+    },
+    tracing: given.tracing && {
+      endpoint: given.tracing.endpoint,
+      samplingRatePerMillion: given.tracing.samplingRatePerMillion ?? 0,
     },
     logging: {
       format: given.logging.format ?? 'text',

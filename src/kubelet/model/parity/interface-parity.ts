@@ -3,7 +3,7 @@
  * docs/parity.md.
  */
 import * as reasons from '../../../api/reasons.ts';
-import { honoured, notYet, partly } from './parity-state.ts';
+import { honoured, partly } from './parity-state.ts';
 import type { Parity } from './parity-state.ts';
 
 const streaming = honoured('over SPDY and WebSocket; redirects of the runtime are not followed');
@@ -53,7 +53,7 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
   '/metrics: device plugins, pod resources': honoured(
     'registrations are counted once their version and name are valid; errors of List and GetAllocatableResources cannot occur',
   ),
-  '/metrics: CPU, memory and topology managers': notYet('absent: the managers are not implemented yet'),
+  '/metrics: CPU, memory and topology managers': honoured(),
   '/metrics: resize': honoured(),
   '/metrics: volumes': honoured(
     'families of SELinux mismatches and forced clean-ups are absent: a kubelet with default settings does not count them, or the failure cannot occur here',

@@ -51,6 +51,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   enableSystemLogQuery: [feature('server/kubelet-app'), real('streams')],
   'enableServer streamingConnectionIdleTimeout': [real('streams')],
   'healthzBindAddress oomScoreAdj': [configuration],
+  'tracing.endpoint tracing.samplingRatePerMillion': ['src/tracing/open-tracer.test.ts', configuration],
   'clusterDomain clusterDNS': [container, real('identity')],
   resolvConf: [configuration],
   cgroupsPerQOS: [qosTree],
