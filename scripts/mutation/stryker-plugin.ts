@@ -4,16 +4,19 @@ import { globSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { CollectedSuite } from './collected-tests.ts';
 import { collectTests } from './collected-tests.ts';
 import { reasonToIgnore } from './ignored-mutants.ts';
-import type { TestOutcome } from './run-collected.ts';
+import type { MutantCoverage } from './mutant-coverage.ts';
+import { addCoverage, createCoverage, takeCoverage } from './mutant-coverage.ts';
+import type { RunPlan, TestOutcome } from './run-collected.ts';
 import { runCollected } from './run-collected.ts';
 
 /** What the code under mutation shares with the runner (Stryker: InstrumenterContext). */
 interface MutationState {
   activeMutant?: string;
   currentTestId?: string;
-  mutantCoverage?: { static: Record<string, number>; perTest: Record<string, Record<string, number>> };
+  mutantCoverage?: MutantCoverage;
   hitCount?: number;
   hitLimit?: number;
 }
@@ -50,6 +53,7 @@ class InProcessRunner {
   /** Which copy of the code is loaded: a mutant in code that runs at import time needs a copy of its own. */
   #codeVersion = 0;
   #run = 0;
+  readonly #loaded = new Set<string>();
   #rejectStray: (error: Error) => void = () => undefined;
 
   constructor({ unitTests }: { readonly unitTests: readonly string[] }) {
@@ -82,15 +86,23 @@ class InProcessRunner {
 
   async dryRun(options: RunOptions): Promise<object> {
     const state = (shared.__stryker__ ??= {});
-    state.mutantCoverage = { static: {}, perTest: {} };
-    const outcomes = await this.#runTests({ bail: !options.disableBail, limitMs: () => LIMIT_OF_DRY_RUN_MS });
+    const counted = (state.mutantCoverage ??= createCoverage());
+    const total = createCoverage();
+    const outcomes: TestOutcome[] = [];
+    for (const file of this.#testFiles()) {
+      await this.#loadCode(file);
+      const loading = takeCoverage(counted).static;
+      const ofFile = await this.#runFile(file, { bail: !options.disableBail, limitMs: () => LIMIT_OF_DRY_RUN_MS });
+      outcomes.push(...ofFile);
+      addCoverage(total, { loading, running: takeCoverage(counted), tests: ofFile.map(({ id }) => id) });
+    }
     const tests = outcomes.map(({ id, error, tookMs }) => ({
       id,
       name: id,
       timeSpentMs: tookMs,
       ...(error === undefined ? { status: PASSED } : { status: FAILED, failureMessage: error.stack ?? error.message }),
     }));
-    return { status: 'complete', tests, mutantCoverage: state.mutantCoverage };
+    return { status: 'complete', tests, mutantCoverage: total };
   }
 
   async mutantRun(options: MutantRunOptions): Promise<object> {
@@ -100,15 +112,18 @@ class InProcessRunner {
     state.hitCount = options.hitLimit === undefined ? undefined : 0;
     if (options.reloadEnvironment) this.#codeVersion += 1;
     const { id } = options.activeMutant;
-    if (options.mutantActivation === 'static') state.activeMutant = id;
-    else state.activeMutant = undefined;
-    const outcomes = await this.#runTests({
-      bail: !options.disableBail,
-      filter: options.testFilter,
-      limitMs: (test) => this.#limitMs(test, options.timeout),
-      onLoaded: () => (state.activeMutant = id),
-    });
-    state.activeMutant = undefined;
+    const chosen = options.testFilter === undefined ? undefined : new Set(options.testFilter);
+    const outcomes: TestOutcome[] = [];
+    for (const file of this.#testFiles()) {
+      if (chosen !== undefined && ![...chosen].some((test) => test.startsWith(`${file} `))) continue;
+      if (options.mutantActivation === 'runtime') await this.#loadCode(file);
+      state.activeMutant = id;
+      const bail = !options.disableBail;
+      const limitMs = (test: string): number => this.#limitMs(test, options.timeout);
+      outcomes.push(...(await this.#runFile(file, { bail, chosen, limitMs })));
+      state.activeMutant = undefined;
+      if (bail && outcomes.some(({ error }) => error !== undefined)) break;
+    }
     if (state.hitLimit !== undefined && (state.hitCount ?? 0) > state.hitLimit) {
       return { status: 'timeout', reason: `ran ${state.hitCount} times` };
     }
@@ -119,32 +134,33 @@ class InProcessRunner {
     return { status: 'killed', killedBy, failureMessage: first.error.message, nrOfTests: outcomes.length };
   }
 
-  async #runTests(how: {
-    readonly bail: boolean;
-    readonly filter?: readonly string[];
-    readonly onLoaded?: () => void;
-    limitMs(test: string): number;
-  }): Promise<TestOutcome[]> {
-    const chosen = how.filter === undefined ? undefined : new Set(how.filter);
+  /** Imports this test file; its declarations are made again each time, the code that it imports is kept. */
+  #collect(file: string): Promise<CollectedSuite> {
+    this.#run += 1;
+    const url = `${pathToFileURL(path.resolve(file)).href}?run=${this.#run}`;
+    return collectTests(() => import(url));
+  }
+
+  /** Imports the code of this test file once without a mutant: what runs at import time must not keep one's results. */
+  async #loadCode(file: string): Promise<void> {
+    const version = `${file}?code=${this.#codeVersion}`;
+    if (this.#loaded.has(version)) return;
+    this.#loaded.add(version);
+    await this.#collect(file).catch(() => undefined);
+  }
+
+  async #runFile(file: string, how: Pick<RunPlan, 'bail' | 'limitMs'> & { chosen?: ReadonlySet<string> }) {
     const outcomes: TestOutcome[] = [];
-    for (const file of this.#testFiles()) {
-      if (chosen !== undefined && ![...chosen].some((id) => id.startsWith(`${file} `))) continue;
-      this.#run += 1;
-      const url = `${pathToFileURL(path.resolve(file)).href}?run=${this.#run}`;
-      try {
-        const root = await collectTests(() => import(url));
-        how.onLoaded?.();
-        const plan = { file, bail: how.bail, chosen: (id: string) => chosen?.has(id) ?? true, limitMs: how.limitMs };
-        outcomes.push(
-          ...(await runCollected(root, { ...plan, during: noteTest, strayError: () => this.#strayError() })),
-        );
-      } catch (error) {
-        outcomes.push({ id: `${file} import`, error: error as Error, tookMs: 0 });
-      }
-      // What a test left behind ends here, and not in the next test file.
-      await new Promise((resolve) => setImmediate(resolve));
-      if (how.bail && outcomes.some(({ error }) => error !== undefined)) break;
+    try {
+      const root = await this.#collect(file);
+      const chosen = (id: string): boolean => how.chosen?.has(id) ?? true;
+      const strayError = (): Promise<never> => this.#strayError();
+      outcomes.push(...(await runCollected(root, { ...how, file, chosen, during: noteTest, strayError })));
+    } catch (error) {
+      outcomes.push({ id: `${file} import`, error: error as Error, tookMs: 0 });
     }
+    // What a test left behind ends here, and not in the next test file.
+    await new Promise((resolve) => setImmediate(resolve));
     for (const { id, error, tookMs } of outcomes) {
       if (error === undefined) this.#usualMs.set(id, Math.max(tookMs, this.#usualMs.get(id) ?? 0));
     }
