@@ -60,7 +60,6 @@ export class CpuDraft implements ResourceDraft {
       if (own.size !== wanted) return new Map([['cpu', []]]);
       assigned = assigned.union(own);
     }
-    if (assigned.size === count) return this.#hintsFor(assigned, noCpus, { count, has: count });
     return this.#hintsFor(this.#available(), this.#reusable.union(assigned), { count, has: count });
   }
 

@@ -3,60 +3,13 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Pod } from '../../../api/core/pod.ts';
 import { KubeletError } from '../../../base/errors.ts';
-import { recordingLog } from '../../../base/testing/recording-log.ts';
-import { applyDefaults } from '../../model/config/defaults.ts';
-import { computeFeatureGates } from '../../model/config/feature-gates.ts';
-import { toKubeletConfig } from '../../model/config/kubelet-config.ts';
 import { formatCpuSet } from '../../model/cpu-set.ts';
 import type { MachineTopology } from '../../model/machine-topology.ts';
-import { dualSocket, eightCaches, machineOf, machines } from '../../model/testing/machines.ts';
+import { eightCaches, machineOf, machines } from '../../model/testing/machines.ts';
 import type { CpuManager } from './cpu-manager.ts';
 import { decodeCpuCheckpoint } from './cpu-state.ts';
-import { createCpuManager } from './create-cpu-manager.ts';
+import { admit, startCpuManager as start } from './testing/cpu-manager-fixture.ts';
 import { guaranteedPod } from './testing/guaranteed-pod.ts';
-
-interface World {
-  readonly manager: CpuManager;
-  readonly asides: string[];
-  readonly counted: string[];
-}
-
-interface Setting {
-  readonly machine?: MachineTopology;
-  readonly config?: Record<string, unknown>;
-  readonly reservedCpu?: string;
-  readonly text?: string;
-}
-
-function start({ machine = dualSocket, config = {}, reservedCpu = '1', text }: Setting = {}): World {
-  const asides: string[] = [];
-  const counted: string[] = [];
-  const { gates } = computeFeatureGates((config['featureGates'] ?? {}) as Record<string, boolean>);
-  const given = applyDefaults({ cpuManagerPolicy: 'static', ...config }, gates.enabled);
-  const manager = createCpuManager({
-    config: toKubeletConfig(given, gates),
-    reservedCpu,
-    topology: machine,
-    file: { text, setAside: (why) => void asides.push(why), follow: () => undefined, changed: () => undefined },
-    observer: {
-      pinned: ({ failed }) => void counted.push(failed ? 'failed' : 'pinned'),
-      aligned: (boundary, succeeded) => void counted.push(`${boundary} ${succeeded ? 'aligned' : 'not aligned'}`),
-    },
-    log: recordingLog(),
-  });
-  return { manager, asides, counted };
-}
-
-/** As with the topology policy `none`: one container after the other, anywhere. Returns the message of a rejection. */
-function admit(manager: CpuManager, pod: Pod): string | undefined {
-  const draft = manager.begin(pod);
-  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
-    const problem = draft.allocate(container, undefined);
-    if (problem !== undefined) return `${problem.reason}: ${problem.message}`;
-  }
-  draft.commit();
-  return undefined;
-}
 
 const of = (manager: CpuManager, uid: string, container = 'c0'): string =>
   formatCpuSet(manager.affinity(uid, container) ?? []);
@@ -110,6 +63,8 @@ describe('the static policy', () => {
     const { manager } = start({ config: { cpuManagerPolicy: 'none' }, reservedCpu: '0' });
     assert.equal(admit(manager, whole('a', '2')), undefined);
     assert.equal(manager.affinity('a', 'c0'), undefined);
+    const { sharedPool, exclusive, perNuma } = manager.usage();
+    assert.deepEqual([sharedPool.size, exclusive.size, perNuma.size], [0, 0, 0]);
     assert.equal(manager.checkpoint(), '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}');
   });
 
@@ -121,6 +76,19 @@ describe('the static policy', () => {
     assert.equal(manager.exclusive('a'), undefined);
     assert.equal(manager.exclusive('b')?.size, 2);
     assert.equal(manager.usage().sharedPool.size, 45);
+  });
+
+  it('tells its listeners when the shared pool changes, and only then', () => {
+    const { manager } = start();
+    const seen: number[] = [];
+    manager.onChange(() => void seen.push(manager.usage().sharedPool.size));
+    admit(manager, whole('a', '2'));
+    admit(manager, whole('a', '2'));
+    admit(manager, whole('b', '1500m'));
+    manager.retain(() => true);
+    manager.retain(() => false);
+    manager.retain(() => false);
+    assert.deepEqual(seen, [45, 47]);
   });
 
   it('changes nothing for a pod that is not admitted in the end', () => {
@@ -173,6 +141,13 @@ describe('options', () => {
       ...['failed', 'physical_cpu not aligned', 'failed', 'physical_cpu not aligned'],
       ...['pinned', 'physical_cpu aligned'],
     ]);
+  });
+
+  it('only full-pcpus-only counts whether containers got whole cores', () => {
+    const { manager, counted } = start();
+    assert.match(admit(manager, whole('a', '48')) ?? '', /not enough cpus/);
+    admit(manager, whole('a', '1'));
+    assert.deepEqual(counted, ['failed', 'pinned', 'uncore_cache aligned']);
   });
 
   it('strict-cpu-reservation keeps all containers off the reserved CPUs', () => {

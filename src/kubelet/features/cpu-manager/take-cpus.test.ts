@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { formatCpuSet, parseCpuSet } from '../../model/cpu-set.ts';
+import type { MachineTopology } from '../../model/machine-topology.ts';
 import { asymmetric, dualSocket, machines, subNumaClusters } from '../../model/testing/machines.ts';
 import { CpuTopology } from './cpu-topology.ts';
 import { computeShares, distributeCpus, standardDeviation } from './distribute-cpus.ts';
@@ -49,11 +50,25 @@ describe('with options', () => {
   it('CPUs of different cores', () => assert.equal(taken(dual, 'all', 4, { spread: true }), '0-3'));
 });
 
+/** For each NUMA node: all of its CPUs, none, whole cores or any. Any CPUs alone would hardly ever leave a node whole. */
+function freeCpus({ nodes }: MachineTopology): fc.Arbitrary<Set<number>> {
+  const perNode = nodes.map(({ cores }) => {
+    const whole = cores.map(({ cpus: threads }) => [...threads]);
+    return fc.oneof(
+      fc.constant(whole.flat()),
+      fc.constant([]),
+      fc.subarray(whole).map((some) => some.flat()),
+      fc.subarray(whole.flat()),
+    );
+  });
+  return fc.tuple(...perNode).map((some) => new Set(some.flat()));
+}
+
 describe('any machine, any free CPUs', () => {
   for (const [name, machine] of Object.entries(machines)) {
     const topology = new CpuTopology(machine);
     const request = fc.record({
-      free: fc.subarray([...topology.all]).map((list) => new Set(list)),
+      free: freeCpus(machine),
       count: fc.nat(topology.all.size + 1),
       spread: fc.boolean(),
       alignUncore: fc.boolean(),
@@ -99,6 +114,21 @@ describe('any machine, any free CPUs', () => {
         }),
       );
     });
+
+    it(`${name}: of equally few nodes those give that leave the free CPUs most even`, () => {
+      fc.assert(
+        fc.property(request, fc.constantFrom(1, 2), ({ free, count }, groupSize) => {
+          const asked = { count: Math.min(count, free.size) * groupSize, groupSize };
+          const shares = computeShares(topology, free, asked);
+          if (shares === undefined || asked.count === 0) return;
+          const left = topology.countByNuma(free).map((amount, index) => {
+            return amount - (shares.get(topology.numaIds[index] ?? -1) ?? 0);
+          });
+          const used = left.filter((_, index) => (topology.countByNuma(free)[index] ?? 0) > 0);
+          assert.ok(standardDeviation(used) <= naiveBalance(topology.countByNuma(free), shares.size, asked));
+        }),
+      );
+    });
   }
 });
 
@@ -120,6 +150,35 @@ function naiveNodes(
   }
   return best;
 }
+
+/** The most even rest that any `size` nodes leave that give equal shares, and some of them one group more. */
+function naiveBalance(
+  counts: readonly number[],
+  size: number,
+  { count, groupSize }: { count: number; groupSize: number },
+): number {
+  const nodes = counts.filter((amount) => amount > 0);
+  const share = Math.floor(count / size / groupSize) * groupSize;
+  const extra = (count - share * size) / groupSize;
+  const bits = (mask: number): number => nodes.filter((_, index) => (mask >> index) & 1).length;
+  let best = Infinity;
+  for (let giving = 0; giving < 2 ** nodes.length; giving += 1) {
+    for (let more = 0; more < 2 ** nodes.length; more += 1) {
+      if ((giving & more) !== more || bits(giving) !== size || bits(more) !== extra) continue;
+      const left = nodes.map((amount, index) => {
+        const groups = (more >> index) & 1;
+        return (giving >> index) & 1 ? amount - share - groups * groupSize : amount;
+      });
+      if (left.every((amount) => amount >= 0)) best = Math.min(best, standardDeviation(left));
+    }
+  }
+  return best;
+}
+
+it('the standard deviation is that of the whole set, to three digits', () => {
+  assert.deepEqual([[2, 4, 4, 4, 5, 5, 7, 9], [3], [1, 2]].map(standardDeviation), [2, 0, 0.5]);
+  assert.equal(standardDeviation([1, 2, 4]), 1.247);
+});
 
 it('of equally few nodes those are used that leave the free CPUs most even', () => {
   const topology = new CpuTopology(subNumaClusters);

@@ -1,0 +1,58 @@
+import type { Pod } from '../../../../api/core/pod.ts';
+import { recordingLog } from '../../../../base/testing/recording-log.ts';
+import { applyDefaults } from '../../../model/config/defaults.ts';
+import { computeFeatureGates } from '../../../model/config/feature-gates.ts';
+import { toKubeletConfig } from '../../../model/config/kubelet-config.ts';
+import type { MachineTopology } from '../../../model/machine-topology.ts';
+import { dualSocket } from '../../../model/testing/machines.ts';
+import type { CpuManager } from '../cpu-manager.ts';
+import { createCpuManager } from '../create-cpu-manager.ts';
+
+export interface CpuManagerFixture {
+  readonly manager: CpuManager;
+  readonly asides: string[];
+  readonly counted: string[];
+}
+
+export interface CpuManagerSetting {
+  readonly machine?: MachineTopology;
+  readonly config?: Record<string, unknown>;
+  readonly reservedCpu?: string;
+  readonly text?: string;
+}
+
+/** A CPU manager with the static policy. */
+export function startCpuManager({
+  machine = dualSocket,
+  config = {},
+  reservedCpu = '1',
+  text,
+}: CpuManagerSetting = {}): CpuManagerFixture {
+  const asides: string[] = [];
+  const counted: string[] = [];
+  const { gates } = computeFeatureGates((config['featureGates'] ?? {}) as Record<string, boolean>);
+  const given = applyDefaults({ cpuManagerPolicy: 'static', ...config }, gates.enabled);
+  const manager = createCpuManager({
+    config: toKubeletConfig(given, gates),
+    reservedCpu,
+    topology: machine,
+    file: { text, setAside: (why) => void asides.push(why), follow: () => undefined, changed: () => undefined },
+    observer: {
+      pinned: ({ failed }) => void counted.push(failed ? 'failed' : 'pinned'),
+      aligned: (boundary, succeeded) => void counted.push(`${boundary} ${succeeded ? 'aligned' : 'not aligned'}`),
+    },
+    log: recordingLog(),
+  });
+  return { manager, asides, counted };
+}
+
+/** As with the topology policy `none`: one container after the other, anywhere. Returns the message of a rejection. */
+export function admit(manager: CpuManager, pod: Pod): string | undefined {
+  const draft = manager.begin(pod);
+  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    const problem = draft.allocate(container, undefined);
+    if (problem !== undefined) return `${problem.reason}: ${problem.message}`;
+  }
+  draft.commit();
+  return undefined;
+}
