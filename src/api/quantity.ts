@@ -147,6 +147,11 @@ export function quantityMilliValue(text: string): number {
   return Number(divideUp(parseQuantity(text).nanos, 1_000_000n));
 }
 
+/** The same, exact whatever its size. */
+export function quantityMillis(text: string): bigint {
+  return divideUp(parseQuantity(text).nanos, 1_000_000n);
+}
+
 /** -1, 0 or 1. */
 export function compareQuantities(left: string, right: string): -1 | 0 | 1 {
   return compareParsed(parseQuantity(left), parseQuantity(right));

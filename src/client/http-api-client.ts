@@ -38,8 +38,13 @@ export class HttpApiClient implements ApiClient {
     return this.#transport.onReturn(listener);
   }
 
-  async get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options: GetOptions = {}): Promise<T> {
-    return whole<T>(await this.#transport.send({ method: 'GET', path: objectPath(type, key) + query({ ...options }) }));
+  async get<T extends ApiObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    { subresource, ...options }: GetOptions = {},
+  ): Promise<T> {
+    const path = objectPath(type, key, subresource) + query({ ...options });
+    return whole<T>(await this.#transport.send({ method: 'GET', path }));
   }
 
   async list<T extends ApiObject>(

@@ -47,6 +47,8 @@ export interface ApiClient {
 export type ReturnListener = (why: 'answers' | 'admitted') => void;
 
 export interface GetOptions {
+  /** The part of that name: `scale`. Its kind may be another one. */
+  readonly subresource?: string;
   readonly resourceVersion?: string;
 }
 

@@ -77,8 +77,8 @@ export async function composeApiServer(
   const access = composeAuthenticators(options, { reader, pki, ...deps });
   const clientOf = (user: UserInfo, fieldManager: string): ApiClient =>
     createLocalClient({
-      registry,
-      definitions,
+      registry: served,
+      definitions: servedDefinitions,
       user,
       authorize: (attributes) => authorizer.authorize(attributes),
       fieldManager,
@@ -105,13 +105,14 @@ export async function composeApiServer(
     reviewAccess: reviewsBy(authorizer, access),
   });
   const front = await composeFront(options, deps);
+  const served = withUsage(componentRegistry(registry, componentsOf(storage)), {
+    reader,
+    kubelets: front.options.kubelets,
+    ...deps,
+  });
   const server = createApiServer({
     ...front.options,
-    registry: withUsage(componentRegistry(registry, componentsOf(storage)), {
-      reader,
-      kubelets: front.options.kubelets,
-      ...deps,
-    }),
+    registry: served,
     definitions: servedResources,
     authenticators: access.authenticators,
     authorizer,
@@ -186,6 +187,7 @@ function describeApi(
 
 /** Stored resources, and those computed on request. */
 const servedResources: readonly ResourceDefinition[] = [...allResources, ...computedResources];
+const servedDefinitions = new DefinitionIndex(servedResources);
 
 /** All of them are in this process, and the store beside it. */
 function componentsOf(storage: Storage): readonly Component[] {

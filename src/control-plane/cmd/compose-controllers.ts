@@ -37,8 +37,8 @@ export function composeControllers(
     nowMs: () => deps.clock.nowMs(),
     log: deps.log,
   });
-  const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = options;
-  const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold };
+  const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler } = options;
+  const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler };
   const table = options.approvesKubeletServing ? [...controllersTable, servingApprover] : controllersTable;
   const common = { ...deps, informers, certificates, settings, rootCa: api.pki.authority.certificatePem };
   const controllers = selectControllers(options.controllers, table).map(({ account, create }) =>

@@ -163,6 +163,31 @@ const flags = {
     default: '12500',
     help: 'number of terminated pods to keep; 0 for no limit',
   },
+  'horizontal-pod-autoscaler-sync-period': {
+    type: 'string',
+    default: '15s',
+    help: 'how often autoscalers read their metrics',
+  },
+  'horizontal-pod-autoscaler-downscale-stabilization': {
+    type: 'string',
+    default: '5m0s',
+    help: 'how far back autoscalers look before they remove pods',
+  },
+  'horizontal-pod-autoscaler-tolerance': {
+    type: 'string',
+    default: '0.1',
+    help: 'how far a metric may be from its target without a change, as a fraction',
+  },
+  'horizontal-pod-autoscaler-cpu-initialization-period': {
+    type: 'string',
+    default: '5m0s',
+    help: 'time after its start in which the CPU of a pod counts only while it is ready',
+  },
+  'horizontal-pod-autoscaler-initial-readiness-delay': {
+    type: 'string',
+    default: '30s',
+    help: 'time after its start in which a pod that is not ready counts as never having been ready',
+  },
   scheduler: { type: 'boolean', default: 'true', help: 'run the scheduler' },
   'scheduler-config': { type: 'string', file: true, help: 'KubeSchedulerConfiguration' },
   'logging-format': { type: 'string', default: 'text', help: 'text (klog format) or json' },
@@ -284,6 +309,13 @@ class FlagReader {
     return number;
   }
 
+  fraction(name: FlagName): number {
+    const value = this.required(name);
+    const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : NaN;
+    if (!Number.isFinite(number)) this.errors.push(`--${name}: ${JSON.stringify(value)} is no number such as 0.1`);
+    return number;
+  }
+
   /** Milliseconds, more than none. */
   duration(name: FlagName): number {
     const value = this.required(name);
@@ -353,6 +385,7 @@ function readLine(reader: FlagReader): CommandLine {
     nodeMonitorGraceMs: reader.duration('node-monitor-grace-period'),
     nodeStartupGraceMs: reader.duration('node-startup-grace-period'),
     terminatedPodThreshold: reader.number('terminated-pod-gc-threshold'),
+    autoscaler: autoscaler(reader),
     scheduler: { enabled: reader.boolean('scheduler'), ...optional('configFile', reader.text('scheduler-config')) },
     kubeletPreferredAddressTypes: reader.list('kubelet-preferred-address-types'),
     ...optional('kubeletAuthorityFile', reader.text('kubelet-certificate-authority')),
@@ -367,6 +400,16 @@ function readLine(reader: FlagReader): CommandLine {
     options,
     files,
     log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') },
+  };
+}
+
+function autoscaler(reader: FlagReader): ControlPlaneOptions['autoscaler'] {
+  return {
+    syncPeriodMs: reader.duration('horizontal-pod-autoscaler-sync-period'),
+    downscaleWindowMs: reader.duration('horizontal-pod-autoscaler-downscale-stabilization'),
+    tolerance: reader.fraction('horizontal-pod-autoscaler-tolerance'),
+    cpuInitializationMs: reader.duration('horizontal-pod-autoscaler-cpu-initialization-period'),
+    initialReadinessMs: reader.duration('horizontal-pod-autoscaler-initial-readiness-delay'),
   };
 }
 

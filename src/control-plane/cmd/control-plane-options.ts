@@ -1,3 +1,4 @@
+import type { AutoscalerSettings } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 /**
  * Everything that shapes a control plane, as read from flags; names follow kube-apiserver's, kube-controller-manager's
  * and kube-scheduler's.
@@ -53,6 +54,7 @@ export interface ControlPlaneOptions {
   readonly nodeStartupGraceMs: number;
   /** 0 keeps all. */
   readonly terminatedPodThreshold: number;
+  readonly autoscaler: AutoscalerSettings;
   readonly scheduler: { readonly enabled: boolean; readonly configFile?: string };
   readonly kubeletPreferredAddressTypes: readonly string[];
   /** Of what kubelets serve with; absent: that is not checked. */

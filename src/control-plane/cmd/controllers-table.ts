@@ -14,6 +14,8 @@ import { createEndpointSliceController } from '../controllers/endpoint-slice/end
 import { createEndpointSliceMirroringController } from '../controllers/endpoint-slice-mirroring/endpoint-slice-mirroring-controller.ts';
 import { createEndpointsController } from '../controllers/endpoints/endpoints-controller.ts';
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
+import { createApiMetrics } from '../controllers/horizontal-pod-autoscaler/api-metrics.ts';
+import { createHorizontalPodAutoscalerController } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 import { createJobController } from '../controllers/job/job-controller.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
 import { createNodeLifecycleController } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
@@ -39,7 +41,10 @@ export interface ClusterControllerOptions extends ControllerOptions {
   /** PEM of the cluster's authority. */
   readonly rootCa: string;
   readonly certificates: CertificateTools;
-  readonly settings: Pick<ControlPlaneOptions, 'nodeMonitorGraceMs' | 'nodeStartupGraceMs' | 'terminatedPodThreshold'>;
+  readonly settings: Pick<
+    ControlPlaneOptions,
+    'nodeMonitorGraceMs' | 'nodeStartupGraceMs' | 'terminatedPodThreshold' | 'autoscaler'
+  >;
 }
 
 export interface ControllerEntry {
@@ -101,6 +106,17 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'statefulset-controller', account: 'statefulset-controller', create: createStatefulSetController },
   { name: 'job-controller', account: 'job-controller', create: createJobController },
   { name: 'cronjob-controller', account: 'cronjob-controller', create: createCronJobController },
+  {
+    name: 'horizontal-pod-autoscaler-controller',
+    account: 'horizontal-pod-autoscaler',
+    create: (options) =>
+      createHorizontalPodAutoscalerController({
+        ...options,
+        types: kept,
+        metrics: createApiMetrics(options.client),
+        settings: options.settings.autoscaler,
+      }),
+  },
   {
     name: 'ttl-after-finished-controller',
     account: 'ttl-after-finished-controller',

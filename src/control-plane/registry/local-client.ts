@@ -1,6 +1,7 @@
 import type {
   ApiClient,
   DeleteOptions,
+  GetOptions,
   Patch,
   PatchOptions,
   WatchEvent,
@@ -52,9 +53,10 @@ class LocalClient implements ApiClient {
   async get<T extends ApiObject>(
     type: ResourceType<T>,
     key: ObjectKey,
-    options: { readonly resourceVersion?: string } = {},
+    { subresource = '', ...options }: GetOptions = {},
   ): Promise<T> {
-    return shown(await this.#options.registry.get(await this.#request({ verb: 'get', type, key }), options));
+    const request = await this.#request({ verb: 'get', type, key, subresource });
+    return shown(await this.#options.registry.get(request, options));
   }
 
   async list<T extends ApiObject>(

@@ -28,7 +28,7 @@ import type {
 import { apiVersionOf, formatKey, keyOf } from '../resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../resource-type.ts';
 import type { Loose } from './fake-objects.ts';
-import { beingDeleted, deepFreeze, isSame, nextGeneration, replaced, selectorOf } from './fake-objects.ts';
+import { beingDeleted, deepFreeze, isSame, nextGeneration, replaced, scaleOf, selectorOf } from './fake-objects.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './fake-patch.ts';
 import { FakeWatch } from './fake-watch.ts';
 
@@ -93,9 +93,14 @@ export class FakeApiClient implements ApiClient {
     this.#random = options.random ?? seededRandom(1);
   }
 
-  async get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, _options: GetOptions = {}): Promise<T> {
-    await this.#arrive({ verb: 'get', plural: type.plural, key: formatKey(key), subresource: '' });
-    return this.#find(type, key);
+  async get<T extends ApiObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    { subresource = '' }: GetOptions = {},
+  ): Promise<T> {
+    await this.#arrive({ verb: 'get', plural: type.plural, key: formatKey(key), subresource });
+    const object = this.#find(type, key);
+    return subresource === 'scale' ? scaleOf(object) : object;
   }
 
   async list<T extends ApiObject>(
@@ -419,7 +424,8 @@ export class FakeApiClient implements ApiClient {
         `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
       );
     const after = replaced(before, object, subresource);
-    return dryRun ? after : this.#finish(type, before, after);
+    const stored = dryRun ? after : this.#finish(type, before, after);
+    return subresource === 'scale' ? scaleOf(stored) : stored;
   }
 
   /** Stores what was changed, or takes it away when the last thing that held it is gone. */

@@ -2,7 +2,16 @@
 import { matchesRequirement } from '../../label-requirement.ts';
 import { isTerminalPod } from '../../pod.ts';
 import type { Pod } from '../../core/pod.ts';
-import { matchesFields, parseFieldSelector, parseLabelSelector, podFields } from '../../selectors.ts';
+import type { Scale } from '../../autoscaling/scale.ts';
+import type { LabelSelector } from '../../core/meta.ts';
+import {
+  formatLabelSelector,
+  matchesFields,
+  parseFieldSelector,
+  parseLabelSelector,
+  podFields,
+  requirementsOf,
+} from '../../selectors.ts';
 import { badRequest } from '../../status/api-status-error.ts';
 import { formatTime } from '../../time.ts';
 import type { DeleteOptions } from '../api-client.ts';
@@ -10,11 +19,37 @@ import type { ApiObject, ResourceType } from '../resource-type.ts';
 
 export type Loose = ApiObject & { spec?: unknown; status?: unknown };
 
+interface Scaled {
+  readonly replicas?: number;
+  readonly selector?: LabelSelector;
+}
+
+/** A workload as its scale subresource shows it. */
+export function scaleOf<T extends ApiObject>({ metadata, spec, status }: T & Loose): T {
+  // What has a scale has these fields.
+  const [wanted, actual] = [spec as Scaled | undefined, status as Scaled | undefined];
+  const scale: Scale = {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { ...metadata },
+    spec: { replicas: wanted?.replicas ?? 0 },
+    status: {
+      replicas: actual?.replicas ?? 0,
+      selector: formatLabelSelector(requirementsOf(wanted?.selector ?? {})),
+    },
+  };
+  return scale as ApiObject as T;
+}
+
 /** What is stored when `given` is written over `before`: the status by its subresource only, and all else without it. */
 export function replaced<T extends ApiObject>(before: T, given: T, subresource: string): T {
   const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation } = before.metadata;
   const { labels, annotations } = given.metadata;
   const [old, wanted]: [Loose, Loose] = [before, given];
+  if (subresource === 'scale') {
+    const { replicas } = wanted.spec as Scaled;
+    return { ...before, spec: { ...(old.spec as Scaled), replicas } };
+  }
   if (subresource === 'status' || subresource === 'approval')
     return { ...before, status: wanted.status, metadata: { ...before.metadata, labels, annotations } };
   return {

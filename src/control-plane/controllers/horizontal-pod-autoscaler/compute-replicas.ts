@@ -1,0 +1,179 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { int32Max } from '../../../api/validation/names.ts';
+import type { PodMetric, PodMetrics } from './metrics-source.ts';
+import { countReady, groupPods, requestsOf } from './pod-usage.ts';
+import type { PodGroups, ReadinessSettings } from './pod-usage.ts';
+
+/** How far from 1 the ratio of value and target may be without a change. */
+export interface Tolerances {
+  readonly up: number;
+  readonly down: number;
+}
+
+/** What all computations are made of. */
+export interface ReplicaFacts {
+  readonly currentReplicas: number;
+  readonly pods: readonly Pod[];
+  readonly tolerances: Tolerances;
+  readonly settings: ReadinessSettings;
+  readonly nowMs: number;
+}
+
+/** A number of pods, and the value it follows from. */
+export interface Proposal {
+  readonly replicas: number;
+  readonly milliValue: bigint;
+  readonly percent?: number;
+}
+
+const NO_PODS = 'no pods returned by selector while calculating replica count';
+const NO_METRICS = 'did not receive metrics for targeted pods (pods might be unready)';
+const int64Max = 2n ** 63n - 1n;
+
+const isWithin = ({ up, down }: Tolerances, ratio: number): boolean => 1 - down <= ratio && ratio <= 1 + up;
+const roundedUp = (replicas: number): number => Math.min(int32Max, Math.ceil(replicas));
+
+/** By the share of what pods request that they use (upstream: GetResourceReplicas). A text says why there is none. */
+export function replicasForUtilization(
+  facts: ReplicaFacts,
+  metrics: PodMetrics,
+  target: { readonly resource: string; readonly container?: string; readonly percent: number },
+): Proposal | string {
+  const groups = groupsOf(facts, metrics, target.resource);
+  if (typeof groups === 'string') return groups;
+  const requests = requestsOf(facts.pods, target.resource, target.container);
+  if (typeof requests === 'string') return requests;
+  const utilization = utilizationOf(groups.metrics, requests);
+  if (utilization === undefined) return 'no metrics returned matched known pods';
+  const fallback = BigInt(Math.max(100, target.percent));
+  const replicas = replicasForPods(facts, groups, {
+    ratio: utilization.percent / target.percent,
+    // What a pod without a value uses is unknown: on the way down it counts as using all that it requests.
+    assumed: (name) => ((requests.get(name) ?? 0n) * fallback) / 100n,
+    ratioOf: (filled) => {
+      const again = utilizationOf(filled, requests);
+      return again === undefined ? undefined : again.percent / target.percent;
+    },
+  });
+  return replicas === undefined ? 'no metrics returned matched known pods' : { replicas, ...utilization };
+}
+
+/** By the average of a value of each pod (upstream: calcPlainMetricReplicas). */
+export function replicasForAverage(
+  facts: ReplicaFacts,
+  metrics: PodMetrics,
+  target: { readonly resource: string; readonly milliValue: bigint },
+): Proposal | string {
+  const groups = groupsOf(facts, metrics, target.resource);
+  if (typeof groups === 'string') return groups;
+  const ratioOf = (filled: PodMetrics): number => Number(averageOf(filled)) / Number(target.milliValue);
+  const replicas = replicasForPods(facts, groups, {
+    ratio: ratioOf(groups.metrics),
+    assumed: () => target.milliValue,
+    ratioOf,
+  });
+  return { replicas: replicas ?? facts.currentReplicas, milliValue: averageOf(groups.metrics) };
+}
+
+/** By one value for all pods (upstream: getUsageRatioReplicaCount). */
+export function replicasForValue(
+  { currentReplicas, pods, tolerances }: ReplicaFacts,
+  milliValue: bigint,
+  targetMilliValue: bigint,
+): Proposal | string {
+  const ratio = Number(milliValue) / Number(targetMilliValue);
+  if (currentReplicas === 0) return { replicas: roundedUp(ratio), milliValue };
+  if (isWithin(tolerances, ratio)) return { replicas: currentReplicas, milliValue };
+  if (pods.length === 0) return `unable to calculate ready pods: ${NO_PODS}`;
+  return { replicas: roundedUp(ratio * countReady(pods)), milliValue };
+}
+
+/** By one value that is shared by the pods (upstream: GetObjectPerPodMetricReplicas, GetExternalPerPodMetricReplicas). */
+export function replicasForShare(
+  statusReplicas: number,
+  tolerances: Tolerances,
+  milliValue: bigint,
+  targetMilliValue: bigint,
+): Proposal {
+  const ratio = Number(milliValue) / (Number(targetMilliValue) * statusReplicas);
+  const replicas = isWithin(tolerances, ratio)
+    ? statusReplicas
+    : roundedUp(Number(milliValue) / Number(targetMilliValue));
+  return { replicas, milliValue: shareOf(milliValue, statusReplicas) };
+}
+
+/** The series of an external metric together. */
+export function sumOf(values: readonly bigint[]): bigint {
+  const sum = values.reduce((total, value) => total + value, 0n);
+  return sum > int64Max ? int64Max : sum;
+}
+
+function shareOf(milliValue: bigint, replicas: number): bigint {
+  if (replicas === 0 || milliValue === int64Max) return milliValue;
+  const by = BigInt(replicas);
+  const isRound = milliValue % by === 0n || milliValue < 0n;
+  return isRound ? milliValue / by : milliValue / by + 1n;
+}
+
+function groupsOf(facts: ReplicaFacts, metrics: PodMetrics, resource: string): PodGroups | string {
+  if (facts.pods.length === 0) return NO_PODS;
+  const groups = groupPods(facts.pods, metrics, { resource, settings: facts.settings, nowMs: facts.nowMs });
+  return groups.metrics.size === 0 ? NO_METRICS : groups;
+}
+
+interface Ratios {
+  readonly ratio: number;
+  /** What a pod without a value counts as, on the way down. */
+  readonly assumed: (name: string) => bigint;
+  /** The ratio with values for pods that have none; undefined where nothing is requested. */
+  readonly ratioOf: (filled: PodMetrics) => number | undefined;
+}
+
+/** Pods whose values are unknown never make the number change further, nor turn its direction. */
+function replicasForPods(
+  { currentReplicas, tolerances }: ReplicaFacts,
+  { ready, unready, missing, metrics }: PodGroups,
+  { ratio, assumed, ratioOf }: Ratios,
+): number | undefined {
+  const countsUnready = unready.size > 0 && ratio > 1;
+  if (!countsUnready && missing.size === 0)
+    return isWithin(tolerances, ratio) ? currentReplicas : roundedUp(ratio * ready);
+  const filled = new Map(metrics);
+  const fill = (name: string, milliValue: bigint): void => void filled.set(name, { ...NOTHING, milliValue });
+  for (const name of missing) {
+    if (ratio < 1) fill(name, assumed(name));
+    else if (ratio > 1) fill(name, 0n);
+  }
+  if (countsUnready) for (const name of unready) fill(name, 0n);
+  const next = ratioOf(filled);
+  if (next === undefined) return undefined;
+  if (isWithin(tolerances, next) || (ratio < 1 && next > 1) || (ratio > 1 && next < 1)) return currentReplicas;
+  const replicas = roundedUp(next * filled.size);
+  const turns = (next < 1 && replicas > currentReplicas) || (next > 1 && replicas < currentReplicas);
+  return turns ? currentReplicas : replicas;
+}
+
+const NOTHING: PodMetric = { milliValue: 0n, atMs: 0, windowMs: 0 };
+
+/** Percent of the requests, rounded down, and the value of a pod on average (upstream: GetResourceUtilizationRatio). */
+function utilizationOf(
+  metrics: PodMetrics,
+  requests: ReadonlyMap<string, bigint>,
+): { readonly percent: number; readonly milliValue: bigint } | undefined {
+  let [used, requested, count] = [0n, 0n, 0n];
+  for (const [name, { milliValue }] of metrics) {
+    const request = requests.get(name);
+    if (request === undefined) continue;
+    used += milliValue;
+    requested += request;
+    count++;
+  }
+  if (requested === 0n) return undefined;
+  return { percent: Math.min(int32Max, Number((used * 100n) / requested)), milliValue: used / count };
+}
+
+function averageOf(metrics: PodMetrics): bigint {
+  let sum = 0n;
+  for (const { milliValue } of metrics.values()) sum += milliValue;
+  return sum / BigInt(metrics.size);
+}

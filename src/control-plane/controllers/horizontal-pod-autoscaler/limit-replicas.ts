@@ -1,0 +1,172 @@
+import type {
+  HPAScalingRules,
+  HorizontalPodAutoscalerBehavior,
+} from '../../../api/autoscaling/horizontal-pod-autoscaler.ts';
+import { int32Max } from '../../../api/validation/names.ts';
+import { changeWithin, withRecommendation } from './scaling-history.ts';
+import type { ScalingHistory } from './scaling-history.ts';
+
+export interface LimitFacts {
+  readonly currentReplicas: number;
+  /** What the metrics ask for. */
+  readonly wantedReplicas: number;
+  readonly minReplicas: number;
+  readonly maxReplicas: number;
+  readonly behavior: HorizontalPodAutoscalerBehavior | undefined;
+  /** For rules that name no window (upstream: --horizontal-pod-autoscaler-downscale-stabilization). */
+  readonly downscaleWindowMs: number;
+  readonly history: ScalingHistory;
+  readonly nowMs: number;
+}
+
+export interface Limited {
+  readonly replicas: number;
+  /** With what the metrics ask for now. */
+  readonly history: ScalingHistory;
+  readonly ableToScale: Reason;
+  readonly scalingLimited: Reason & { readonly isLimited: boolean };
+}
+
+export interface Reason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const READY: Reason = { reason: 'ReadyForNewScale', message: 'recommended size matches current size' };
+const DOWN_STABILIZED: Reason = {
+  reason: 'ScaleDownStabilized',
+  message: 'recent recommendations were higher than current one, applying the highest recent recommendation',
+};
+const UP_STABILIZED: Reason = {
+  reason: 'ScaleUpStabilized',
+  message: 'recent recommendations were lower than current one, applying the lowest recent recommendation',
+};
+const IN_RANGE: Reason = {
+  reason: 'DesiredWithinRange',
+  message: 'the desired count is within the acceptable range',
+};
+const TOO_FEW: Reason = {
+  reason: 'TooFewReplicas',
+  message: 'the desired replica count is less than the minimum replica count',
+};
+const TOO_MANY: Reason = {
+  reason: 'TooManyReplicas',
+  message: 'the desired replica count is more than the maximum replica count',
+};
+const TOO_FAST_UP: Reason = {
+  reason: 'ScaleUpLimit',
+  message: 'the desired replica count is increasing faster than the maximum scale rate',
+};
+const TOO_FAST_DOWN: Reason = {
+  reason: 'ScaleDownLimit',
+  message: 'the desired replica count is decreasing faster than the maximum scale rate',
+};
+
+/**
+ * What the metrics ask for, held back by what they asked for lately, by how quickly the number may change and by its
+ * bounds (upstream: normalizeDesiredReplicas, normalizeDesiredReplicasWithBehaviors).
+ */
+export function limitReplicas(facts: LimitFacts): Limited {
+  const { behavior, wantedReplicas, history, nowMs, downscaleWindowMs } = facts;
+  const windows = {
+    up: (behavior?.scaleUp?.stabilizationWindowSeconds ?? 0) * 1000,
+    down: windowMs(behavior?.scaleDown, downscaleWindowMs),
+  };
+  const stable = behavior === undefined ? stabilizeDown(facts) : stabilize(facts, windows);
+  const [replicas, why] = behavior === undefined ? boundByDefault(facts, stable) : bound(facts, behavior, stable);
+  return {
+    replicas,
+    history: withRecommendation(history, { replicas: wantedReplicas, atMs: nowMs }, Math.max(windows.up, windows.down)),
+    ableToScale:
+      stable === wantedReplicas
+        ? READY
+        : behavior !== undefined && wantedReplicas >= facts.currentReplicas
+          ? UP_STABILIZED
+          : DOWN_STABILIZED,
+    scalingLimited: { ...why, isLimited: replicas !== stable },
+  };
+}
+
+const windowMs = (rules: HPAScalingRules | undefined, otherwiseMs: number): number =>
+  rules?.stabilizationWindowSeconds === undefined ? otherwiseMs : rules.stabilizationWindowSeconds * 1000;
+
+/** The highest recommendation of the window (upstream: stabilizeRecommendation). */
+function stabilizeDown({ wantedReplicas, history, nowMs, downscaleWindowMs }: LimitFacts): number {
+  return history.recommendations.reduce(
+    (highest, { replicas, atMs }) => (atMs >= nowMs - downscaleWindowMs ? Math.max(highest, replicas) : highest),
+    wantedReplicas,
+  );
+}
+
+/**
+ * The current number, moved no further than into the range of what was recommended in each window (upstream:
+ * stabilizeRecommendationWithBehaviors).
+ */
+function stabilize(
+  { currentReplicas, wantedReplicas, history, nowMs }: LimitFacts,
+  windows: { readonly up: number; readonly down: number },
+): number {
+  let [lowest, highest] = [wantedReplicas, wantedReplicas];
+  for (const { replicas, atMs } of history.recommendations) {
+    if (atMs > nowMs - windows.up) lowest = Math.min(lowest, replicas);
+    if (atMs > nowMs - windows.down) highest = Math.max(highest, replicas);
+  }
+  return Math.min(Math.max(currentReplicas, lowest), highest);
+}
+
+/** Without rules: at most twice as many as now, or four (upstream: convertDesiredReplicasWithRules). */
+function boundByDefault({ currentReplicas, minReplicas, maxReplicas }: LimitFacts, stable: number): [number, Reason] {
+  const fastest = Math.max(2 * currentReplicas, 4);
+  const most = Math.min(maxReplicas, fastest);
+  if (stable < minReplicas) return [minReplicas, TOO_FEW];
+  if (stable > most) return [most, maxReplicas > fastest ? TOO_FAST_UP : TOO_MANY];
+  return [stable, IN_RANGE];
+}
+
+/** Upstream: convertDesiredReplicasWithBehaviorRate. */
+function bound(
+  facts: LimitFacts,
+  { scaleUp, scaleDown }: HorizontalPodAutoscalerBehavior,
+  stable: number,
+): [number, Reason] {
+  const { currentReplicas, minReplicas, maxReplicas } = facts;
+  if (stable > currentReplicas) {
+    const fastest = Math.max(currentReplicas, scaleUpLimit(facts, scaleUp));
+    const most = Math.min(maxReplicas, fastest);
+    if (stable > most) return [most, maxReplicas > fastest ? TOO_FAST_UP : TOO_MANY];
+  } else if (stable < currentReplicas) {
+    const fastest = Math.min(currentReplicas, scaleDownLimit(facts, scaleDown));
+    const fewest = Math.max(minReplicas, fastest);
+    if (stable < fewest) return [fewest, minReplicas < fastest ? TOO_FAST_DOWN : TOO_FEW];
+  }
+  return [stable, IN_RANGE];
+}
+
+/** How many pods there were at the start of a policy's period. */
+function replicasBefore({ currentReplicas, history, nowMs }: LimitFacts, periodSeconds: number): number {
+  const periodMs = periodSeconds * 1000;
+  return (
+    currentReplicas - changeWithin(history.added, periodMs, nowMs) + changeWithin(history.removed, periodMs, nowMs)
+  );
+}
+
+/** Upstream: calculateScaleUpLimitWithScalingRules. */
+function scaleUpLimit(facts: LimitFacts, { selectPolicy = 'Max', policies = [] }: HPAScalingRules = {}): number {
+  if (selectPolicy === 'Disabled') return facts.currentReplicas;
+  const allowed = policies.map(({ type, value, periodSeconds }) => {
+    const before = replicasBefore(facts, periodSeconds);
+    // Rounded up: one pod of few percent could not be added otherwise.
+    return type === 'Pods' ? before + value : Math.ceil(before * (1 + value / 100));
+  });
+  return selectPolicy === 'Min' ? Math.min(int32Max, ...allowed) : Math.max(-int32Max - 1, ...allowed);
+}
+
+/** Upstream: calculateScaleDownLimitWithBehaviors. */
+function scaleDownLimit(facts: LimitFacts, { selectPolicy = 'Max', policies = [] }: HPAScalingRules = {}): number {
+  if (selectPolicy === 'Disabled') return facts.currentReplicas;
+  const allowed = policies.map(({ type, value, periodSeconds }) => {
+    const before = replicasBefore(facts, periodSeconds);
+    return type === 'Pods' ? before - value : Math.trunc(before * (1 - value / 100));
+  });
+  return selectPolicy === 'Min' ? Math.max(-int32Max - 1, ...allowed) : Math.min(int32Max, ...allowed);
+}

@@ -1,0 +1,17 @@
+import type { CrossVersionObjectReference } from '../../../api/autoscaling/horizontal-pod-autoscaler.ts';
+import type { Scale } from '../../../api/autoscaling/scale.ts';
+import type { ResourceType } from '../../../api/client/resource-type.ts';
+
+/** The kinds that a reference may mean: its version does not count. A text says why there is none. */
+export function findScaleTypes(
+  { apiVersion = '', kind }: CrossVersionObjectReference,
+  types: readonly ResourceType[],
+): readonly ResourceType<Scale>[] | string {
+  const parts = apiVersion.split('/');
+  if (apiVersion !== '/' && parts.length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
+  const group = parts.length === 2 ? (parts[0] ?? '') : '';
+  const found = types.filter((type) => type.group === group && type.kind === kind);
+  if (found.length === 0) return `no matches for kind ${JSON.stringify(kind)} in group ${JSON.stringify(group)}`;
+  // Its scale is what is read and written.
+  return found as readonly ResourceType[] as readonly ResourceType<Scale>[];
+}
