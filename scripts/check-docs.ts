@@ -9,9 +9,9 @@ import { hasFamilies, metricsDocument, withFamilies } from './docs-metrics.ts';
 import { renderWorks } from './docs-works.ts';
 
 export interface Finding {
-  file: string;
-  line: number;
-  message: string;
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
 }
 
 /** The repository as the checks see it. Paths are relative to its root. */

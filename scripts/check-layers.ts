@@ -135,8 +135,8 @@ const ioAllowed =
   /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
 
 interface Finding {
-  file: string;
-  message: string;
+  readonly file: string;
+  readonly message: string;
 }
 
 /** The layer a file below src/ belongs to: [exact name, name in the table]. */

@@ -5,11 +5,11 @@ import type { Parity, ParityState } from '../src/kubelet/model/parity/parity-sta
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
 
 export interface WorksRow {
-  area: string;
+  readonly area: string;
   /** What a person can do with it. */
-  what: string;
+  readonly what: string;
   /** Configuration fields, `--flags`, `Type.field` of the pod spec, and paths of endpoints. */
-  rests: readonly string[];
+  readonly rests: readonly string[];
 }
 
 const containerFields = [

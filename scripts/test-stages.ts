@@ -6,38 +6,38 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 
 export interface Stage {
-  name: string;
-  command: readonly string[];
-  kind: 'check' | 'tests';
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly kind: 'check' | 'tests';
   /**
    * `side by side`: it keeps one core busy, so two of these run at a time, before all others. `in the background`: its
    * result does not depend on how fast it runs, so it gets the processor time that the other stages leave. What these
    * two print comes as a whole when they end. Others run one after another.
    */
-  runs?: 'side by side' | 'in the background';
+  readonly runs?: 'side by side' | 'in the background';
   /**
    * Runs test files, which follow it: the failed ones run once more, one at a time, where tests depend on programs
    * that are not ours. See `computeRetry`.
    */
-  retry?: readonly string[];
+  readonly retry?: readonly string[];
   /** Further options of node for a stage of tests. */
-  nodeOptions?: string;
+  readonly nodeOptions?: string;
   /** Laid over the environment of this process. */
-  environment?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
   /** A stage that takes so long hangs. */
-  timeoutMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** What one stage adds to the last line. */
 export interface StageResult {
-  passed: number;
-  failed: number;
-  failures: readonly Failure[];
-  skippedNames: string[];
+  readonly passed: number;
+  readonly failed: number;
+  readonly failures: readonly Failure[];
+  readonly skippedNames: string[];
   /** Failed at first and passed when their files ran again. */
-  flaky: readonly Failure[];
+  readonly flaky: readonly Failure[];
   /** Slowest first. */
-  slowest: readonly TimedTest[];
+  readonly slowest: readonly TimedTest[];
 }
 
 export interface Failure {
@@ -125,10 +125,10 @@ export function computeRetried(first: StageResult, second: StageResult): StageRe
 }
 
 interface Summary {
-  counts: { tests: number; passed: number; skipped: number; todo: number };
-  failed: Failure[];
-  skipped: string[];
-  slowest: TimedTest[];
+  readonly counts: { tests: number; passed: number; skipped: number; todo: number };
+  readonly failed: Failure[];
+  readonly skipped: string[];
+  readonly slowest: TimedTest[];
 }
 
 function parseReport(report: string): Summary | undefined {

@@ -1,6 +1,6 @@
 // The rules of lint that are this project's own and need no types (.oxlintrc.json names them `local/...`). Each is a
-// table of selectors of syntax, as ESLint has them, and what to say about a match. The rule that needs types is
-// outside-lookup.ts.
+// table of selectors of syntax, as ESLint has them, and what to say about a match. The rules that need types are
+// outside-lookup.ts and mutable-members.ts.
 
 interface Report {
   readonly node: unknown;

@@ -5,8 +5,8 @@ type Hits = Record<string, number>;
 
 /** By the number of the mutant: how often it was reached outside of tests, and in each test (Stryker: MutantCoverage). */
 export interface MutantCoverage {
-  static: Hits;
-  perTest: Record<string, Hits>;
+  readonly static: Hits;
+  readonly perTest: Record<string, Hits>;
 }
 
 export interface FileCoverage {

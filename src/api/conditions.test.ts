@@ -3,10 +3,10 @@ import { it } from 'node:test';
 import { findCondition, isConditionTrue, withCondition } from './conditions.ts';
 
 interface Condition {
-  type: string;
-  status: string;
-  reason: string;
-  lastTransitionTime?: string;
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly lastTransitionTime?: string;
 }
 
 const nowMs = Date.parse('2026-01-01T12:00:00Z');

@@ -14,14 +14,14 @@ const SPAM_REFILL_MS = 300_000;
 export type Correlation = { kind: 'record'; key: string; event: Event } | { kind: 'skip' };
 
 interface Similar {
-  messages: Set<string>;
+  readonly messages: Set<string>;
   lastMs: number;
 }
 
 interface Seen {
-  count: number;
-  firstTimestamp: string | undefined;
-  name: string | undefined;
+  readonly count: number;
+  readonly firstTimestamp: string | undefined;
+  readonly name: string | undefined;
 }
 
 /**

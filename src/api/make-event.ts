@@ -5,10 +5,10 @@ import { formatTime } from './time.ts';
 const NANOS_PER_MS = 1_000_000;
 
 export interface Said {
-  type: 'Normal' | 'Warning';
-  reason: string;
-  message: string;
-  annotations?: Readonly<Record<string, string>>;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export interface Saying {

@@ -1,8 +1,8 @@
 /** How long to wait after the n-th failure in a row. Computing a delay is separate from waiting it out. */
 export interface BackoffCurve {
-  initialMs: number;
-  maxMs: number;
-  factor: number;
+  readonly initialMs: number;
+  readonly maxMs: number;
+  readonly factor: number;
 }
 
 /** The delay before attempt `failures + 1`, where `failures` counts from 1. */
@@ -16,8 +16,8 @@ export function backoffDelayMs(curve: BackoffCurve, failures: number): number {
  * chooses once.
  */
 export interface BackoffEntry {
-  delayMs: number;
-  lastUpdateMs: number;
+  readonly delayMs: number;
+  readonly lastUpdateMs: number;
 }
 
 /**

@@ -55,12 +55,12 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 }
 
 export interface Deadline {
-  clock: Clock;
-  limitMs: number;
+  readonly clock: Clock;
+  readonly limitMs: number;
   /** What is being done, for the error. */
-  op: string;
+  readonly op: string;
   /** Aborts the work early. */
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 /** Rejects with kind `Timeout` when `work` takes longer than `limitMs`; the work itself gets an abort signal then. */

@@ -12,8 +12,8 @@ export type ErrorKind =
 
 export interface KubeletErrorOptions {
   /** The operation that failed, as a person would name it: `RunPodSandbox`, `mount`, `read manifest`. */
-  op?: string;
-  cause?: unknown;
+  readonly op?: string;
+  readonly cause?: unknown;
 }
 
 /**

@@ -5,19 +5,19 @@ import type { Random } from './random.ts';
 import { jitter } from './random.ts';
 
 export interface LoopOptions {
-  name: string;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /**
    * Pause between the end of one pass and the start of the next. May be a function so that a loop can slow down and
    * speed up.
    */
-  periodMs: number | (() => number);
+  readonly periodMs: number | (() => number);
   /** Random stretch of the pause, as a share of it. */
-  jitterFactor?: number;
+  readonly jitterFactor?: number;
   /** One idempotent pass. A throw is logged and the loop goes on. */
-  pass: () => Promise<void> | void;
+  readonly pass: () => Promise<void> | void;
 }
 
 /** A periodic task that can also be woken. Constructing one starts nothing. */

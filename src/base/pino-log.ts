@@ -5,17 +5,17 @@ import { printable, shortened } from './printable.ts';
 
 export interface LogOptions {
   /** `text` is klog's line format, which log shippers for kubelets parse; `json` is one object per line. */
-  format: 'text' | 'json';
+  readonly format: 'text' | 'json';
   /** klog's -v: debug lines up to this level are written. */
-  verbosity: number;
+  readonly verbosity: number;
   /** `isError`: of the severity error. */
-  write: (line: string, isError: boolean) => void;
+  readonly write: (line: string, isError: boolean) => void;
   /** Whether a debug line above `verbosity` is written all the same, because of where it is logged. */
-  isVerbose?: ((level: number) => boolean) | undefined;
-  nowMs: () => number;
-  pid: number;
+  readonly isVerbose?: ((level: number) => boolean) | undefined;
+  readonly nowMs: () => number;
+  readonly pid: number;
   /** Stands where klog has the source file. */
-  program: string;
+  readonly program: string;
 }
 
 /**

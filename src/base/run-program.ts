@@ -14,9 +14,9 @@ export interface RunProgramOptions {
 }
 
 export interface ProgramResult {
-  exitCode: number;
-  stdout: string;
-  stderr: string;
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** How long what was written before the end of a program may take to arrive while its children still hold the pipes. */

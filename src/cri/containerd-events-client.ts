@@ -30,20 +30,20 @@ export const CRI_NAMESPACE = 'k8s.io';
  */
 export interface ContainerdEvent {
   /** Such as `/tasks/exit`. */
-  topic: string;
+  readonly topic: string;
   /** When containerd published it: wall time, milliseconds since the epoch. */
-  timestampMs: number;
-  namespace: string;
+  readonly timestampMs: number;
+  readonly namespace: string;
   /** A container or a pod sandbox: to containerd both are containers. */
-  containerId?: string;
+  readonly containerId?: string;
   /** Set when the event is about an exec in the container and not about its own process. */
   execId?: string;
-  pid?: number;
-  exitStatus?: number;
+  readonly pid?: number;
+  readonly exitStatus?: number;
   /** Wall time, milliseconds since the epoch. */
   exitedAtMs?: number;
   /** Image name, of `/images/*` and `/containers/create`. */
-  image?: string;
+  readonly image?: string;
 }
 
 export interface SubscribeOptions {
@@ -51,9 +51,9 @@ export interface SubscribeOptions {
    * containerd filter expressions; an event passes when any matches. Left out: tasks, containers and images of the
    * CRI's namespace.
    */
-  filters?: readonly string[];
+  readonly filters?: readonly string[];
   /** Ends the subscription without an error. */
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 /**

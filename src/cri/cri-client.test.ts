@@ -18,15 +18,15 @@ import {
 import { tempSocket } from './testing/temp-socket.ts';
 
 interface Fixture {
-  client: CriClient;
-  records: CriCallRecord[];
-  endpoint: string;
+  readonly client: CriClient;
+  readonly records: CriCallRecord[];
+  readonly endpoint: string;
 }
 
 interface Served {
-  runtime?: Partial<RuntimeServiceApi>;
-  images?: Partial<ImageServiceApi>;
-  requestTimeoutMs?: number;
+  readonly runtime?: Partial<RuntimeServiceApi>;
+  readonly images?: Partial<ImageServiceApi>;
+  readonly requestTimeoutMs?: number;
 }
 
 async function serve(context: TestContext, served: Served): Promise<Fixture> {

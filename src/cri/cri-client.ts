@@ -13,13 +13,13 @@ export type CriCallRecord = CallRecord;
 
 export interface CriClientOptions {
   /** `unix:///path` or a bare path. */
-  endpoint: string;
-  clock: Clock;
+  readonly endpoint: string;
+  readonly clock: Clock;
   /** The kubelet's `runtimeRequestTimeout`, in milliseconds; 2 minutes if left out. */
-  requestTimeoutMs?: number;
+  readonly requestTimeoutMs?: number;
   /** Called at the end of every call, for streams when they end. Must not throw. */
-  observe?: (record: CriCallRecord) => void;
-  tracer?: Tracer | undefined;
+  readonly observe?: (record: CriCallRecord) => void;
+  readonly tracer?: Tracer | undefined;
 }
 
 /**

@@ -17,8 +17,8 @@ const MAX_REGISTRATION_BYTES = 64 * 1024;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export interface PluginClientOptions {
-  socketPath: string;
-  clock: Clock;
+  readonly socketPath: string;
+  readonly clock: Clock;
 }
 
 /** A CSI driver behind its socket. Nothing is connected before the first call. */

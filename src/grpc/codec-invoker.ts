@@ -10,25 +10,25 @@ import type { CallOptions, Invoker, MethodDefinition } from './service-binding.t
 /** One finished call: for metrics and timelines. */
 export interface CallRecord {
   /** The RPC's name, such as `RunPodSandbox`. */
-  op: string;
-  durationMs: number;
+  readonly op: string;
+  readonly durationMs: number;
   /** Undefined when it succeeded. */
-  errorKind: ErrorKind | undefined;
+  readonly errorKind: ErrorKind | undefined;
 }
 
 export interface CodecInvokerOptions {
-  clock: Clock;
+  readonly clock: Clock;
   /**
    * How long a call may take unless it brings its own limit; `Infinity` means no deadline. `op` is the name on the
    * wire.
    */
-  timeoutMs: (op: string, request: object) => number;
+  readonly timeoutMs: (op: string, request: object) => number;
   /** How failures of a call read; as a Go client prints them when not given. */
-  wording?: (op: string) => StatusWording;
+  readonly wording?: (op: string) => StatusWording;
   /** Called at the end of every call, for streams when they end. Must not throw. */
-  observe?: (record: CallRecord) => void;
+  readonly observe?: (record: CallRecord) => void;
   /** Traces every call, and hands the trace on to the server. */
-  tracer?: Tracer | undefined;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Spans of calls are upstream's: otelgrpc's name and attributes. */

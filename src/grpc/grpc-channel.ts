@@ -14,17 +14,17 @@ export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** One call on the wire. Bytes in, bytes out: what they mean is the caller's business. */
 export interface RawCall {
   /** The RPC's name, for errors. */
-  op: string;
+  readonly op: string;
   /** `/package.Service/Method`. */
-  path: string;
-  request: Uint8Array;
+  readonly path: string;
+  readonly request: Uint8Array;
   /** `Infinity` means no deadline. */
-  timeoutMs: number;
+  readonly timeoutMs: number;
   /** How a failure reads. */
-  wording?: StatusWording;
+  readonly wording?: StatusWording;
   /** Sent as headers. */
-  metadata?: Readonly<Record<string, string>>;
-  signal?: AbortSignal | undefined;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const MAX_RECONNECT_MS = 3000;
@@ -34,9 +34,9 @@ export type GrpcTarget = { socketPath: string } | { address: string; tls?: GrpcT
 
 /** PEM. Without `ca` the authorities of Node; without `cert` and `key` no certificate of one's own is shown. */
 export interface GrpcTls {
-  ca?: Buffer;
-  cert?: Buffer;
-  key?: Buffer;
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
 }
 
 export type GrpcChannelOptions = GrpcTarget & {
@@ -56,9 +56,9 @@ export interface DuplexCall {
 }
 
 export interface DuplexHandlers {
-  message: (message: Uint8Array) => void;
+  readonly message: (message: Uint8Array) => void;
   /** Once, at the end that was not asked for by `cancel`; without an error when the server ended the call in order. */
-  end: (error: KubeletError | undefined) => void;
+  readonly end: (error: KubeletError | undefined) => void;
 }
 
 interface Cancellable {

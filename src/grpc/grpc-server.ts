@@ -18,8 +18,8 @@ export interface RawHandler {
   /** `/package.Service/Method`. */
   path: string;
   /** The RPC's name. */
-  op: string;
-  responseStream: boolean;
+  readonly op: string;
+  readonly responseStream: boolean;
   /** `signal` aborts when the caller is gone or its deadline has passed. Unary methods yield exactly one message. */
   handle(request: Uint8Array, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

@@ -25,9 +25,9 @@ export interface MessageFns<T> {
 
 export interface CallOptions {
   /** Replaces the method's own deadline; `Infinity` means none. */
-  timeoutMs?: number;
+  readonly timeoutMs?: number;
   /** Cancels the call, here and in the server; the call then fails with kind `Aborted`. */
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 export interface MethodDefinition {

@@ -40,9 +40,9 @@ const KUBELET_PORT = 10250;
 const HEALTHZ_PORT = 10248;
 
 export interface AgentOptions {
-  runtimeEndpoint: string;
+  readonly runtimeEndpoint: string;
   /** Added behind our own arguments. */
-  extraArgs: readonly string[];
+  readonly extraArgs: readonly string[];
 }
 
 /** Copies the examples if the folder is not there: what a person changed or deleted in it stays so. */

@@ -5,8 +5,8 @@ import { parseMountPoints } from './host-tables.ts';
 import { describeProcess, isAlive, signalProcess, waitUntil } from './processes.ts';
 
 export interface CgroupHierarchies {
-  v1: string[];
-  v2: string[];
+  readonly v1: string[];
+  readonly v2: string[];
 }
 
 export function findHierarchies(mountinfo: string = readFileSync('/proc/self/mountinfo', 'utf8')): CgroupHierarchies {

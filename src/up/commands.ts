@@ -4,9 +4,9 @@ import { KubeletError } from '../base/errors.ts';
 import { programEnvironment } from '../base/program-environment.ts';
 
 export interface CommandResult {
-  code: number;
-  stdout: string;
-  stderr: string;
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /**

@@ -45,7 +45,7 @@ export function hasOption(cmdline: string, option: string, value: string): boole
 /** The arguments of iptables commands, for one table, that remove what belongs to an instance. */
 export interface IptablesCleanUp {
   /** In order: rules out of shared chains, then own chains emptied, then deleted. */
-  commands: string[][];
+  readonly commands: string[][];
 }
 
 const SHARED_CNI_CHAINS = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'];

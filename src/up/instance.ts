@@ -10,53 +10,53 @@ export const DEFAULT_DATA_DIR = '/var/lib/kubelet-ts';
 
 export interface Instance {
   /** Eight hex digits from the data folder's path. */
-  id: string;
-  dataDir: string;
+  readonly id: string;
+  readonly dataDir: string;
   /** Pid files, the lock and the record of what was there before. */
-  runDir: string;
-  manifestsDir: string;
-  kubeletRoot: string;
-  kubeletConfig: string;
-  kubeletLog: string;
-  kubeletSocket: string;
-  podLogsDir: string;
-  containerdRoot: string;
-  containerdState: string;
-  containerdConfig: string;
-  containerdLog: string;
-  containerdSocket: string;
+  readonly runDir: string;
+  readonly manifestsDir: string;
+  readonly kubeletRoot: string;
+  readonly kubeletConfig: string;
+  readonly kubeletLog: string;
+  readonly kubeletSocket: string;
+  readonly podLogsDir: string;
+  readonly containerdRoot: string;
+  readonly containerdState: string;
+  readonly containerdConfig: string;
+  readonly containerdLog: string;
+  readonly containerdSocket: string;
   /** Holds `hosts.toml` folders, one per registry. */
-  registryCertsDir: string;
-  cniConfDir: string;
-  ipamDir: string;
+  readonly registryCertsDir: string;
+  readonly cniConfDir: string;
+  readonly ipamDir: string;
   /** Name of the CNI network: it is in the comment of every iptables rule a plugin writes for us. */
-  networkName: string;
+  readonly networkName: string;
   /** At most 15 characters, as the kernel wants it. */
-  bridge: string;
+  readonly bridge: string;
   /** The chain of our own iptables rules, in nat and in filter. */
-  iptablesChain: string;
+  readonly iptablesChain: string;
   /** The cluster's certificates, its store, and `admin.conf`. */
-  controlPlaneDir: string;
-  controlPlaneLog: string;
-  adminConfig: string;
+  readonly controlPlaneDir: string;
+  readonly controlPlaneLog: string;
+  readonly adminConfig: string;
   /** What was chosen for the cluster at its first start, and stays. */
-  clusterRecord: string;
+  readonly clusterRecord: string;
   /** The node's credentials: they outlive a `down`. */
-  nodeDir: string;
-  nodeNetworkConfig: string;
-  nodeNetworkLog: string;
+  readonly nodeDir: string;
+  readonly nodeNetworkConfig: string;
+  readonly nodeNetworkLog: string;
   /** Manifests of a node in a cluster: static pods beside what the cluster sends. */
-  staticPodsDir: string;
-  registryDir: string;
-  registryLog: string;
+  readonly staticPodsDir: string;
+  readonly registryDir: string;
+  readonly registryLog: string;
   /** Of a detached `up`, which goes on looking after its programs. */
-  upLog: string;
+  readonly upLog: string;
   /** An address of the loopback network of its own, so that ports of several never meet. */
-  loopback: string;
+  readonly loopback: string;
   /** Absolute within each cgroup hierarchy; all containers live beneath. */
-  cgroupRoot: string;
+  readonly cgroupRoot: string;
   /** The same with the cgroup driver systemd: the slice that `cgroupRoot` becomes. */
-  cgroupSlice: string;
+  readonly cgroupSlice: string;
 }
 
 /** `dataDir` must be absolute and free of symbolic links (mounts are found by their real path). */

@@ -6,28 +6,28 @@ import type { CgroupDriver } from './runtime-config.ts';
 
 export interface KubeletFacts {
   /** With scheme: `unix:///...`. */
-  runtimeEndpoint: string;
+  readonly runtimeEndpoint: string;
   /** Ports that were free just now. */
-  port: number;
-  healthzPort: number;
+  readonly port: number;
+  readonly healthzPort: number;
   /** A file naming real name servers; absent means the default. */
-  resolvConf?: string;
+  readonly resolvConf?: string;
   /** cgroupfs unless given. */
-  cgroupDriver?: CgroupDriver;
+  readonly cgroupDriver?: CgroupDriver;
   /** Absent: a node of its own. */
-  cluster?: ClusterFacts;
+  readonly cluster?: ClusterFacts;
 }
 
 export interface ClusterFacts {
   /** Where the API server finds the node; absent: on all its addresses. */
-  address?: string;
+  readonly address?: string;
   /** Whose client certificates are let in. */
-  clientCaFile: string;
+  readonly clientCaFile: string;
   /** The node requests its serving certificate from the cluster, where it is approved. Otherwise it signs its own. */
-  requestServingCertificate?: boolean;
+  readonly requestServingCertificate?: boolean;
   /** Empty: the cluster has no name service. */
-  clusterDns: readonly string[];
-  clusterDomain: string;
+  readonly clusterDns: readonly string[];
+  readonly clusterDomain: string;
 }
 
 /** A pod that forks without end is stopped long before the machine has no numbers left. */

@@ -34,7 +34,7 @@ const PROGRAMS = ['iptables', 'ip6tables'] as const;
 const CNI_CACHE = '/var/lib/cni/results';
 
 interface NetworkRecord {
-  subnet: Subnet;
+  readonly subnet: Subnet;
 }
 
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');

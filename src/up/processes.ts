@@ -19,9 +19,9 @@ import type { LockFiles } from './process-file.ts';
 import { takeProcessFile } from './process-file.ts';
 
 export interface ProcessRecord {
-  pid: number;
-  startTicks: string;
-  bootId: string;
+  readonly pid: number;
+  readonly startTicks: string;
+  readonly bootId: string;
 }
 
 const POLL_MS = 10;

@@ -2,8 +2,8 @@
 
 /** The parts of a v1 Pod that are shown. */
 export interface PodView {
-  metadata: { name: string; namespace?: string };
-  status?: {
+  readonly metadata: { name: string; namespace?: string };
+  readonly status?: {
     phase?: string;
     podIP?: string;
     conditions?: readonly { type: string; status: string; reason?: string }[];
@@ -13,10 +13,10 @@ export interface PodView {
 }
 
 export interface ContainerView {
-  name: string;
-  ready?: boolean;
-  restartCount?: number;
-  state?: {
+  readonly name: string;
+  readonly ready?: boolean;
+  readonly restartCount?: number;
+  readonly state?: {
     waiting?: { reason?: string; message?: string };
     running?: object;
     terminated?: { reason?: string; exitCode?: number };
@@ -25,21 +25,21 @@ export interface ContainerView {
 
 /** The parts of an explanation (kubelet/model/explanation.ts) that are shown. */
 export interface CauseView {
-  name: string;
-  settled?: boolean;
-  blockers?: readonly { step?: string; cause?: string; lastError?: string }[];
+  readonly name: string;
+  readonly settled?: boolean;
+  readonly blockers?: readonly { step?: string; cause?: string; lastError?: string }[];
 }
 
 export interface ProgressRow {
-  name: string;
-  settled: boolean;
+  readonly name: string;
+  readonly settled: boolean;
   /** As `kubectl get pods` would print them. */
-  ready: string;
-  state: string;
-  ip: string;
-  restarts: number;
+  readonly ready: string;
+  readonly state: string;
+  readonly ip: string;
+  readonly restarts: number;
   /** Why it is not ready, in the agent's words; empty once it is. */
-  why: string;
+  readonly why: string;
 }
 
 /** Longer causes are for `kubelet explain`: a table that wraps cannot be redrawn. */

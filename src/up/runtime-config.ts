@@ -7,17 +7,17 @@ export type Snapshotter = 'overlayfs' | 'native';
 
 export interface ContainerdFacts {
   /** From `containerd --version`: 1 or 2. */
-  majorVersion: number;
-  minorVersion: number;
+  readonly majorVersion: number;
+  readonly minorVersion: number;
   /** Without CAP_SYS_RESOURCE no process may lower an oom_score_adj, and every sandbox start would fail. */
-  maySetOomScore: boolean;
-  snapshotter: Snapshotter;
-  cniBinDir: string;
-  sandboxImage: string;
+  readonly maySetOomScore: boolean;
+  readonly snapshotter: Snapshotter;
+  readonly cniBinDir: string;
+  readonly sandboxImage: string;
   /** Further runtime handlers, each a runc-compatible program, by name. */
-  handlers?: Readonly<Record<string, string>>;
+  readonly handlers?: Readonly<Record<string, string>>;
   /** cgroupfs unless given. */
-  cgroupDriver?: CgroupDriver;
+  readonly cgroupDriver?: CgroupDriver;
 }
 
 /** Who makes the pods' cgroups: we ourselves, or systemd for us. */

@@ -12,15 +12,15 @@ const COUNT = 256;
 
 export interface Subnet {
   /** In CIDR form. */
-  cidr: string;
-  gateway: string;
-  prefixLength: number;
+  readonly cidr: string;
+  readonly gateway: string;
+  readonly prefixLength: number;
 }
 
 /** One line of `ip -j route` or an address: a destination, `default` included. */
 export interface Route {
-  dst: string;
-  dev?: string;
+  readonly dst: string;
+  readonly dev?: string;
 }
 
 /**

@@ -16,18 +16,18 @@ import type { CgroupDriver } from './runtime-config.ts';
 
 export interface UpOptions {
   /** A runtime given from outside; absent means our own. */
-  endpoint: string | undefined;
-  detach: boolean;
-  runtimeOnly: boolean;
-  cgroupDriver: CgroupDriver;
+  readonly endpoint: string | undefined;
+  readonly detach: boolean;
+  readonly runtimeOnly: boolean;
+  readonly cgroupDriver: CgroupDriver;
 }
 
 export interface WatchOptions extends UpOptions {
-  endpoint: string;
-  healthzPort: number;
-  page: NodePageFacts;
+  readonly endpoint: string;
+  readonly healthzPort: number;
+  readonly page: NodePageFacts;
   /** What `bin/kubelet` needs to find this instance: empty for the default one. */
-  rootFlag: string;
+  readonly rootFlag: string;
 }
 
 const DETACH_TIMEOUT_MS = 180_000;

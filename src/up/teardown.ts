@@ -61,9 +61,9 @@ const ROUNDS = 3;
 
 export interface TeardownOptions {
   /** Also the image store, the manifests and the logs. */
-  purge: boolean;
+  readonly purge: boolean;
   /** Hears each step, in a person's words. */
-  say: (message: string) => void;
+  readonly say: (message: string) => void;
 }
 
 /** Returns what could not be removed: empty is success. Repeating it is harmless. */

@@ -5,9 +5,9 @@ import type { BenchOptions } from './options.ts';
 import type { Row } from './report.ts';
 
 export interface BenchContext {
-  containerd: TestContainerd;
-  agent: BenchAgent;
-  options: BenchOptions;
+  readonly containerd: TestContainerd;
+  readonly agent: BenchAgent;
+  readonly options: BenchOptions;
   add(row: Row): void;
   /** A finding that is not a number: shown below the table. */
   note(text: string): void;

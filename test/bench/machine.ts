@@ -7,17 +7,17 @@ import { tryCommand } from '../../src/up/commands.ts';
 import { pause } from '../../src/up/processes.ts';
 
 export interface Machine {
-  processors: string;
-  memory: string;
-  system: string;
-  kernel: string;
-  cgroups: string;
-  containerd: string;
-  runc: string;
-  node: string;
-  commit: string;
+  readonly processors: string;
+  readonly memory: string;
+  readonly system: string;
+  readonly kernel: string;
+  readonly cgroups: string;
+  readonly containerd: string;
+  readonly runc: string;
+  readonly node: string;
+  readonly commit: string;
   /** Averages over 1, 5 and 15 minutes before the run. */
-  load: string;
+  readonly load: string;
 }
 
 export async function describeMachine(): Promise<Machine> {

@@ -21,8 +21,8 @@ import { judge, renderMarkdown, renderTable } from './report.ts';
 const LIMIT_MS = 12 * 60_000;
 
 interface Stage {
-  rows: readonly RowName[];
-  run: (context: BenchContext) => Promise<void>;
+  readonly rows: readonly RowName[];
+  readonly run: (context: BenchContext) => Promise<void>;
 }
 
 const STAGES: readonly Stage[] = [

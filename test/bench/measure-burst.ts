@@ -10,9 +10,9 @@ const PODS = 30;
 const TIMEOUT_MS = 120_000;
 
 interface Round {
-  wallMs: number;
-  medianMs: number;
-  removeMs: number;
+  readonly wallMs: number;
+  readonly medianMs: number;
+  readonly removeMs: number;
 }
 
 export async function measureBurst(context: BenchContext): Promise<void> {

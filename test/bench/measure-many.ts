@@ -71,8 +71,8 @@ async function measureIdle(context: BenchContext): Promise<void> {
 }
 
 interface Startups {
-  answer: number[];
-  complete: number[];
+  readonly answer: number[];
+  readonly complete: number[];
 }
 
 const startups = new WeakMap<BenchContext, Startups>();

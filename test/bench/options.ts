@@ -7,19 +7,19 @@ const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'start
 export type RowName = (typeof ROW_NAMES)[number];
 
 export interface BenchOptions {
-  only: readonly RowName[];
+  readonly only: readonly RowName[];
   /** Of each single-pod row. */
-  samples: number;
+  readonly samples: number;
   /** Of 30 pods at once, and of a thousand probes a second; agent and floor each. */
-  burstRounds: number;
-  idleSeconds: number;
-  settleSeconds: number;
-  startups: number;
-  probeSeconds: number;
-  jsonFile: string | undefined;
-  quick: boolean;
+  readonly burstRounds: number;
+  readonly idleSeconds: number;
+  readonly settleSeconds: number;
+  readonly startups: number;
+  readonly probeSeconds: number;
+  readonly jsonFile: string | undefined;
+  readonly quick: boolean;
   /** Keeps the agent's and containerd's log in this folder. */
-  logFolder: string | undefined;
+  readonly logFolder: string | undefined;
 }
 
 export const USAGE = `usage: npm run bench -- [agent] [--quick] [--samples N] [--only NAME[,NAME]] [--json FILE] [--logs FOLDER]

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
 
 export interface ContainerStatusView {
-  containerID?: string;
-  restartCount?: number;
-  state?: {
+  readonly containerID?: string;
+  readonly restartCount?: number;
+  readonly state?: {
     running?: { startedAt?: string };
     terminated?: { exitCode?: number };
     waiting?: { reason?: string; message?: string };
@@ -13,8 +13,8 @@ export interface ContainerStatusView {
 }
 
 export interface PodStatusView {
-  metadata: { name: string; namespace: string; uid: string };
-  status?: {
+  readonly metadata: { name: string; namespace: string; uid: string };
+  readonly status?: {
     phase?: string;
     conditions?: { type: string; status: string; lastTransitionTime?: string }[];
     containerStatuses?: ContainerStatusView[];
@@ -22,17 +22,17 @@ export interface PodStatusView {
 }
 
 export interface Change {
-  type: 'MODIFIED' | 'DELETED';
-  pod: PodStatusView;
+  readonly type: 'MODIFIED' | 'DELETED';
+  readonly pod: PodStatusView;
   /** Monotonic, when the line arrived here. */
-  atMs: number;
+  readonly atMs: number;
 }
 
 interface Waiter {
-  pod: string;
-  accept: (change: Change) => boolean;
-  resolve: (change: Change) => void;
-  reject: (error: Error) => void;
+  readonly pod: string;
+  readonly accept: (change: Change) => boolean;
+  readonly resolve: (change: Change) => void;
+  readonly reject: (error: Error) => void;
 }
 
 export const isReady = (pod: PodStatusView): boolean =>

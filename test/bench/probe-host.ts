@@ -15,21 +15,21 @@ import { containerId, podUid, sandboxId } from '../../src/kubelet/model/ids.ts';
 import { pause } from '../../src/up/processes.ts';
 
 export interface HostOrder {
-  who: 'agent' | 'floor';
-  kind: 'http' | 'mix';
-  probes: number;
-  seconds: number;
-  ports: { http: number; tcp: number; grpc: number };
+  readonly who: 'agent' | 'floor';
+  readonly kind: 'http' | 'mix';
+  readonly probes: number;
+  readonly seconds: number;
+  readonly ports: { http: number; tcp: number; grpc: number };
 }
 
 export interface HostResult {
-  cpuMs: number;
-  userMs: number;
-  elapsedMs: number;
-  done: number;
-  failed: number;
+  readonly cpuMs: number;
+  readonly userMs: number;
+  readonly elapsedMs: number;
+  readonly done: number;
+  readonly failed: number;
   /** How late each probe began, of all of them. */
-  late: { p50Ms: number; p99Ms: number; maxMs: number };
+  readonly late: { p50Ms: number; p99Ms: number; maxMs: number };
 }
 
 const SETTLE_MS = 3_000;

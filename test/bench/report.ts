@@ -1,10 +1,10 @@
 /** From samples to the table people read and the JSON machines read. Pure. */
 
 export interface Summary {
-  n: number;
-  median: number;
-  min: number;
-  max: number;
+  readonly n: number;
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /**
@@ -18,25 +18,25 @@ export type Target =
   | { kind: 'floorTimes'; value: number };
 
 export interface Row {
-  name: string;
-  title: string;
-  unit: 'ms' | 'µs' | 'mcpu' | 'MiB' | '/s' | 'events';
-  agent: readonly number[];
+  readonly name: string;
+  readonly title: string;
+  readonly unit: 'ms' | 'µs' | 'mcpu' | 'MiB' | '/s' | 'events';
+  readonly agent: readonly number[];
   /** The same work by raw calls (of CRI, SQLite, etcd); empty where there is none. */
-  floor: readonly number[];
+  readonly floor: readonly number[];
   /** Absent for rows that only inform. */
-  target?: Target;
+  readonly target?: Target;
   /** What upstream's program needed, where that is known: for comparison only. */
-  upstream?: string;
+  readonly upstream?: string;
 }
 
 export interface Judgement {
-  agent: Summary;
-  floor: Summary | undefined;
+  readonly agent: Summary;
+  readonly floor: Summary | undefined;
   /** The largest median that still passes; for `atLeast` the smallest. */
-  limit: number | undefined;
+  readonly limit: number | undefined;
   /** By how much the median misses the limit, in the row's unit; 0 or less passes. */
-  over: number | undefined;
+  readonly over: number | undefined;
 }
 
 /** Throws on an empty list: a row without samples is a malfunction. */

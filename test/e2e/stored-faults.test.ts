@@ -21,9 +21,9 @@ const holder = 'example.com/hold';
 const namespace = 'faults';
 
 interface Stored {
-  metadata: { labels?: Record<string, string>; finalizers?: string[] };
-  kind: string;
-  spec?: { nodeName?: string };
+  readonly metadata: { labels?: Record<string, string>; finalizers?: string[] };
+  readonly kind: string;
+  readonly spec?: { nodeName?: string };
 }
 
 /** Rewrites objects of the test behind the server's back; it must not run. */

@@ -36,7 +36,7 @@ const user = (podName: string, name: string, count: number, more: Record<string,
   pod(podName, { containers: [container('main', { ...asking(name, count), ...more })] });
 
 interface Checkpoint {
-  Data: {
+  readonly Data: {
     PodDeviceEntries: { PodUID: string; ContainerName: string; ResourceName: string; DeviceIDs: object }[] | null;
     RegisteredDevices: Record<string, string[]>;
   };

@@ -49,8 +49,8 @@ const credentials = () => {
 };
 
 interface ImageSource {
-  reference: string;
-  pullPolicy?: string;
+  readonly reference: string;
+  readonly pullPolicy?: string;
 }
 /** Mounts the image at /v. */
 const showing = (

@@ -16,9 +16,9 @@ const v2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
 const MiB = 2 ** 20;
 
 interface Limits {
-  memory: string;
-  quota: string;
-  shares: string;
+  readonly memory: string;
+  readonly quota: string;
+  readonly shares: string;
 }
 
 async function pidOf(seen: Pod, name = 'main'): Promise<number> {

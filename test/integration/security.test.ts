@@ -42,10 +42,10 @@ const secured = (name: string, securityContext: object, rest: Record<string, unk
   container(name, { securityContext, ...rest });
 
 interface Standing {
-  capabilities: bigint;
-  bounding: bigint;
-  noNewPrivs: string | undefined;
-  seccomp: string | undefined;
+  readonly capabilities: bigint;
+  readonly bounding: bigint;
+  readonly noNewPrivs: string | undefined;
+  readonly seccomp: string | undefined;
 }
 
 /** What the kernel says of a container's first process. */

@@ -16,10 +16,10 @@ const OUTAGE_MS = 5000;
 
 /** What an agent did to a pod object. */
 export interface PodWrite {
-  verb: 'patch' | 'delete';
-  before: Pod;
+  readonly verb: 'patch' | 'delete';
+  readonly before: Pod;
   /** undefined when it went. */
-  after: Pod | undefined;
+  readonly after: Pod | undefined;
 }
 
 /** An API server that outlives the agents, and the way to it, which may be long, broken or lie. */

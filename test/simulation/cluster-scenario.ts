@@ -26,9 +26,9 @@ const PIECE_MS = 500;
 
 /** What a pod of the scenario does: runs until it is stopped, or ends on its own. */
 interface Plan {
-  kind: 'server' | 'task' | 'failing-task';
-  hasGate: boolean;
-  hasDevices: boolean;
+  readonly kind: 'server' | 'task' | 'failing-task';
+  readonly hasGate: boolean;
+  readonly hasDevices: boolean;
 }
 
 export const keyOf = (pod: Pod): { namespace: string; name: string } => ({

@@ -8,15 +8,15 @@ export const probeTypes: readonly ProbeType[] = ['liveness', 'readiness', 'start
  * behaviour.
  */
 export interface Behaviour {
-  exitAfterMs?: number;
-  exitCode?: number;
-  oom?: boolean;
+  readonly exitAfterMs?: number;
+  readonly exitCode?: number;
+  readonly oom?: boolean;
   /**
    * The behaviour above ends once the scenario heals: from then on the container runs until stopped, and a task ends
    * well.
    */
-  faulty?: boolean;
-  task?: boolean;
+  readonly faulty?: boolean;
+  readonly task?: boolean;
   readyAfterMs?: number;
   startedAfterMs?: number;
   /** Readiness fails for the second half of each such period. */
@@ -41,9 +41,9 @@ export interface ProbeTally {
 
 /** One run of a container, seen from inside. */
 export interface Instance {
-  identity: ContainerIdentity;
-  behaviour: Behaviour;
-  tally: Record<ProbeType, ProbeTally>;
+  readonly identity: ContainerIdentity;
+  readonly behaviour: Behaviour;
+  readonly tally: Record<ProbeType, ProbeTally>;
   /** Monotonic: the container's own sense of time does not follow the wall clock. */
   startedMs: number;
 }

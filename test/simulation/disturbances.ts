@@ -17,16 +17,16 @@ const HOUR_MS = 3_600_000;
 export type Disturbance = (stage: Stage) => Promise<string | undefined> | string | undefined;
 
 export interface Stage {
-  node: SimulatedNode;
-  manifests: ManifestFolder;
-  invariants: InvariantChecker;
-  random: Random;
+  readonly node: SimulatedNode;
+  readonly manifests: ManifestFolder;
+  readonly invariants: InvariantChecker;
+  readonly random: Random;
   /** How many pods the folder should hold at most. */
-  mostPods: number;
+  readonly mostPods: number;
   /** The next version numbers for changed manifests. */
-  counter: { pods: number; objects: number };
+  readonly counter: { pods: number; objects: number };
   /** Ends what lasts, such as a full disk. */
-  lifts: Set<() => void>;
+  readonly lifts: Set<() => void>;
 }
 
 /** Lasts for a random while, at the latest until the scenario heals. */

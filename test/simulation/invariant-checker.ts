@@ -11,17 +11,17 @@ import { StatusInvariants } from './invariants-status.ts';
 import type { Agent, SimulatedNode } from './world.ts';
 
 export interface Violation {
-  invariant: string;
-  message: string;
-  atMs: number;
+  readonly invariant: string;
+  readonly message: string;
+  readonly atMs: number;
 }
 
 /** A container's end that should be visible in the pod's timeline. */
 export interface Crash {
-  uid: string;
-  name: string;
-  atMs: number;
-  wallMs: number;
+  readonly uid: string;
+  readonly name: string;
+  readonly atMs: number;
+  readonly wallMs: number;
 }
 
 /** Watches a simulated node and says which invariant of design and users-risks-faults.md was broken, and when. */

@@ -5,18 +5,18 @@ import type { Instance } from './containers.ts';
 import type { SimulatedNode } from './world.ts';
 
 export interface StatusInvariantsParts {
-  node: SimulatedNode;
-  instance: (containerId: string) => Instance | undefined;
-  stateLostMs: () => number;
-  wantedSince: (uid: string, sinceMs: number) => boolean;
-  execDisturbed: () => boolean;
-  report: (invariant: string, message: string) => void;
+  readonly node: SimulatedNode;
+  readonly instance: (containerId: string) => Instance | undefined;
+  readonly stateLostMs: () => number;
+  readonly wantedSince: (uid: string, sinceMs: number) => boolean;
+  readonly execDisturbed: () => boolean;
+  readonly report: (invariant: string, message: string) => void;
 }
 
 interface PodRecord {
-  status: PodStatus;
-  atMs: number;
-  firstMs: number;
+  readonly status: PodStatus;
+  readonly atMs: number;
+  readonly firstMs: number;
 }
 
 /** What happens in the very moment of a kill -9 may be lost. */

@@ -86,12 +86,12 @@ const CLAIMED: readonly Json[] = [
 ];
 
 interface ContainerPlan {
-  name: string;
-  index: number;
-  behaviour: Behaviour;
-  probes?: Json;
-  restartPolicy?: 'Always';
-  mounts?: Json[];
+  readonly name: string;
+  readonly index: number;
+  readonly behaviour: Behaviour;
+  readonly probes?: Json;
+  readonly restartPolicy?: 'Always';
+  readonly mounts?: Json[];
 }
 
 function containerOf(random: Random, plan: ContainerPlan): Json {
@@ -310,8 +310,8 @@ function plainPod(random: Random, name: string): Json & { metadata: Json; spec: 
 }
 
 interface ManifestFile {
-  pods: readonly Pod[];
-  text: string;
+  readonly pods: readonly Pod[];
+  readonly text: string;
   /** Its content now is not what its pods were read from. */
   brokenAtMs: number | undefined;
 }

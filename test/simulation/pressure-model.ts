@@ -18,8 +18,8 @@ export const pressureConfig = {
 };
 
 interface Use {
-  memoryBytes: number;
-  diskBytes: number;
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
 }
 
 /** What the pods of the simulated machine use, as the kernel and the disks count it. Only what runs uses memory. */

@@ -13,9 +13,9 @@ const WRITES =
 const POD_GROUP = '/kubepods/burstable/poduid-1';
 
 interface Size {
-  cpu: string;
-  memory: string;
-  whole: string;
+  readonly cpu: string;
+  readonly memory: string;
+  readonly whole: string;
 }
 
 const small: Size = { cpu: '100m', memory: '64Mi', whole: '256Mi' };

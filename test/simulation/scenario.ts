@@ -10,29 +10,29 @@ import { Standing } from './standing.ts';
 import { SimulatedNode } from './world.ts';
 
 export interface ScenarioOptions {
-  seed: number;
+  readonly seed: number;
   /** At most. */
-  pods: number;
-  durationMs: number;
+  readonly pods: number;
+  readonly durationMs: number;
   /** Mean pause between two disturbances. */
-  pauseMs: number;
+  readonly pauseMs: number;
   /** Kinds of disturbances, as named in disturbances.ts; all when absent. */
-  kinds?: readonly string[];
+  readonly kinds?: readonly string[];
 }
 
 export interface ScenarioResult {
-  seed: number;
-  violations: readonly Violation[];
+  readonly seed: number;
+  readonly violations: readonly Violation[];
   /** Of everything that was asked of the runtime and happened to processes. */
-  hash: string;
+  readonly hash: string;
   /** Virtual time. */
-  totalMs: number;
+  readonly totalMs: number;
   /** How long after the faults ended until all was as wanted. */
-  convergedMs: number;
-  writes: number;
-  statuses: number;
-  trace: readonly string[];
-  logs: readonly string[];
+  readonly convergedMs: number;
+  readonly writes: number;
+  readonly statuses: number;
+  readonly trace: readonly string[];
+  readonly logs: readonly string[];
 }
 
 /** Longest: a hung call's deadline (4 min), the longest crash back-off (5 min) stretched, and what comes after. */

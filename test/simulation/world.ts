@@ -53,19 +53,19 @@ const RESTART_MS = 1000;
 const MOST_PODS = 300;
 
 export interface LogRecord {
-  atMs: number;
-  agent: string;
-  level: string;
-  message: string;
-  fields: LogFields;
+  readonly atMs: number;
+  readonly agent: string;
+  readonly level: string;
+  readonly message: string;
+  readonly fields: LogFields;
 }
 
 /** One agent process. */
 export interface Agent {
-  name: string;
-  life: Life;
-  client: FakeRuntimeClient;
-  startedMs: number;
+  readonly name: string;
+  readonly life: Life;
+  readonly client: FakeRuntimeClient;
+  readonly startedMs: number;
   /** Undefined while it is still reading its records. */
   kubelet: Kubelet | undefined;
   /** Its start has come to its end. */
@@ -74,13 +74,13 @@ export interface Agent {
 }
 
 export interface NodeOptions {
-  seed: number;
-  runtime?: Partial<FakeRuntimeOptions>;
-  config?: Record<string, unknown>;
+  readonly seed: number;
+  readonly runtime?: Partial<FakeRuntimeOptions>;
+  readonly config?: Record<string, unknown>;
   /** The node is one of a cluster. */
-  cluster?: boolean;
+  readonly cluster?: boolean;
   /** What the machine measures; without it nothing is evicted. */
-  stats?: NodeStatsSources;
+  readonly stats?: NodeStatsSources;
 }
 
 /** A machine in memory on which agents start, are killed and start again, while containers, files and mounts stay. */

@@ -19,11 +19,11 @@ const build = (name: string, value = '1', namespace = 'default'): ConfigMap => (
 const key = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 
 interface Setting {
-  clock: FakeClock;
-  api: FakeApiClient;
-  informers: Informers;
-  informer: Informer<ConfigMap>;
-  said: string[];
+  readonly clock: FakeClock;
+  readonly api: FakeApiClient;
+  readonly informers: Informers;
+  readonly informer: Informer<ConfigMap>;
+  readonly said: string[];
 }
 
 function setUp(options: Partial<FakeApiOptions> = {}): Setting {

@@ -2,9 +2,9 @@ import type { ObjectMeta } from '../core/meta.ts';
 
 /** What every object of the API has. */
 export interface ApiObject {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ObjectMeta;
+  readonly kind?: string;
+  readonly apiVersion?: string;
+  readonly metadata: ObjectMeta;
 }
 
 /** A kind as its users name it; `T` is the TypeScript type of its objects. One constant each in `resource-types.ts`. */

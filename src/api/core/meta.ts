@@ -106,10 +106,10 @@ export const listOf = <Item extends ObjectSchema>(item: Item) =>
 
 /** The same for a type: `ListOf<Pod>`. */
 export interface ListOf<Item> {
-  apiVersion?: string;
-  kind?: string;
-  metadata?: ListMeta;
-  items: Item[];
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata?: ListMeta;
+  readonly items: Item[];
 }
 
 export const LabelSelectorOperatorSchema = knownValues('In', 'NotIn', 'Exists', 'DoesNotExist');

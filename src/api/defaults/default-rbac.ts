@@ -3,8 +3,8 @@ import type { RoleRef, Subject } from '../rbac/policy-rule.ts';
 const group = 'rbac.authorization.k8s.io';
 
 interface Binding {
-  subjects?: Subject[] | undefined;
-  roleRef: RoleRef;
+  readonly subjects?: Subject[] | undefined;
+  readonly roleRef: RoleRef;
 }
 
 /**

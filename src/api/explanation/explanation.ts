@@ -7,40 +7,40 @@ export interface Blocker {
    * What the agent is doing or waiting to do: `pull image docker.io/x`, `volume data`, `start container web`,
    * `readiness of web`.
    */
-  step: string;
+  readonly step: string;
   /** One sentence a person understands. */
-  cause: string;
-  sinceMs: number;
+  readonly cause: string;
+  readonly sinceMs: number;
   lastError?: string;
   /** When the agent tries again; absent when it waits for an event rather than a time. */
   nextTryAtMs?: number;
   /** One line for each thing that the cause is about, such as what each node says. */
-  details?: readonly string[];
+  readonly details?: readonly string[];
   /** What would help. */
-  cures?: readonly string[];
+  readonly cures?: readonly string[];
 }
 
 /** One line of the bounded record of decisions and results of a pod. */
 export interface TimelineEntry {
   atMs: number;
-  kind: 'decision' | 'result' | 'event' | 'status';
+  readonly kind: 'decision' | 'result' | 'event' | 'status';
   /** `Normal` or `Warning`, as Kubernetes events say it. */
-  type: 'Normal' | 'Warning';
+  readonly type: 'Normal' | 'Warning';
   /** A reason from api/reasons.ts, or a step kind. */
-  reason: string;
-  message: string;
+  readonly reason: string;
+  readonly message: string;
   /** How often in a row the same line came; `atMs` is the last time. */
   count: number;
 }
 
 export interface PodExplanation {
-  uid: string;
-  namespace: string;
-  name: string;
-  phase: string;
-  settled: boolean;
-  blockers: readonly Blocker[];
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly phase: string;
+  readonly settled: boolean;
+  readonly blockers: readonly Blocker[];
   /** What would help: objects, keys and drivers that the pod names and that are not there. */
-  cures: readonly string[];
-  timeline: readonly TimelineEntry[];
+  readonly cures: readonly string[];
+  readonly timeline: readonly TimelineEntry[];
 }

@@ -37,14 +37,14 @@ import { validatePersistentVolumeClaim } from '../validation/volumes/volume-clai
 
 /** Everything that may stand in a manifest. */
 export interface ManifestKinds {
-  Pod: Pod;
-  ConfigMap: ConfigMap;
-  Secret: Secret;
-  PersistentVolume: PersistentVolume;
-  PersistentVolumeClaim: PersistentVolumeClaim;
-  Service: Service;
-  RuntimeClass: RuntimeClass;
-  CSIDriver: CSIDriver;
+  readonly Pod: Pod;
+  readonly ConfigMap: ConfigMap;
+  readonly Secret: Secret;
+  readonly PersistentVolume: PersistentVolume;
+  readonly PersistentVolumeClaim: PersistentVolumeClaim;
+  readonly Service: Service;
+  readonly RuntimeClass: RuntimeClass;
+  readonly CSIDriver: CSIDriver;
 }
 export type ManifestKind = keyof ManifestKinds;
 

@@ -1,9 +1,9 @@
 import type { LogFields, Logger } from '../log.ts';
 
 export interface LogLine {
-  level: 'error' | 'warn' | 'info' | 'debug';
-  message: string;
-  fields: LogFields;
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly message: string;
+  readonly fields: LogFields;
 }
 
 /** A logger that keeps its lines, for asserting that something was said (or said once). */

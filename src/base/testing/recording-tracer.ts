@@ -7,9 +7,9 @@ export interface RecordedSpan {
   readonly scope: string;
   readonly kind: string;
   readonly parent: string | undefined;
-  attributes: Record<string, SpanValue>;
-  incoming: Readonly<Record<string, string>> | undefined;
-  isPublic: boolean;
+  readonly attributes: Record<string, SpanValue>;
+  readonly incoming: Readonly<Record<string, string>> | undefined;
+  readonly isPublic: boolean;
   error: string | undefined;
   ended: boolean;
 }

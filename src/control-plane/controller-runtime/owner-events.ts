@@ -7,7 +7,7 @@ import { controllerRefOf } from './controller-ref.ts';
 import type { Expectations } from './expectations.ts';
 
 interface Selecting extends ApiObject {
-  spec: { selector?: LabelSelector };
+  readonly spec: { selector?: LabelSelector };
 }
 
 export interface OwnerEventsOptions<O extends Selecting, T extends ApiObject> {

@@ -25,7 +25,7 @@ const config = (
   });
 
 interface Deployment extends ApiObject {
-  spec: {
+  readonly spec: {
     replicas?: number;
     paused?: boolean;
     template: { spec: { containers: Record<string, unknown>[]; nodeSelector?: object } };

@@ -38,8 +38,8 @@ const deployment = freezeDeep({
   },
 }) as ApiObject;
 interface Deployment extends ApiObject {
-  spec: { replicas?: number; paused?: boolean };
-  status?: object;
+  readonly spec: { replicas?: number; paused?: boolean };
+  readonly status?: object;
 }
 
 function write(

@@ -11,10 +11,10 @@ import { CriProxy } from './cri-proxy.ts';
 import { tempSocket } from './temp-socket.ts';
 
 interface Fixture {
-  client: CriClient;
-  proxy: CriProxy;
+  readonly client: CriClient;
+  readonly proxy: CriProxy;
   /** Ids of the containers that really were started. */
-  started: string[];
+  readonly started: string[];
 }
 
 async function behindProxy(context: TestContext): Promise<Fixture> {

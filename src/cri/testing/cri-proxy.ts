@@ -14,22 +14,22 @@ import { Failpoint } from './failpoint.ts';
 
 export interface CriProxyOptions {
   /** Where the proxy listens. */
-  listen: string;
+  readonly listen: string;
   /** The real runtime. */
-  upstream: string;
-  clock: Clock;
+  readonly upstream: string;
+  readonly clock: Clock;
   /** What is sent to the real runtime instead of a request. */
-  rewrite?: (op: string, request: Uint8Array) => Uint8Array;
+  readonly rewrite?: (op: string, request: Uint8Array) => Uint8Array;
 }
 
 export interface FailpointOptions {
   /** Only calls whose request contains this text (a container name, a pod uid) are counted and hit. */
-  requestContains?: string;
+  readonly requestContains?: string;
 }
 
 interface ActiveFailpoint {
-  failpoint: Failpoint;
-  requestContains: Buffer | undefined;
+  readonly failpoint: Failpoint;
+  readonly requestContains: Buffer | undefined;
 }
 
 /** What the proxy saw of one method. */

@@ -6,10 +6,10 @@ import { ImageServiceDefinition, RuntimeServiceDefinition } from '../generated/c
 
 export interface CriServerOptions {
   /** Where to listen; a stale socket file must be removed by the caller. */
-  endpoint: string;
+  readonly endpoint: string;
   /** Methods left out answer `Unimplemented`. */
-  runtime: Partial<RuntimeServiceApi>;
-  images: Partial<ImageServiceApi>;
+  readonly runtime: Partial<RuntimeServiceApi>;
+  readonly images: Partial<ImageServiceApi>;
 }
 
 /**

@@ -18,7 +18,7 @@ export type Fault =
   | { kind: 'lost'; status: GrpcStatus };
 
 interface Term {
-  fault: Fault;
+  readonly fault: Fault;
   left: number;
 }
 

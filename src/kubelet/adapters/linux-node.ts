@@ -6,7 +6,7 @@ import type { MachineFacts } from '../ports/machine-facts.ts';
 /** The kernel's facts of this machine, read once at start. */
 export interface LinuxNode
   extends Omit<MachineFacts, 'nodeName' | 'rootStorageBytes' | 'hugePageSizesBytes' | 'workingDir' | 'homeDir'> {
-  hostname: string;
+  readonly hostname: string;
 }
 
 export function readLinuxNode(): LinuxNode {

@@ -29,9 +29,9 @@ after(() => {
 });
 
 interface Run {
-  child: ChildProcess;
-  out: () => string;
-  ended: Promise<{ code: number | null; out: string; error: string }>;
+  readonly child: ChildProcess;
+  readonly out: () => string;
+  readonly ended: Promise<{ code: number | null; out: string; error: string }>;
 }
 
 function run(...args: string[]): Run {

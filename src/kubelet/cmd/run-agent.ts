@@ -47,15 +47,15 @@ import { createLogOutput } from './log-output.ts';
 import { orRefuse } from './or-refuse.ts';
 
 export interface AgentSettings {
-  config: KubeletConfig;
-  flags: AgentFlags;
-  warnings: readonly string[];
+  readonly config: KubeletConfig;
+  readonly flags: AgentFlags;
+  readonly warnings: readonly string[];
 }
 
 export interface RunningAgent {
-  log: Logger;
+  readonly log: Logger;
   /** Resolves when another process wants the lock file and --exit-on-lock-contention is set; never otherwise. */
-  contended: Promise<void>;
+  readonly contended: Promise<void>;
   /** Ends the agent. With --shutdown-on-sigterm, `signal` SIGTERM ends the pods first, in order. */
   stop(signal: string): Promise<void>;
 }

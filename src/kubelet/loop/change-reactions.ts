@@ -13,16 +13,16 @@ import type { SyncLoop } from './sync-loop.ts';
 import type { SyncQueue } from './sync-queue.ts';
 
 export interface ChangeReactionsParts {
-  cache: Pick<RuntimeCache, 'onChange'>;
-  objects: Pick<ClusterObjects, 'onChange'>;
-  drivers: Pick<DriverRegistry, 'onChange'>;
-  managers: Pick<ResourceManagers, 'runtimeChanged'>;
-  probes: Pick<ProbeManager, 'noteStatus'>;
-  status: Pick<StatusUpdater, 'refresh'>;
-  store: Pick<PodStore, 'podsUsing'>;
-  states: Pick<WorkerStates, 'known'>;
-  volumes: Pick<VolumeManager, 'objectChanged' | 'undoAgain'>;
-  queue: Pick<SyncQueue, 'post'>;
+  readonly cache: Pick<RuntimeCache, 'onChange'>;
+  readonly objects: Pick<ClusterObjects, 'onChange'>;
+  readonly drivers: Pick<DriverRegistry, 'onChange'>;
+  readonly managers: Pick<ResourceManagers, 'runtimeChanged'>;
+  readonly probes: Pick<ProbeManager, 'noteStatus'>;
+  readonly status: Pick<StatusUpdater, 'refresh'>;
+  readonly store: Pick<PodStore, 'podsUsing'>;
+  readonly states: Pick<WorkerStates, 'known'>;
+  readonly volumes: Pick<VolumeManager, 'objectChanged' | 'undoAgain'>;
+  readonly queue: Pick<SyncQueue, 'post'>;
 }
 
 /** What the agent does when the runtime, an object or a CSI driver changes. */
@@ -50,10 +50,10 @@ export function connectChangeReactions(parts: ChangeReactionsParts): void {
 }
 
 export interface RuntimeReactionParts {
-  monitor: Pick<RuntimeMonitor, 'onChange' | 'networkError'>;
-  states: Pick<WorkerStates, 'known'>;
-  queue: Pick<SyncQueue, 'post'>;
-  loop: Pick<SyncLoop, 'wake'>;
+  readonly monitor: Pick<RuntimeMonitor, 'onChange' | 'networkError'>;
+  readonly states: Pick<WorkerStates, 'known'>;
+  readonly queue: Pick<SyncQueue, 'post'>;
+  readonly loop: Pick<SyncLoop, 'wake'>;
 }
 
 /** Pods that waited for the runtime or its network need not wait until they are due. */

@@ -25,9 +25,9 @@ import type { SyncQueue } from './sync-queue.ts';
 
 /** How the pods of this node are synchronized with the cluster. */
 export interface ClusterPods {
-  source: ApiPodSource;
-  mirrors: MirrorPods;
-  uploader: StatusUploader;
+  readonly source: ApiPodSource;
+  readonly mirrors: MirrorPods;
+  readonly uploader: StatusUploader;
   /** A static pod, or what the API has under its name, may have changed. */
   podChanged(pod: Pod): void;
   /** Checks every static pod again: the node was registered, or all sources have reported. */
@@ -39,27 +39,27 @@ export interface ClusterPods {
 }
 
 export interface ClusterPodsParts {
-  cluster: Pick<ClusterApi, 'objects' | 'status'>;
-  nodeName: string;
-  nodeWatch: Pick<NodeWatch, 'whenSynced' | 'onChange' | 'current'>;
-  store: PodStore;
-  directory: Pick<PodDirectory, 'byUid' | 'isStaticEnding'>;
-  states: Pick<WorkerStates, 'known'>;
-  statuses: StatusManager;
+  readonly cluster: Pick<ClusterApi, 'objects' | 'status'>;
+  readonly nodeName: string;
+  readonly nodeWatch: Pick<NodeWatch, 'whenSynced' | 'onChange' | 'current'>;
+  readonly store: PodStore;
+  readonly directory: Pick<PodDirectory, 'byUid' | 'isStaticEnding'>;
+  readonly states: Pick<WorkerStates, 'known'>;
+  readonly statuses: StatusManager;
   /** How long statuses take to reach the API server. */
-  statusTimes: StatusTimes;
+  readonly statusTimes: StatusTimes;
   /** The pods of this node as the API server last reported them. */
-  remembered: RememberedPods;
-  podConfig: Pick<PodConfig, 'setSource' | 'onSourcesReady'>;
-  sourcesReady: () => boolean;
+  readonly remembered: RememberedPods;
+  readonly podConfig: Pick<PodConfig, 'setSource' | 'onSourcesReady'>;
+  readonly sourcesReady: () => boolean;
   /** Pods whose last pass failed. */
-  failedPods: () => PodUid[];
-  eventUploader: Pick<EventUploader, 'retryNow'> | undefined;
-  recorder: EventRecorder;
-  queue: Pick<SyncQueue, 'post'>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly failedPods: () => PodUid[];
+  readonly eventUploader: Pick<EventUploader, 'retryNow'> | undefined;
+  readonly recorder: EventRecorder;
+  readonly queue: Pick<SyncQueue, 'post'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** Joins the source of API pods, the upload of their statuses, and the mirror pods of static pods. */

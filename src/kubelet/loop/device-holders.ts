@@ -6,10 +6,10 @@ import { podUid } from '../model/ids.ts';
 import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 
 interface DeviceHoldersParts {
-  directory: { live(): Pod[] };
-  sourcesReady: () => boolean;
-  admission: () => { state(uid: PodUid): AdmissionState | undefined };
-  runtime: { all(): Iterable<PodRuntimeStatus>; unread(): Iterable<PodIdentity> };
+  readonly directory: { live(): Pod[] };
+  readonly sourcesReady: () => boolean;
+  readonly admission: () => { state(uid: PodUid): AdmissionState | undefined };
+  readonly runtime: { all(): Iterable<PodRuntimeStatus>; unread(): Iterable<PodIdentity> };
 }
 
 /**

@@ -14,14 +14,14 @@ import type { PodCleanup } from './pod-cleanup.ts';
 export type KnownPods = Pick<ReadonlySet<PodUid>, 'has'>;
 
 export interface HousekeepingParts {
-  workers: Pick<PodWorkers, 'stateOf' | 'killOrphan' | 'endAgain'>;
+  readonly workers: Pick<PodWorkers, 'stateOf' | 'killOrphan' | 'endAgain'>;
   /** Nothing is cleaned up before every source has said which pods it wants. */
-  podConfig: Pick<PodConfig, 'sourcesReady'>;
-  cache: Pick<RuntimeCache, 'all'>;
-  cleanup: Pick<PodCleanup, 'collect'>;
+  readonly podConfig: Pick<PodConfig, 'sourcesReady'>;
+  readonly cache: Pick<RuntimeCache, 'all'>;
+  readonly cleanup: Pick<PodCleanup, 'collect'>;
   /** Each removes what it keeps of pods that are not known. */
-  cleaners: Readonly<Record<string, (known: KnownPods) => Promise<unknown> | void>>;
-  log: Logger;
+  readonly cleaners: Readonly<Record<string, (known: KnownPods) => Promise<unknown> | void>>;
+  readonly log: Logger;
 }
 
 /**

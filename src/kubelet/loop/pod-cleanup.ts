@@ -16,21 +16,21 @@ import type { PodChanges } from './pod-changes.ts';
 import type { SyncQueue } from './sync-queue.ts';
 
 export interface PodCleanupParts {
-  runtime: Pick<PodRuntime, 'forgetPod'>;
-  images: Pick<ImageManager, 'forgetPod'>;
-  statuses: Pick<StatusManager, 'forget' | 'beginAnew'>;
-  admission: Pick<AdmissionManager, 'forget'>;
-  evicted: Pick<EvictedRecord, 'forget'>;
-  allocation: Pick<AllocationManager, 'forget'>;
-  managers: Pick<ResourceManagers, 'release'>;
-  explain: Pick<ExplainStore, 'forget'>;
-  oomKills: Pick<OomRecords, 'forget'>;
+  readonly runtime: Pick<PodRuntime, 'forgetPod'>;
+  readonly images: Pick<ImageManager, 'forgetPod'>;
+  readonly statuses: Pick<StatusManager, 'forget' | 'beginAnew'>;
+  readonly admission: Pick<AdmissionManager, 'forget'>;
+  readonly evicted: Pick<EvictedRecord, 'forget'>;
+  readonly allocation: Pick<AllocationManager, 'forget'>;
+  readonly managers: Pick<ResourceManagers, 'release'>;
+  readonly explain: Pick<ExplainStore, 'forget'>;
+  readonly oomKills: Pick<OomRecords, 'forget'>;
   /** undefined on a standalone node. */
-  clusterPods: Pick<ClusterPods, 'forget' | 'podChanged'> | undefined;
-  containerGc: Pick<ContainerGc, 'collectPod'>;
-  cache: Pick<RuntimeCache, 'get'>;
-  changes: Pick<PodChanges, 'notifyGone'>;
-  queue: Pick<SyncQueue, 'post'>;
+  readonly clusterPods: Pick<ClusterPods, 'forget' | 'podChanged'> | undefined;
+  readonly containerGc: Pick<ContainerGc, 'collectPod'>;
+  readonly cache: Pick<RuntimeCache, 'get'>;
+  readonly changes: Pick<PodChanges, 'notifyGone'>;
+  readonly queue: Pick<SyncQueue, 'post'>;
 }
 
 /**

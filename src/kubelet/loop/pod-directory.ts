@@ -12,11 +12,11 @@ import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import type { SyncQueue } from './sync-queue.ts';
 
 export interface PodDirectoryParts {
-  store: Pick<PodStore, 'pods' | 'byUid'>;
-  states: Pick<WorkerStates, 'get' | 'known'>;
-  statuses: { get(uid: PodUid): PodStatus | undefined };
-  cache: { get(uid: PodUid): PodRuntimeStatus | undefined };
-  queue: Pick<SyncQueue, 'waitingPods'>;
+  readonly store: Pick<PodStore, 'pods' | 'byUid'>;
+  readonly states: Pick<WorkerStates, 'get' | 'known'>;
+  readonly statuses: { get(uid: PodUid): PodStatus | undefined };
+  readonly cache: { get(uid: PodUid): PodRuntimeStatus | undefined };
+  readonly queue: Pick<SyncQueue, 'waitingPods'>;
 }
 
 /**

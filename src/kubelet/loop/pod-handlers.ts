@@ -19,31 +19,31 @@ import type { StatusUpdater } from './status-updater.ts';
 import type { SyncHandlers } from './sync-loop.ts';
 
 export interface PodHandlersParts {
-  store: PodStore;
-  workers: Pick<PodWorkers, 'update' | 'kill' | 'killOrphan' | 'sync' | 'stateOf'>;
-  runtimePods: () => Iterable<PodRuntimeStatus>;
+  readonly store: PodStore;
+  readonly workers: Pick<PodWorkers, 'update' | 'kill' | 'killOrphan' | 'sync' | 'stateOf'>;
+  readonly runtimePods: () => Iterable<PodRuntimeStatus>;
   /** Pods that the runtime lists but that could not be read yet: they may run. */
-  unreadPods: () => Iterable<Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>>;
-  status: Pick<StatusUpdater, 'refresh'>;
-  probes: Pick<ProbeManager, 'addPod'>;
-  admission: Pick<AdmissionManager, 'adopt'> & {
+  readonly unreadPods: () => Iterable<Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>>;
+  readonly status: Pick<StatusUpdater, 'refresh'>;
+  readonly probes: Pick<ProbeManager, 'addPod'>;
+  readonly admission: Pick<AdmissionManager, 'adopt'> & {
     admit(pod: Pod): unknown;
     /** Features an update needs and the node does not declare. */
     missingFeatures(before: Pod, after: Pod): readonly string[];
   };
   /** Tracks allocated resources; new pods are reported to it when they are admitted. */
-  allocation: Pick<AllocationManager, 'podUpdated' | 'podRemoved'>;
+  readonly allocation: Pick<AllocationManager, 'podUpdated' | 'podRemoved'>;
   /** Static pods are shown in the API, if there is one. */
-  mirrors: { podChanged(pod: Pod): void };
-  recorder: EventRecorder;
+  readonly mirrors: { podChanged(pod: Pod): void };
+  readonly recorder: EventRecorder;
   /** A source changed the pod it wants. */
-  onUpdate?: (before: Pod, after: Pod) => void;
+  readonly onUpdate?: (before: Pod, after: Pod) => void;
   /** The set of pods or their requests changed. */
-  onPodsChanged: () => void;
-  cleanup: () => void;
+  readonly onPodsChanged: () => void;
+  readonly cleanup: () => void;
   /** Requests a clean-up once all inputs that wait in the loop have been handled. */
-  requestCleanup: () => void;
-  log: Logger;
+  readonly requestCleanup: () => void;
+  readonly log: Logger;
 }
 
 /** Grace for unknown pods: one second, as in upstream, because their own grace period is not known. */

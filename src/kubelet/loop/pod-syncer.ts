@@ -38,31 +38,31 @@ import type { StatusUpdater } from './status-updater.ts';
 
 /** The features that syncing a pod needs, each reduced to the methods used. */
 export interface PodSyncerParts {
-  runtime: Pick<PodRuntime, 'syncPod' | 'killPod' | 'isResizeUnderWay' | 'runtimeHandlerOf'>;
-  allocation: Pick<AllocationManager, 'apply' | 'saved' | 'noteProgress' | 'noteError' | 'podEnded'>;
-  cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead' | 'isSure'>;
-  pleg: Pick<Pleg, 'refresh'>;
+  readonly runtime: Pick<PodRuntime, 'syncPod' | 'killPod' | 'isResizeUnderWay' | 'runtimeHandlerOf'>;
+  readonly allocation: Pick<AllocationManager, 'apply' | 'saved' | 'noteProgress' | 'noteError' | 'podEnded'>;
+  readonly cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead' | 'isSure'>;
+  readonly pleg: Pick<Pleg, 'refresh'>;
   /** Secrets, config maps and tokens are had for as long as the pod may need them. */
-  objects: PodObjects;
-  volumes: Pick<VolumeManager, 'ensure' | 'podEnds' | 'tearDown'>;
-  cgroups: Pick<ContainerManager, 'ensurePodCgroup' | 'removePodCgroup'>;
-  managers: Pick<ResourceManagers, 'place'>;
+  readonly objects: PodObjects;
+  readonly volumes: Pick<VolumeManager, 'ensure' | 'podEnds' | 'tearDown'>;
+  readonly cgroups: Pick<ContainerManager, 'ensurePodCgroup' | 'removePodCgroup'>;
+  readonly managers: Pick<ResourceManagers, 'place'>;
   /** Resource claims. */
-  dra: Pick<DraManager, 'prepare' | 'unprepare'>;
-  userNamespaces: Pick<UserNamespaces, 'ensure' | 'release'>;
+  readonly dra: Pick<DraManager, 'prepare' | 'unprepare'>;
+  readonly userNamespaces: Pick<UserNamespaces, 'ensure' | 'release'>;
   /** The folder of the pod's own files on the host. */
-  makePodFolder: (uid: PodUid) => Promise<void>;
-  probes: Pick<ProbeManager, 'stopLivenessAndStartup' | 'removePod'>;
-  admission: Pick<AdmissionManager, 'admit' | 'mayBegin' | 'withdraw' | 'podStopped'>;
-  status: Pick<StatusUpdater, 'refresh' | 'whileActing' | 'deadlineInMs'>;
-  explain: Pick<ExplainStore, 'setOutcome'>;
-  monitor: Pick<RuntimeMonitor, 'networkError'>;
-  cleanup: Pick<PodCleanup, 'collect' | 'forget'>;
+  readonly makePodFolder: (uid: PodUid) => Promise<void>;
+  readonly probes: Pick<ProbeManager, 'stopLivenessAndStartup' | 'removePod'>;
+  readonly admission: Pick<AdmissionManager, 'admit' | 'mayBegin' | 'withdraw' | 'podStopped'>;
+  readonly status: Pick<StatusUpdater, 'refresh' | 'whileActing' | 'deadlineInMs'>;
+  readonly explain: Pick<ExplainStore, 'setOutcome'>;
+  readonly monitor: Pick<RuntimeMonitor, 'networkError'>;
+  readonly cleanup: Pick<PodCleanup, 'collect' | 'forget'>;
   /** Undefined on a standalone node. */
-  clusterPods: Pick<ClusterPods, 'released'> | undefined;
-  recorder: EventRecorder;
-  clock: Clock;
-  log: Logger;
+  readonly clusterPods: Pick<ClusterPods, 'released'> | undefined;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** A failed pull is shown as such this long before its container is shown as waiting for the next one. */

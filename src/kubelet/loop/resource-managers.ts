@@ -11,19 +11,19 @@ import type { PodUid } from '../model/ids.ts';
 import type { AllocationProblem } from '../model/topology-hints.ts';
 
 export interface ResourceManagersParts {
-  topology: Pick<TopologyManager, 'check' | 'allocate'>;
-  cpu: Pick<CpuManager, 'policyName' | 'affinity' | 'exclusive' | 'retain' | 'onChange'>;
-  memory: Pick<MemoryManager, 'affinity' | 'retain'>;
-  updater: Pick<CpuSetUpdater, 'start' | 'stop' | 'wake' | 'noteCreated' | 'retain'>;
+  readonly topology: Pick<TopologyManager, 'check' | 'allocate'>;
+  readonly cpu: Pick<CpuManager, 'policyName' | 'affinity' | 'exclusive' | 'retain' | 'onChange'>;
+  readonly memory: Pick<MemoryManager, 'affinity' | 'retain'>;
+  readonly updater: Pick<CpuSetUpdater, 'start' | 'stop' | 'wake' | 'noteCreated' | 'retain'>;
   /** Resolves when the state of the managers is on disk, or cannot be written now. */
-  saved: () => Promise<void>;
+  readonly saved: () => Promise<void>;
   /** The pod has, or will get, processes on this node. */
-  isLive: (uid: PodUid) => boolean;
+  readonly isLive: (uid: PodUid) => boolean;
   /** All sources have reported: a pod that is not known is gone. */
-  sourcesReady: () => boolean;
+  readonly sourcesReady: () => boolean;
   /** Gate DisableCPUQuotaWithExclusiveCPUs. */
-  quotaOffWithExclusiveCpus: boolean;
-  log: Logger;
+  readonly quotaOffWithExclusiveCpus: boolean;
+  readonly log: Logger;
 }
 
 /**

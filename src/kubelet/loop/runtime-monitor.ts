@@ -9,12 +9,12 @@ import type { Random } from '../../base/random.ts';
 import type { ContainerRuntime, RuntimeHealth } from '../ports/runtime.ts';
 
 export interface RuntimeMonitorOptions {
-  runtime: Pick<ContainerRuntime, 'status'>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly runtime: Pick<ContainerRuntime, 'status'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /** Further reasons not to sync, such as an unhealthy PLEG. */
-  moreErrors: () => readonly string[];
+  readonly moreErrors: () => readonly string[];
 }
 
 /** Upstream: kubelet.go updateRuntimeUp, each 5 s; errors count only after 30 s without success. */

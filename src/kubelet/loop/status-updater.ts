@@ -21,29 +21,29 @@ import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import { isAnythingRunning } from '../model/runtime-status.ts';
 
 export interface StatusUpdaterParts {
-  statuses: StatusManager;
-  clock: Clock;
-  states: Pick<WorkerStates, 'get'>;
+  readonly statuses: StatusManager;
+  readonly clock: Clock;
+  readonly states: Pick<WorkerStates, 'get'>;
   /** While the runtime has not told what runs of the pod (`isRead` is false), the pod's status does not change. */
-  cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead'>;
+  readonly cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead'>;
   /** Pods that still have a worker or a source; undefined for others. */
-  pod: (uid: PodUid) => Pod | undefined;
-  admission: Pick<AdmissionManager, 'verdictOn'>;
+  readonly pod: (uid: PodUid) => Pod | undefined;
+  readonly admission: Pick<AdmissionManager, 'verdictOn'>;
   /** Pods that the node evicted. */
-  evicted: Pick<EvictedRecord, 'get'>;
+  readonly evicted: Pick<EvictedRecord, 'get'>;
   /** What the status says about a change of the pod's resources, and what is recorded of it. */
-  resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
+  readonly resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
   /** Processes that the kernel killed. Absent: they are not watched. */
-  oomKills?: (uid: PodUid) => NonNullable<PodStatusFacts['oomKills']>;
+  readonly oomKills?: (uid: PodUid) => NonNullable<PodStatusFacts['oomKills']>;
   /** The health of a container's devices; undefined when it has none. */
-  deviceHealth?: (pod: Pod, container: string) => ResourceStatus[] | undefined;
-  rules: RestartRules;
-  probes: ProbeVerdicts;
-  failures: StartFailures;
-  runtimeName: () => string;
+  readonly deviceHealth?: (pod: Pod, container: string) => ResourceStatus[] | undefined;
+  readonly rules: RestartRules;
+  readonly probes: ProbeVerdicts;
+  readonly failures: StartFailures;
+  readonly runtimeName: () => string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
-  stopSignals?: boolean;
-  hostIps: readonly string[];
+  readonly stopSignals?: boolean;
+  readonly hostIps: readonly string[];
 }
 
 /** Combines everything known of a pod and publishes its status as soon as any part changes. */

@@ -23,15 +23,15 @@ export interface SyncHandlers {
 }
 
 export interface SyncLoopOptions {
-  queue: SyncQueue;
-  handlers: SyncHandlers;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly queue: SyncQueue;
+  readonly handlers: SyncHandlers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /** Errors of the runtime or the node that keep all pods from being synced; empty when there are none. */
-  runtimeErrors: () => readonly string[];
+  readonly runtimeErrors: () => readonly string[];
   /** Safety net for clean-up, which events also request. */
-  housekeepingMs: number;
+  readonly housekeepingMs: number;
 }
 
 /** Upstream reports the loop as unhealthy after two resync periods without an iteration. */

@@ -11,7 +11,7 @@ export type PodSource = 'file' | 'http' | 'server' | 'api';
 export type PodOperation = 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE';
 
 export interface PodUpdate {
-  op: PodOperation;
-  source: PodSource;
-  pods: readonly Pod[];
+  readonly op: PodOperation;
+  readonly source: PodSource;
+  readonly pods: readonly Pod[];
 }

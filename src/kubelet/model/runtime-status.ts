@@ -4,73 +4,78 @@ export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
 /** The runtime's status of one container. Times are wall milliseconds, 0 when the runtime gave none. */
 export interface ContainerRuntimeStatus {
-  id: ContainerId;
-  sandboxId: SandboxId;
+  readonly id: ContainerId;
+  readonly sandboxId: SandboxId;
   /** The name in the pod spec. */
-  name: string;
+  readonly name: string;
   /** CRI attempt: equals the restart count it was created with. */
-  attempt: number;
-  state: ContainerState;
-  createdAtMs: number;
-  startedAtMs: number;
-  finishedAtMs: number;
-  exitCode: number;
+  readonly attempt: number;
+  readonly state: ContainerState;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number;
+  readonly exitCode: number;
   /** The runtime's reason: Completed, Error, OOMKilled, StartError, ContainerCannotRun ... */
-  reason: string;
-  message: string;
+  readonly reason: string;
+  readonly message: string;
   /** The image as named in the pod spec. */
-  image: string;
+  readonly image: string;
   /** The image's identity (CRI image_ref), shown as imageID in the pod's status. */
-  imageRef: string;
+  readonly imageRef: string;
   /** Runtime-local image id, for image garbage collection. */
-  imageId: string;
-  logPath: string;
-  labels: Readonly<Record<string, string>>;
-  annotations: Readonly<Record<string, string>>;
+  readonly imageId: string;
+  readonly logPath: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   resources?: ContainerRuntimeResources;
   /** The signal with which the runtime stops it, such as SIGTERM; undefined where it does not report one. */
   stopSignal?: string;
   user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
-  mounts?: readonly { containerPath: string; hostPath: string; readOnly: boolean; recursiveReadOnly?: boolean }[];
+  readonly mounts?: readonly {
+    containerPath: string;
+    hostPath: string;
+    readOnly: boolean;
+    recursiveReadOnly?: boolean;
+  }[];
 }
 
 export interface ContainerRuntimeResources {
-  cpuPeriod: number;
-  cpuQuota: number;
-  cpuShares: number;
-  memoryLimitBytes: number;
+  readonly cpuPeriod: number;
+  readonly cpuQuota: number;
+  readonly cpuShares: number;
+  readonly memoryLimitBytes: number;
 }
 
 /** The runtime's status of one pod sandbox. */
 export interface SandboxRuntimeStatus {
-  id: SandboxId;
-  podUid: PodUid;
-  podName: string;
-  podNamespace: string;
-  attempt: number;
-  ready: boolean;
-  createdAtMs: number;
+  readonly id: SandboxId;
+  readonly podUid: PodUid;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly attempt: number;
+  readonly ready: boolean;
+  readonly createdAtMs: number;
   /** In the runtime's order and in canonical form; empty for pods on the host's network. */
-  ips: readonly string[];
+  readonly ips: readonly string[];
   /** The runtime reported something that is not an address. A new sandbox would not help. */
-  isAddressUnreadable?: boolean;
-  hostNetwork: boolean;
+  readonly isAddressUnreadable?: boolean;
+  readonly hostNetwork: boolean;
   /** The host's ids that the users of the pod are mapped to; absent for a pod that uses the host's ids. */
-  userns?: { hostId: number; length: number };
-  runtimeHandler: string;
-  labels: Readonly<Record<string, string>>;
-  annotations: Readonly<Record<string, string>>;
+  readonly userns?: { hostId: number; length: number };
+  readonly runtimeHandler: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** One pod as the runtime sees it: all sandboxes and containers, dead ones too, newest first. */
 export interface PodRuntimeStatus {
-  uid: PodUid;
-  name: string;
-  namespace: string;
-  sandboxes: readonly SandboxRuntimeStatus[];
-  containers: readonly ContainerRuntimeStatus[];
+  readonly uid: PodUid;
+  readonly name: string;
+  readonly namespace: string;
+  readonly sandboxes: readonly SandboxRuntimeStatus[];
+  readonly containers: readonly ContainerRuntimeStatus[];
   /** Monotonic milliseconds at which this was known to be true. */
-  observedAtMs: number;
+  readonly observedAtMs: number;
 }
 
 export function emptyPodRuntimeStatus(

@@ -6,10 +6,10 @@ import { quantityValue } from '../../api/quantity.ts';
 
 /** Properties of the node that decide about swap. */
 export interface SwapNode {
-  swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
-  cgroupVersion: 1 | 2;
+  readonly swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
+  readonly cgroupVersion: 1 | 2;
   /** The kernel can limit swap per cgroup. */
-  swapControl: boolean;
+  readonly swapControl: boolean;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Limits of one cgroup, in cgroup v1's terms (the adapter converts to v2). undefined leaves a value unchanged. */
 export interface CgroupLimits {
-  cpuShares?: number;
+  readonly cpuShares?: number;
   /** Microseconds per period; -1 for none. */
   cpuQuotaUs?: number;
   cpuPeriodUs?: number;
@@ -14,11 +14,11 @@ export interface CgroupLimits {
 
 /** The values in a cgroup's own files; -1 for no limit. */
 export interface CgroupValues {
-  cpuShares: number;
-  cpuQuotaUs: number;
-  cpuPeriodUs: number;
-  memoryBytes: number;
-  memoryUsageBytes: number;
+  readonly cpuShares: number;
+  readonly cpuQuotaUs: number;
+  readonly cpuPeriodUs: number;
+  readonly memoryBytes: number;
+  readonly memoryUsageBytes: number;
 }
 
 /**

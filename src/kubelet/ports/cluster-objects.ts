@@ -12,21 +12,21 @@ import type { CSIDriver } from '../../api/storage/csi-driver.ts';
  * source of objects.
  */
 export interface ClusterKinds {
-  ConfigMap: ConfigMap;
-  Secret: Secret;
-  PersistentVolume: PersistentVolume;
-  PersistentVolumeClaim: PersistentVolumeClaim;
-  Service: Service;
-  RuntimeClass: RuntimeClass;
-  CSIDriver: CSIDriver;
+  readonly ConfigMap: ConfigMap;
+  readonly Secret: Secret;
+  readonly PersistentVolume: PersistentVolume;
+  readonly PersistentVolumeClaim: PersistentVolumeClaim;
+  readonly Service: Service;
+  readonly RuntimeClass: RuntimeClass;
+  readonly CSIDriver: CSIDriver;
 }
 export type ClusterKind = keyof ClusterKinds;
 
 /** '' for a cluster-scoped kind. */
 export interface ClusterObjectChange {
-  kind: ClusterKind;
-  namespace: string;
-  name: string;
+  readonly kind: ClusterKind;
+  readonly namespace: string;
+  readonly name: string;
 }
 
 /**

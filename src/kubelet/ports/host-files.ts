@@ -1,26 +1,26 @@
 export interface FileInfo {
-  type: 'file' | 'directory' | 'symlink' | 'socket' | 'fifo' | 'block' | 'char' | 'other';
-  sizeBytes: number;
-  mode: number;
-  modifiedMs: number;
-  inode: number;
-  device: number;
-  uid: number;
-  gid: number;
+  readonly type: 'file' | 'directory' | 'symlink' | 'socket' | 'fifo' | 'block' | 'char' | 'other';
+  readonly sizeBytes: number;
+  readonly mode: number;
+  readonly modifiedMs: number;
+  readonly inode: number;
+  readonly device: number;
+  readonly uid: number;
+  readonly gid: number;
 }
 
 /** A file of a tree to be created. */
 export interface TreeFile {
-  content: Uint8Array;
-  mode: number;
+  readonly content: Uint8Array;
+  readonly mode: number;
   /** Its owner; the agent's user when not given. */
-  uid?: number;
+  readonly uid?: number;
 }
 
 export interface GroupOwnership {
-  gid: number;
+  readonly gid: number;
   /** The group may read; else it may write too. */
-  readOnly: boolean;
+  readonly readOnly: boolean;
 }
 
 export interface OwnershipOutcome {

@@ -2,29 +2,29 @@ import type { CallOptions, SandboxConfig } from './runtime.ts';
 
 export interface Image {
   /** Runtime-local id, as in ContainerRuntimeStatus.imageId. */
-  id: string;
-  repoTags: readonly string[];
-  repoDigests: readonly string[];
-  sizeBytes: number;
+  readonly id: string;
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  readonly sizeBytes: number;
   /** The image's default user: numeric uid or a name, for runAsNonRoot. */
   uid?: number;
-  username: string;
-  pinned: boolean;
+  readonly username: string;
+  readonly pinned: boolean;
 }
 
 export interface RegistryAuth {
-  username: string;
-  password: string;
-  auth: string;
-  serverAddress: string;
-  identityToken: string;
-  registryToken: string;
+  readonly username: string;
+  readonly password: string;
+  readonly auth: string;
+  readonly serverAddress: string;
+  readonly identityToken: string;
+  readonly registryToken: string;
 }
 
 export interface ImageFsUsage {
-  mountpoint: string;
-  usedBytes: number;
-  inodesUsed: number;
+  readonly mountpoint: string;
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
 }
 
 export interface ImageRuntime {

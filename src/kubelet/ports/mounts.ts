@@ -1,23 +1,23 @@
 export interface MountPoint {
-  path: string;
-  fsType: string;
-  source: string;
+  readonly path: string;
+  readonly fsType: string;
+  readonly source: string;
 }
 
 export interface MountOrder {
-  fsType: string;
-  source: string;
-  options: readonly string[];
-  helper?: boolean;
+  readonly fsType: string;
+  readonly source: string;
+  readonly options: readonly string[];
+  readonly helper?: boolean;
 }
 
 export interface SubPathMount {
   /** The volume's place on the host. */
-  root: string;
+  readonly root: string;
   /** Relative to it. */
-  subPath: string;
+  readonly subPath: string;
   /** The mount target; created, with its parents. */
-  target: string;
+  readonly target: string;
 }
 
 export type BindBeneathResult =

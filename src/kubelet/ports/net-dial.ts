@@ -1,11 +1,11 @@
 export interface HttpProbeRequest {
-  scheme: 'http' | 'https';
-  host: string;
-  port: number;
-  path: string;
-  headers: readonly { name: string; value: string }[];
-  timeoutMs: number;
-  method?: 'GET' | 'POST';
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly headers: readonly { name: string; value: string }[];
+  readonly timeoutMs: number;
+  readonly method?: 'GET' | 'POST';
 }
 
 /**

@@ -1,16 +1,16 @@
 /** Resource usage of the agent's process. */
 export interface ProcessUsage {
-  cpuSeconds: number;
-  openFiles: number;
-  openFilesLimit: number;
-  residentBytes: number;
-  virtualBytes: number;
-  virtualLimitBytes: number;
-  startedAtMs: number;
-  receivedBytes: number;
-  sentBytes: number;
-  heapTotalBytes: number;
-  heapUsedBytes: number;
+  readonly cpuSeconds: number;
+  readonly openFiles: number;
+  readonly openFilesLimit: number;
+  readonly residentBytes: number;
+  readonly virtualBytes: number;
+  readonly virtualLimitBytes: number;
+  readonly startedAtMs: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  readonly heapTotalBytes: number;
+  readonly heapUsedBytes: number;
   /** Share of the time since the last measurement. */
-  eventLoopUtilization: number;
+  readonly eventLoopUtilization: number;
 }

@@ -3,120 +3,120 @@ import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } fro
 
 /** Options of one call. Deadlines follow upstream's (kubelet-behaviour.md section 5) unless given here. */
 export interface CallOptions {
-  signal?: AbortSignal;
-  timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
 }
 
 export interface RuntimeVersion {
-  name: string;
-  version: string;
-  apiVersion: string;
+  readonly name: string;
+  readonly version: string;
+  readonly apiVersion: string;
 }
 
 export interface RuntimeCondition {
-  ok: boolean;
-  reason: string;
-  message: string;
+  readonly ok: boolean;
+  readonly reason: string;
+  readonly message: string;
 }
 
 export interface RuntimeHealth {
-  runtimeReady: RuntimeCondition;
-  networkReady: RuntimeCondition;
-  handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
-  supplementalGroupsPolicy: boolean;
+  readonly runtimeReady: RuntimeCondition;
+  readonly networkReady: RuntimeCondition;
+  readonly handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
+  readonly supplementalGroupsPolicy: boolean;
 }
 
 export interface Listed {
-  id: ContainerId;
-  sandboxId: SandboxId;
-  podUid: PodUid;
-  podName: string;
-  podNamespace: string;
-  name: string;
-  attempt: number;
-  state: ContainerState;
-  createdAtMs: number;
-  image: string;
-  imageRef: string;
-  imageId: string;
-  labels: Readonly<Record<string, string>>;
-  annotations: Readonly<Record<string, string>>;
+  readonly id: ContainerId;
+  readonly sandboxId: SandboxId;
+  readonly podUid: PodUid;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly state: ContainerState;
+  readonly createdAtMs: number;
+  readonly image: string;
+  readonly imageRef: string;
+  readonly imageId: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface ListedSandbox {
-  id: SandboxId;
-  podUid: PodUid;
-  podName: string;
-  podNamespace: string;
-  attempt: number;
-  ready: boolean;
-  createdAtMs: number;
-  runtimeHandler: string;
-  labels: Readonly<Record<string, string>>;
-  annotations: Readonly<Record<string, string>>;
+  readonly id: SandboxId;
+  readonly podUid: PodUid;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly attempt: number;
+  readonly ready: boolean;
+  readonly createdAtMs: number;
+  readonly runtimeHandler: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export type NamespaceMode = 'pod' | 'container' | 'node' | 'target';
 
 export interface NamespaceOptions {
-  network: NamespaceMode;
-  pid: NamespaceMode;
-  ipc: NamespaceMode;
+  readonly network: NamespaceMode;
+  readonly pid: NamespaceMode;
+  readonly ipc: NamespaceMode;
   /** Runtime id of the container whose PID namespace is shared, with `pid: 'target'`. */
-  targetId?: string;
-  userns?: { mode: 'node' } | { mode: 'pod'; hostId: number; length: number };
+  readonly targetId?: string;
+  readonly userns?: { mode: 'node' } | { mode: 'pod'; hostId: number; length: number };
 }
 
 export interface SecurityProfile {
-  type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
-  localhostRef?: string;
+  readonly type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
+  readonly localhostRef?: string;
 }
 
 export interface SelinuxOptions {
-  user: string;
-  role: string;
-  type: string;
-  level: string;
+  readonly user: string;
+  readonly role: string;
+  readonly type: string;
+  readonly level: string;
 }
 
 /** CRI LinuxContainerResources. Undefined fields are left to the runtime. */
 export interface LinuxResources {
-  cpuShares?: number;
-  cpuQuota?: number;
-  cpuPeriod?: number;
-  memoryLimitBytes?: number;
-  memorySwapLimitBytes?: number;
-  oomScoreAdj?: number;
-  cpusetCpus?: string;
-  cpusetMems?: string;
-  hugepageLimits?: readonly { pageSize: string; limitBytes: number }[];
+  readonly cpuShares?: number;
+  readonly cpuQuota?: number;
+  readonly cpuPeriod?: number;
+  readonly memoryLimitBytes?: number;
+  readonly memorySwapLimitBytes?: number;
+  readonly oomScoreAdj?: number;
+  readonly cpusetCpus?: string;
+  readonly cpusetMems?: string;
+  readonly hugepageLimits?: readonly { pageSize: string; limitBytes: number }[];
   /** cgroup v2 knobs such as memory.oom.group. */
-  unified?: Readonly<Record<string, string>>;
+  readonly unified?: Readonly<Record<string, string>>;
 }
 
 export interface PortMapping {
-  protocol: 'TCP' | 'UDP' | 'SCTP';
-  containerPort: number;
-  hostPort: number;
-  hostIp: string;
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  readonly containerPort: number;
+  readonly hostPort: number;
+  readonly hostIp: string;
 }
 
 export interface SandboxConfig {
-  name: string;
-  namespace: string;
-  uid: PodUid;
-  attempt: number;
-  hostname: string;
-  logDirectory: string;
-  dns?: { servers: readonly string[]; searches: readonly string[]; options: readonly string[] };
-  portMappings: readonly PortMapping[];
-  labels: Readonly<Record<string, string>>;
-  annotations: Readonly<Record<string, string>>;
-  cgroupParent: string;
-  sysctls: Readonly<Record<string, string>>;
-  overhead?: LinuxResources;
-  resources?: LinuxResources;
-  security: {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: PodUid;
+  readonly attempt: number;
+  readonly hostname: string;
+  readonly logDirectory: string;
+  readonly dns?: { servers: readonly string[]; searches: readonly string[]; options: readonly string[] };
+  readonly portMappings: readonly PortMapping[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly cgroupParent: string;
+  readonly sysctls: Readonly<Record<string, string>>;
+  readonly overhead?: LinuxResources;
+  readonly resources?: LinuxResources;
+  readonly security: {
     namespaces: NamespaceOptions;
     runAsUser?: number;
     runAsGroup?: number;
@@ -131,38 +131,38 @@ export interface SandboxConfig {
 }
 
 export interface Mount {
-  containerPath: string;
-  hostPath: string;
-  readOnly: boolean;
-  recursiveReadOnly?: boolean;
-  selinuxRelabel?: boolean;
-  propagation: 'private' | 'host-to-container' | 'bidirectional';
+  readonly containerPath: string;
+  readonly hostPath: string;
+  readonly readOnly: boolean;
+  readonly recursiveReadOnly?: boolean;
+  readonly selinuxRelabel?: boolean;
+  readonly propagation: 'private' | 'host-to-container' | 'bidirectional';
   /** An image volume: mounted by the runtime from this image instead of from hostPath. */
-  image?: { image: string; imageRef: string; subPath?: string };
+  readonly image?: { image: string; imageRef: string; subPath?: string };
 }
 
 export interface ContainerConfig {
-  name: string;
-  attempt: number;
-  image: { image: string; userSpecifiedImage: string; runtimeHandler: string };
-  command: readonly string[];
-  args: readonly string[];
-  workingDir: string;
-  envs: readonly { key: string; value: string }[];
-  mounts: readonly Mount[];
-  devices: readonly { hostPath: string; containerPath: string; permissions: string }[];
+  readonly name: string;
+  readonly attempt: number;
+  readonly image: { image: string; userSpecifiedImage: string; runtimeHandler: string };
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  readonly workingDir: string;
+  readonly envs: readonly { key: string; value: string }[];
+  readonly mounts: readonly Mount[];
+  readonly devices: readonly { hostPath: string; containerPath: string; permissions: string }[];
   /** Names of devices that the runtime looks up itself, `vendor.com/class=name` (CDI). */
-  cdiDevices?: readonly string[];
-  labels: Readonly<Record<string, string>>;
-  annotations: Readonly<Record<string, string>>;
+  readonly cdiDevices?: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   /** Relative to the sandbox's log directory. */
-  logPath: string;
-  stdin: boolean;
-  stdinOnce: boolean;
-  tty: boolean;
-  resources: LinuxResources;
-  stopSignal?: string;
-  security: {
+  readonly logPath: string;
+  readonly stdin: boolean;
+  readonly stdinOnce: boolean;
+  readonly tty: boolean;
+  readonly resources: LinuxResources;
+  readonly stopSignal?: string;
+  readonly security: {
     capabilities?: { add: readonly string[]; drop: readonly string[] };
     privileged: boolean;
     namespaces: NamespaceOptions;
@@ -182,9 +182,9 @@ export interface ContainerConfig {
 }
 
 export interface ExecResult {
-  stdout: Uint8Array;
-  stderr: Uint8Array;
-  exitCode: number;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+  readonly exitCode: number;
 }
 
 /**
@@ -193,11 +193,11 @@ export interface ExecResult {
  * announced separately).
  */
 export interface RuntimeEvent {
-  kind: 'created' | 'started' | 'stopped' | 'deleted' | 'changed';
+  readonly kind: 'created' | 'started' | 'stopped' | 'deleted' | 'changed';
   /** A container's or a sandbox's id. */
-  id: string;
+  readonly id: string;
   podUid?: PodUid;
-  atMs: number;
+  readonly atMs: number;
   /**
    * How the container's own process ended, where the event includes it (containerd): it is available before the
    * runtime's status shows it.
@@ -211,7 +211,7 @@ export interface RuntimeEvent {
 export type EventSourceKind = 'cri' | 'containerd';
 
 export interface RuntimeEventSource {
-  kind: EventSourceKind;
+  readonly kind: EventSourceKind;
   /**
    * A live stream. Calls `onEvent` for each event; resolves when `signal` aborts; rejects (`Unimplemented` when this
    * runtime has no such stream, `Unavailable` when the connection broke). `onOpen` is called once the subscription is

@@ -2,139 +2,139 @@
 // interface was created.
 
 export interface StallTimes {
-  totalUs: number;
-  avg10: number;
-  avg60: number;
-  avg300: number;
+  readonly totalUs: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
 }
 
 /** Pressure stall information of one resource. */
 export interface Pressure {
-  some: StallTimes;
-  full: StallTimes;
+  readonly some: StallTimes;
+  readonly full: StallTimes;
 }
 
 export interface CpuUse {
-  usageNs: number;
-  userNs: number;
-  systemNs: number;
-  periods: number;
-  throttledPeriods: number;
-  throttledNs: number;
-  burstPeriods: number;
-  burstNs: number;
-  pressure?: Pressure;
+  readonly usageNs: number;
+  readonly userNs: number;
+  readonly systemNs: number;
+  readonly periods: number;
+  readonly throttledPeriods: number;
+  readonly throttledNs: number;
+  readonly burstPeriods: number;
+  readonly burstNs: number;
+  readonly pressure?: Pressure;
 }
 
 export interface MemoryUse {
-  usageBytes: number;
+  readonly usageBytes: number;
   /** What cannot be reclaimed at once: usage without inactive file pages. */
-  workingSetBytes: number;
-  rssBytes: number;
-  cacheBytes: number;
-  mappedFileBytes: number;
-  swapBytes: number;
-  activeFileBytes: number;
-  inactiveFileBytes: number;
-  pageFaults: number;
-  majorPageFaults: number;
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+  readonly cacheBytes: number;
+  readonly mappedFileBytes: number;
+  readonly swapBytes: number;
+  readonly activeFileBytes: number;
+  readonly inactiveFileBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
   /** With depth `all` only. */
-  kernelBytes: number;
-  maxUsageBytes: number;
-  failures: number;
-  oomKills: number;
-  pressure?: Pressure;
+  readonly kernelBytes: number;
+  readonly maxUsageBytes: number;
+  readonly failures: number;
+  readonly oomKills: number;
+  readonly pressure?: Pressure;
 }
 
 export type IoOperation = 'Read' | 'Write' | 'Sync' | 'Async' | 'Discard' | 'Total';
 
 export interface DeviceCounts {
   /** `/dev/vda`; empty for a device that has no name. */
-  device: string;
-  major: number;
-  minor: number;
-  counts: ReadonlyMap<IoOperation, number>;
+  readonly device: string;
+  readonly major: number;
+  readonly minor: number;
+  readonly counts: ReadonlyMap<IoOperation, number>;
 }
 
 export interface IoUse {
-  bytes: readonly DeviceCounts[];
-  operations: readonly DeviceCounts[];
-  pressure?: Pressure;
+  readonly bytes: readonly DeviceCounts[];
+  readonly operations: readonly DeviceCounts[];
+  readonly pressure?: Pressure;
 }
 
 /** Measurements of one cgroup at one moment. */
 export interface GroupUse {
   /** Wall milliseconds. */
-  atMs: number;
-  cpu: CpuUse;
-  memory: MemoryUse;
-  io?: IoUse;
+  readonly atMs: number;
+  readonly cpu: CpuUse;
+  readonly memory: MemoryUse;
+  readonly io?: IoUse;
   /** `limit` 0: none. */
-  threads?: { current: number; limit: number };
+  readonly threads?: { current: number; limit: number };
 }
 
 /** Limits as cgroups report them; the 9.2e18 of v1 and the `max` of v2 are both Infinity. */
 export interface GroupLimits {
-  cpuShares: number;
-  cpuPeriodUs: number;
+  readonly cpuShares: number;
+  readonly cpuPeriodUs: number;
   /** 0 for none. */
-  cpuQuotaUs: number;
-  memoryBytes: number;
+  readonly cpuQuotaUs: number;
+  readonly memoryBytes: number;
   /** v1: memory and swap together; v2: swap alone, as upstream reports each. */
-  memorySwapBytes: number;
-  memoryReservationBytes: number;
+  readonly memorySwapBytes: number;
+  readonly memoryReservationBytes: number;
 }
 
 export interface ProcessUse {
-  processes: number;
-  openFiles: number;
-  sockets: number;
+  readonly processes: number;
+  readonly openFiles: number;
+  readonly sockets: number;
   /** Soft limit of open files of the first process; -1 for none. */
-  openFilesLimit?: number;
+  readonly openFilesLimit?: number;
 }
 
 export interface InterfaceUse {
-  name: string;
-  rxBytes: number;
-  rxPackets: number;
-  rxErrors: number;
-  rxDropped: number;
-  txBytes: number;
-  txPackets: number;
-  txErrors: number;
-  txDropped: number;
+  readonly name: string;
+  readonly rxBytes: number;
+  readonly rxPackets: number;
+  readonly rxErrors: number;
+  readonly rxDropped: number;
+  readonly txBytes: number;
+  readonly txPackets: number;
+  readonly txErrors: number;
+  readonly txDropped: number;
 }
 
 export interface FsUse {
-  atMs: number;
-  capacityBytes: number;
-  availableBytes: number;
+  readonly atMs: number;
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
   /** Includes the space reserved for root. */
-  freeBytes: number;
-  inodes: number;
-  inodesFree: number;
+  readonly freeBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
 }
 
 export interface TreeUse {
-  atMs: number;
-  usedBytes: number;
-  inodesUsed: number;
+  readonly atMs: number;
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
 }
 
 /** I/O counters of a disk of the node (/proc/diskstats). */
 export interface DiskUse {
-  device: string;
-  reads: number;
-  readsMerged: number;
-  sectorsRead: number;
-  readMs: number;
-  writes: number;
-  writesMerged: number;
-  sectorsWritten: number;
-  writeMs: number;
-  inProgress: number;
-  ioMs: number;
-  weightedIoMs: number;
+  readonly device: string;
+  readonly reads: number;
+  readonly readsMerged: number;
+  readonly sectorsRead: number;
+  readonly readMs: number;
+  readonly writes: number;
+  readonly writesMerged: number;
+  readonly sectorsWritten: number;
+  readonly writeMs: number;
+  readonly inProgress: number;
+  readonly ioMs: number;
+  readonly weightedIoMs: number;
 }
 
 /** `cpuAndMemory` omits what only the detailed view shows, and is three times as fast. */
@@ -188,19 +188,19 @@ export interface RuntimeDiskStats {
 
 /** The identity of this machine, read once. */
 export interface MachineIdentity {
-  machineId: string;
-  systemUuid: string;
-  bootId: string;
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
   /** `Debian GNU/Linux 12 (bookworm)` */
-  osVersion: string;
-  kernelVersion: string;
+  readonly osVersion: string;
+  readonly kernelVersion: string;
   /** Wall milliseconds. */
-  bootedAtMs: number;
-  cores: number;
-  physicalCores: number;
-  sockets: number;
-  memoryBytes: number;
-  swapBytes: number;
+  readonly bootedAtMs: number;
+  readonly cores: number;
+  readonly physicalCores: number;
+  readonly sockets: number;
+  readonly memoryBytes: number;
+  readonly swapBytes: number;
 }
 
 /** The kernel's notifications about the memory of groups. */
@@ -211,13 +211,13 @@ export interface MemoryEvents {
 
 /** All sources of statistics. */
 export interface NodeStatsSources {
-  groups: GroupStats;
-  fs: FsStats;
-  runtime: RuntimeDiskStats;
-  machine: MachineIdentity;
+  readonly groups: GroupStats;
+  readonly fs: FsStats;
+  readonly runtime: RuntimeDiskStats;
+  readonly machine: MachineIdentity;
   /** Absent where the kernel does not notify (cgroup v1). */
-  memoryEvents?: MemoryEvents;
+  readonly memoryEvents?: MemoryEvents;
   /** The cgroups of the agent and the runtime; undefined where they cannot be determined. */
-  agentGroup: string | undefined;
-  runtimeGroup: string | undefined;
+  readonly agentGroup: string | undefined;
+  readonly runtimeGroup: string | undefined;
 }

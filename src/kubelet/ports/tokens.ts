@@ -1,16 +1,16 @@
 export interface TokenOrder {
-  namespace: string;
-  serviceAccount: string;
-  audiences: readonly string[];
-  expirationSeconds: number;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
   /** The token is invalidated with this pod. */
-  pod: { name: string; uid: string };
+  readonly pod: { name: string; uid: string };
 }
 
 export interface IssuedToken {
-  token: string;
+  readonly token: string;
   /** Wall time. */
-  expiresAtMs: number;
+  readonly expiresAtMs: number;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface TokenSource {
 
 export interface PodToken extends IssuedToken {
   /** After how long to request it again. */
-  againInMs: number;
+  readonly againInMs: number;
 }
 
 /** The tokens of this node's pods, cached and renewed in time (upstream: the kubelet's token manager). */

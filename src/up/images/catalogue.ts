@@ -19,8 +19,8 @@ const WELCOME =
 
 /** A static busybox and the names it answers to (`busybox --list`). */
 export interface Busybox {
-  binary: Buffer;
-  applets: readonly string[];
+  readonly binary: Buffer;
+  readonly applets: readonly string[];
 }
 
 /** OCI's name for `process.arch`. */
@@ -56,19 +56,19 @@ export function pauseImage(nodeArch: string, busybox: Busybox): OciImage {
 }
 
 export interface BusyboxImageOptions {
-  reference: string;
-  nodeArch: string;
-  busybox: Busybox;
+  readonly reference: string;
+  readonly nodeArch: string;
+  readonly busybox: Busybox;
   /** As USER in a Dockerfile. */
-  user?: string;
-  command?: readonly string[];
-  entrypoint?: readonly string[];
-  env?: readonly string[];
-  workingDir?: string;
+  readonly user?: string;
+  readonly command?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly env?: readonly string[];
+  readonly workingDir?: string;
   /** As STOPSIGNAL in a Dockerfile. */
-  stopSignal?: string;
+  readonly stopSignal?: string;
   /** Each becomes a layer above busybox. */
-  extraLayers?: readonly (readonly TarEntry[])[];
+  readonly extraLayers?: readonly (readonly TarEntry[])[];
 }
 
 /**

@@ -12,31 +12,31 @@ const LAYER_MEDIA_TYPE = 'application/vnd.oci.image.layer.v1.tar';
 
 export interface ImageSpec {
   /** Full reference with tag, such as `localhost/kubelet-ts/web:1`. */
-  reference: string;
+  readonly reference: string;
   /** OCI processor name: amd64, arm64. */
-  architecture: string;
-  layers: readonly (readonly TarEntry[])[];
-  entrypoint?: readonly string[];
-  command?: readonly string[];
-  env?: readonly string[];
+  readonly architecture: string;
+  readonly layers: readonly (readonly TarEntry[])[];
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+  readonly env?: readonly string[];
   /** As in a Dockerfile's USER: name, number, or `uid:gid`. */
-  user?: string;
-  workingDir?: string;
-  labels?: Readonly<Record<string, string>>;
-  stopSignal?: string;
+  readonly user?: string;
+  readonly workingDir?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly stopSignal?: string;
 }
 
 export interface Blob {
-  digest: string;
-  content: Buffer;
+  readonly digest: string;
+  readonly content: Buffer;
 }
 
 export interface OciImage {
-  reference: string;
-  manifest: Blob;
+  readonly reference: string;
+  readonly manifest: Blob;
   /** Its digest is what CRI calls the image id. */
-  config: Blob;
-  layers: readonly Blob[];
+  readonly config: Blob;
+  readonly layers: readonly Blob[];
 }
 
 export function buildImage(spec: ImageSpec): OciImage {

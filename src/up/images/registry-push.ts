@@ -9,15 +9,15 @@ import { MANIFEST_MEDIA_TYPE } from './oci-image.ts';
 
 export interface Registry {
   /** `http://127.0.0.1:5000` or `https://...`. */
-  url: string;
-  username?: string;
-  password?: string;
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: string;
   /** PEM of the authority that signed the registry's certificate. */
-  ca?: string;
+  readonly ca?: string;
   /** PEM of what the client proves itself with. */
-  client?: { readonly certificate: string; readonly key: string };
+  readonly client?: { readonly certificate: string; readonly key: string };
   /** For one request, its body included. Default ten minutes. */
-  answerLimitMs?: number;
+  readonly answerLimitMs?: number;
 }
 
 const ANSWER_LIMIT_MS = 600_000;
@@ -25,9 +25,9 @@ const ANSWER_LIMIT_MS = 600_000;
 const LONGEST_ANSWER = 64 * 1024;
 
 interface Answer {
-  status: number;
-  location: string | undefined;
-  body: string;
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly body: string;
 }
 
 /**

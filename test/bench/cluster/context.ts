@@ -7,10 +7,10 @@ import type { ClusterBenchOptions } from './options.ts';
 import type { PodBoard } from './pod-board.ts';
 
 export interface ClusterContext {
-  containerd: TestContainerd;
-  member: Member;
-  board: PodBoard;
-  options: ClusterBenchOptions;
+  readonly containerd: TestContainerd;
+  readonly member: Member;
+  readonly board: PodBoard;
+  readonly options: ClusterBenchOptions;
   add(row: Row): void;
   /** A finding that is not a number: shown below the table. */
   note(text: string): void;

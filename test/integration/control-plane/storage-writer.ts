@@ -10,9 +10,9 @@ import type { Storage } from '../../../src/control-plane/storage/storage.ts';
 
 /** One line of the child's output. `value` undefined: deleted. */
 export interface Acknowledged {
-  key: string;
-  revision: number;
-  value?: string;
+  readonly key: string;
+  readonly revision: number;
+  readonly value?: string;
 }
 
 const WRITERS = 8;

@@ -36,9 +36,9 @@ const manager = new PluginManager({
 const told = new Map<string, string>();
 
 interface Said {
-  name?: string;
-  endpoint?: string;
-  supportedVersions?: string[];
+  readonly name?: string;
+  readonly endpoint?: string;
+  readonly supportedVersions?: string[];
 }
 
 async function plugin(file: string, said: Said): Promise<void> {

@@ -38,20 +38,20 @@ const ANSWER_MS = 5000;
 
 export interface TestAgentOptions {
   /** Instead of the containerd's own socket: the proxy's. */
-  endpoint?: string;
+  readonly endpoint?: string;
   /** Laid over the configuration. */
-  config?: Record<string, unknown>;
-  args?: readonly string[];
-  env?: Record<string, string>;
+  readonly config?: Record<string, unknown>;
+  readonly args?: readonly string[];
+  readonly env?: Record<string, string>;
   /** Instead of a folder in the containerd's data folder. */
-  rootDir?: string;
-  podLogsDir?: string;
+  readonly rootDir?: string;
+  readonly podLogsDir?: string;
 }
 
 export interface CliResult {
-  code: number | null;
-  stdout: string;
-  stderr: string;
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** One agent with its folders. Only one may run per containerd, because an agent stops pods it does not know. */

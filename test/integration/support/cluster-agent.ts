@@ -16,18 +16,18 @@ import type { TestContainerd, TestContainerdOptions } from './containerd.ts';
 import { startContainerd } from './containerd.ts';
 
 export interface ClusterFixture {
-  containerd: TestContainerd;
-  cluster: TestCluster;
-  agent: TestAgent;
+  readonly containerd: TestContainerd;
+  readonly cluster: TestCluster;
+  readonly agent: TestAgent;
   /** Of the node: user system:node:NODE, group system:nodes, signed by the cluster's authority. */
-  nodeKubeconfig: string;
+  readonly nodeKubeconfig: string;
 }
 
 export interface ClusterFixtureOptions extends TestContainerdOptions {
-  cluster?: TestClusterOptions;
-  agent?: TestAgentOptions;
+  readonly cluster?: TestClusterOptions;
+  readonly agent?: TestAgentOptions;
   /** Where the agent finds the runtime, made when containerd runs; ends with the fixture. */
-  runtime?: (containerd: TestContainerd) => Promise<{ endpoint: string; close(): void }>;
+  readonly runtime?: (containerd: TestContainerd) => Promise<{ endpoint: string; close(): void }>;
 }
 
 /** A kubeconfig as bootstrap would have left it on a node of that name. */

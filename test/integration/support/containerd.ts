@@ -19,11 +19,11 @@ import { waitUntil } from './patience.ts';
 
 export interface TestContainerdOptions {
   /** Part of the folder's name, to tell logs apart. */
-  name: string;
+  readonly name: string;
   /** Beside pause, web and web-user. */
-  images?: readonly OciImage[];
+  readonly images?: readonly OciImage[];
   /** Further runtime handlers, each a runc-compatible program, by name. */
-  handlers?: Readonly<Record<string, string>>;
+  readonly handlers?: Readonly<Record<string, string>>;
 }
 
 /** A running containerd and the ways to disturb it. */

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { waitUntil } from './patience.ts';
 
 export interface CsiDriverSetting {
-  name: string;
+  readonly name: string;
   /** Its data, script and record of calls. */
-  folder: string;
-  csiSocket: string;
-  registrationSocket: string;
-  capabilities: readonly (
+  readonly folder: string;
+  readonly csiSocket: string;
+  readonly registrationSocket: string;
+  readonly capabilities: readonly (
     | 'STAGE_UNSTAGE_VOLUME'
     | 'GET_VOLUME_STATS'
     | 'EXPAND_VOLUME'
@@ -23,29 +23,29 @@ export interface CsiDriverSetting {
 
 /** `once`: for one call; otherwise until `heal`. */
 export interface ScriptedFault {
-  kind: 'fail' | 'hang' | 'die';
-  code?: string;
-  message?: string;
-  once?: boolean;
+  readonly kind: 'fail' | 'hang' | 'die';
+  readonly code?: string;
+  readonly message?: string;
+  readonly once?: boolean;
 }
 
 /** A request as it came, with the RPC's name. */
 export interface CsiCall {
-  op: string;
-  volumeId?: string;
-  targetPath?: string;
-  stagingTargetPath?: string;
-  volumePath?: string;
-  readonly?: boolean;
-  secrets?: Record<string, string>;
-  volumeContext?: Record<string, string>;
-  publishContext?: Record<string, string>;
-  volumeCapability?: {
+  readonly op: string;
+  readonly volumeId?: string;
+  readonly targetPath?: string;
+  readonly stagingTargetPath?: string;
+  readonly volumePath?: string;
+  readonly readonly?: boolean;
+  readonly secrets?: Record<string, string>;
+  readonly volumeContext?: Record<string, string>;
+  readonly publishContext?: Record<string, string>;
+  readonly volumeCapability?: {
     block?: object;
     mount?: { fsType: string; mountFlags: string[]; volumeMountGroup: string };
     accessMode?: { mode: number };
   };
-  pluginRegistered?: boolean;
+  readonly pluginRegistered?: boolean;
 }
 
 export class TestCsiDriver {

@@ -19,34 +19,38 @@ import type { ScriptedFault } from './csi-driver.ts';
 import { waitUntil } from './patience.ts';
 
 export interface TestDevice {
-  id: string;
+  readonly id: string;
   /** true unless given. */
-  healthy?: boolean;
+  readonly healthy?: boolean;
   /** NUMA nodes. */
-  nodes?: readonly number[];
+  readonly nodes?: readonly number[];
 }
 
 export interface DevicePluginSetting {
-  resource: string;
-  folder: string;
-  socket: string;
-  kubeletSocket: string;
+  readonly resource: string;
+  readonly folder: string;
+  readonly socket: string;
+  readonly kubeletSocket: string;
   /** With it, the plugin registers through the plugin watcher. */
-  registrationSocket?: string;
-  preStart?: boolean;
-  preferred?: readonly string[];
-  version?: string;
+  readonly registrationSocket?: string;
+  readonly preStart?: boolean;
+  readonly preferred?: readonly string[];
+  readonly version?: string;
   /** Instead of the name of its socket. */
-  endpoint?: string;
+  readonly endpoint?: string;
   /** Registers again when the kubelet was restarted; true unless given. */
-  follows?: boolean;
+  readonly follows?: boolean;
 }
 
 export interface DevicePluginCall {
-  op: string;
-  ids?: string[];
-  message?: string;
-  containerRequests?: { availableDeviceIDs: string[]; mustIncludeDeviceIDs: string[]; allocationSize: number }[];
+  readonly op: string;
+  readonly ids?: string[];
+  readonly message?: string;
+  readonly containerRequests?: {
+    availableDeviceIDs: string[];
+    mustIncludeDeviceIDs: string[];
+    allocationSize: number;
+  }[];
 }
 
 const children = new Set<ChildProcess>();

@@ -7,20 +7,20 @@ import { join } from 'node:path';
 import { waitUntil } from './patience.ts';
 
 export interface DraDriverSetting {
-  name: string;
-  node: string;
-  folder: string;
+  readonly name: string;
+  readonly node: string;
+  readonly folder: string;
   /** Where it writes its CDI file. */
-  cdiFolder: string;
-  socket: string;
-  registrationSocket: string;
+  readonly cdiFolder: string;
+  readonly socket: string;
+  readonly registrationSocket: string;
   /** What it prepares for every claim. */
-  devices: readonly string[];
+  readonly devices: readonly string[];
 }
 
 export interface DraDriverCall {
-  op: string;
-  claims?: readonly { namespace: string; name: string; uid: string }[];
+  readonly op: string;
+  readonly claims?: readonly { namespace: string; name: string; uid: string }[];
 }
 
 export class TestDraDriver {

@@ -11,9 +11,9 @@ import { waitUntil } from './patience.ts';
 
 export interface TestEtcd {
   /** `http://127.0.0.1:PORT`, or https. */
-  endpoint: string;
+  readonly endpoint: string;
   /** With TLS: what a client must have. */
-  tls: GrpcTls | undefined;
+  readonly tls: GrpcTls | undefined;
   /** Kills it at once, as a power cut of the process would. */
   kill(): Promise<void>;
   /** Again on the same port and folder after `kill`. */
@@ -26,7 +26,7 @@ export interface TestEtcd {
 
 export interface TestEtcdOptions {
   /** Certificates of its own authority, demanded of clients too. */
-  tls?: boolean;
+  readonly tls?: boolean;
 }
 
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {

@@ -21,19 +21,19 @@ export type Fault =
   | { kind: 'late'; ms: number };
 
 export interface Call {
-  method: string;
+  readonly method: string;
   /** With its query. */
-  path: string;
+  readonly path: string;
 }
 
 export interface FaultProxy {
-  port: number;
+  readonly port: number;
   /** What becomes of the calls that begin from now on. */
   set(fault: (call: Call) => Fault | undefined): void;
   /** All connections break. */
   drop(): void;
   /** Calls so far, refused ones too. */
-  calls: Call[];
+  readonly calls: Call[];
   close(): void;
 }
 
@@ -120,11 +120,11 @@ const cut = (answer: Http2ServerResponse): void => void (answer.stream.session?.
 const reset = (answer: Http2ServerResponse): void => void answer.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 
 interface Passing {
-  incoming: Http2ServerRequest;
-  answer: Http2ServerResponse;
-  fault: Fault | undefined;
-  port: number;
-  agent: Agent;
+  readonly incoming: Http2ServerRequest;
+  readonly answer: Http2ServerResponse;
+  readonly fault: Fault | undefined;
+  readonly port: number;
+  readonly agent: Agent;
 }
 
 function pass({ incoming, answer, fault, port, agent }: Passing): void {

@@ -3,9 +3,9 @@
 import { WEB_IMAGE } from '../../../src/up/images/catalogue.ts';
 
 export interface PodManifest {
-  apiVersion: 'v1';
-  kind: 'Pod';
-  metadata: {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Pod';
+  readonly metadata: {
     name: string;
     namespace?: string;
     uid?: string;
@@ -14,7 +14,7 @@ export interface PodManifest {
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
   };
-  spec: Record<string, unknown>;
+  readonly spec: Record<string, unknown>;
 }
 
 /** Runs until SIGTERM, then ends at once with 0. */

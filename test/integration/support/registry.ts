@@ -13,17 +13,17 @@ import { describeProcess, signalProcess, stopProcess } from '../../../src/up/pro
 import { waitUntil } from './patience.ts';
 
 export interface TestRegistryOptions {
-  credentials?: { username: string; password: string };
+  readonly credentials?: { username: string; password: string };
   /** With a certificate of its own authority. */
-  tls?: boolean;
+  readonly tls?: boolean;
 }
 
 export interface TestRegistry {
   /** `127.0.0.1:PORT`: image references begin with it. */
-  host: string;
-  url: string;
+  readonly host: string;
+  readonly url: string;
   /** PEM, if TLS. */
-  ca: string | undefined;
+  readonly ca: string | undefined;
   /** Pushes and returns the full reference, `HOST/REPOSITORY:TAG`. */
   push(image: OciImage, repository: string, tag?: string): Promise<string>;
   /** Lets this containerd pull from here; read at each pull, no restart needed. */

@@ -6,14 +6,14 @@ import type { Pod } from '../../../src/api/core/pod.ts';
 import type { ContainerStatus } from '../../../src/api/core/pod-status.ts';
 
 export interface Change {
-  type: 'MODIFIED' | 'DELETED';
-  pod: Pod;
+  readonly type: 'MODIFIED' | 'DELETED';
+  readonly pod: Pod;
 }
 
 interface Waiter {
-  pod: string;
-  accept: (change: Change) => boolean;
-  resolve: (change: Change) => void;
+  readonly pod: string;
+  readonly accept: (change: Change) => boolean;
+  readonly resolve: (change: Change) => void;
 }
 
 /** Follows `/api/watch` over any number of agent runs; waiters live on while the agent is away. */

@@ -33,9 +33,9 @@ export interface FlowControlOptions {
 }
 
 interface Level {
-  config: PriorityLevel;
-  nominalSeats: number;
-  lendableSeats: number;
+  readonly config: PriorityLevel;
+  readonly nominalSeats: number;
+  readonly lendableSeats: number;
   readonly queues: FairQueues | undefined;
   seatsInUse: number;
   executing: number;

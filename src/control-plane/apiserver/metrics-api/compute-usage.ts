@@ -1,10 +1,10 @@
 import type { NodePoints, UsagePoint } from './parse-resource-metrics.ts';
 
 export interface Usage {
-  cpuNanoCores: number;
-  memoryBytes: number;
-  atMs: number;
-  windowMs: number;
+  readonly cpuNanoCores: number;
+  readonly memoryBytes: number;
+  readonly atMs: number;
+  readonly windowMs: number;
 }
 
 /**
@@ -32,9 +32,9 @@ export function computeUsage(before: UsagePoint | undefined, now: UsagePoint): U
 }
 
 export interface NodeUsage {
-  node: Usage | undefined;
+  readonly node: Usage | undefined;
   /** By `namespace/pod`, then by container. */
-  pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
+  readonly pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
 }
 
 /** A pod with a container that nothing can be said of yet is left out: half a pod would look like a whole one. */

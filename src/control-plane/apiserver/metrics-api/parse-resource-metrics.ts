@@ -7,15 +7,15 @@ export interface UsagePoint {
 }
 
 export interface ContainerPoint extends UsagePoint {
-  namespace: string;
-  pod: string;
-  container: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
 }
 
 export interface NodePoints {
-  node: UsagePoint | undefined;
+  readonly node: UsagePoint | undefined;
   /** By `namespace/pod/container`. */
-  containers: ReadonlyMap<string, ContainerPoint>;
+  readonly containers: ReadonlyMap<string, ContainerPoint>;
 }
 
 const LINE =

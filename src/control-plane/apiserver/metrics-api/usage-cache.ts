@@ -9,16 +9,16 @@ import type { NodePoints } from './parse-resource-metrics.ts';
 import { parseResourceMetrics } from './parse-resource-metrics.ts';
 
 export interface UsageCacheOptions {
-  clock: Clock;
-  log: Logger;
+  readonly clock: Clock;
+  readonly log: Logger;
   /** The text of a kubelet's /metrics/resource. */
-  scrape: (node: Node) => Promise<string>;
+  readonly scrape: (node: Node) => Promise<string>;
 }
 
 interface Kept {
-  usage: NodeUsage;
-  points: NodePoints;
-  scrapedAtMs: number;
+  readonly usage: NodeUsage;
+  readonly points: NodePoints;
+  readonly scrapedAtMs: number;
 }
 
 /** As metrics-server's --metric-resolution. */

@@ -14,12 +14,12 @@ import type { NodeUsage, Usage } from './compute-usage.ts';
 
 export interface UsageRegistryParts {
   /** Everything that is stored. */
-  registry: Registry;
-  nodes: () => readonly Node[];
+  readonly registry: Registry;
+  readonly nodes: () => readonly Node[];
   /** In a namespace; in all with ''. */
-  pods: (namespace: string) => readonly Pod[];
-  usage: (node: Node) => Promise<NodeUsage | undefined>;
-  nowMs: () => number;
+  readonly pods: (namespace: string) => readonly Pod[];
+  readonly usage: (node: Node) => Promise<NodeUsage | undefined>;
+  readonly nowMs: () => number;
 }
 
 /** A registry that answers for metrics.k8s.io, too. Its objects are made for each answer. */

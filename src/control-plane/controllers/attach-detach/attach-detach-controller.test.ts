@@ -21,10 +21,10 @@ const KEY = 'kubernetes.io/csi/d^h';
 const claimed = { 'spec.volumes': [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] };
 
 interface Fixture {
-  accessModes?: string[];
-  source?: object;
-  seed?: number;
-  lagMs?: number;
+  readonly accessModes?: string[];
+  readonly source?: object;
+  readonly seed?: number;
+  readonly lagMs?: number;
 }
 
 function setUp({

@@ -23,8 +23,8 @@ import type { Registry, ResourceRequest } from '../registry.ts';
 
 /** A kind for tests of what is the same for all kinds. */
 export interface Widget extends ApiObject {
-  spec: { size?: number; parts?: { name: string; weight?: number }[]; notes?: Record<string, string> };
-  status?: { seen?: number };
+  readonly spec: { size?: number; parts?: { name: string; weight?: number }[]; notes?: Record<string, string> };
+  readonly status?: { seen?: number };
 }
 
 const WidgetSchema = object('Widget', {

@@ -12,13 +12,13 @@ import type { ArgsSource, PluginWithArgs } from './config-schema.ts';
 
 /** Arguments as plugins take them, defaulted. */
 export interface PluginArgs {
-  DefaultPreemption: PreemptionArgs;
-  InterPodAffinity: InterPodAffinityArgs;
-  NodeAffinity: NodeAffinityArgs;
-  NodeResourcesBalancedAllocation: readonly ResourceSpec[];
-  NodeResourcesFit: NodeResourcesFitArgs;
-  PodTopologySpread: PodTopologySpreadArgs;
-  VolumeBinding: { readonly bindTimeoutMs: number };
+  readonly DefaultPreemption: PreemptionArgs;
+  readonly InterPodAffinity: InterPodAffinityArgs;
+  readonly NodeAffinity: NodeAffinityArgs;
+  readonly NodeResourcesBalancedAllocation: readonly ResourceSpec[];
+  readonly NodeResourcesFit: NodeResourcesFitArgs;
+  readonly PodTopologySpread: PodTopologySpreadArgs;
+  readonly VolumeBinding: { readonly bindTimeoutMs: number };
 }
 
 type Readers = {

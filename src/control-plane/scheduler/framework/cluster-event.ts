@@ -15,18 +15,18 @@ import type { Resources } from './resources.ts';
 
 /** The kinds whose changes may let a pod be scheduled that could not be before. */
 export interface EventObjects {
-  Node: Node;
-  Pod: Pod;
-  Namespace: Namespace;
-  PersistentVolumeClaim: PersistentVolumeClaim;
-  PersistentVolume: PersistentVolume;
-  StorageClass: StorageClass;
-  CSINode: CSINode;
-  CSIDriver: CSIDriver;
-  VolumeAttachment: VolumeAttachment;
-  ResourceClaim: ResourceClaim;
-  ResourceSlice: ResourceSlice;
-  DeviceClass: DeviceClass;
+  readonly Node: Node;
+  readonly Pod: Pod;
+  readonly Namespace: Namespace;
+  readonly PersistentVolumeClaim: PersistentVolumeClaim;
+  readonly PersistentVolume: PersistentVolume;
+  readonly StorageClass: StorageClass;
+  readonly CSINode: CSINode;
+  readonly CSIDriver: CSIDriver;
+  readonly VolumeAttachment: VolumeAttachment;
+  readonly ResourceClaim: ResourceClaim;
+  readonly ResourceSlice: ResourceSlice;
+  readonly DeviceClass: DeviceClass;
 }
 
 /** Upstream's ActionTypes. `Update` is a change that none of the finer ones names. */

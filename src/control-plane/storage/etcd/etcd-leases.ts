@@ -13,7 +13,7 @@ const SHARED_SECONDS = 60;
 interface SharedLease {
   readonly id: Promise<bigint>;
   /** On the monotonic clock: until when keys of this time to live may still join. */
-  joinUntilMs: number;
+  readonly joinUntilMs: number;
   keys: number;
 }
 

@@ -30,10 +30,10 @@ const rejectsWith =
     isKind(error, kind);
 
 interface Fixture {
-  storage: Storage;
-  harness: StorageHarness;
-  key: (name: string) => string;
-  watch: (after: number, prefix?: string) => WatchLog;
+  readonly storage: Storage;
+  readonly harness: StorageHarness;
+  readonly key: (name: string) => string;
+  readonly watch: (after: number, prefix?: string) => WatchLog;
 }
 
 /** What every store must do; `start` gives each test its own fixture. `propertyRuns`: how often laws are tried. */

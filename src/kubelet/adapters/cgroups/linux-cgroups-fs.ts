@@ -86,9 +86,9 @@ export const kernelCgroupFs: CgroupFs = {
 };
 
 export interface CgroupHierarchy {
-  mountPath: string;
+  readonly mountPath: string;
   /** `cpu`, `memory` ..., or `name=systemd` for one without controllers. */
-  controllers: readonly string[];
+  readonly controllers: readonly string[];
 }
 
 /**

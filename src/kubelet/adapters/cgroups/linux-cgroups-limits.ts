@@ -2,11 +2,11 @@ import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
 
 /** One value for one control file. `controller` decides the hierarchy on v1. */
 export interface ControlWrite {
-  controller: string;
-  file: string;
-  value: string;
+  readonly controller: string;
+  readonly file: string;
+  readonly value: string;
   /** A file that may be missing on this kernel. */
-  optional?: boolean;
+  readonly optional?: boolean;
 }
 
 const unlimitedOr = (value: number): string => (value < 0 ? 'max' : String(value));

@@ -10,13 +10,13 @@ import { nameOfSlice, systemdPath, systemdSlice, withParents } from './linux-cgr
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 export interface LinuxCgroupsOptions {
-  layout: CgroupLayout;
-  driver: CgroupDriver;
-  fs?: CgroupFs;
+  readonly layout: CgroupLayout;
+  readonly driver: CgroupDriver;
+  readonly fs?: CgroupFs;
   /** false unless given. */
-  swapControl?: boolean;
+  readonly swapControl?: boolean;
   /** Sends SIGKILL; a missing process is success. */
-  killProcess?: (pid: number) => void;
+  readonly killProcess?: (pid: number) => void;
 }
 
 /** Controllers that a pod's children get on v2. */

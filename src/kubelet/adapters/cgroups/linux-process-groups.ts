@@ -8,10 +8,10 @@ import { kernelCgroupFs } from './linux-cgroups-fs.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';
 
 export interface ProcessGroupsOptions {
-  layout: CgroupLayout;
-  fs?: CgroupFs;
-  proc?: string;
-  ownPid?: number;
+  readonly layout: CgroupLayout;
+  readonly fs?: CgroupFs;
+  readonly proc?: string;
+  readonly ownPid?: number;
 }
 
 /** Groups of processes outside of pods, in every tree of this machine; never translated to names of slices. */

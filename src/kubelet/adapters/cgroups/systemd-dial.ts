@@ -7,8 +7,8 @@ import type { ManagerConnection } from './systemd-manager.ts';
  * restarted.
  */
 export interface SystemdSockets {
-  bus: string;
-  privateSocket: string;
+  readonly bus: string;
+  readonly privateSocket: string;
 }
 
 const SYSTEMD_SOCKETS: SystemdSockets = { bus: '/run/dbus/system_bus_socket', privateSocket: '/run/systemd/private' };

@@ -33,11 +33,11 @@ export interface SystemdManager {
 }
 
 interface Live {
-  connection: ManagerConnection;
+  readonly connection: ManagerConnection;
   version: number;
-  waiting: Map<string, { resolve: (result: string) => void; reject: (error: KubeletError) => void }>;
+  readonly waiting: Map<string, { resolve: (result: string) => void; reject: (error: KubeletError) => void }>;
   /** Results of jobs that ended before the response to their own call arrived. */
-  early: Map<string, string>;
+  readonly early: Map<string, string>;
   calls: number;
 }
 

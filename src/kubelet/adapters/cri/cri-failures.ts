@@ -2,12 +2,12 @@ import type { ErrorKind } from '../../../base/errors.ts';
 import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 
 interface Pattern {
-  text: RegExp;
-  kind: ErrorKind;
+  readonly text: RegExp;
+  readonly kind: ErrorKind;
   /** Only failures of this call; of any call if absent. */
-  op?: string;
+  readonly op?: string;
   /** Also where the code was that of a failed precondition. */
-  conflictToo?: true;
+  readonly conflictToo?: true;
 }
 
 /**

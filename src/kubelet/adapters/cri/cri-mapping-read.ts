@@ -50,8 +50,8 @@ function stateOf(state: CriContainerState): ContainerState {
 }
 
 interface Specified {
-  image: string;
-  userSpecifiedImage: string;
+  readonly image: string;
+  readonly userSpecifiedImage: string;
 }
 
 /** The image name the pod used, if the runtime keeps it (upstream: kuberuntime_container.go, toKubeContainerStatus). */

@@ -60,8 +60,8 @@ const script = (calls: string[], name: string, answers: readonly unknown[]) => a
 };
 
 interface Script {
-  end: readonly unknown[];
-  look: readonly unknown[];
+  readonly end: readonly unknown[];
+  readonly look: readonly unknown[];
 }
 
 /** Every call that ends something, with the same script. Resolves to the calls and their outcome. */

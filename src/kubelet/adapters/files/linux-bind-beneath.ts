@@ -14,7 +14,7 @@ const FILE_MODE = 0o640;
 const MOST_LAYERS = 16;
 
 export interface BindBeneathTools {
-  ops: FdOps;
+  readonly ops: FdOps;
   /** Binds what `source` (a descriptor's name in /proc) refers to, without resolving the name. */
   bindDescriptor(source: string, target: string): Promise<void>;
   unmount(target: string): Promise<void>;

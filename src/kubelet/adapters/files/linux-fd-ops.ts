@@ -28,8 +28,8 @@ export type FdPath = string | Buffer;
 
 /** The name of a directory entry and whether the entry is marked as a directory (some file systems do not mark it). */
 export interface DirectoryEntry {
-  name: Buffer;
-  isDirectory: boolean;
+  readonly name: Buffer;
+  readonly isDirectory: boolean;
 }
 
 /**
@@ -144,8 +144,8 @@ export async function openOrNothing(ops: FdOps, path: FdPath, flags: number): Pr
 }
 
 export interface InodeId {
-  dev: bigint;
-  ino: bigint;
+  readonly dev: bigint;
+  readonly ino: bigint;
 }
 
 export const isSameInode = (left: InodeId, right: InodeId): boolean => left.dev === right.dev && left.ino === right.ino;

@@ -23,10 +23,10 @@ type AnswerOf<K extends FileRequest['op']> = Extract<FileAnswer, { op: K }>;
 
 export interface FileWorkOptions {
   /** The child is killed when it has sent nothing for this long. */
-  silenceMs: number;
-  onProgress?: (entries: number) => void;
+  readonly silenceMs: number;
+  readonly onProgress?: (entries: number) => void;
   /** The child has ended, possibly long after its deadline. */
-  onExit?: () => void;
+  readonly onExit?: () => void;
 }
 
 /** Next to the bundle it is a bundle too. */

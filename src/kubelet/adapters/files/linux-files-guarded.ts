@@ -10,9 +10,9 @@ const MOST_STUCK_CHILDREN = 32;
 
 export interface GuardedFilesOptions {
   /** How long a child may take. */
-  timeoutMs?: number;
-  readMounts?: () => Promise<readonly MountInfo[]>;
-  run?: typeof runKillable;
+  readonly timeoutMs?: number;
+  readonly readMounts?: () => Promise<readonly MountInfo[]>;
+  readonly run?: typeof runKillable;
 }
 
 /**

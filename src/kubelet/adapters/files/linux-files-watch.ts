@@ -9,8 +9,8 @@ type WatchHandlers = Parameters<HostFiles['watch']>[1];
 
 /** Identifies the file of a name: the inode number of a removed file is soon reused, but with another birth time. */
 interface Identity {
-  inode: bigint;
-  bornNs: bigint;
+  readonly inode: bigint;
+  readonly bornNs: bigint;
 }
 
 /**
@@ -18,8 +18,8 @@ interface Identity {
  * was new.
  */
 interface EarlierRename {
-  name: string;
-  file: Identity | undefined;
+  readonly name: string;
+  readonly file: Identity | undefined;
 }
 
 /**

@@ -10,8 +10,8 @@ const PRIVILEGE_BITS = 0o6000;
 
 export interface OwnershipWork extends GroupOwnership {
   /** How many entries may be visited. */
-  budget?: number;
-  onEntry?: () => void;
+  readonly budget?: number;
+  readonly onEntry?: () => void;
 }
 
 /**

@@ -6,14 +6,14 @@ import { fromErrno } from '../linux-errors.ts';
  * one.
  */
 export interface MountInfo {
-  id: number;
-  path: string;
-  fsType: string;
-  source: string;
+  readonly id: number;
+  readonly path: string;
+  readonly fsType: string;
+  readonly source: string;
   /** Mounts made below it are propagated to its peers, in other mount namespaces too, and theirs to here. */
-  shared: boolean;
+  readonly shared: boolean;
   /** Of the super block; for cgroup v1 it names the controllers. */
-  superOptions: readonly string[];
+  readonly superOptions: readonly string[];
 }
 
 /** mountinfo writes space, tab, newline and backslash as octal. */

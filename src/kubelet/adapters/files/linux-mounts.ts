@@ -15,10 +15,10 @@ import { realPlace, walkLocal } from './linux-remote-mounts.ts';
 
 export interface LinuxMountsOptions {
   /** How long mount(8) or umount(8) may take. */
-  timeoutMs?: number;
-  run?: typeof runKillable;
+  readonly timeoutMs?: number;
+  readonly run?: typeof runKillable;
   /** Decides which paths may hang. */
-  walk?: typeof walkLocal;
+  readonly walk?: typeof walkLocal;
 }
 
 /** Processes that open and mount on file systems that may hang. */

@@ -13,12 +13,12 @@ export type OpenBeneathResult =
   | { kind: 'refused'; step: 'create' | 'open'; why: string };
 
 interface Part {
-  name: string;
+  readonly name: string;
   /**
    * It comes from a symlink, so it must exist: the target of a dangling link is never created (upstream:
    * subpath_linux.go, mkdirat over the link).
    */
-  fromLink: boolean;
+  readonly fromLink: boolean;
 }
 
 const LONGEST_SYMLINK_CHAIN = 40;

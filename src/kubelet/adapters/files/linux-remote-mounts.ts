@@ -60,9 +60,9 @@ export interface Way {
    * The path without symlinks, as far as it could be walked without accessing what may hang; the last name is followed
    * only on request.
    */
-  real: string;
+  readonly real: string;
   /** The mount point of the first file system on the way that is not local; undefined when the whole way is local. */
-  remote: string | undefined;
+  readonly remote: string | undefined;
 }
 
 /** Keyed by the table, which is the same array as long as nothing changes. */

@@ -15,17 +15,17 @@ export interface TreeVisitor {
 
 export interface WalkOptions {
   /** For errors. */
-  shown: string;
-  op: string;
+  readonly shown: string;
+  readonly op: string;
   /** How many entries may be visited; then the walk ends with 'large'. */
-  budget?: number;
+  readonly budget?: number;
 }
 
 interface Level extends InodeId {
-  name: Buffer;
-  shown: string;
+  readonly name: Buffer;
+  readonly shown: string;
   /** Read ahead. */
-  entries: DirectoryEntry[];
+  readonly entries: DirectoryEntry[];
   /** Open only while there is more in the directory than was read ahead. */
   reader: EntryReader | undefined;
 }

@@ -22,9 +22,9 @@ const LF = 0x0a;
 const EMPTY = Buffer.alloc(0);
 
 export interface AnswerLimits {
-  headBytes: number;
+  readonly headBytes: number;
   /** The body is cut off there, and the rest is not awaited. */
-  bodyBytes: number;
+  readonly bodyBytes: number;
 }
 
 /**

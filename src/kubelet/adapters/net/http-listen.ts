@@ -10,7 +10,7 @@ import type { FetchApp } from './serve-app.ts';
 
 export interface Listening {
   /** Where it listens, for the log. */
-  address: string;
+  readonly address: string;
   close(): Promise<void>;
 }
 

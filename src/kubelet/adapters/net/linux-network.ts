@@ -8,11 +8,11 @@ type Interfaces = NodeJS.Dict<os.NetworkInterfaceInfo[]>;
 
 export interface NetworkTexts {
   /** `/proc/net/route` and `/proc/net/ipv6_route`; '' if missing. */
-  routes: string;
-  v6Routes: string;
+  readonly routes: string;
+  readonly v6Routes: string;
   /** `/proc/net/fib_trie`, which includes addresses of interfaces without a carrier; `interfaces` does not. */
-  v4Trie: string;
-  interfaces: Interfaces;
+  readonly v4Trie: string;
+  readonly interfaces: Interfaces;
 }
 
 /** The machine's network as reported by the kernel. */

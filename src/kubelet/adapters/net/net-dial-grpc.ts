@@ -54,12 +54,12 @@ export async function grpcHealthCheck(target: GrpcTarget, signal?: AbortSignal):
 }
 
 export interface GrpcTarget {
-  host: string;
-  port: number;
+  readonly host: string;
+  readonly port: number;
   /** Both combined. */
-  address: string;
-  service: string;
-  timeoutMs: number;
+  readonly address: string;
+  readonly service: string;
+  readonly timeoutMs: number;
 }
 
 const aborted = (): KubeletError => new KubeletError('Aborted', 'the probe was aborted');

@@ -8,30 +8,30 @@ import { shownUrl } from '../../../base/shown-url.ts';
 import { dialError } from './net-dial-errors.ts';
 
 export interface Header {
-  name: string;
-  value: string;
+  readonly name: string;
+  readonly value: string;
 }
 
 /** Go's message for a deadline that passes after the head was received. */
 export const BODY_TIMEOUT = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
 
 export interface Exchange {
-  url: URL;
-  method: string;
-  headers: readonly Header[];
-  verifyTls: boolean;
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: readonly Header[];
+  readonly verifyTls: boolean;
   /** How to handle a body that is too large; `truncate` also accepts one that breaks off. */
-  body: { limitBytes: number; whenLarger: 'truncate' | 'fail' };
+  readonly body: { limitBytes: number; whenLarger: 'truncate' | 'fail' };
   /** Every header of the caller may be a secret: none is sent to another scheme, host or port. */
-  secretHeaders?: boolean;
+  readonly secretHeaders?: boolean;
 }
 
 export interface ExchangeAnswer {
-  status: number;
-  location: string | undefined;
-  body: string;
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly body: string;
   /** Why the body was incomplete, where that is no reason to reject. */
-  broken?: string;
+  readonly broken?: string;
 }
 
 const MAX_HEADER_BYTES = 64 * 1024;

@@ -10,12 +10,12 @@ import { BODY_TIMEOUT } from './net-dial-http.ts';
 /** A GET over plain HTTP, prepared to be sent repeatedly. */
 export interface PlainRequest {
   /** For messages. */
-  where: string;
-  address: string;
-  host: string;
-  port: number;
+  readonly where: string;
+  readonly address: string;
+  readonly host: string;
+  readonly port: number;
   /** The bytes on the wire. */
-  text: string;
+  readonly text: string;
 }
 
 const LIMITS = { headBytes: 64 * 1024, bodyBytes: 10 * 1024 };

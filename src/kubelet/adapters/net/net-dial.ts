@@ -46,10 +46,10 @@ function answerOf({ status, body, broken }: ExchangeAnswer): HttpProbeAnswer {
 }
 
 interface Prepared {
-  url: URL;
-  timeoutText: string;
+  readonly url: URL;
+  readonly timeoutText: string;
   /** Undefined for what is not a GET over plain HTTP. */
-  plain: PlainRequest | undefined;
+  readonly plain: PlainRequest | undefined;
 }
 
 const prepared = new WeakMap<HttpProbeRequest, Prepared>();
@@ -137,9 +137,9 @@ function credentialsOf({ username, password }: URL): Header[] {
 }
 
 interface Limit {
-  timeoutMs: number;
-  timeoutText: string;
-  signal?: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  readonly timeoutText: string;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

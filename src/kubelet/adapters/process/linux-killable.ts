@@ -7,9 +7,9 @@ import { abandonChild, exitCodeOf } from '../../../base/child-process.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 
 export interface ChildResult {
-  exitCode: number;
-  stdout: string;
-  stderr: string;
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** Without the agent's own environment; `LC_ALL=C` keeps error messages stable. */

@@ -10,18 +10,18 @@ import { CHILD_ENVIRONMENT, runKillable } from './linux-killable.ts';
 type RunOptions = Parameters<typeof runKillable>[2];
 
 interface Job extends RunOptions {
-  program: string;
-  args: readonly string[];
-  resolve: (result: ChildResult) => void;
-  reject: (error: KubeletError) => void;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly resolve: (result: ChildResult) => void;
+  readonly reject: (error: KubeletError) => void;
 }
 
 export interface ShellRunnerOptions {
-  shell?: string;
+  readonly shell?: string;
   /** A program that takes longer releases its slot: it may hang, and others must not wait for it. */
-  patienceMs?: number;
+  readonly patienceMs?: number;
   /** How long an idle shell is kept. */
-  idleMs?: number;
+  readonly idleMs?: number;
 }
 
 /** Concurrent shells, not counting those whose program is late. */

@@ -3,9 +3,9 @@ import type { RuntimeDiskStats, TreeUse } from '../../ports/stats.ts';
 import { classified } from '../cri/cri-failures.ts';
 
 interface Usage {
-  timestamp: bigint;
-  usedBytes?: { value: bigint } | undefined;
-  inodesUsed?: { value: bigint } | undefined;
+  readonly timestamp: bigint;
+  readonly usedBytes?: { value: bigint } | undefined;
+  readonly inodesUsed?: { value: bigint } | undefined;
 }
 
 function treeUse({ timestamp, usedBytes, inodesUsed }: Usage): TreeUse {

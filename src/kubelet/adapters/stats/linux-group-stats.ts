@@ -15,9 +15,9 @@ import { v1Format, v2Format } from './group-files.ts';
 import { limitOf, numberOf, parseDisks, parseInterfaces, parseOpenFilesLimit } from './kernel-text.ts';
 
 export interface LinuxGroupStatsOptions {
-  layout: CgroupLayout;
-  nowMs: () => number;
-  proc?: string;
+  readonly layout: CgroupLayout;
+  readonly nowMs: () => number;
+  readonly proc?: string;
 }
 
 const BUFFER_BYTES = 64 * 1024;

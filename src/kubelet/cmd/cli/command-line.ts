@@ -4,13 +4,13 @@ import type { CommandSpec } from '../flags/flags-commands.ts';
 
 export interface CommandLine {
   /** Values of flags that take one; absent when not given. */
-  values: Readonly<Record<string, string | undefined>>;
+  readonly values: Readonly<Record<string, string | undefined>>;
   /** Flags without a value that were given. */
-  given: ReadonlySet<string>;
-  positionals: readonly string[];
+  readonly given: ReadonlySet<string>;
+  readonly positionals: readonly string[];
   /** What came after `--`. */
-  rest: readonly string[];
-  help: boolean;
+  readonly rest: readonly string[];
+  readonly help: boolean;
 }
 
 /** Parses the arguments of a command by its row in the table. Throws `Invalid` with what to do about it. */

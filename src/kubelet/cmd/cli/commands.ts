@@ -20,9 +20,9 @@ import { explanationText } from '../../../api/explanation/explanation-text.ts';
 import { podTable } from './pod-table.ts';
 
 export interface CommandIo {
-  client: ApiClient;
-  terminal: Terminal;
-  nowMs: () => number;
+  readonly client: ApiClient;
+  readonly terminal: Terminal;
+  readonly nowMs: () => number;
 }
 
 /** A command that asks the running agent. Resolves to the exit code. */

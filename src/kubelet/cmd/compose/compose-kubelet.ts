@@ -25,11 +25,11 @@ import type { BaseParts, KubeletParts } from './kubelet-parts.ts';
 import type { Platform } from './platform.ts';
 
 export interface Kubelet extends KubeletParts {
-  nodeAgent: NodeAgent;
-  stats: StatsParts | undefined;
-  eviction: EvictionParts | undefined;
+  readonly nodeAgent: NodeAgent;
+  readonly stats: StatsParts | undefined;
+  readonly eviction: EvictionParts | undefined;
   /** The endpoints of statistics and metrics, for any server. */
-  scrape: ScrapeEndpoints;
+  readonly scrape: ScrapeEndpoints;
   /**
    * Rejects when the agent cannot work on this machine at all. Does not wait for the runtime or for the sources of pods.
    */

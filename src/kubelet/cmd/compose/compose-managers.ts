@@ -16,9 +16,9 @@ import type { HintProvider } from '../../model/topology-hints.ts';
 import type { Given } from './kubelet-parts.ts';
 
 export interface ManagerParts {
-  cpuManager: CpuManager;
-  memoryManager: MemoryManager;
-  managers: ResourceManagers;
+  readonly cpuManager: CpuManager;
+  readonly memoryManager: MemoryManager;
+  readonly managers: ResourceManagers;
 }
 
 /** Throws `Invalid` when the machine cannot have the configured policies. */

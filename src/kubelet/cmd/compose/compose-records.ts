@@ -29,37 +29,37 @@ const PACE = {
 
 /** State that survives a restart of the agent. All of it can be lost without harm to pods. */
 export interface Records {
-  timeline: Timeline;
-  statuses: StatusManager;
+  readonly timeline: Timeline;
+  readonly statuses: StatusManager;
   /** Admitted pods, so that none passes through admission twice. */
-  admitted: AdmittedRecord;
+  readonly admitted: AdmittedRecord;
   /** Evicted pods, so that none starts again and each keeps its reason. */
-  evicted: EvictedRecord;
+  readonly evicted: EvictedRecord;
   /** Writes the evicted pods now. */
-  saveEvicted: () => Promise<void>;
+  readonly saveEvicted: () => Promise<void>;
   /** The resources of which the node is short. */
-  pressure: NodePressure;
+  readonly pressure: NodePressure;
   /** Resolves when the admitted ones are on disk, or cannot be written now. */
-  saveAdmitted: () => Promise<void>;
+  readonly saveAdmitted: () => Promise<void>;
   /** Allocated and actuated resources of pods, in upstream's files. */
-  allocated: ResourceCheckpoint;
-  actuated: ResourceCheckpoint;
+  readonly allocated: ResourceCheckpoint;
+  readonly actuated: ResourceCheckpoint;
   /** CPUs and memory of containers, in upstream's files. */
-  cpuManagerState: CheckpointFile;
-  memoryManagerState: CheckpointFile;
+  readonly cpuManagerState: CheckpointFile;
+  readonly memoryManagerState: CheckpointFile;
   /** Resolves when both are on disk, or cannot be written now. */
-  saveManagers: () => Promise<void>;
+  readonly saveManagers: () => Promise<void>;
   /** The saved results of an earlier run's probes. */
-  probes: FoundChanges;
+  readonly probes: FoundChanges;
   /**
    * Saves the results of probes from now on, so that readiness survives a kill -9. Returns the function to call with
    * each change.
    */
   keepProbes(snapshot: () => readonly unknown[]): (change: unknown) => void;
   /** Objects and tokens of the API server; undefined on a standalone node. */
-  kept: Kept | undefined;
+  readonly kept: Kept | undefined;
   /** The last known pods of this node in the API; empty on a standalone node. */
-  apiPods: RememberedPods;
+  readonly apiPods: RememberedPods;
   flush(): Promise<void>;
 }
 
@@ -182,8 +182,8 @@ async function composeApiPods(
  * away can run those pods.
  */
 export interface Kept {
-  objects: KeptObjects;
-  tokens: { folder: StateFolder; left: ReadonlyMap<string, KeptToken> };
+  readonly objects: KeptObjects;
+  readonly tokens: { folder: StateFolder; left: ReadonlyMap<string, KeptToken> };
   flush(): Promise<void>;
 }
 

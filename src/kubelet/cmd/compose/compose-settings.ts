@@ -6,18 +6,18 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 
 /** The configuration, and the flags that are not part of it. */
 export interface ComposeSettings {
-  config: KubeletConfig;
-  rootDir: string;
+  readonly config: KubeletConfig;
+  readonly rootDir: string;
   /** Between two samples of the groups of containers; absent: 10 to 15 s. */
-  housekeeping?: { periodMs: number; longestMs: number };
+  readonly housekeeping?: { periodMs: number; longestMs: number };
   /** Whether manifests are accepted over HTTP. */
-  manifestServer: boolean;
+  readonly manifestServer: boolean;
   /** How many dead containers are kept. */
-  containerGc: GcPolicy;
+  readonly containerGc: GcPolicy;
   /** Beginnings of names of images that are never collected. */
-  pinnedImages?: readonly string[];
-  credentialProviders: readonly CredentialProvider[];
-  credentialProviderBinDir: string;
-  node?: NodeSettings;
-  admission?: AdmissionSettings;
+  readonly pinnedImages?: readonly string[];
+  readonly credentialProviders: readonly CredentialProvider[];
+  readonly credentialProviderBinDir: string;
+  readonly node?: NodeSettings;
+  readonly admission?: AdmissionSettings;
 }

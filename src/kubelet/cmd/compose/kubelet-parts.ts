@@ -61,103 +61,103 @@ import type { Platform } from './platform.ts';
 
 /** The parts that are constructed first. */
 export interface BaseParts {
-  settings: ComposeSettings;
-  platform: Platform;
-  records: Records;
+  readonly settings: ComposeSettings;
+  readonly platform: Platform;
+  readonly records: Records;
   /** Features post the inputs of the sync loop into it. */
-  queue: SyncQueue;
+  readonly queue: SyncQueue;
   /** Features announce changes of pods there. */
-  changes: PodChanges;
+  readonly changes: PodChanges;
   /** What is counted for metrics. */
-  observation: Observation;
+  readonly observation: Observation;
   /** The pods that are wanted. */
-  store: PodStore;
+  readonly store: PodStore;
 }
 
 /** What the agent knows: the node, its pods, objects, the runtime, and past events. */
 export interface KnownParts {
   /** The phase of each pod's life on this node. The pod workers write it. */
-  states: WorkerStates;
+  readonly states: WorkerStates;
   /** Which pods there are, alive, over and visible. */
-  directory: PodDirectory;
+  readonly directory: PodDirectory;
   /**
    * Where features look up objects: those of the API server in a cluster, those of manifests on a standalone node.
    */
-  objects: ClusterObjects;
+  readonly objects: ClusterObjects;
   /** Objects that manifests contain beside pods. They are not used on a node of a cluster. */
-  localObjects: ManifestObjects;
+  readonly localObjects: ManifestObjects;
   /** Undefined on a standalone node. */
-  clusterObjects: ApiClusterObjects | undefined;
-  podConfig: PodConfig;
-  runtimeClasses: RuntimeClassAdmission;
+  readonly clusterObjects: ApiClusterObjects | undefined;
+  readonly podConfig: PodConfig;
+  readonly runtimeClasses: RuntimeClassAdmission;
   /** All sources of pods have reported, and the handlers have seen those pods. */
-  sourcesReady: () => boolean;
+  readonly sourcesReady: () => boolean;
   /** Pods with the resources that are allocated to them. */
-  allocatedPods: AllocatedPods;
-  tokens: ServiceAccountTokens;
+  readonly allocatedPods: AllocatedPods;
+  readonly tokens: ServiceAccountTokens;
   /** Registers each pod that the agent accepts, until nothing of it is left. */
-  podObjects: PodObjects;
-  cache: RuntimeCache;
-  activityTracker: ActivityTracker;
-  recorder: EventLog;
+  readonly podObjects: PodObjects;
+  readonly cache: RuntimeCache;
+  readonly activityTracker: ActivityTracker;
+  readonly recorder: EventLog;
   /** Whether the node is shutting down. */
-  shutdownState: ShutdownState;
+  readonly shutdownState: ShutdownState;
   /** Uploads events to the API server; undefined on a standalone node. */
-  eventUploader: EventUploader | undefined;
-  node: NodeParts;
+  readonly eventUploader: EventUploader | undefined;
+  readonly node: NodeParts;
 }
 
 /** CSI on this node: the registered drivers, their registration, and the kind of volume that they serve. */
 export interface CsiParts {
-  drivers: DriverRegistry;
-  plugins: PluginManager;
-  volumes: VolumePlugin;
+  readonly drivers: DriverRegistry;
+  readonly plugins: PluginManager;
+  readonly volumes: VolumePlugin;
   /** Publishes the drivers as the CSINode object; undefined on a standalone node. */
-  nodeInfo: NodeInfoKeeper | undefined;
+  readonly nodeInfo: NodeInfoKeeper | undefined;
 }
 
 /** The parts that act on the node. */
 export interface FeatureParts {
-  pleg: Pleg;
-  monitor: RuntimeMonitor;
-  probes: ProbeManager;
-  volumes: VolumeManager;
+  readonly pleg: Pleg;
+  readonly monitor: RuntimeMonitor;
+  readonly probes: ProbeManager;
+  readonly volumes: VolumeManager;
   /** Undefined on a standalone node. */
-  attachWaiter: VolumeAttachWaiter | undefined;
-  csi: CsiParts;
-  devices: DeviceParts;
-  dra: DraParts;
-  podResources: PodResourcesService;
-  cgroups: ContainerManager;
-  oomWatcher: OomWatcher;
-  nodeSetup: NodeSetup;
-  admission: AdmissionManager;
-  allocation: AllocationManager;
-  cpuManager: CpuManager;
-  memoryManager: MemoryManager;
-  managers: ResourceManagers;
-  images: ImageManager;
-  imageGc: ImageGc;
-  logLinks: LogLinks;
-  logRotation: LogRotation;
-  logReader: ContainerLogReader;
-  logCleanup: LogCleanup;
-  attachHistory: AttachHistory;
-  podRuntime: PodRuntime;
+  readonly attachWaiter: VolumeAttachWaiter | undefined;
+  readonly csi: CsiParts;
+  readonly devices: DeviceParts;
+  readonly dra: DraParts;
+  readonly podResources: PodResourcesService;
+  readonly cgroups: ContainerManager;
+  readonly oomWatcher: OomWatcher;
+  readonly nodeSetup: NodeSetup;
+  readonly admission: AdmissionManager;
+  readonly allocation: AllocationManager;
+  readonly cpuManager: CpuManager;
+  readonly memoryManager: MemoryManager;
+  readonly managers: ResourceManagers;
+  readonly images: ImageManager;
+  readonly imageGc: ImageGc;
+  readonly logLinks: LogLinks;
+  readonly logRotation: LogRotation;
+  readonly logReader: ContainerLogReader;
+  readonly logCleanup: LogCleanup;
+  readonly attachHistory: AttachHistory;
+  readonly podRuntime: PodRuntime;
 }
 
 /** The loop that drives the features, and what the agent knows of each pod as a whole. */
 export interface LoopParts {
-  sources: PodSources;
-  workers: PodWorkers;
-  status: StatusUpdater;
-  explain: ExplainStore;
-  loop: SyncLoop;
-  containerGc: ContainerGc;
-  userNamespaces: UserNamespaces;
-  nodeShutdown: NodeShutdown;
+  readonly sources: PodSources;
+  readonly workers: PodWorkers;
+  readonly status: StatusUpdater;
+  readonly explain: ExplainStore;
+  readonly loop: SyncLoop;
+  readonly containerGc: ContainerGc;
+  readonly userNamespaces: UserNamespaces;
+  readonly nodeShutdown: NodeShutdown;
   /** Undefined on a standalone node. */
-  clusterPods: ClusterPods | undefined;
+  readonly clusterPods: ClusterPods | undefined;
 }
 
 /** All parts of the agent. */

@@ -30,57 +30,57 @@ import type { CertificateFigures } from '../../features/metrics/certificate-figu
 
 /** Everything outside the agent. Production and simulation differ only in this. */
 export interface Platform {
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /** Absent: nothing is traced. */
-  tracer?: Tracer | undefined;
+  readonly tracer?: Tracer | undefined;
   /** Absent on a standalone node, whose pods and objects come only from manifests. */
-  cluster?: ClusterApi;
-  runtime: ContainerRuntime;
-  images: ImageRuntime;
+  readonly cluster?: ClusterApi;
+  readonly runtime: ContainerRuntime;
+  readonly images: ImageRuntime;
   /** In order of preference. */
-  eventSources: readonly RuntimeEventSource[];
-  files: HostFiles;
+  readonly eventSources: readonly RuntimeEventSource[];
+  readonly files: HostFiles;
   /** The same for paths that others choose, where a call may hang on a dead mount. */
-  guardedFiles: HostFiles;
-  mounts: Mounts;
-  cgroups: Cgroups;
-  dial: NetDial;
+  readonly guardedFiles: HostFiles;
+  readonly mounts: Mounts;
+  readonly cgroups: Cgroups;
+  readonly dial: NetDial;
   /** Absent: nothing announces a shutdown of the machine. */
-  loginManager?: LoginManager;
+  readonly loginManager?: LoginManager;
   /** How busy the node's processors are. */
-  nodeLoad: ReadNodeLoad;
-  processes: Processes;
+  readonly nodeLoad: ReadNodeLoad;
+  readonly processes: Processes;
   /** Absent: the kernel's settings, and processes outside of pods, are left alone. */
-  nodeSettings?: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess };
+  readonly nodeSettings?: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess };
   /** Absent: kills for lack of memory are not watched. */
-  kernelLog?: KernelLog;
-  csiDrivers: CsiDrivers;
+  readonly kernelLog?: KernelLog;
+  readonly csiDrivers: CsiDrivers;
   /** Connects to the sockets of plugins that register. */
-  pluginDial: PluginDial;
+  readonly pluginDial: PluginDial;
   /** Absent: the node has no devices of plugins. */
-  devicePlugins?: DevicePlugins;
+  readonly devicePlugins?: DevicePlugins;
   /** Absent: the node has no DRA drivers. */
-  draDrivers?: DraDrivers;
+  readonly draDrivers?: DraDrivers;
   /** Absent: the Pod Resources API is not served. */
-  podResources?: PodResourcesServer;
-  logFiles: LogFiles;
-  disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
-  machine: MachineFacts;
+  readonly podResources?: PodResourcesServer;
+  readonly logFiles: LogFiles;
+  readonly disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
+  readonly machine: MachineFacts;
   /** Absent: the machine has one NUMA node with the CPUs and the memory of `machine`. */
-  topology?: ReadMachineTopology;
+  readonly topology?: ReadMachineTopology;
   /** Absent: the node has the addresses of `machine`. */
-  network?: NodeNetwork;
+  readonly network?: NodeNetwork;
   /** What the agent does and uses, for metrics. Absent: it is not counted. */
-  observe?: {
+  readonly observe?: {
     /** Calls `listener` at the end of each call to the runtime. */
     runtimeCalls: (listener: (call: CriCallRecord) => void) => void;
     ownUsage: () => ProcessUsage;
     certificates?: CertificateFigures;
   };
   /** Absent: nothing is measured, and there are no endpoints of statistics. */
-  stats?: NodeStatsSources;
+  readonly stats?: NodeStatsSources;
   /** `containerd`: the scheme of container ids in statuses. */
-  runtimeName: string;
+  readonly runtimeName: string;
 }

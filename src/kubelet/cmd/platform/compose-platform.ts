@@ -51,8 +51,8 @@ import type { Platform } from '../compose/platform.ts';
 
 export interface RealPlatform extends Platform {
   /** Absent on a node of its own. */
-  join?: Join;
-  certificates: CertificateFigures;
+  readonly join?: Join;
+  readonly certificates: CertificateFigures;
   close(): Promise<void>;
 }
 

@@ -17,22 +17,22 @@ import { needsText, selectVictims } from './preemption.ts';
 /** Checks of other features, each at its place in upstream's order. An absent check passes every pod. */
 export interface OtherChecks {
   /** The node is under pressure and takes no more pods of this kind. */
-  eviction?: AdmissionCheck;
-  sysctls?: AdmissionCheck;
+  readonly eviction?: AdmissionCheck;
+  readonly sysctls?: AdmissionCheck;
   /** CPU, memory, topology and device managers. */
-  allocate?: AdmissionCheck;
-  appArmor?: AdmissionCheck;
-  nodeShutdown?: AdmissionCheck;
+  readonly allocate?: AdmissionCheck;
+  readonly appArmor?: AdmissionCheck;
+  readonly nodeShutdown?: AdmissionCheck;
 }
 
 export interface ChainOptions {
-  checks: OtherChecks;
+  readonly checks: OtherChecks;
   /** No API server: every pod is static, so all are critical, and priorities come from the manifests alone. */
-  standalone: boolean;
+  readonly standalone: boolean;
   /** Gate PodLevelResources. */
-  podLevelResources: boolean;
+  readonly podLevelResources: boolean;
   /** Gate TaintTolerationComparisonOperators. */
-  taintComparisons: boolean;
+  readonly taintComparisons: boolean;
 }
 
 export type ChainVerdict =

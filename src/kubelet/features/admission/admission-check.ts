@@ -3,16 +3,16 @@ import type { Pod } from '../../../api/core/pod.ts';
 
 export interface Rejection {
   /** One word, such as `NodeAffinity`: it becomes `status.reason` and the reason of the event. */
-  reason: string;
-  message: string;
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** What the node knows when it decides whether a pod may run here. */
 export interface AdmissionQuestion {
-  pod: Pod;
-  node: Node;
+  readonly pod: Pod;
+  readonly node: Node;
   /** The pods that already have a place on the node, with their allocated resources. */
-  others: readonly Pod[];
+  readonly others: readonly Pod[];
 }
 
 /** One reason why a pod may not run here. Pure; undefined when the check passes. */

@@ -18,51 +18,51 @@ import type { PodVerdict, AdmissionState } from './admission-state.ts';
 import { rejectionMessage } from './admission-state.ts';
 
 export interface AdmissionManagerParts {
-  judge: (question: AdmissionQuestion) => ChainVerdict;
+  readonly judge: (question: AdmissionQuestion) => ChainVerdict;
   /** The operator's own steps, in the order of their calls. */
-  steps: readonly AdmissionStep[];
+  readonly steps: readonly AdmissionStep[];
   /** Called before those, for the pods they concern: most pods have none and are admitted at once. */
-  stepsOf?: (pod: Pod) => readonly AdmissionStep[];
+  readonly stepsOf?: (pod: Pod) => readonly AdmissionStep[];
   /** Called after those, for the pods they concern. */
-  lastStepsOf?: (pod: Pod) => readonly AdmissionStep[];
-  node: () => Node;
+  readonly lastStepsOf?: (pod: Pod) => readonly AdmissionStep[];
+  readonly node: () => Node;
   /**
    * All pods that the sources want and that have not ended, whatever their admission state, with their allocated
    * resources.
    */
-  livePods: () => readonly Pod[];
+  readonly livePods: () => readonly Pod[];
   /** The pod as its source wants it now. */
-  pod: (uid: PodUid) => Pod | undefined;
+  readonly pod: (uid: PodUid) => Pod | undefined;
   /** The pod ran here before: the runtime has, or may have, something of it. */
-  hasRun: (pod: Pod) => boolean;
+  readonly hasRun: (pod: Pod) => boolean;
   /** The runtime has, or had, a container of the pod. */
-  hasContainers: (uid: PodUid) => boolean;
+  readonly hasContainers: (uid: PodUid) => boolean;
   /** Why the node would start nothing new of this pod now, although it has its place. */
-  pressureOn: (pod: Pod) => Rejection | undefined;
+  readonly pressureOn: (pod: Pod) => Rejection | undefined;
   /** The pod is over, as its source or an earlier run of the agent reported. */
-  hasEnded: (pod: Pod) => boolean;
+  readonly hasEnded: (pod: Pod) => boolean;
   /**
    * Called before the first decision about a pod: removes the status that an earlier run published for a pod it
    * rejected, when this run is to decide again.
    */
-  forgetRejection: (pod: Pod) => void;
+  readonly forgetRejection: (pod: Pod) => void;
   /** Persisted across restarts of the agent: pods that were admitted and may not have started yet. */
-  record: Pick<AdmittedRecord, 'has' | 'isPreempted' | 'add' | 'preempt' | 'forget'>;
+  readonly record: Pick<AdmittedRecord, 'has' | 'isPreempted' | 'add' | 'preempt' | 'forget'>;
   /** Resolves when the record is on disk, or cannot be written now. */
-  saved: () => Promise<void>;
+  readonly saved: () => Promise<void>;
   /** The pod with its allocated resources: the same object unless its source now asks for different ones. */
-  allocated: (pod: Pod) => Pod;
+  readonly allocated: (pod: Pod) => Pod;
   /** Stops a pod permanently to make room. */
-  stop: (uid: PodUid) => void;
+  readonly stop: (uid: PodUid) => void;
   /** Called for each pod that is stopped to make room, with the resource that was short. */
-  onPreempted?: (resource: string) => void;
+  readonly onPreempted?: (resource: string) => void;
   /** Nothing of the pod runs any more. */
-  hasStopped: (uid: PodUid) => boolean;
+  readonly hasStopped: (uid: PodUid) => boolean;
   /** A pod's admission state changed. */
-  onChange: (uid: PodUid) => void;
-  recorder: EventRecorder;
-  clock: Clock;
-  log: Logger;
+  readonly onChange: (uid: PodUid) => void;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 type Case =

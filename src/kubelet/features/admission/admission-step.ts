@@ -3,12 +3,12 @@ import type { Pod } from '../../../api/core/pod.ts';
 
 /** The input of an operator's own admission step. */
 export interface AdmissionRequest {
-  pod: Pod;
-  node: Node;
+  readonly pod: Pod;
+  readonly node: Node;
   /** How often this step was called for this pod, including this call. */
-  attempt: number;
+  readonly attempt: number;
   /** Wall time since which the pod waits for admission. */
-  sinceMs: number;
+  readonly sinceMs: number;
 }
 
 /**
@@ -27,17 +27,17 @@ export type AdmissionAnswer =
  */
 export interface AdmissionStep {
   /** Shown in `explain` and in events. */
-  name: string;
+  readonly name: string;
   /**
    * `signal` aborts when the answer, or the hold that it returned, is no longer needed. A throw, or no answer in time,
    * is a failure of the step.
    */
   admit(request: AdmissionRequest, signal: AbortSignal): AdmissionAnswer | Promise<AdmissionAnswer>;
   /** How long an answer may take; 10 s by default. */
-  timeoutMs?: number;
+  readonly timeoutMs?: number;
   /**
    * What a failure means: the pod waits and the step is called again (`hold`, the default), or the step is skipped
    * (`ignore`).
    */
-  onFailure?: 'hold' | 'ignore';
+  readonly onFailure?: 'hold' | 'ignore';
 }

@@ -1,8 +1,8 @@
 import type { PodUid } from '../../model/ids.ts';
 
 export interface AdmittedPods {
-  admitted: readonly string[];
-  preempted: readonly string[];
+  readonly admitted: readonly string[];
+  readonly preempted: readonly string[];
 }
 
 /**

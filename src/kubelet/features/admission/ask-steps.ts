@@ -10,21 +10,21 @@ import type { Rejection } from './admission-check.ts';
 /** Progress of the calls, to show why the pod waits. */
 export interface Hold {
   /** The step's name. */
-  by: string;
-  why: string;
-  nextTryAtMs?: number;
+  readonly by: string;
+  readonly why: string;
+  readonly nextTryAtMs?: number;
 }
 
 export interface Asking {
-  steps: readonly AdmissionStep[];
+  readonly steps: readonly AdmissionStep[];
   /** Built for each call: the pod may have changed in between. */
-  request: () => Omit<AdmissionRequest, 'attempt'>;
-  clock: Clock;
-  log: Logger;
-  signal: AbortSignal;
-  onHold: (hold: Hold) => void;
+  readonly request: () => Omit<AdmissionRequest, 'attempt'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly onHold: (hold: Hold) => void;
   /** Registers a function that calls the steps again at once; returns the function that unregisters it. */
-  onWake: (wake: () => void) => () => void;
+  readonly onWake: (wake: () => void) => () => void;
 }
 
 const TIMEOUT_MS = 10_000;

@@ -24,52 +24,52 @@ import { unsupportedSteps } from './unsupported-steps.ts';
 /** The operator's own conditions for starting pods. */
 export interface AdmissionSettings {
   /** Passed in by an embedder, called in this order. */
-  steps?: readonly AdmissionStep[];
+  readonly steps?: readonly AdmissionStep[];
   /** A folder of programs, called after them. */
-  hooks?: { folder: string; timeoutMs: number; onFailure: 'hold' | 'ignore' };
+  readonly hooks?: { folder: string; timeoutMs: number; onFailure: 'hold' | 'ignore' };
 }
 
 export interface CreateAdmissionParts {
-  settings: AdmissionSettings;
-  config: Pick<KubeletConfig, 'runtime' | 'gates'>;
-  machine: Pick<MachineFacts, 'kernelVersion' | 'appArmorEnabled'>;
+  readonly settings: AdmissionSettings;
+  readonly config: Pick<KubeletConfig, 'runtime' | 'gates'>;
+  readonly machine: Pick<MachineFacts, 'kernelVersion' | 'appArmorEnabled'>;
   /** There is no API server. */
-  standalone: boolean;
+  readonly standalone: boolean;
   /** Why the node takes no such pod while it is short of a resource. */
-  underPressure?: (pod: Pod, taintComparisons: boolean) => Rejection | undefined;
+  readonly underPressure?: (pod: Pod, taintComparisons: boolean) => Rejection | undefined;
   /** Why the node takes no pods because it is shutting down; undefined while it is not. */
-  nodeShutdown: AdmissionCheck;
+  readonly nodeShutdown: AdmissionCheck;
   /** The node as it is now. */
-  node: () => Node;
+  readonly node: () => Node;
   /** Which pods there are. */
-  directory: {
+  readonly directory: {
     live(): Pod[];
     hasEnded(pod: Pod): boolean;
     wasTurnedAway(pod: Pod): boolean;
     hasStopped(uid: PodUid): boolean;
   };
-  store: { byUid(uid: PodUid): Pod | undefined };
-  cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
+  readonly store: { byUid(uid: PodUid): Pod | undefined };
+  readonly cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
   /** Why the node cannot give a pod CPUs, memory or devices of its own. */
-  allocate: (pod: Pod) => Rejection | undefined;
+  readonly allocate: (pod: Pod) => Rejection | undefined;
   /** Pods with their allocated resources. */
-  allocatedPods: { apply(pod: Pod): Pod };
-  admitted: AdmittedRecord;
-  saveAdmitted: () => Promise<void>;
-  forgetStatus: (uid: PodUid) => void;
+  readonly allocatedPods: { apply(pod: Pod): Pod };
+  readonly admitted: AdmittedRecord;
+  readonly saveAdmitted: () => Promise<void>;
+  readonly forgetStatus: (uid: PodUid) => void;
   /** Called last for the pods they concern: they take what the pod needs, such as devices. */
-  allocatingSteps?: (pod: Pod) => readonly AdmissionStep[];
+  readonly allocatingSteps?: (pod: Pod) => readonly AdmissionStep[];
   /** Called for each pod that is stopped to make room, with the resource that was short. */
-  onPreempted: (resource: string) => void;
+  readonly onPreempted: (resource: string) => void;
   /** Stops a pod permanently to make room. */
-  evict: (uid: PodUid) => void;
-  onChange: (uid: PodUid) => void;
+  readonly evict: (uid: PodUid) => void;
+  readonly onChange: (uid: PodUid) => void;
   /** For the programs of the folder. */
-  files: HostFiles;
-  processes: Processes;
-  recorder: EventRecorder;
-  clock: Clock;
-  log: Logger;
+  readonly files: HostFiles;
+  readonly processes: Processes;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** Admission as this node is configured: upstream's checks, unsupported fields, and the operator's steps. */

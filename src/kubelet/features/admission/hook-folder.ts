@@ -8,13 +8,13 @@ import type { HookAnswer } from './hook-answer.ts';
 import { readHookAnswer } from './hook-answer.ts';
 
 export interface HookFolderOptions {
-  folder: string;
-  timeoutMs: number;
+  readonly folder: string;
+  readonly timeoutMs: number;
   /** What it means for the pod when a hook fails, hangs or gives an invalid answer. */
-  onFailure: 'hold' | 'ignore';
-  files: Pick<HostFiles, 'list' | 'stat' | 'watch'>;
-  processes: Processes;
-  clock: Clock;
+  readonly onFailure: 'hold' | 'ignore';
+  readonly files: Pick<HostFiles, 'list' | 'stat' | 'watch'>;
+  readonly processes: Processes;
+  readonly clock: Clock;
 }
 
 const OUTPUT_LIMIT_BYTES = 64 * 1024;

@@ -2,9 +2,9 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isRestartableInit } from '../../../api/pod.ts';
 
 interface HostPort {
-  ip: string;
-  protocol: string;
-  port: number;
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
 }
 
 const ANY = '0.0.0.0';

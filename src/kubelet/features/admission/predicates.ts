@@ -11,9 +11,9 @@ import type { Shortage } from './resource-fit.ts';
 import { computeShortages, shortageMessage } from './resource-fit.ts';
 
 export interface PredicateResult {
-  shortages: readonly Shortage[];
+  readonly shortages: readonly Shortage[];
   /** Failures that preemption cannot help with, in upstream's order. */
-  misfits: readonly Rejection[];
+  readonly misfits: readonly Rejection[];
 }
 
 /**

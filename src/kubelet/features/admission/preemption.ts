@@ -6,8 +6,8 @@ import type { Shortage } from './resource-fit.ts';
 import { requestedOf } from './resource-fit.ts';
 
 interface Need {
-  resource: string;
-  amount: number;
+  readonly resource: string;
+  readonly amount: number;
 }
 
 /**

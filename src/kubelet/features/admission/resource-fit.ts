@@ -6,10 +6,10 @@ import { podRequests } from '../../../api/resources.ts';
 
 /** A resource of which the node has too little: thousandths of a CPU, bytes, or pieces. */
 export interface Shortage {
-  resource: string;
-  requested: number;
-  used: number;
-  capacity: number;
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
 }
 
 const BASIC = ['cpu', 'memory', 'ephemeral-storage'] as const;

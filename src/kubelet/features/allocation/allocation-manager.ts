@@ -27,30 +27,30 @@ import { resizeMessage } from './resize-messages.ts';
 
 export interface AllocationManagerOptions {
   /** Reads `allocated`. */
-  allocatedPods: AllocatedPods;
-  allocated: ResourceCheckpoint;
+  readonly allocatedPods: AllocatedPods;
+  readonly allocated: ResourceCheckpoint;
   /** The record of actuated resources, from which lost allocations are restored. */
-  actuated: Pick<ResourceCheckpoint, 'get' | 'remove' | 'retain'>;
-  clock: Clock;
-  recorder: EventRecorder;
-  node: () => ResizeNode;
+  readonly actuated: Pick<ResourceCheckpoint, 'get' | 'remove' | 'retain'>;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly node: () => ResizeNode;
   /** The pods of the node as their sources want them. */
-  pods: () => readonly Pod[];
+  readonly pods: () => readonly Pod[];
   /** Whether the pod is over, or is being stopped permanently. */
-  isOver: (uid: PodUid) => boolean;
+  readonly isOver: (uid: PodUid) => boolean;
   /** Why the pod does not fit beside the others with their allocated resources; undefined when it fits. */
-  misfit: (pod: Pod, others: readonly Pod[]) => { reason: string; message: string } | undefined;
+  readonly misfit: (pod: Pod, others: readonly Pod[]) => { reason: string; message: string } | undefined;
   /** No resize is allocated before all pods of the node are known. */
-  sourcesReady: () => boolean;
+  readonly sourcesReady: () => boolean;
   /** What runs of a pod; undefined while that is unknown. */
-  runtime: (uid: PodUid) => PodRuntimeStatus | undefined;
+  readonly runtime: (uid: PodUid) => PodRuntimeStatus | undefined;
   /** Conditions reported before, by this run of the agent or an earlier one. */
-  toldConditions: (uid: PodUid) => readonly PodCondition[];
+  readonly toldConditions: (uid: PodUid) => readonly PodCondition[];
   /** The reported resize conditions of the pod changed. */
-  onChange: (uid: PodUid) => void;
+  readonly onChange: (uid: PodUid) => void;
   /** The pod's allocated resources differ from its actual ones: actuate them. */
-  onAllocated: (uid: PodUid) => void;
-  observe?: ResizeObserver;
+  readonly onAllocated: (uid: PodUid) => void;
+  readonly observe?: ResizeObserver;
 }
 
 /** Why pending resizes were tried again (upstream: allocation_manager.go TriggerReason*). */

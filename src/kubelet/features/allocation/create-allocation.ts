@@ -12,20 +12,20 @@ export interface CreateAllocationParts
     AllocationManagerOptions,
     'allocatedPods' | 'allocated' | 'actuated' | 'sourcesReady' | 'observe' | 'recorder' | 'clock'
   > {
-  config: Pick<KubeletConfig, 'versioned' | 'cgroups'>;
-  cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
-  node: Pick<ReturnType<AllocationManagerOptions['node']>, 'allocatable'>;
-  store: { pods(): Pod[]; byUid(uid: PodUid): Pod | undefined };
-  directory: { isOver(uid: PodUid): boolean };
-  cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
-  statuses: { get(uid: PodUid): PodStatus | undefined };
+  readonly config: Pick<KubeletConfig, 'versioned' | 'cgroups'>;
+  readonly cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
+  readonly node: Pick<ReturnType<AllocationManagerOptions['node']>, 'allocatable'>;
+  readonly store: { pods(): Pod[]; byUid(uid: PodUid): Pod | undefined };
+  readonly directory: { isOver(uid: PodUid): boolean };
+  readonly cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
+  readonly statuses: { get(uid: PodUid): PodStatus | undefined };
   /** Decides whether a resize fits, and reports pods that were admitted. */
-  admission: {
+  readonly admission: {
     misfit(pod: Pod): { reason: string; message: string } | undefined;
     onAdmitted(listener: (pod: Pod) => void): unknown;
   };
   /** Requests a pass over the pod. */
-  sync: (uid: PodUid) => void;
+  readonly sync: (uid: PodUid) => void;
 }
 
 /** The allocation manager, as this node is configured. */

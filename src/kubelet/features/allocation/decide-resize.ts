@@ -12,20 +12,20 @@ import { mayUseSwap } from '../../model/swap.ts';
 
 /** Facts about the node that decide whether a resize is possible at all. */
 export interface ResizeNode extends SwapNode {
-  allocatable: ResourceList;
+  readonly allocatable: ResourceList;
   /** The policies that pin containers to CPUs or memory. */
-  cpuManagerPolicy: string;
-  memoryManagerPolicy: string;
+  readonly cpuManagerPolicy: string;
+  readonly memoryManagerPolicy: string;
 }
 
 export interface ResizeFacts {
   /** With the resources that its source asks for. */
-  desired: Pod;
+  readonly desired: Pod;
   /** With its allocated resources. */
-  allocated: Pod;
-  node: ResizeNode;
+  readonly allocated: Pod;
+  readonly node: ResizeNode;
   /** Why the pod would not fit beside the others now; undefined when it does. */
-  misfit: (pod: Pod) => { reason: string; message: string } | undefined;
+  readonly misfit: (pod: Pod) => { reason: string; message: string } | undefined;
 }
 
 /** `reason` is what refused the resize: a predicate's reason when it is only deferred. */
@@ -40,8 +40,8 @@ export type InfeasibleCause =
   | 'guaranteed_pod_memory_manager_static_policy';
 
 interface Problem {
-  message: string;
-  cause?: InfeasibleCause;
+  readonly message: string;
+  readonly cause?: InfeasibleCause;
 }
 
 /**
@@ -133,10 +133,10 @@ function asksForMore(desired: Pod, allocated: Pod): boolean {
 }
 
 export interface PendingResize {
-  desired: Pod;
-  allocated: Pod;
+  readonly desired: Pod;
+  readonly allocated: Pod;
   /** Wall milliseconds since when it is reported as pending; undefined before its first try. */
-  sinceMs: number | undefined;
+  readonly sinceMs: number | undefined;
 }
 
 /**

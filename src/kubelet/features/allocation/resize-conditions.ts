@@ -7,12 +7,12 @@ export interface ResizeState {
 }
 
 export interface ResizeNote {
-  reason: string;
-  message: string;
+  readonly reason: string;
+  readonly message: string;
   /** Generation of the spec that asked for it; 0 for pods that have none. */
-  generation: number;
+  readonly generation: number;
   /** Since when the condition holds for this reason. */
-  sinceMs: number;
+  readonly sinceMs: number;
 }
 
 /** Upstream: status manager SetPodResizePendingCondition. `news` is worth an event: another reason or another spec. */

@@ -10,10 +10,10 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import { decodeCheckpoint, encodeCheckpoint } from './checkpoint-format.ts';
 
 export interface ResourceCheckpointOptions {
-  path: string;
-  files: HostFiles;
-  clock: Clock;
-  log: Logger;
+  readonly path: string;
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** Starts of many pods share one write; a resize is written at once. */

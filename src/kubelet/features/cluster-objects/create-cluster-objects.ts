@@ -5,11 +5,11 @@ import { KeptObjects } from './kept-objects.ts';
 
 export interface CreateClusterObjectsParts extends Omit<ApiClusterObjectsOptions, 'client' | 'kept'> {
   /** Undefined on a standalone node. */
-  client: ApiClusterObjectsOptions['client'] | undefined;
+  readonly client: ApiClusterObjectsOptions['client'] | undefined;
   /** Where objects survive a restart of the agent; undefined keeps them in memory only. */
-  kept: KeptObjects | undefined;
+  readonly kept: KeptObjects | undefined;
   /** Nothing of this pod is left on the node. */
-  onUnregistered: (podUid: string) => void;
+  readonly onUnregistered: (podUid: string) => void;
 }
 
 /** A standalone node reads objects from manifests, which are always there. */

@@ -25,9 +25,9 @@ const UNKNOWN_GRACE_MS = 2000;
 const LOG_SWEEP_EVERY = 10;
 
 export interface PodNames {
-  uid: string;
-  name: string;
-  namespace: string;
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
 }
 
 /** The logs of removed containers (features/container-logs). None of these rejects. */
@@ -53,21 +53,21 @@ export interface RemovalListener {
 }
 
 export interface ContainerGcParts {
-  runtime: Pick<
+  readonly runtime: Pick<
     ContainerRuntime,
     'listContainers' | 'listSandboxes' | 'removeContainer' | 'stopContainer' | 'stopSandbox' | 'removeSandbox'
   >;
-  policy: GcPolicy;
-  cleanupDecision: (podUid: string) => CleanupDecision;
+  readonly policy: GcPolicy;
+  readonly cleanupDecision: (podUid: string) => CleanupDecision;
   /** The pod has ended, and no worker does anything for it. */
-  isOver: (podUid: string) => boolean;
+  readonly isOver: (podUid: string) => boolean;
   /** Before all sources have reported, no pod counts as removed. */
-  sourcesReady: () => boolean;
-  logs: PodLogs;
-  cache: RemovalListener;
-  events: { nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void };
-  platform: { clock: Clock; random: Random; log: Logger };
-  tracer?: Tracer | undefined;
+  readonly sourcesReady: () => boolean;
+  readonly logs: PodLogs;
+  readonly cache: RemovalListener;
+  readonly events: { nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void };
+  readonly platform: { clock: Clock; random: Random; log: Logger };
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Upstream: kuberuntime_gc.go GarbageCollect. */

@@ -16,10 +16,10 @@ export interface GcWorkers {
 
 export interface CreateContainerGcParts extends Omit<ContainerGcParts, 'cleanupDecision' | 'isOver' | 'platform'> {
   /** Read when needed: the workers are created later. */
-  workers: () => GcWorkers;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly workers: () => GcWorkers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** Garbage collection of containers; leaves a pod alone while its worker runs a pass. */

@@ -1,30 +1,30 @@
 /** Selects what to remove of the runtime's ended containers and sandboxes (upstream: kuberuntime/kuberuntime_gc.go). */
 
 export interface GcContainer {
-  id: string;
-  podUid: string;
-  name: string;
-  attempt: number;
-  sandboxId: string;
-  state: 'created' | 'running' | 'exited' | 'unknown';
+  readonly id: string;
+  readonly podUid: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly state: 'created' | 'running' | 'exited' | 'unknown';
   /** Wall ms. */
-  createdAtMs: number;
+  readonly createdAtMs: number;
 }
 
 export interface GcSandbox {
-  id: string;
-  podUid: string;
-  ready: boolean;
-  createdAtMs: number;
+  readonly id: string;
+  readonly podUid: string;
+  readonly ready: boolean;
+  readonly createdAtMs: number;
 }
 
 export interface GcPolicy {
   /** --minimum-container-ttl-duration. */
-  minAgeMs: number;
+  readonly minAgeMs: number;
   /** --maximum-dead-containers-per-container; negative for no limit. */
-  maxPerContainer: number;
+  readonly maxPerContainer: number;
   /** --maximum-dead-containers, node-wide; negative for no limit. */
-  maxTotal: number;
+  readonly maxTotal: number;
 }
 
 /**
@@ -34,9 +34,9 @@ export interface GcPolicy {
 export type CleanupDecision = 'kept' | 'removed' | 'busy';
 
 export interface GcState {
-  containers: readonly GcContainer[];
-  sandboxes: readonly GcSandbox[];
-  cleanupDecision: (podUid: string) => CleanupDecision;
+  readonly containers: readonly GcContainer[];
+  readonly sandboxes: readonly GcSandbox[];
+  readonly cleanupDecision: (podUid: string) => CleanupDecision;
 }
 
 /**

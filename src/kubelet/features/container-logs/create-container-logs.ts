@@ -15,15 +15,15 @@ import type { LogReaderParts } from './read-logs.ts';
 import { ContainerLogReader } from './read-logs.ts';
 
 export interface CreateContainerLogsParts {
-  config: KubeletConfig['containerLogs'];
-  runtime: ContainerRuntime;
-  files: HostFiles;
-  logFiles: LogFiles;
-  cache: LogReaderParts['states'] & { all(): Iterable<PodRuntimeStatus> };
-  onWholeRead: LogReaderParts['onWholeRead'];
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly config: KubeletConfig['containerLogs'];
+  readonly runtime: ContainerRuntime;
+  readonly files: HostFiles;
+  readonly logFiles: LogFiles;
+  readonly cache: LogReaderParts['states'] & { all(): Iterable<PodRuntimeStatus> };
+  readonly onWholeRead: LogReaderParts['onWholeRead'];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** Reading, rotating and removing the logs of containers, and the links to them. */

@@ -6,10 +6,10 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { LogFile, LogFiles } from '../../ports/log-files.ts';
 
 export interface LogChainParts {
-  logFiles: LogFiles;
-  files: Pick<HostFiles, 'lstat' | 'watch'>;
-  clock: Clock;
-  log: Logger;
+  readonly logFiles: LogFiles;
+  readonly files: Pick<HostFiles, 'lstat' | 'watch'>;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** A reader that is this far behind loses files: each open file is disk space that rotation cannot free. */

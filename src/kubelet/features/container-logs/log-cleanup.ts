@@ -14,9 +14,9 @@ import {
 import { selectOrphanedAttempts } from './rotation-select.ts';
 
 export interface LoggedContainer {
-  id: string;
-  name: string;
-  attempt: number;
+  readonly id: string;
+  readonly name: string;
+  readonly attempt: number;
 }
 
 /**

@@ -12,9 +12,9 @@ export function containerLinksDir(podLogsDir: string): string {
 }
 
 export interface PodNames {
-  uid: string;
-  name: string;
-  namespace: string;
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
 }
 
 /** `<podLogsDir>/NAMESPACE_NAME_UID`. */
@@ -44,12 +44,12 @@ export function containerIdOfLink(linkName: string): string | undefined {
 }
 
 export interface LogFileName {
-  attempt: number;
+  readonly attempt: number;
   /** `YYYYMMDD-HHMMSS` of a rotated file; undefined for the one being written. */
-  rotatedAt: string | undefined;
-  compressed: boolean;
+  readonly rotatedAt: string | undefined;
+  readonly compressed: boolean;
   /** An incomplete file that was left behind. */
-  temporary: boolean;
+  readonly temporary: boolean;
 }
 
 /** Parses `3.log`, `3.log.20260131-150405`, with `.gz` or `.tmp`; undefined for other names. */

@@ -3,11 +3,11 @@ import { Buffer } from 'node:buffer';
 /** One physical line of a log. */
 export interface LogEntry {
   /** RFC 3339 with up to nine digits of fraction, as written. */
-  timestamp: string;
-  stream: 'stdout' | 'stderr';
-  content: Uint8Array;
+  readonly timestamp: string;
+  readonly stream: 'stdout' | 'stderr';
+  readonly content: Uint8Array;
   /** The program's line continues in the next entry. */
-  partial: boolean;
+  readonly partial: boolean;
 }
 
 export type LogFormat = 'cri' | 'docker-json';

@@ -15,21 +15,21 @@ import { computeNextCheckMs, planRotation, selectOverBudget } from './rotation-s
 
 /** A container that is writing a log. */
 export interface WritingContainer {
-  id: ContainerId;
-  logPath: string;
+  readonly id: ContainerId;
+  readonly logPath: string;
 }
 
 export interface LogRotationParts {
-  runtime: Pick<ContainerRuntime, 'reopenContainerLog'>;
-  files: HostFiles;
+  readonly runtime: Pick<ContainerRuntime, 'reopenContainerLog'>;
+  readonly files: HostFiles;
   /** From the agent's cache; asking the runtime each time would cost more than the rotation. */
-  running: () => Iterable<WritingContainer>;
-  policy: RotationPolicy;
+  readonly running: () => Iterable<WritingContainer>;
+  readonly policy: RotationPolicy;
   /** containerLogMonitorInterval. */
-  intervalMs: number;
+  readonly intervalMs: number;
   /** containerLogMaxWorkers. */
-  workers: number;
-  world: { clock: Clock; random: Random; log: Logger };
+  readonly workers: number;
+  readonly world: { clock: Clock; random: Random; log: Logger };
 }
 
 /** How soon a container that has just started, or that writes very fast, is checked. */
@@ -38,7 +38,7 @@ const LEAST_MS = 250;
 
 interface Watched {
   sizeBytes: number;
-  atMs: number;
+  readonly atMs: number;
   dueAtMs: number;
 }
 

@@ -3,12 +3,12 @@ import type { LogEntry, LogFormat } from './log-parse.ts';
 import { detectFormat, fixedTimestamp, parseLine } from './log-parse.ts';
 
 export interface LogShape {
-  timestamps: boolean;
+  readonly timestamps: boolean;
   /** Wall ms; older lines are left out. */
-  sinceMs: number | undefined;
-  limitBytes: number | undefined;
+  readonly sinceMs: number | undefined;
+  readonly limitBytes: number | undefined;
   /** Only what was written to this stream. */
-  stream?: 'stdout' | 'stderr' | undefined;
+  readonly stream?: 'stdout' | 'stderr' | undefined;
 }
 
 const NEWLINE = 0x0a;

@@ -16,23 +16,23 @@ import { findTailStart } from './tail-start.ts';
 
 /** What part of a log is requested (upstream: PodLogOptions). */
 export interface LogQuery {
-  follow: boolean;
-  previous: boolean;
-  timestamps: boolean;
-  sinceSeconds?: number;
-  sinceTimeMs?: number;
-  tailLines?: number;
-  limitBytes?: number;
-  stream?: 'stdout' | 'stderr';
+  readonly follow: boolean;
+  readonly previous: boolean;
+  readonly timestamps: boolean;
+  readonly sinceSeconds?: number;
+  readonly sinceTimeMs?: number;
+  readonly tailLines?: number;
+  readonly limitBytes?: number;
+  readonly stream?: 'stdout' | 'stderr';
 }
 
 export interface LogTarget {
-  pod: PodNames;
-  container: string;
+  readonly pod: PodNames;
+  readonly container: string;
   /** The pod as the runtime has it; undefined when nothing of it is there. */
-  runtime: PodRuntimeStatus | undefined;
+  readonly runtime: PodRuntimeStatus | undefined;
   /** Why the container waits, from the pod's status; part of the error when there is no log. */
-  waitingReason?: string;
+  readonly waitingReason?: string;
 }
 
 /** A position in a log: `bytes` of the file with this inode. */
@@ -48,13 +48,13 @@ export interface WholeRead {
 }
 
 export interface LogReaderParts {
-  logFiles: LogFiles;
-  files: Pick<HostFiles, 'lstat' | 'watch'>;
-  states: ContainerStates;
-  podLogsDir: string;
-  clock: Clock;
-  log: Logger;
-  onWholeRead?: (read: WholeRead) => void;
+  readonly logFiles: LogFiles;
+  readonly files: Pick<HostFiles, 'lstat' | 'watch'>;
+  readonly states: ContainerStates;
+  readonly podLogsDir: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onWholeRead?: (read: WholeRead) => void;
 }
 
 /**

@@ -2,18 +2,18 @@ import { parseLogFileName } from './log-layout.ts';
 
 export interface RotationPolicy {
   /** Negative turns rotation off, as upstream. */
-  maxSizeBytes: number;
+  readonly maxSizeBytes: number;
   /** Files per container, the one being written included; at least 2. */
-  maxFiles: number;
+  readonly maxFiles: number;
 }
 
 export interface RotationPlan {
   /** Before the rename, oldest first. */
-  remove: readonly string[];
+  readonly remove: readonly string[];
   /** The new name of the file being written. */
-  rotateTo: string;
+  readonly rotateTo: string;
   /** After the rename. Not the newest: a log shipper may still be reading it (kubernetes/kubelet#51). */
-  compress: readonly string[];
+  readonly compress: readonly string[];
 }
 
 /** `YYYYMMDD-HHMMSS` in UTC. */

@@ -7,9 +7,9 @@ const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
 export interface TailStart {
-  offsetBytes: number;
+  readonly offsetBytes: number;
   /** Whole lines of the program from there on; fewer than requested when the file has no more. */
-  lines: number;
+  readonly lines: number;
 }
 
 /**

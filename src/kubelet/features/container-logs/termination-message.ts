@@ -13,13 +13,13 @@ const LOG_LINES = 80;
 const LOG_READ_BYTES = LOG_BYTES + LOG_LINES * 64;
 
 export interface TerminationMessageParts {
-  logFiles: LogFiles;
+  readonly logFiles: LogFiles;
   /**
    * The container's message file lies below the first, its log below the second: nothing else is read, whatever path
    * the runtime reports.
    */
-  rootDir: string;
-  podLogsDir: string;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
 }
 
 /**

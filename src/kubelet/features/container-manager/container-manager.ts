@@ -16,32 +16,32 @@ import { computeQosLimits } from './qos-limits.ts';
 import { computePodLimits, podCgroupName, podUidOfCgroup, qosGroups } from './qos-tree.ts';
 
 export interface ContainerManagerOptions {
-  cgroups: Cgroups;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  config: QosTreeConfig;
+  readonly cgroups: Cgroups;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly config: QosTreeConfig;
   /** What QoS classes get beside CPU shares; nothing unless given. */
-  qosMemory?: QosMemoryRules;
+  readonly qosMemory?: QosMemoryRules;
   /** What the class cgroups protect, each time it is written. */
-  onProtected?: (bytes: { readonly min: number; readonly low: number }) => void;
+  readonly onProtected?: (bytes: { readonly min: number; readonly low: number }) => void;
   /** Limits of all pods together (node allocatable without the eviction part); read at each pass. */
-  rootLimits: () => CgroupLimits;
+  readonly rootLimits: () => CgroupLimits;
   /** The limits of all pods together are in force, or could not be set; called when that changes. */
-  onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
+  readonly onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
   /** The pod has CPUs of its own, which no quota limits. */
-  hasExclusiveCpus?: (uid: string) => boolean;
+  readonly hasExclusiveCpus?: (uid: string) => boolean;
   /** The pods that are to run now, with their allocated resources. */
-  activePods: () => readonly Pod[];
+  readonly activePods: () => readonly Pod[];
 }
 
 export interface PodCgroup {
   /** What the sandbox gets as cgroup_parent; empty when pods have no cgroups of their own. */
-  cgroupParent: string;
+  readonly cgroupParent: string;
   /**
    * false when it was created by this call: for a pod with running containers a sign that something else removed it.
    */
-  existed: boolean;
+  readonly existed: boolean;
 }
 
 /** Upstream: qos_container_manager_linux.go, 1 min. */

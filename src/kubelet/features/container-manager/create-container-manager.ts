@@ -15,22 +15,22 @@ import { ContainerManager } from './container-manager.ts';
 const MICROSECONDS_PER_MS = 1000;
 
 export interface CreateContainerManagerParts {
-  config: Pick<KubeletConfig, 'cgroups' | 'gates'>;
-  cgroups: Cgroups;
-  machine: Pick<MachineFacts, 'hugePageSizesBytes'>;
+  readonly config: Pick<KubeletConfig, 'cgroups' | 'gates'>;
+  readonly cgroups: Cgroups;
+  readonly machine: Pick<MachineFacts, 'hugePageSizesBytes'>;
   /** Limits of all pods together. */
-  podsCgroupLimits: CgroupLimits;
+  readonly podsCgroupLimits: CgroupLimits;
   /** Memory less what is reserved for the system and Kubernetes. */
-  memoryForPodsBytes: number;
-  onProtected: NonNullable<ContainerManagerOptions['onProtected']>;
+  readonly memoryForPodsBytes: number;
+  readonly onProtected: NonNullable<ContainerManagerOptions['onProtected']>;
   /** The pod has CPUs of its own, which no quota limits. */
-  hasExclusiveCpus: (uid: string) => boolean;
+  readonly hasExclusiveCpus: (uid: string) => boolean;
   /** The pods that have a place on the node. */
-  activePods: () => readonly Pod[];
-  recorder: NodeEventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly activePods: () => readonly Pod[];
+  readonly recorder: NodeEventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** The cgroups of pods as this node is configured; events report whether the limits of all pods are in force. */

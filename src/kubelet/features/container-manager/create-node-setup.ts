@@ -11,14 +11,14 @@ import { computeReservedGroups, enforceReservedGroups } from './reserved-cgroups
 import { SystemGroups } from './system-groups.ts';
 
 export interface CreateNodeSetupParts {
-  config: Pick<KubeletConfig, 'cgroups' | 'reserved' | 'gates'>;
-  cgroups: Cgroups;
+  readonly config: Pick<KubeletConfig, 'cgroups' | 'reserved' | 'gates'>;
+  readonly cgroups: Cgroups;
   /** Undefined where the node outside of pods is left alone. */
-  settings: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess } | undefined;
-  recorder: NodeEventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly settings: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess } | undefined;
+  readonly recorder: NodeEventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** What is set on the node before the first pod, and kept so. */

@@ -16,17 +16,17 @@ import type { CgroupLimits } from '../../ports/cgroups.ts';
 
 /** Fields of KubeletConfiguration that shape the tree. */
 export interface QosTreeConfig {
-  cgroupsPerQOS: boolean;
+  readonly cgroupsPerQOS: boolean;
   /** `/` or empty for the root. */
-  cgroupRoot: string;
-  cpuCFSQuota: boolean;
-  cpuCFSQuotaPeriodUs: number;
+  readonly cgroupRoot: string;
+  readonly cpuCFSQuota: boolean;
+  readonly cpuCFSQuotaPeriodUs: number;
   /** -1 or 0 for none. */
-  podPidsLimit: number;
+  readonly podPidsLimit: number;
   /** Page sizes of this kernel; a pod gets none of a size it did not ask for. */
-  hugePageSizesBytes: readonly number[];
+  readonly hugePageSizesBytes: readonly number[];
   /** Undefined where MemoryQoS is off. */
-  memoryQos?: MemoryQos | undefined;
+  readonly memoryQos?: MemoryQos | undefined;
 }
 
 /** Facts: upstream cm/helpers_linux.go. */
@@ -35,9 +35,9 @@ const POD_PREFIX = 'pod';
 
 /** The class cgroups. Guaranteed pods lie directly below kubepods. */
 export interface QosGroups {
-  guaranteed: string;
-  burstable: string;
-  bestEffort: string;
+  readonly guaranteed: string;
+  readonly burstable: string;
+  readonly bestEffort: string;
 }
 
 /** undefined when pods have no cgroups of their own (cgroupsPerQOS false). */

@@ -7,14 +7,14 @@ import type { Random } from '../../../base/random.ts';
 import type { ProcessGroups } from '../../ports/node-settings.ts';
 
 export interface SystemGroupsParts {
-  groups: ProcessGroups;
+  readonly groups: ProcessGroups;
   /** The group for the agent itself; empty: it stays where it was started. */
-  kubeletGroup: string;
+  readonly kubeletGroup: string;
   /** The group for the processes of the root group; empty: they stay there. */
-  systemGroup: string;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly systemGroup: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** Upstream: cm/container_manager_linux.go Start, 1 min. */

@@ -19,22 +19,22 @@ import { NodeInfoKeeper } from './node-info-keeper.ts';
 
 export interface CreateCsiParts {
   /** Without a slash at its end. */
-  rootDir: string;
-  nodeName: string;
+  readonly rootDir: string;
+  readonly nodeName: string;
   /** Absent on a standalone node. */
-  cluster: Pick<ClusterApi, 'objects'> | undefined;
-  nodeWatch: NodeInfoKeeperOptions['node'];
+  readonly cluster: Pick<ClusterApi, 'objects'> | undefined;
+  readonly nodeWatch: NodeInfoKeeperOptions['node'];
   /** Called when the published data of the drivers becomes complete or incomplete. */
-  onNodeInfoChange: () => void;
-  csiDrivers: CsiDrivers;
-  objects: ClusterObjects;
-  tokens: PodTokens;
-  files: HostFiles;
-  mounts: Mounts;
-  recorder: EventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly onNodeInfoChange: () => void;
+  readonly csiDrivers: CsiDrivers;
+  readonly objects: ClusterObjects;
+  readonly tokens: PodTokens;
+  readonly files: HostFiles;
+  readonly mounts: Mounts;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** CSI on this node: registered drivers, their volumes, and what is published about them in the cluster. */

@@ -18,16 +18,16 @@ export interface AllocationCodec {
 
 /** One entry as it is in the file. Go writes a nil list or map as null, and counts that in the checksum. */
 interface FileEntry {
-  PodUID: string;
-  ContainerName: string;
-  ResourceName: string;
-  DeviceIDs: [node: number, ids: string[] | null][] | null;
-  AllocResp: Uint8Array | null;
+  readonly PodUID: string;
+  readonly ContainerName: string;
+  readonly ResourceName: string;
+  readonly DeviceIDs: [node: number, ids: string[] | null][] | null;
+  readonly AllocResp: Uint8Array | null;
 }
 
 interface FileData {
-  PodDeviceEntries: FileEntry[] | null;
-  RegisteredDevices: readonly (readonly [resource: string, ids: string[] | null])[] | null;
+  readonly PodDeviceEntries: FileEntry[] | null;
+  readonly RegisteredDevices: readonly (readonly [resource: string, ids: string[] | null])[] | null;
 }
 
 /**

@@ -12,19 +12,19 @@ import { AffinityStore } from './device-hint-provider.ts';
 import { PluginEndpoints } from './plugin-endpoints.ts';
 
 export interface CreateDeviceManagerParts {
-  rootDir: string;
+  readonly rootDir: string;
   /** Absent: the node has no devices of plugins. */
-  plugins: DevicePlugins | undefined;
-  files: HostFiles;
+  readonly plugins: DevicePlugins | undefined;
+  readonly files: HostFiles;
   /** Of the machine's NUMA nodes, sorted. */
-  nodeIds: readonly number[];
-  holders: () => ReadonlySet<PodUid> | undefined;
-  onCapacity: () => void;
-  onHealth: (uid: PodUid) => void;
-  onRegistered: (resource: string) => void;
-  onAllocated: (resource: string, durationMs: number) => void;
-  clock: Clock;
-  log: Logger;
+  readonly nodeIds: readonly number[];
+  readonly holders: () => ReadonlySet<PodUid> | undefined;
+  readonly onCapacity: () => void;
+  readonly onHealth: (uid: PodUid) => void;
+  readonly onRegistered: (resource: string) => void;
+  readonly onAllocated: (resource: string, durationMs: number) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** A plugin that registers through the plugin watcher. */
@@ -35,9 +35,9 @@ interface WatchedPlugin {
 }
 
 export interface DeviceParts {
-  manager: DeviceManager;
+  readonly manager: DeviceManager;
   /** Handles plugins of type DevicePlugin of the plugin watcher. */
-  pluginHandler: {
+  readonly pluginHandler: {
     validate(plugin: WatchedPlugin): void;
     register(plugin: WatchedPlugin): Promise<void>;
     deregister(plugin: WatchedPlugin): void;

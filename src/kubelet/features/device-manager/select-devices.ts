@@ -21,9 +21,9 @@ export type Selection =
 
 /** Devices in the order in which they are taken. Aligned: near one of the chosen NUMA nodes. */
 interface Groups {
-  aligned: readonly string[];
-  unaligned: readonly string[];
-  withoutTopology: readonly string[];
+  readonly aligned: readonly string[];
+  readonly unaligned: readonly string[];
+  readonly withoutTopology: readonly string[];
 }
 
 /**

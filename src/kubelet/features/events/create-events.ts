@@ -6,8 +6,8 @@ import { EventUploader } from './event-uploader.ts';
 
 export interface CreateEventsParts extends Omit<EventLogOptions, 'upload'> {
   /** Undefined on a standalone node: its events stay there. */
-  client: ApiClient | undefined;
-  random: Random;
+  readonly client: ApiClient | undefined;
+  readonly random: Random;
 }
 
 /** The events of this agent, and their way to the API server where there is one. */

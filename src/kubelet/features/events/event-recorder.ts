@@ -18,12 +18,12 @@ export interface EventTimeline {
 }
 
 export interface EventLogOptions {
-  clock: Clock;
-  log: Logger;
-  timeline: EventTimeline;
-  nodeName: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly timeline: EventTimeline;
+  readonly nodeName: string;
   /** Uploads each event, on a node of a cluster. Must not wait. */
-  upload?: (key: string, event: Event) => void;
+  readonly upload?: (key: string, event: Event) => void;
 }
 
 /**

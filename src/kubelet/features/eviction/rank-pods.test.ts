@@ -7,9 +7,9 @@ import { rankPods, selectVictim } from './rank-pods.ts';
 import type { EvictionSignal } from './signals.ts';
 
 interface Given {
-  usage: number | undefined;
-  request: number;
-  priority: number;
+  readonly usage: number | undefined;
+  readonly request: number;
+  readonly priority: number;
 }
 
 function podOf({ request, priority }: Given, index: number, resource: string): Pod {

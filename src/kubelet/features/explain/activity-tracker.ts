@@ -3,9 +3,9 @@ import type { PodUid } from '../../model/ids.ts';
 
 /** Slow work that is being done for a pod right now. */
 export interface Activity {
-  step: string;
-  cause: string;
-  sinceMs: number;
+  readonly step: string;
+  readonly cause: string;
+  readonly sinceMs: number;
 }
 
 /** Slow work for a pod is registered here while it lasts; `explain` shows it. Costs two map operations. */

@@ -6,24 +6,24 @@ import type { Activity } from './activity-tracker.ts';
 
 /** What is known of a pod when a user asks why it is not settled. Times are wall milliseconds. */
 export interface BlockerFacts {
-  pod: Pod;
-  status: PodStatus | undefined;
+  readonly pod: Pod;
+  readonly status: PodStatus | undefined;
   /** The state of its worker. */
-  worker: 'none' | 'queued' | 'syncing' | 'terminating' | 'terminated' | 'finished';
-  workerSinceMs: number;
+  readonly worker: 'none' | 'queued' | 'syncing' | 'terminating' | 'terminated' | 'finished';
+  readonly workerSinceMs: number;
   /** Of a pod whose containers are being stopped: when its grace period ends, or ended. */
-  graceEndsMs?: number;
+  readonly graceEndsMs?: number;
   /** The grace period has ended, and a stop of a container takes longer all the same. */
-  isGraceOver?: boolean;
-  activities: readonly Activity[];
+  readonly isGraceOver?: boolean;
+  readonly activities: readonly Activity[];
   /** The failures of the last pass, in upstream's words. */
-  failures: readonly Failure[];
+  readonly failures: readonly Failure[];
   /** Containers in crash back-off. */
-  waits: readonly { container: string; untilMs: number; why: string }[];
+  readonly waits: readonly { container: string; untilMs: number; why: string }[];
   /** Volumes that are not ready. */
-  volumes: readonly Blocker[];
+  readonly volumes: readonly Blocker[];
   /** The state of each probe of the pod. */
-  probes: readonly {
+  readonly probes: readonly {
     container: string;
     type: ProbeType;
     verdict: ProbeVerdict;
@@ -31,21 +31,21 @@ export interface BlockerFacts {
     nextTryAtMs?: number;
   }[];
   /** The last pass threw: its error and the planned next try. */
-  retry: { lastError: string | undefined; nextTryAtMs: number | undefined };
+  readonly retry: { lastError: string | undefined; nextTryAtMs: number | undefined };
   /** When the current pass began, if it takes so long that something must be blocking it. */
-  busySinceMs?: number;
+  readonly busySinceMs?: number;
   /** Why the agent admits no pod now. */
-  heldBack?: { sinceMs: number; errors: readonly string[] };
+  readonly heldBack?: { sinceMs: number; errors: readonly string[] };
 }
 
 export interface Failure {
   /** What failed: `start container web`, `create the sandbox`, `stop container web`. */
-  step: string;
+  readonly step: string;
   /** Upstream's reason, such as ErrImagePull. */
-  reason: string;
+  readonly reason: string;
   /** Empty where the reason is enough. */
-  message: string;
-  sinceMs: number;
+  readonly message: string;
+  readonly sinceMs: number;
   retryAtMs?: number;
 }
 

@@ -16,21 +16,21 @@ export interface CureObjects {
 }
 
 export interface CureFacts {
-  objects: CureObjects;
+  readonly objects: CureObjects;
   /** On a node of a cluster: objects are created with kubectl, and controllers bind claims. */
-  inCluster?: boolean;
+  readonly inCluster?: boolean;
   /** The folder of manifests, as a person would name it; '' when there is none. */
-  manifests: string;
+  readonly manifests: string;
   /** Where CSI drivers register. */
-  registry: string;
-  isDriverThere: (name: string) => boolean;
+  readonly registry: string;
+  readonly isDriverThere: (name: string) => boolean;
 }
 
 /** An object, or a key of it, that the pod requires. */
 interface Need {
-  kind: 'ConfigMap' | 'Secret';
-  name: string;
-  keys: readonly string[];
+  readonly kind: 'ConfigMap' | 'Secret';
+  readonly name: string;
+  readonly keys: readonly string[];
 }
 
 /** The most keys and volumes that a sentence lists. */
@@ -206,10 +206,10 @@ function fits({ spec }: PersistentVolumeClaim, { spec: offer }: PersistentVolume
 }
 
 interface Asked {
-  kind: ClusterKind;
-  namespace: string;
-  name: string;
-  keys?: readonly string[];
+  readonly kind: ClusterKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly keys?: readonly string[];
 }
 
 function isMissing({ objects }: CureFacts, { kind, namespace, name }: Asked): boolean {

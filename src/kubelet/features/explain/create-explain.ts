@@ -26,21 +26,21 @@ export interface ExplainWorkers {
 
 export interface CreateExplainParts extends ObjectSources {
   /** The folder of manifests as the configuration names it. */
-  staticPodPath: string;
-  rootDir: string;
-  drivers: { nodeDrivers(): readonly { readonly name: string }[] };
+  readonly staticPodPath: string;
+  readonly rootDir: string;
+  readonly drivers: { nodeDrivers(): readonly { readonly name: string }[] };
   /** Undefined on a standalone node. */
-  cluster: Pick<ClusterApi, 'outage'> | undefined;
-  directory: { visible(): Iterable<Pod> };
-  statuses: { get: ExplainSources['status'] };
-  probes: { standing: ExplainSources['probes'] };
-  volumes: { blockers: ExplainSources['volumes'] };
+  readonly cluster: Pick<ClusterApi, 'outage'> | undefined;
+  readonly directory: { visible(): Iterable<Pod> };
+  readonly statuses: { get: ExplainSources['status'] };
+  readonly probes: { standing: ExplainSources['probes'] };
+  readonly volumes: { blockers: ExplainSources['volumes'] };
   /** Both are read when needed: they are created later. */
-  workers: () => ExplainWorkers;
-  loop: () => { heldBack(): BlockerFacts['heldBack'] };
-  activityTracker: ActivityTracker;
-  timeline: Timeline;
-  clock: Clock;
+  readonly workers: () => ExplainWorkers;
+  readonly loop: () => { heldBack(): BlockerFacts['heldBack'] };
+  readonly activityTracker: ActivityTracker;
+  readonly timeline: Timeline;
+  readonly clock: Clock;
 }
 
 /** Explains why a pod is not settled, from the state of this agent. */

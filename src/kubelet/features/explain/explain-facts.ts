@@ -15,8 +15,8 @@ export interface KnownObjects {
 
 /** Where features read objects: those of manifests, and the API server's where there is one. */
 export interface ObjectSources {
-  clusterObjects: KnownObjects | undefined;
-  localObjects: CureObjects;
+  readonly clusterObjects: KnownObjects | undefined;
+  readonly localObjects: CureObjects;
 }
 
 /** The source of suggestions: manifests, or what is known of the cluster without a request. */

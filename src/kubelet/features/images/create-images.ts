@@ -28,30 +28,30 @@ import type { VerificationPolicy } from './pull-verification.ts';
 
 /** As in ImagesConfig of model/config. */
 export interface ImageSettings {
-  pullQps: number;
-  pullBurst: number;
-  serialPulls: boolean;
-  maxParallelPulls: number | undefined;
-  verificationPolicy: VerificationPolicy;
-  preloadedAllowlist: readonly string[];
+  readonly pullQps: number;
+  readonly pullBurst: number;
+  readonly serialPulls: boolean;
+  readonly maxParallelPulls: number | undefined;
+  readonly verificationPolicy: VerificationPolicy;
+  readonly preloadedAllowlist: readonly string[];
 }
 
 export interface CreateImagesOptions {
-  settings: ImageSettings;
-  places: NodeCredentialPlaces;
+  readonly settings: ImageSettings;
+  readonly places: NodeCredentialPlaces;
   /** From loadCredentialProviders; with their folder. */
-  providers: readonly CredentialProvider[];
-  providerBinDir: string;
-  images: ImageRuntime;
-  files: HostFiles;
-  processes: Processes;
-  secrets: SecretLookup;
-  events: EventRecorder;
-  activity: Activity;
-  clock: Clock;
-  log: Logger;
-  onEnsured?: (seen: EnsureSeen) => void;
-  onAccessCheck?: (result: AccessCheck) => void;
+  readonly providers: readonly CredentialProvider[];
+  readonly providerBinDir: string;
+  readonly images: ImageRuntime;
+  readonly files: HostFiles;
+  readonly processes: Processes;
+  readonly secrets: SecretLookup;
+  readonly events: EventRecorder;
+  readonly activity: Activity;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onEnsured?: (seen: EnsureSeen) => void;
+  readonly onAccessCheck?: (result: AccessCheck) => void;
 }
 
 /** Creates the parts of this feature: the manager, and what image collection shares with it. */
@@ -100,12 +100,15 @@ export function createImages(options: CreateImagesOptions): {
 }
 
 export interface CreateImageGcParts extends Omit<ImageGcParts, 'policy' | 'mountedImages' | 'platform'> {
-  config: Pick<KubeletConfig['images'], 'gcHighPercent' | 'gcLowPercent' | 'gcMinimumAgeMs' | 'gcMaximumAgeMs'>;
+  readonly config: Pick<
+    KubeletConfig['images'],
+    'gcHighPercent' | 'gcLowPercent' | 'gcMinimumAgeMs' | 'gcMaximumAgeMs'
+  >;
   /** The wanted pods. */
-  store: { pods(): readonly Pod[] };
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly store: { pods(): readonly Pod[] };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** Garbage collection of images, as this node is configured. */

@@ -7,15 +7,15 @@ export interface DiskConsumer {
 }
 
 export interface DiskFacts {
-  mountpoint: string;
-  usedPercent: number;
-  capacityBytes: number;
-  usedBytes: number;
-  freedBytes: number;
+  readonly mountpoint: string;
+  readonly usedPercent: number;
+  readonly capacityBytes: number;
+  readonly usedBytes: number;
+  readonly freedBytes: number;
   /** Everything that the runtime keeps there: images, and the writable layers of containers. */
-  runtimeBytes: number;
-  imagesInUse: readonly { name: string; bytes: number }[];
-  consumers: readonly DiskConsumer[];
+  readonly runtimeBytes: number;
+  readonly imagesInUse: readonly { name: string; bytes: number }[];
+  readonly consumers: readonly DiskConsumer[];
 }
 
 /**

@@ -3,27 +3,27 @@ import type { Image } from '../../ports/images.ts';
 
 /** The record of an image between passes. Monotonic ms. */
 export interface ImageRecord {
-  image: Image;
-  firstSeenMs: number;
+  readonly image: Image;
+  readonly firstSeenMs: number;
   /** When a container last used it; undefined if never since the agent started. */
-  lastUsedMs: number | undefined;
+  readonly lastUsedMs: number | undefined;
 }
 
 export interface ImageGcPolicy {
-  highPercent: number;
-  lowPercent: number;
-  minAgeMs: number;
+  readonly highPercent: number;
+  readonly lowPercent: number;
+  readonly minAgeMs: number;
   /** 0: age alone collects nothing. */
-  maxAgeMs: number;
+  readonly maxAgeMs: number;
 }
 
 /** Ids, references and names of images that must stay, in any spelling. */
 export interface KeptImages {
-  inUse: ReadonlySet<string>;
-  leased: ReadonlySet<string>;
-  sandboxImages: readonly string[];
+  readonly inUse: ReadonlySet<string>;
+  readonly leased: ReadonlySet<string>;
+  readonly sandboxImages: readonly string[];
   /** Beginnings of names, such as `localhost/`. */
-  pinnedPrefixes?: readonly string[];
+  readonly pinnedPrefixes?: readonly string[];
 }
 
 /**

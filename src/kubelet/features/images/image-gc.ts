@@ -33,31 +33,31 @@ import type { PullAccess } from './pull-access.ts';
 const IMAGE_GC_PERIOD_MS = 5 * 60_000;
 
 export interface ImageGcParts {
-  images: Pick<ImageRuntime, 'listImages' | 'removeImage' | 'imageFsInfo'>;
-  containers: Pick<ContainerRuntime, 'listContainers'>;
-  disk: DiskUsage;
-  policy: ImageGcPolicy;
-  leases: ImageLeases;
-  access: PullAccess;
-  events: NodeEvents;
-  platform: { clock: Clock; random: Random; log: Logger };
+  readonly images: Pick<ImageRuntime, 'listImages' | 'removeImage' | 'imageFsInfo'>;
+  readonly containers: Pick<ContainerRuntime, 'listContainers'>;
+  readonly disk: DiskUsage;
+  readonly policy: ImageGcPolicy;
+  readonly leases: ImageLeases;
+  readonly access: PullAccess;
+  readonly events: NodeEvents;
+  readonly platform: { clock: Clock; random: Random; log: Logger };
   /** Images from which the runtime creates sandboxes, as far as known. */
-  sandboxImages?: readonly string[];
+  readonly sandboxImages?: readonly string[];
   /** Beginnings of names of images that always stay: those that no registry has. */
-  pinnedPrefixes?: readonly string[];
+  readonly pinnedPrefixes?: readonly string[];
   /** Images that pods mount as volumes: no container names them. */
-  mountedImages?: () => Iterable<string>;
+  readonly mountedImages?: () => Iterable<string>;
   /** Why each image was removed. As upstream counts it, images removed for eviction are removed for space. */
-  onRemoved?: (reason: 'age' | 'space') => void;
-  tracer?: Tracer | undefined;
+  readonly onRemoved?: (reason: 'age' | 'space') => void;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Upstream: image_gc_manager.go GarbageCollect. */
 const gcSpan = { name: 'Images/GarbageCollect', scope: 'k8s.io/kubernetes/pkg/kubelet/images' };
 
 interface Survey {
-  candidates: ImageRecord[];
-  inUse: readonly Image[];
+  readonly candidates: ImageRecord[];
+  readonly inUse: readonly Image[];
 }
 
 /**

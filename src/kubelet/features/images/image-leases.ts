@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 
 interface Lease {
-  image: string;
+  readonly image: string;
   imageRef: string | undefined;
   /** Monotonic; undefined while the image is being fetched. */
   untilMs: number | undefined;

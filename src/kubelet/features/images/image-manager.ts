@@ -20,17 +20,17 @@ import type { ResolvedImage } from './pull-policy.ts';
 import { classifyPullFailure, decidePull, pullPolicyOf, quoted, resolveImage } from './pull-policy.ts';
 
 export interface ImageManagerParts {
-  presence: ImagePresence;
-  puller: ImagePuller;
-  credentials: CredentialSources;
-  access: PullAccess;
-  backoff: PullBackoff;
-  leases: ImageLeases;
-  events: EventRecorder;
-  activity: Activity;
-  clock: Clock;
-  log: Logger;
-  onEnsured?: ((seen: EnsureSeen) => void) | undefined;
+  readonly presence: ImagePresence;
+  readonly puller: ImagePuller;
+  readonly credentials: CredentialSources;
+  readonly access: PullAccess;
+  readonly backoff: PullBackoff;
+  readonly leases: ImageLeases;
+  readonly events: EventRecorder;
+  readonly activity: Activity;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onEnsured?: ((seen: EnsureSeen) => void) | undefined;
 }
 
 /** One request for an image; fields are undefined when they were not determined (upstream: images/metrics.go). */
@@ -44,8 +44,8 @@ export interface EnsureSeen {
 const PREFETCH_FRESH_MS = 10_000;
 
 interface Prefetched {
-  image: string;
-  outcome: Promise<ImageOutcome>;
+  readonly image: string;
+  readonly outcome: Promise<ImageOutcome>;
   /** Monotonic; undefined while under way. */
   doneAtMs: number | undefined;
 }

@@ -7,13 +7,13 @@ import type { PullQueue } from './pull-queue.ts';
 
 export interface PullRequest {
   /** The name for the runtime, and the name that the pod wrote. */
-  image: string;
-  requested: string;
-  registry: string;
-  runtimeHandler: string;
-  credentials: readonly TrackedAuth[];
+  readonly image: string;
+  readonly requested: string;
+  readonly registry: string;
+  readonly runtimeHandler: string;
+  readonly credentials: readonly TrackedAuth[];
   /** Called at once, and again when the pull gets its turn. */
-  onPhase: (phase: 'waiting' | 'pulling') => void;
+  readonly onPhase: (phase: 'waiting' | 'pulling') => void;
 }
 
 export type PullResult =
@@ -23,9 +23,9 @@ export type PullResult =
 interface SharedPull {
   result: Promise<PullResult>;
   phase: 'waiting' | 'pulling';
-  listeners: Set<PullRequest['onPhase']>;
+  readonly listeners: Set<PullRequest['onPhase']>;
   waiters: number;
-  stop: AbortController;
+  readonly stop: AbortController;
 }
 
 /**

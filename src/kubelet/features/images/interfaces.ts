@@ -5,8 +5,8 @@ import type { PodUid } from '../../model/ids.ts';
 
 /** The default user of the image. A number takes precedence over a name. */
 export interface ImageUser {
-  uid?: number;
-  username: string;
+  readonly uid?: number;
+  readonly username: string;
 }
 
 /** The result of ensuring that an image is present; `reason` is a waiting reason, `retryAtMs` wall time. */
@@ -15,19 +15,19 @@ export type ImageOutcome =
   | { kind: 'failed'; reason: string; message: string; retryAtMs?: number };
 
 export interface EnsureRequest {
-  pod: Pod;
-  container: AnyContainer;
-  runtimeHandler: string;
-  signal: AbortSignal;
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly runtimeHandler: string;
+  readonly signal: AbortSignal;
 }
 
 export interface VolumeRequest {
-  pod: Pod;
-  volume: string;
-  reference: string;
-  pullPolicy: string | undefined;
-  runtimeHandler: string;
-  signal: AbortSignal;
+  readonly pod: Pod;
+  readonly volume: string;
+  readonly reference: string;
+  readonly pullPolicy: string | undefined;
+  readonly runtimeHandler: string;
+  readonly signal: AbortSignal;
 }
 
 /** Secrets of the pod's namespace; undefined for one that does not exist. May reject when that cannot be determined. */

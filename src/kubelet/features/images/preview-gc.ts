@@ -4,16 +4,16 @@ import type { ImageGcPolicy, ImageRecord } from './gc-select.ts';
 import { computeNeed, selectOld, selectRipe } from './gc-select.ts';
 
 export interface PreviewFacts {
-  mountpoint: string;
-  usage: { capacityBytes: number; availableBytes: number };
-  policy: ImageGcPolicy;
+  readonly mountpoint: string;
+  readonly usage: { capacityBytes: number; availableBytes: number };
+  readonly policy: ImageGcPolicy;
   /** In the order of removal. */
-  candidates: readonly ImageRecord[];
+  readonly candidates: readonly ImageRecord[];
   /** Images that stay, each with the reason. */
-  kept: readonly { image: Image; why: string }[];
+  readonly kept: readonly { image: Image; why: string }[];
   /** Monotonic times. */
-  nowMs: number;
-  startedMs: number;
+  readonly nowMs: number;
+  readonly startedMs: number;
 }
 
 /** What a pass of image garbage collection would do now. */

@@ -12,13 +12,13 @@ import { mergeRecord, needsVerification, proveAccess, trimTagAndDigest } from '.
 export type AccessCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
 
 export interface PullAccessOptions {
-  records: PullRecordFiles;
-  runtime: Pick<ImageRuntime, 'listImages'>;
-  policy: VerificationPolicy;
-  allowlist: readonly string[];
-  clock: Clock;
-  log: Logger;
-  onCheck?: ((result: AccessCheck) => void) | undefined;
+  readonly records: PullRecordFiles;
+  readonly runtime: Pick<ImageRuntime, 'listImages'>;
+  readonly policy: VerificationPolicy;
+  readonly allowlist: readonly string[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onCheck?: ((result: AccessCheck) => void) | undefined;
 }
 
 /**

@@ -59,8 +59,8 @@ export function quoted(text: string): string {
 }
 
 export interface PullFailure {
-  reason: 'ErrImagePull' | 'RegistryUnavailable' | 'SignatureValidationFailed';
-  message: string;
+  readonly reason: 'ErrImagePull' | 'RegistryUnavailable' | 'SignatureValidationFailed';
+  readonly message: string;
 }
 
 /**

@@ -2,19 +2,19 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
 export interface PullQueueOptions {
-  clock: Clock;
+  readonly clock: Clock;
   /** registryPullQPS; 0 for no limit. */
-  qps: number;
+  readonly qps: number;
   /** registryBurst. */
-  burst: number;
+  readonly burst: number;
   /** Concurrent pulls; undefined for no cap, 1 for serial pulls. */
-  maxParallel: number | undefined;
+  readonly maxParallel: number | undefined;
 }
 
 interface Waiting {
-  registry: string;
-  order: number;
-  start: () => void;
+  readonly registry: string;
+  readonly order: number;
+  readonly start: () => void;
 }
 
 /**

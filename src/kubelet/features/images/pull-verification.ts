@@ -9,21 +9,21 @@ export type VerificationPolicy =
 
 /** A Secret that an image was pulled with, and the digest of its credentials. */
 export interface PulledWithSecret extends SecretSource {
-  credentialHash: string;
+  readonly credentialHash: string;
 }
 
 /** Which pods may use an image that the agent pulled, per name by which it was pulled. */
 export interface PulledWith {
   /** Pulled without credentials or with the node's own: any pod of the node. */
-  nodePodsAccessible: boolean;
-  secrets: readonly PulledWithSecret[];
+  readonly nodePodsAccessible: boolean;
+  readonly secrets: readonly PulledWithSecret[];
 }
 
 export interface PulledRecord {
-  imageRef: string;
-  lastUpdatedMs: number;
+  readonly imageRef: string;
+  readonly lastUpdatedMs: number;
   /** By image name without tag and digest. */
-  credentials: Readonly<Record<string, PulledWith>>;
+  readonly credentials: Readonly<Record<string, PulledWith>>;
 }
 
 /** The name as written, without tag and digest. */

@@ -3,7 +3,7 @@ import { HookRunner } from './hook-runner.ts';
 
 export interface CreateLifecycleHooksParts extends Omit<HookRunnerOptions, 'hostIp'> {
   /** Hooks of pods on the host's network go to its address. */
-  node: Pick<HookRunnerOptions, 'hostIp'>;
+  readonly node: Pick<HookRunnerOptions, 'hostIp'>;
 }
 
 /** The postStart and preStop hooks of this node's pods. */

@@ -22,31 +22,31 @@ const OUTPUT_LIMIT_BYTES = 10 * 1024;
 const NO_LIMIT_MS = 24 * 3_600_000;
 
 export interface HookTarget {
-  pod: Pod;
-  container: AnyContainer;
-  id: ContainerId;
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly id: ContainerId;
   /** Address for httpGet hooks; undefined when unknown, and not needed on the host's network. */
-  podIp?: string;
+  readonly podIp?: string;
   /**
    * An abort only ends the wait for an exec hook: its command runs on for as long as its container does (upstream:
    * preStop hooks).
    */
-  runsOn?: boolean;
+  readonly runsOn?: boolean;
 }
 
 /** `message` is for the log and the container's waiting message: it may hold output of the hook. */
 export type HookOutcome = { ok: true } | { ok: false; message: string };
 
 export interface HookRunnerOptions {
-  runtime: Pick<ContainerRuntime, 'execSync'>;
-  dial: Pick<NetDial, 'httpProbe'>;
-  recorder: EventRecorder;
-  clock: Clock;
-  log: Logger;
+  readonly runtime: Pick<ContainerRuntime, 'execSync'>;
+  readonly dial: Pick<NetDial, 'httpProbe'>;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
   /** The node's address, for httpGet hooks of pods on the host's network. */
-  hostIp: () => string;
+  readonly hostIp: () => string;
   /** A hook did not run as configured: https was repeated over http, or a sleep was cut short. */
-  onOddity?: (oddity: 'httpFallback' | 'sleepCutShort') => void;
+  readonly onOddity?: (oddity: 'httpFallback' | 'sleepCutShort') => void;
 }
 
 /**

@@ -99,11 +99,11 @@ const nodesOf = (manager: MemoryManager, uid: string, container = 'c0'): string 
   [...(manager.affinity(uid, container) ?? [])].join(',');
 
 interface Saved {
-  machineState: Record<
+  readonly machineState: Record<
     string,
     { numberOfAssignments: number; cells: number[]; memoryMap: Record<string, Record<string, number>> }
   >;
-  entries?: Record<string, Record<string, { numaAffinity: number[]; type: string; size: number }[]>>;
+  readonly entries?: Record<string, Record<string, { numaAffinity: number[]; type: string; size: number }[]>>;
 }
 const stateOf = (manager: MemoryManager): Saved => JSON.parse(manager.checkpoint()) as Saved;
 const freeGiB = (manager: MemoryManager): number[] =>

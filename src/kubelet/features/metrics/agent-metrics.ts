@@ -22,11 +22,11 @@ export const mainFamilies = {
  */
 export interface AgentMetrics {
   /** /metrics */
-  main: MetricSet<typeof mainFamilies>;
+  readonly main: MetricSet<typeof mainFamilies>;
   /** /metrics/probes */
-  probes: MetricSet<typeof probeFamilies>;
+  readonly probes: MetricSet<typeof probeFamilies>;
   /** /metrics/slis */
-  slis: MetricSet<typeof sliFamilies>;
+  readonly slis: MetricSet<typeof sliFamilies>;
 }
 
 export function createAgentMetrics(): AgentMetrics {

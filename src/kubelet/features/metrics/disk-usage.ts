@@ -2,8 +2,8 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 
 interface MeasuredVolume {
-  volume: { claim?: { namespace: string; name: string } | undefined };
-  usage: {
+  readonly volume: { claim?: { namespace: string; name: string } | undefined };
+  readonly usage: {
     capacityBytes?: number | undefined;
     availableBytes?: number | undefined;
     usedBytes?: number | undefined;
@@ -16,8 +16,8 @@ interface MeasuredVolume {
 
 /** Measured usage of volumes and logs, by pod. */
 export interface MeasuredDisks {
-  volumes: ReadonlyMap<string, readonly MeasuredVolume[]>;
-  pods: ReadonlyMap<string, { logs: Iterable<readonly [string, { usedBytes: number }]> }>;
+  readonly volumes: ReadonlyMap<string, readonly MeasuredVolume[]>;
+  readonly pods: ReadonlyMap<string, { logs: Iterable<readonly [string, { usedBytes: number }]> }>;
 }
 
 /** Reports the last measurement; a scrape of this endpoint measures nothing. */

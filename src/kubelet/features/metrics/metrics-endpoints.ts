@@ -1,19 +1,19 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
 export interface MetricsRequest {
-  acceptEncoding: string;
+  readonly acceptEncoding: string;
 }
 
 export interface MetricsAnswer {
-  status: 200;
-  headers: Readonly<Record<string, string>>;
-  body: string | Uint8Array<ArrayBuffer>;
+  readonly status: 200;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
 export interface MetricsEndpointParts {
-  metrics: AgentMetrics;
+  readonly metrics: AgentMetrics;
   /** The answer in the text format, compressed for clients that accept it. */
-  answer: (request: MetricsRequest, text: string) => Promise<MetricsAnswer>;
+  readonly answer: (request: MetricsRequest, text: string) => Promise<MetricsAnswer>;
 }
 
 const RESET: MetricsAnswer = {

@@ -8,9 +8,9 @@ import { ProbeCounts } from './probe-counts.ts';
 
 /** Metrics and the notifications they are computed from. Created before everything else. */
 export interface Observation {
-  metrics: AgentMetrics;
-  starts: PodStarts;
-  probes: ProbeCounts;
+  readonly metrics: AgentMetrics;
+  readonly starts: PodStarts;
+  readonly probes: ProbeCounts;
 }
 
 export function createObservation(nowMs: () => number): Observation {

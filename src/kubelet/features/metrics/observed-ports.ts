@@ -14,19 +14,19 @@ import { observedDrivers } from './observed-calls.ts';
 import { timed } from './timed.ts';
 
 export interface ObservedPortsParts {
-  metrics: AgentMetrics;
-  pod: (uid: PodUid) => Pod | undefined;
+  readonly metrics: AgentMetrics;
+  readonly pod: (uid: PodUid) => Pod | undefined;
   /** A pull for a pod, with its start and end. */
-  onPulled: (uid: string, fromMs: number, untilMs: number) => void;
+  readonly onPulled: (uid: string, fromMs: number, untilMs: number) => void;
 }
 
 /** The ports through which the agent acts on the node. */
 export interface ActingPorts {
-  clock: Clock;
-  runtime: ContainerRuntime;
-  images: ImageRuntime;
-  cgroups: Cgroups;
-  csiDrivers: CsiDrivers;
+  readonly clock: Clock;
+  readonly runtime: ContainerRuntime;
+  readonly images: ImageRuntime;
+  readonly cgroups: Cgroups;
+  readonly csiDrivers: CsiDrivers;
 }
 
 /** The same ports, with the agent's calls counted. */

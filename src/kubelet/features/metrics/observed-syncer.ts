@@ -3,13 +3,13 @@ import type { Observation } from './observation.ts';
 import { staticLabel } from './pod-counts.ts';
 
 interface TerminatingWork {
-  subject: { kind: 'pod' } | { kind: 'orphan'; runtime: { uid: string } };
+  readonly subject: { kind: 'pod' } | { kind: 'orphan'; runtime: { uid: string } };
 }
 
 interface FinishedWork {
-  uid: string;
-  pod: Pod | undefined;
-  revived: boolean;
+  readonly uid: string;
+  readonly pod: Pod | undefined;
+  readonly revived: boolean;
 }
 
 /** The parts of the pod syncer that are counted. */

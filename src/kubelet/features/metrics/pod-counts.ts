@@ -4,18 +4,18 @@ import type { ContainerState, PodRuntimeStatus } from '../../model/runtime-statu
 import type { AgentMetrics } from './agent-metrics.ts';
 
 export interface CountedWorker {
-  lifecycle: 'sync' | 'terminating' | 'terminated';
+  readonly lifecycle: 'sync' | 'terminating' | 'terminated';
   /** undefined for a pod that only the runtime knows. */
-  pod: Pod | undefined;
+  readonly pod: Pod | undefined;
   /** Its source still wants it. */
-  desired: boolean;
+  readonly desired: boolean;
 }
 
 export interface PodCountFacts {
-  runtimePods: Iterable<PodRuntimeStatus>;
-  desired: readonly Pod[];
-  active: readonly Pod[];
-  workers: Iterable<CountedWorker>;
+  readonly runtimePods: Iterable<PodRuntimeStatus>;
+  readonly desired: readonly Pod[];
+  readonly active: readonly Pod[];
+  readonly workers: Iterable<CountedWorker>;
 }
 
 /** As upstream, the empty label stands for pods of the API server. */

@@ -4,7 +4,7 @@ import type { PodStatus } from '../../../api/core/pod-status.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 
 interface Start {
-  firstSeenMs: number;
+  readonly firstSeenMs: number;
   /** From the beginning of the first pull to the end of the last one. */
   pull: { fromMs: number; untilMs: number } | undefined;
 }

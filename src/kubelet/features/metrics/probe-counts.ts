@@ -1,12 +1,12 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
 export interface ProbeSeen {
-  type: 'liveness' | 'readiness' | 'startup';
-  container: string;
-  pod: { name: string; namespace: string; uid: string };
+  readonly type: 'liveness' | 'readiness' | 'startup';
+  readonly container: string;
+  readonly pod: { name: string; namespace: string; uid: string };
   /** Result unknown: the agent or the node was too late for it. */
-  outcome: 'successful' | 'failed' | 'unknown';
-  durationMs: number;
+  readonly outcome: 'successful' | 'failed' | 'unknown';
+  readonly durationMs: number;
 }
 
 const TYPE_NAMES = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;

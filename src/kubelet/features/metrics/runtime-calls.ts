@@ -2,9 +2,9 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 export interface RuntimeCall {
   /** The RPC's name, `RunPodSandbox`. */
-  op: string;
-  durationMs: number;
-  failed: boolean;
+  readonly op: string;
+  readonly durationMs: number;
+  readonly failed: boolean;
 }
 
 /** `RunPodSandbox` → `run_podsandbox` (upstream: kuberuntime/instrumented_services.go). */

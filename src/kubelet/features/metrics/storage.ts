@@ -29,13 +29,13 @@ export function noteCsiCall(
 }
 
 export interface StorageFacts {
-  volumes: {
+  readonly volumes: {
     desired: ReadonlyMap<string, number>;
     actual: ReadonlyMap<string, number>;
     reconstructed: number;
     orphans: { found: number; left: number };
   };
-  plugins: { desired: readonly string[]; registered: readonly string[] };
+  readonly plugins: { desired: readonly string[]; registered: readonly string[] };
 }
 
 /** The current volumes and plugins. */

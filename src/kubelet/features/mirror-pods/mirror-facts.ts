@@ -11,15 +11,15 @@ export interface ListedPods {
 }
 
 export interface MirrorSources {
-  listed: ListedPods;
+  readonly listed: ListedPods;
   /** The pod that is wanted under a full name. */
-  byFullName: (fullName: string) => Pod | undefined;
-  nodeName: string;
+  readonly byFullName: (fullName: string) => Pod | undefined;
+  readonly nodeName: string;
   /** The node in the API; undefined while it is not there. */
-  node: () => Node | undefined;
+  readonly node: () => Node | undefined;
   /** A static pod of this full name is being stopped. */
-  isEnding: (fullName: string) => boolean;
-  sourcesReady: () => boolean;
+  readonly isEnding: (fullName: string) => boolean;
+  readonly sourcesReady: () => boolean;
 }
 
 /** What is known of a static pod and its mirror; undefined before the API server has listed its pods. */

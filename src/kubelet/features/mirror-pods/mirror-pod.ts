@@ -38,7 +38,7 @@ export interface MirrorFacts {
   /** The static pod of the name; undefined for none. */
   pod: Pod | undefined;
   /** The pod of that name in the API. */
-  found: Pod | undefined;
+  readonly found: Pod | undefined;
   /** undefined while the node is not in the API, or is being deleted. */
   node: { name: string; uid: string } | undefined;
   /**

@@ -19,13 +19,13 @@ import { computeMirrorAction, mirrorHashOf } from './mirror-pod.ts';
 
 export interface MirrorPodsParts {
   /** Its requests have a deadline. */
-  client: Pick<ApiClient, 'create' | 'delete'>;
+  readonly client: Pick<ApiClient, 'create' | 'delete'>;
   /** undefined while the API server has not listed its pods: then no mirror is known to be missing. */
-  facts: (fullName: string) => MirrorFacts | undefined;
-  recorder: EventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly facts: (fullName: string) => MirrorFacts | undefined;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 interface Trouble {

@@ -24,16 +24,16 @@ export interface NodeShutdown {
 
 export interface CreateNodeShutdownParts
   extends Pick<ShutdownManagerParts, 'pods' | 'workers' | 'whenStatusesSent' | 'recorder' | 'statusChanged'> {
-  config: Pick<KubeletConfig, 'shutdown' | 'gates'>;
+  readonly config: Pick<KubeletConfig, 'shutdown' | 'gates'>;
   /** There is no API server. */
-  standalone: boolean;
-  state: ShutdownState;
-  rootDir: string;
-  files: HostFiles;
+  readonly standalone: boolean;
+  readonly state: ShutdownState;
+  readonly rootDir: string;
+  readonly files: HostFiles;
   /** Absent: nothing announces a shutdown of the machine. */
-  loginManager: LoginManager | undefined;
-  clock: Clock;
-  log: Logger;
+  readonly loginManager: LoginManager | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** Graceful node shutdown as this node is configured; without grace periods it does nothing. */

@@ -9,13 +9,13 @@ import { killGraceMs, totalGraceMs } from './priority-groups.ts';
 
 export interface EndPodsParts {
   /** Stops the pod permanently, with this grace period. */
-  end: (pod: Pod, graceMs: number) => void;
+  readonly end: (pod: Pod, graceMs: number) => void;
   /** Nothing of the pod runs, and its volumes are unmounted. */
-  hasFinished: (uid: PodUid) => boolean;
+  readonly hasFinished: (uid: PodUid) => boolean;
   /** Calls `listener` when a pod's life cycle advances; returns the function that unsubscribes. */
-  onAdvance: (listener: (uid: PodUid) => void) => () => void;
-  clock: Clock;
-  log: Logger;
+  readonly onAdvance: (listener: (uid: PodUid) => void) => () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /**

@@ -8,14 +8,14 @@ import type { Logger } from '../../../base/log.ts';
 import type { InhibitorLock, LoginConnection, LoginManager } from '../../ports/login-manager.ts';
 
 export interface LogindWatchParts {
-  loginManager: LoginManager;
+  readonly loginManager: LoginManager;
   /** For how long logind is to wait, in milliseconds. */
-  wantedMs: number;
+  readonly wantedMs: number;
   /** The machine goes down in `availableMs` at the latest. Resolves when it may. */
-  begin: (availableMs: number) => Promise<void>;
-  cancel: () => void;
-  clock: Clock;
-  log: Logger;
+  readonly begin: (availableMs: number) => Promise<void>;
+  readonly cancel: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** Upstream: InhibitShutdown. */

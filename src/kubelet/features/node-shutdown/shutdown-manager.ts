@@ -18,18 +18,18 @@ import type { ShutdownState } from './shutdown-state.ts';
 
 export interface ShutdownManagerParts {
   /** In ascending order of priority; not empty. */
-  graces: readonly PriorityGrace[];
-  priorityOf: PriorityOf;
-  state: ShutdownState;
-  record: Pick<ShutdownRecord, 'load' | 'save'>;
-  pods: {
+  readonly graces: readonly PriorityGrace[];
+  readonly priorityOf: PriorityOf;
+  readonly state: ShutdownState;
+  readonly record: Pick<ShutdownRecord, 'load' | 'save'>;
+  readonly pods: {
     /** The pods that have a place on the node. */
     active(): readonly Pod[];
     byUid(uid: PodUid): Pod | undefined;
     /** Calls `listener` for each pod that gets, or has, a place. */
     onAdmitted(listener: (pod: Pod) => void): () => void;
   };
-  workers: {
+  readonly workers: {
     kill(uid: PodUid, kill: { cause: 'evicted'; graceMs: number }): void;
     /** Starts the pod again once it has ended. */
     restart(pod: Pod): void;
@@ -37,12 +37,12 @@ export interface ShutdownManagerParts {
     onAdvance(listener: (uid: PodUid) => void): () => void;
   };
   /** Resolves when no status of a pod is on its way to the API server. */
-  whenStatusesSent: () => Promise<void>;
-  recorder: NodeEventRecorder;
+  readonly whenStatusesSent: () => Promise<void>;
+  readonly recorder: NodeEventRecorder;
   /** The status of the node changed. */
-  statusChanged: () => void;
-  clock: Clock;
-  log: Logger;
+  readonly statusChanged: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** After the pods have ended: how long the machine waits for the disk and the API server. */

@@ -16,22 +16,22 @@ type Texts = Readonly<Record<string, string>>;
 
 /** The machine's capacity, and how many pods its configuration allows. */
 export interface CapacityFacts {
-  cores: number;
-  memoryBytes: number;
+  readonly cores: number;
+  readonly memoryBytes: number;
   /** Size of the file system of the root directory; undefined while it could not be read. */
-  storageBytes: number | undefined;
-  hugePages: readonly { sizeBytes: number; totalBytes: number }[];
-  maxPods: number;
+  readonly storageBytes: number | undefined;
+  readonly hugePages: readonly { sizeBytes: number; totalBytes: number }[];
+  readonly maxPods: number;
   /** 0 means no limit per core. */
-  podsPerCore: number;
+  readonly podsPerCore: number;
 }
 
 /** The configured reservations. */
 export interface Reservations {
-  kube: Texts;
-  system: Texts;
+  readonly kube: Texts;
+  readonly system: Texts;
   /** Hard eviction thresholds by signal: quantities or percentages. */
-  evictionHard: Texts;
+  readonly evictionHard: Texts;
 }
 
 /** Upstream: cadvisor/util.go CapacityFromMachineInfo, nodestatus/setters.go MachineInfo. */

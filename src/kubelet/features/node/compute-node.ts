@@ -11,61 +11,65 @@ import { computeConditions } from './node-conditions.ts';
 /** Facts that do not change while the agent runs. */
 export interface NodeIdentity {
   /** In Go's spelling: `amd64`. */
-  architecture: string;
-  machineId: string;
-  systemUuid: string;
-  bootId: string;
-  kernelVersion: string;
-  osImage: string;
-  kubeletVersion: string;
+  readonly architecture: string;
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  readonly kubeletVersion: string;
   /** Without the gate DisableNodeKubeProxyVersion the field contains the kubelet's own version, which is no proxy's. */
-  tellsProxyVersion: boolean;
-  swapBytes: number;
-  capacity: ResourceList;
-  reservation: ResourceList;
-  declaredFeatures: readonly string[];
+  readonly tellsProxyVersion: boolean;
+  readonly swapBytes: number;
+  readonly capacity: ResourceList;
+  readonly reservation: ResourceList;
+  readonly declaredFeatures: readonly string[];
   /** 0 while there is no server. */
-  serverPort: number;
+  readonly serverPort: number;
   /** Without it ephemeral storage is no resource of the node. */
-  tellsLocalStorage: boolean;
-  addresses: AddressRules;
+  readonly tellsLocalStorage: boolean;
+  readonly addresses: AddressRules;
 }
 
 /** The current state of the node. */
 export interface NodeFacts {
-  nowMs: number;
-  network: NetworkFacts;
+  readonly nowMs: number;
+  readonly network: NetworkFacts;
   /** `containerd://1.7.24`. */
-  runtimeVersion: string;
+  readonly runtimeVersion: string;
   /** undefined before the runtime's first answer. */
-  runtime:
+  readonly runtime:
     | {
         handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
         supplementalGroupsPolicy: boolean;
       }
     | undefined;
   /** undefined before the images were listed: the reported ones stay. */
-  images: readonly ContainerImage[] | undefined;
-  pressure: Pressure;
+  readonly images: readonly ContainerImage[] | undefined;
+  readonly pressure: Pressure;
   /** The extended resources of device plugins; the capacity of removed ones is zero. */
-  devices: { readonly capacity: ResourceList; readonly allocatable: ResourceList; readonly removed: readonly string[] };
+  readonly devices: {
+    readonly capacity: ResourceList;
+    readonly allocatable: ResourceList;
+    readonly removed: readonly string[];
+  };
   /** Why the node is not ready, beside missing capacities. */
   problems: readonly string[];
   /**
    * Reasons that are only pending, though they may have been met before: they keep a node from becoming ready, and make
    * none unready.
    */
-  openQuestions: readonly string[];
+  readonly openQuestions: readonly string[];
   /**
    * undefined before the volumes of pods are known: the reported ones stay (upstream: ReconcilerStatesHasBeenSynced).
    */
-  volumesInUse: readonly string[] | undefined;
+  readonly volumesInUse: readonly string[] | undefined;
 }
 
 export interface ComputedNode {
-  node: Node;
+  readonly node: Node;
   /** Facts that could not be read; their fields stay as they were. */
-  problems: readonly string[];
+  readonly problems: readonly string[];
 }
 
 /**

@@ -36,29 +36,29 @@ export interface NodeAgent {
 }
 
 export interface NodeAgentParts {
-  config: Pick<KubeletConfig, 'node' | 'gates'>;
-  rootDir: string;
+  readonly config: Pick<KubeletConfig, 'node' | 'gates'>;
+  readonly rootDir: string;
   /** Absent on a standalone node. */
-  cluster: Pick<ClusterApi, 'heartbeat' | 'reconnect' | 'whenJoined'> | undefined;
-  machine: MachineFacts;
-  network: NodeNetwork | undefined;
-  runtime: ContainerRuntime;
-  runtimeName: string;
-  images: ImageRuntime;
-  files: Pick<HostFiles, 'stat'>;
-  node: NodeParts;
-  statusSources: NodeStatusSources;
-  recorder: NodeEventRecorder;
-  monitor: {
+  readonly cluster: Pick<ClusterApi, 'heartbeat' | 'reconnect' | 'whenJoined'> | undefined;
+  readonly machine: MachineFacts;
+  readonly network: NodeNetwork | undefined;
+  readonly runtime: ContainerRuntime;
+  readonly runtimeName: string;
+  readonly images: ImageRuntime;
+  readonly files: Pick<HostFiles, 'stat'>;
+  readonly node: NodeParts;
+  readonly statusSources: NodeStatusSources;
+  readonly recorder: NodeEventRecorder;
+  readonly monitor: {
     readonly health: RuntimeHealth | undefined;
     readyErrors(): readonly string[];
     networkError(): string | undefined;
   };
   /** Resolves when the running pods have been read for the first time. */
-  whenAdopted: () => Promise<void>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly whenAdopted: () => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 export function createNodeAgent(parts: NodeAgentParts): NodeAgent {

@@ -30,52 +30,52 @@ import type { NodeNetwork } from '../../ports/node-network.ts';
 
 /** The node itself: its capacity and reservations, and its state for other components. */
 export interface NodeParts {
-  capacity: ResourceList;
-  allocatable: ResourceList;
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
   /** Memory less what is reserved for the system and Kubernetes, whether or not that is enforced. */
-  memoryForPodsBytes: number;
+  readonly memoryForPodsBytes: number;
   /** Limits of all pods together, for the cgroup above them. */
-  podsCgroupLimits: CgroupLimits;
+  readonly podsCgroupLimits: CgroupLimits;
   /**
    * The node for admission: the API server's, because labels and taints are set there, with this machine's own facts;
    * on a standalone node and while none is registered the one built here (upstream: getNodeAnyWay). Includes the
    * current state of the runtime.
    */
-  object: (health: RuntimeHealth | undefined) => Node;
+  readonly object: (health: RuntimeHealth | undefined) => Node;
   /** The node as built here, without changes by others. */
-  local: (health: RuntimeHealth | undefined) => Node;
+  readonly local: (health: RuntimeHealth | undefined) => Node;
   /** The node in the API. Pods of the API are admitted once it has synced. */
-  watch: NodeWatch;
+  readonly watch: NodeWatch;
   /** Its addresses for pods, primary family first. */
-  hostIps: () => readonly string[];
+  readonly hostIps: () => readonly string[];
   /** Probes and hooks of pods on the host's network go here. */
-  hostIp: () => string;
+  readonly hostIp: () => string;
   /** The part of its status that does not change while the agent runs. */
-  identity: NodeIdentity;
+  readonly identity: NodeIdentity;
   /** Features report here that the status of the node changes. */
-  statusChanges: NodeStatusChanges;
+  readonly statusChanges: NodeStatusChanges;
 }
 
 /** The flags of the node. */
 export interface NodeSettings {
-  labels: Readonly<Record<string, string>>;
-  externalCloudProvider: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly externalCloudProvider: boolean;
   /** None, one, or one of each family; `0.0.0.0` and `::` only choose a family. */
-  nodeIps: readonly string[];
+  readonly nodeIps: readonly string[];
   /** The Kubernetes version that it reports. */
-  version: string;
+  readonly version: string;
   /** --experimental-allocatable-ignore-eviction */
-  ignoreEviction: boolean;
+  readonly ignoreEviction: boolean;
 }
 
 interface NodeWorld {
-  machine: MachineFacts;
-  network?: NodeNetwork;
+  readonly machine: MachineFacts;
+  readonly network?: NodeNetwork;
   /** Absent on a standalone node. */
-  cluster?: Pick<ClusterApi, 'objects'>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly cluster?: Pick<ClusterApi, 'objects'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /**

@@ -6,19 +6,19 @@ import type { AddressScope } from '../../../base/ip-address.ts';
 /** Facts about the machine's network. */
 export interface NetworkFacts {
   /** All addresses of all interfaces. */
-  own: readonly string[];
+  readonly own: readonly string[];
   /** The addresses of the node's name; empty while unknown. */
-  named: readonly string[];
+  readonly named: readonly string[];
   /** The address of the interface with the default route, by family. */
-  defaults: { readonly v4?: string; readonly v6?: string };
+  readonly defaults: { readonly v4?: string; readonly v6?: string };
 }
 
 export interface AddressRules {
-  hostname: string;
+  readonly hostname: string;
   /** Of `--node-ip`: none, one, or one of each family. `0.0.0.0` and `::` only choose a family. */
-  nodeIps: readonly string[];
+  readonly nodeIps: readonly string[];
   /** A cloud controller sets the addresses. */
-  externalCloudProvider: boolean;
+  readonly externalCloudProvider: boolean;
 }
 
 export type AddressDecision =

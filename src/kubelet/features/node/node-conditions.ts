@@ -4,16 +4,16 @@ import { formatTime } from '../../../api/time.ts';
 
 /** The resources that the node lacks. */
 export interface Pressure {
-  memory: boolean;
-  disk: boolean;
-  pid: boolean;
+  readonly memory: boolean;
+  readonly disk: boolean;
+  readonly pid: boolean;
 }
 
 export interface ConditionFacts {
-  nowMs: number;
-  pressure: Pressure;
+  readonly nowMs: number;
+  readonly pressure: Pressure;
   /** Why the node is not ready, in upstream's order: runtime, network, storage, shutdown, capacities. */
-  problems: readonly string[];
+  readonly problems: readonly string[];
 }
 
 type Words = readonly [reason: string, message: string];

@@ -4,9 +4,9 @@ import type { NodeEvent } from '../../../api/reasons.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 
 export interface NodeEventMessage {
-  type: 'Normal' | 'Warning';
-  reason: NodeEvent;
-  message: string;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: NodeEvent;
+  readonly message: string;
 }
 
 const conditionEvents: Readonly<Record<string, { True: NodeEvent; False: NodeEvent }>> = lookupTable({

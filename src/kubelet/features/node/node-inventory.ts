@@ -16,15 +16,15 @@ const VERSION_FRESH_MS = 60_000;
 const ANSWER_LIMIT_MS = 20_000;
 
 export interface NodeInventoryOptions {
-  runtime: Pick<ContainerRuntime, 'version'>;
-  images: Pick<ImageRuntime, 'listImages'>;
+  readonly runtime: Pick<ContainerRuntime, 'version'>;
+  readonly images: Pick<ImageRuntime, 'listImages'>;
   /** -1 means all. */
-  maxImages: number;
+  readonly maxImages: number;
   /** Called when the inventory changed. */
-  onChange: () => void;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly onChange: () => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /**

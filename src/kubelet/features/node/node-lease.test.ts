@@ -14,12 +14,12 @@ const key = { namespace: 'kube-node-lease', name: 'n1' };
 const DAY_MS = 86_400_000;
 
 interface Bench {
-  clock: FakeClock;
-  api: FakeApiClient;
-  lease: NodeLease;
-  log: RecordingLog;
+  readonly clock: FakeClock;
+  readonly api: FakeApiClient;
+  readonly lease: NodeLease;
+  readonly log: RecordingLog;
   /** Each notification whether the API server was reached. */
-  reached: boolean[];
+  readonly reached: boolean[];
   /** The node became another one, or is gone. */
   be(uid: string | undefined): void;
   now(): Lease | undefined;

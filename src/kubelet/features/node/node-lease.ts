@@ -21,12 +21,12 @@ const TRIES = 5;
 const JITTER = 0.04;
 
 export interface LeaseFacts {
-  nodeName: string;
+  readonly nodeName: string;
   /** undefined while the node is not known: an existing lease is renewed all the same. */
-  nodeUid: string | undefined;
-  durationMs: number;
+  readonly nodeUid: string | undefined;
+  readonly durationMs: number;
   /** Wall time. */
-  nowMs: number;
+  readonly nowMs: number;
 }
 
 /** The lease renewed, or created: owned by the current node, so that it is removed with it. */
@@ -51,18 +51,18 @@ export function computeLease(base: Lease | undefined, { nodeName, nodeUid, durat
 }
 
 export interface NodeLeaseOptions {
-  client: Pick<ApiClient, 'create' | 'get' | 'update'>;
-  nodeName: string;
-  nodeUid: () => string | undefined;
-  durationMs: number;
+  readonly client: Pick<ApiClient, 'create' | 'get' | 'update'>;
+  readonly nodeName: string;
+  readonly nodeUid: () => string | undefined;
+  readonly durationMs: number;
   /**
    * Called with true when a renewal succeeded after failures, with false each time the API server could again not be
    * reached (upstream: onRepeatedHeartbeatFailure).
    */
-  onReach: (isReached: boolean) => void;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly onReach: (isReached: boolean) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /**

@@ -4,24 +4,24 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 
 /** The description of the node, for admission and for the API server. */
 export interface NodeFactsForObject {
-  name: string;
-  hostname: string;
+  readonly name: string;
+  readonly hostname: string;
   /** In Go's spelling: `amd64`. */
-  architecture: string;
+  readonly architecture: string;
   /** From the flag; they take precedence over the agent's own. */
-  labels: Readonly<Record<string, string>>;
-  taints: readonly Taint[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
   /** A cloud controller has yet to initialize the node. */
-  externalCloudProvider: boolean;
-  providerId: string;
+  readonly externalCloudProvider: boolean;
+  readonly providerId: string;
   /** Volumes are attached by the controller and not by the agent. */
-  controllerAttaches: boolean;
+  readonly controllerAttaches: boolean;
   /** Primary family first. */
-  addresses: readonly string[];
-  capacity: ResourceList;
-  allocatable: ResourceList;
-  declaredFeatures: readonly string[];
-  runtime:
+  readonly addresses: readonly string[];
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  readonly declaredFeatures: readonly string[];
+  readonly runtime:
     | {
         handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
         supplementalGroupsPolicy: boolean;

@@ -23,16 +23,16 @@ const MINUTE_MS = 60_000;
 const away = (): ApiStatusError => new ApiStatusError('ServiceUnavailable', 'away');
 
 interface Bench {
-  clock: FakeClock;
-  api: FakeApiClient;
-  facts: Partial<NodeFacts>;
-  undetermined: boolean;
-  events: string[];
-  reported: Node[];
-  startup: NodeStartup;
-  watch: NodeWatch;
-  reporter: NodeReporter;
-  log: RecordingLog;
+  readonly clock: FakeClock;
+  readonly api: FakeApiClient;
+  readonly facts: Partial<NodeFacts>;
+  readonly undetermined: boolean;
+  readonly events: string[];
+  readonly reported: Node[];
+  readonly startup: NodeStartup;
+  readonly watch: NodeWatch;
+  readonly reporter: NodeReporter;
+  readonly log: RecordingLog;
   node(): Node | undefined;
   ready(): string | undefined;
   /** Writes of the node since the last read. */

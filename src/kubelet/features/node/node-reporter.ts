@@ -23,32 +23,32 @@ import type { NodeWatch } from './node-watch.ts';
 import { registerNode } from './register-node.ts';
 
 export interface NodeReporterSettings {
-  nodeName: string;
-  register: boolean;
-  getOnExistsOnly: boolean;
-  updatePeriodMs: number;
-  reportPeriodMs: number;
+  readonly nodeName: string;
+  readonly register: boolean;
+  readonly getOnExistsOnly: boolean;
+  readonly updatePeriodMs: number;
+  readonly reportPeriodMs: number;
 }
 
 export interface NodeSource {
   /** The node to create when there is none. */
-  initial: () => Node;
-  compute: (before: Node) => ComputedNode;
+  readonly initial: () => Node;
+  readonly compute: (before: Node) => ComputedNode;
   /** Whether something that Ready depends on has not reported yet since the agent started. */
-  isUndetermined: () => boolean;
-  resetExtended: () => Promise<boolean>;
+  readonly isUndetermined: () => boolean;
+  readonly resetExtended: () => Promise<boolean>;
 }
 
 export interface NodeReporterOptions {
-  client: Pick<ApiClient, 'create' | 'get' | 'patch'>;
-  watch: Pick<NodeWatch, 'current' | 'onChange'>;
-  source: NodeSource;
-  settings: NodeReporterSettings;
-  recorder: NodeEventRecorder;
-  startup: NodeStartup;
+  readonly client: Pick<ApiClient, 'create' | 'get' | 'patch'>;
+  readonly watch: Pick<NodeWatch, 'current' | 'onChange'>;
+  readonly source: NodeSource;
+  readonly settings: NodeReporterSettings;
+  readonly recorder: NodeEventRecorder;
+  readonly startup: NodeStartup;
   /** Called with the API server's node, whenever it was confirmed. */
-  onReported: (node: Node) => void;
-  time: { clock: Clock; random: Random; log: Logger };
+  readonly onReported: (node: Node) => void;
+  readonly time: { clock: Clock; random: Random; log: Logger };
 }
 
 /** Upstream: registerWithAPIServer, 100 ms doubling to 7 s. A failed status update is retried the same way. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../../base/clock.ts';
  * node_startup_latency_tracker.go).
  */
 export interface NodeStartupTimes {
-  startedAtMs: number;
+  readonly startedAtMs: number;
   firstAttemptAtMs?: number;
   /** Only for a node that this run of the agent created. */
   registeredAtMs?: number;

@@ -7,14 +7,14 @@ import { computeNodePatch, nodeHasChanged } from './node-patch.ts';
 import { reconcileRegistration } from './reconcile-registration.ts';
 
 export interface RegistrationRequest {
-  client: Pick<ApiClient, 'create' | 'get' | 'patch'>;
-  initial: Node;
+  readonly client: Pick<ApiClient, 'create' | 'get' | 'patch'>;
+  readonly initial: Node;
   /** Whether extended resources of an existing node are set to zero. */
-  resetExtended: boolean;
+  readonly resetExtended: boolean;
   /**
    * Gate KubeletRegistrationGetOnExistsOnly: an agent that may not create nodes does not check whether its own exists.
    */
-  getOnExistsOnly: boolean;
+  readonly getOnExistsOnly: boolean;
 }
 
 export type Registration =

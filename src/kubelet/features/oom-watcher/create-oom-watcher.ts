@@ -6,12 +6,12 @@ import type { OomWatcherParts } from './oom-watcher.ts';
 import { OomWatcher } from './oom-watcher.ts';
 
 export interface CreateOomWatcherParts extends Omit<OomWatcherParts, 'pods'> {
-  directory: { visible(): Iterable<Pod> };
-  cache: {
+  readonly directory: { visible(): Iterable<Pod> };
+  readonly cache: {
     get(uid: PodUid): { readonly containers: readonly { readonly id: string; readonly name: string }[] } | undefined;
   };
   /** Undefined where pods have no cgroups of their own: then no kill can be attributed to one. */
-  podPaths: { of(pod: Pod): string } | undefined;
+  readonly podPaths: { of(pod: Pod): string } | undefined;
 }
 
 /** Reports processes that the kernel killed for lack of memory, and in which pods they ran. */

@@ -15,14 +15,14 @@ import { readOomLine } from './oom-report.ts';
 
 export interface OomWatcherParts {
   /** Undefined where it is not followed. */
-  kernelLog: KernelLog | undefined;
+  readonly kernelLog: KernelLog | undefined;
   /** The pods of this node with their containers. */
-  pods: () => Iterable<OomPod>;
-  recorder: EventRecorder & NodeEventRecorder;
+  readonly pods: () => Iterable<OomPod>;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   /** Another process was killed in this pod. */
-  onKill: (uid: PodUid) => void;
-  clock: Clock;
-  log: Logger;
+  readonly onKill: (uid: PodUid) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 const RETRY_MS = 1000;

@@ -10,10 +10,10 @@ export interface LogTarget {
 }
 
 export interface LogRequest {
-  follow: boolean;
-  previous: boolean;
-  timestamps: boolean;
-  tailLines: number;
+  readonly follow: boolean;
+  readonly previous: boolean;
+  readonly timestamps: boolean;
+  readonly tailLines: number;
 }
 
 /** Rejects with NotFound or Invalid before anything is read; `signal` ends the iteration. */

@@ -6,9 +6,9 @@ import { Pleg } from './pleg.ts';
 
 export interface CreatePlegParts extends Omit<PlegOptions, 'onEvent'> {
   /** Called for changes that the agent did not make. */
-  onObserved: (event: PodLifecycleEvent) => void;
+  readonly onObserved: (event: PodLifecycleEvent) => void;
   /** Called for each container that ends while the agent runs, before `onObserved`. */
-  onExit: (uid: PodUid, container: ContainerRuntimeStatus) => void;
+  readonly onExit: (uid: PodUid, container: ContainerRuntimeStatus) => void;
 }
 
 /** PLEG with the two listeners that the agent needs. Starts nothing. */

@@ -88,8 +88,8 @@ function sameSandboxes(left: readonly SandboxRuntimeStatus[], right: readonly Sa
 
 /** One pod's part of a listing of the node. */
 export interface PodListing {
-  sandboxes: readonly ListedSandbox[];
-  containers: readonly Listed[];
+  readonly sandboxes: readonly ListedSandbox[];
+  readonly containers: readonly Listed[];
 }
 
 /** Sorted by pod. What has no pod uid was not created by this agent and is omitted. */

@@ -27,7 +27,7 @@ const LIKELY_OWN_WORK_LOOK = LOOK_AGAIN_MS.indexOf(40);
 type Promised = Exclude<RuntimeEvent['kind'], 'created'> | 'confirmed';
 
 interface Check {
-  uid: PodUid;
+  readonly uid: PodUid;
   promised: Promised;
   looks: number;
   /** Armed between checks; undefined while one is running. */
@@ -35,14 +35,14 @@ interface Check {
 }
 
 export interface EventChecksOptions {
-  clock: Clock;
-  cache: RuntimeCache;
-  inspector: Inspector;
+  readonly clock: Clock;
+  readonly cache: RuntimeCache;
+  readonly inspector: Inspector;
   /**
    * Containers with an OOM kill event. The event may arrive before the runtime's status shows it, and after the status
    * shows the exit.
    */
-  oomSeen?: ReadonlySet<string>;
+  readonly oomSeen?: ReadonlySet<string>;
 }
 
 /** Ensures that the changes announced by events reach the cache, with as few calls as possible. One check per id. */

@@ -15,14 +15,14 @@ const GOOD_STREAM_MS = 10_000;
 const UNSUPPORTED_RETRY_MS = 10 * 60_000;
 
 export interface EventStreamOptions {
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /** In order of preference. */
-  sources: readonly RuntimeEventSource[];
-  onEvent: (event: RuntimeEvent) => void;
+  readonly sources: readonly RuntimeEventSource[];
+  readonly onEvent: (event: RuntimeEvent) => void;
   /** The stream is open (its kind) or not (undefined). */
-  onState: (kind: EventSourceKind | undefined) => void;
+  readonly onState: (kind: EventSourceKind | undefined) => void;
 }
 
 /**

@@ -25,7 +25,7 @@ export interface InspectOptions extends CallOptions {
    * `changed` reads what the list shows in another state than is known; `full` reads everything that can still change.
    * An exited container with a complete record from the runtime is never read again: it cannot change.
    */
-  depth: 'changed' | 'full';
+  readonly depth: 'changed' | 'full';
 }
 
 export async function listPod(runtime: RuntimeReader, uid: PodUid, options: CallOptions): Promise<PodListing> {

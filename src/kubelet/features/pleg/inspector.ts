@@ -18,22 +18,22 @@ export const INSPECTION_LIMIT_MS = 10_000;
 
 interface Work {
   /** Read the whole pod again, from its own list call. */
-  whole: boolean;
+  readonly whole: boolean;
   /** Read what differs in this part of a node-wide list, and when the list was requested. */
-  listed: { listing: PodListing; seq: Sequence } | undefined;
+  readonly listed: { listing: PodListing; seq: Sequence } | undefined;
   /** Single containers or sandboxes to read. */
-  ids: Set<string>;
-  done: ((error: unknown) => void)[];
+  readonly ids: Set<string>;
+  readonly done: ((error: unknown) => void)[];
 }
 
 export interface InspectorOptions {
-  clock: Clock;
-  runtime: RuntimeReader;
-  cache: RuntimeCache;
+  readonly clock: Clock;
+  readonly runtime: RuntimeReader;
+  readonly cache: RuntimeCache;
   /** Called once per failed inspection. */
-  onFailure: (uid: PodUid, error: unknown) => void;
+  readonly onFailure: (uid: PodUid, error: unknown) => void;
   /** How long one inspection took. */
-  onRead?: ((durationMs: number) => void) | undefined;
+  readonly onRead?: ((durationMs: number) => void) | undefined;
 }
 
 /**

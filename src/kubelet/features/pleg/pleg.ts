@@ -35,32 +35,32 @@ const ADOPTION_PATIENCE_MS = 1000;
 const TRANSITION_MS = [5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
 
 export interface PlegOptions {
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  runtime: RuntimeReader;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly runtime: RuntimeReader;
   /** In order of preference: CRI's, then containerd's own. May be empty. */
-  sources: readonly RuntimeEventSource[];
-  cache: RuntimeCache;
+  readonly sources: readonly RuntimeEventSource[];
+  readonly cache: RuntimeCache;
   /** Called after the cache shows the change, also for changes the agent made itself (`own`). Must not throw. */
-  onEvent: (event: PodLifecycleEvent, origin: ChangeOrigin) => void;
+  readonly onEvent: (event: PodLifecycleEvent, origin: ChangeOrigin) => void;
   /**
    * The termination message of a container that ended, from the files of the node. Without it, the message comes only
    * with the runtime's status, some time after the exit.
    */
-  terminationMessage?: (ended: ContainerRuntimeStatus) => Promise<string>;
+  readonly terminationMessage?: (ended: ContainerRuntimeStatus) => Promise<string>;
   /** For metrics: how long each relist took, in milliseconds, and how many pods it had inspected. */
-  onRelist?: (durationMs: number, inspected: number) => void;
+  readonly onRelist?: (durationMs: number, inspected: number) => void;
   /** The duration of reading each single pod. */
-  onPodRead?: (durationMs: number) => void;
+  readonly onPodRead?: (durationMs: number) => void;
 }
 
 export interface PlegHealth {
-  ok: boolean;
+  readonly ok: boolean;
   /** In upstream's words; empty when ok. */
-  reason: string;
+  readonly reason: string;
   /** Monotonic time of the last activity: a successful relist or an event. */
-  lastActiveMs: number | undefined;
+  readonly lastActiveMs: number | undefined;
 }
 
 /**

@@ -79,10 +79,10 @@ export class Removals {
 }
 
 export interface PodReading {
-  name: string;
-  namespace: string;
-  sandboxes: readonly SandboxRuntimeStatus[];
-  containers: readonly ContainerRuntimeStatus[];
+  readonly name: string;
+  readonly namespace: string;
+  readonly sandboxes: readonly SandboxRuntimeStatus[];
+  readonly containers: readonly ContainerRuntimeStatus[];
 }
 
 /**

@@ -15,10 +15,10 @@ const LIST_LIMIT_MS = 30_000;
 const LISTS_BY_POD = 8;
 
 export interface RelistOptions {
-  clock: Clock;
-  runtime: RuntimeReader;
-  cache: RuntimeCache;
-  inspector: Inspector;
+  readonly clock: Clock;
+  readonly runtime: RuntimeReader;
+  readonly cache: RuntimeCache;
+  readonly inspector: Inspector;
 }
 
 /**

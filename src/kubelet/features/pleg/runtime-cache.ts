@@ -9,11 +9,11 @@ import { PodRecord, Removals } from './pod-record.ts';
 export type ChangeOrigin = 'own' | 'observed';
 
 export interface CacheChange {
-  uid: PodUid;
-  before: PodRuntimeStatus | undefined;
+  readonly uid: PodUid;
+  readonly before: PodRuntimeStatus | undefined;
   /** undefined when nothing of the pod is left. */
-  after: PodRuntimeStatus | undefined;
-  origin: ChangeOrigin;
+  readonly after: PodRuntimeStatus | undefined;
+  readonly origin: ChangeOrigin;
 }
 
 /**
@@ -21,9 +21,9 @@ export interface CacheChange {
  * in the cache.
  */
 export interface ReadTrouble {
-  error: unknown;
-  sinceMs: number;
-  failures: number;
+  readonly error: unknown;
+  readonly sinceMs: number;
+  readonly failures: number;
 }
 
 /** The part of a pod that a list shows. */

@@ -9,13 +9,13 @@ import type { RuntimeEvent } from '../../ports/runtime.ts';
 const READING_LIMIT_MS = 1000;
 
 export interface TerminationMessageReaderOptions {
-  clock: Clock;
-  log: Logger;
+  readonly clock: Clock;
+  readonly log: Logger;
   /**
    * The termination message of a container that ended, without the runtime's own message. Reads files of the node,
    * makes no runtime call.
    */
-  read: (ended: ContainerRuntimeStatus) => Promise<string>;
+  readonly read: (ended: ContainerRuntimeStatus) => Promise<string>;
 }
 
 type Snapshot = NonNullable<RuntimeEvent['pod']>;

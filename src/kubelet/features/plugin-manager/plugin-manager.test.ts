@@ -13,9 +13,9 @@ const FOLDER = '/root/plugins_registry';
 const INFO: PluginInfo = { type: 'CSIPlugin', name: 'd.example', endpoint: '/csi.sock', supportedVersions: ['1.0.0'] };
 
 interface Script {
-  info?: () => Promise<PluginInfo>;
-  dial?: () => Promise<void>;
-  notify?: () => Promise<void>;
+  readonly info?: () => Promise<PluginInfo>;
+  readonly dial?: () => Promise<void>;
+  readonly notify?: () => Promise<void>;
 }
 
 function world() {

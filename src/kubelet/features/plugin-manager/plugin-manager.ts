@@ -33,14 +33,14 @@ export interface PluginHandler {
 
 export interface PluginManagerOptions {
   /** `<root>/plugins_registry`. */
-  folder: string;
-  files: HostFiles;
-  dial: PluginDial;
+  readonly folder: string;
+  readonly files: HostFiles;
+  readonly dial: PluginDial;
   /** By the plugin type: `CSIPlugin`. */
-  handlers: ReadonlyMap<string, PluginHandler>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly handlers: ReadonlyMap<string, PluginHandler>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** Upstream: operation_generator.go. */
@@ -51,7 +51,7 @@ const NOTIFY_LIMIT_MS = 5_000;
 const REGISTER_LIMIT_MS = 130_000;
 
 interface PluginEntry {
-  path: string;
+  readonly path: string;
   state: PluginState;
   /** Once registered. */
   taken: { handler: PluginHandler; plugin: RegisteringPlugin } | undefined;

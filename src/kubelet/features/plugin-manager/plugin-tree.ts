@@ -10,12 +10,12 @@ export type FoundSockets = ReadonlyMap<string, string>;
 
 export interface PluginTreeOptions {
   /** `<root>/plugins_registry`; created when missing. */
-  folder: string;
-  files: HostFiles;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  onSockets: (sockets: FoundSockets) => void;
+  readonly folder: string;
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly onSockets: (sockets: FoundSockets) => void;
 }
 
 interface Found {

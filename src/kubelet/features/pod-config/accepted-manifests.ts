@@ -14,17 +14,17 @@ const SUFFIX = '.manifest';
 
 export interface AcceptedManifestsOptions {
   /** `<root>/manifests-accepted`. */
-  folder: string;
-  rules: ManifestRules;
-  files: HostFiles;
-  log: Logger;
-  objects?: ManifestObjects;
-  setPods: (pods: readonly Pod[]) => void;
+  readonly folder: string;
+  readonly rules: ManifestRules;
+  readonly files: HostFiles;
+  readonly log: Logger;
+  readonly objects?: ManifestObjects;
+  readonly setPods: (pods: readonly Pod[]) => void;
 }
 
 interface Accepted {
-  text: string;
-  version: FileVersion;
+  readonly text: string;
+  readonly version: FileVersion;
 }
 
 /**

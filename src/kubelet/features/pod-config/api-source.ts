@@ -15,20 +15,20 @@ import { decode, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { RememberedPods } from './remembered-pods.ts';
 
 export interface ApiPodSourceOptions {
-  client: ApiClient;
-  nodeName: string;
+  readonly client: ApiClient;
+  readonly nodeName: string;
   /** Pods are admitted against their node, so nothing is requested before it is known (upstream: nodeHasSynced). */
-  nodeKnown: () => Promise<void>;
+  readonly nodeKnown: () => Promise<void>;
   /** As the API server last sent them. */
-  remembered: RememberedPods;
+  readonly remembered: RememberedPods;
   /** All pods after each change; not `complete` while they come from the record of an earlier run. */
-  setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
+  readonly setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
   /** Called with every version of a pod, after it is stored; `listed`: the API server has just sent its full list. */
-  onChange: (change: { kind: 'pod'; pod: Pod } | { kind: 'listed' }) => void;
-  onInvalid: (pod: Pod, problems: string) => void;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly onChange: (change: { kind: 'pod'; pod: Pod } | { kind: 'listed' }) => void;
+  readonly onInvalid: (pod: Pod, problems: string) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** An API server that has not sent its list by then counts as unavailable, and the last known pods as wanted. */

@@ -18,11 +18,11 @@ import { PodSources } from './pod-sources.ts';
 
 /** What the configuration says of sources. */
 export interface SourceChoice {
-  config: Pick<KubeletConfig['sources'], 'staticPodPath' | 'staticPodUrl'>;
+  readonly config: Pick<KubeletConfig['sources'], 'staticPodPath' | 'staticPodUrl'>;
   /** Manifests may be handed in over HTTP. */
-  manifestServer: boolean;
+  readonly manifestServer: boolean;
   /** No API server. */
-  standalone: boolean;
+  readonly standalone: boolean;
 }
 
 /** The sources of this configuration. All of them must report before anything is cleaned up. */
@@ -39,19 +39,19 @@ export function podSourceNames({ config, manifestServer, standalone }: SourceCho
 type SetPods = (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
 
 export interface CreatePodSourcesParts extends SourceChoice {
-  config: KubeletConfig['sources'];
-  nodeName: string;
-  rootDir: string;
+  readonly config: KubeletConfig['sources'];
+  readonly nodeName: string;
+  readonly rootDir: string;
   /** The source of the API's pods; undefined on a standalone node. */
-  api: { start(): void; stop(): Promise<void> } | undefined;
-  setPods: SetPods;
+  readonly api: { start(): void; stop(): Promise<void> } | undefined;
+  readonly setPods: SetPods;
   /** Where objects of manifests beside pods go. */
-  objects: ManifestObjects;
-  files: HostFiles;
-  dial: Pick<NetDial, 'fetch'>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly objects: ManifestObjects;
+  readonly files: HostFiles;
+  readonly dial: Pick<NetDial, 'fetch'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /** The sources of pods that this configuration names. Starts none. */

@@ -15,14 +15,14 @@ const PERIOD_MS = 20_000;
 const DIR = '/etc/manifests';
 
 interface Bench {
-  clock: FakeClock;
-  files: FakeHostFiles;
-  log: RecordingLog;
-  source: FileSource;
-  objects: ManifestObjects;
+  readonly clock: FakeClock;
+  readonly files: FakeHostFiles;
+  readonly log: RecordingLog;
+  readonly source: FileSource;
+  readonly objects: ManifestObjects;
   /** Every emission, `name=image`, and `!` when incomplete. */
-  emitted: string[];
-  last: () => string;
+  readonly emitted: string[];
+  readonly last: () => string;
 }
 
 function bench(

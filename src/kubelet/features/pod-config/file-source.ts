@@ -37,19 +37,19 @@ const RACY_STAMP_MS = 100;
 
 export interface FileSourceOptions {
   /** A file or a folder. */
-  path: string;
+  readonly path: string;
   /** fileCheckFrequency: the fallback for missed watch events. */
-  periodMs: number;
-  rules: ManifestRules;
-  files: HostFiles;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly periodMs: number;
+  readonly rules: ManifestRules;
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /** Receives objects other than pods; standalone only. */
-  objects?: ManifestObjects;
-  lastGood?: LastGoodManifests;
+  readonly objects?: ManifestObjects;
+  readonly lastGood?: LastGoodManifests;
   /** All pods of all manifests. See PodConfig.setSource for `complete`. */
-  setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
+  readonly setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
 }
 
 interface Entry {

@@ -6,8 +6,8 @@ import type { ManifestContent, ManifestProblem } from './manifest-reader.ts';
 
 /** The current content of a manifest. */
 export interface FileVersion {
-  pods: readonly Pod[];
-  objects: readonly KindedObject[];
+  readonly pods: readonly Pod[];
+  readonly objects: readonly KindedObject[];
 }
 
 export const nothing: FileVersion = { pods: [], objects: [] };
@@ -56,9 +56,9 @@ export function takesAway(current: FileVersion, next: FileVersion): boolean {
 
 export interface Combined extends FileVersion {
   /** By file. */
-  duplicates: ReadonlyMap<string, readonly ManifestProblem[]>;
+  readonly duplicates: ReadonlyMap<string, readonly ManifestProblem[]>;
   /** The file whose object of that kind and name is active. */
-  owners: ReadonlyMap<string, string>;
+  readonly owners: ReadonlyMap<string, string>;
 }
 
 /**

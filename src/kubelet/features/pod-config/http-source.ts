@@ -18,18 +18,18 @@ import { ManifestProblems } from './manifest-problems.ts';
 const EXCHANGE_LIMIT_MS = 10_000;
 
 export interface HttpSourceOptions {
-  url: string;
-  headers: readonly { name: string; value: string }[];
+  readonly url: string;
+  readonly headers: readonly { name: string; value: string }[];
   /** httpCheckFrequency. */
-  periodMs: number;
-  rules: ManifestRules;
-  dial: Pick<NetDial, 'fetch'>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly periodMs: number;
+  readonly rules: ManifestRules;
+  readonly dial: Pick<NetDial, 'fetch'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /** Receives objects other than pods; standalone only. */
-  objects?: ManifestObjects;
-  setPods: (pods: readonly Pod[]) => void;
+  readonly objects?: ManifestObjects;
+  readonly setPods: (pods: readonly Pod[]) => void;
 }
 
 /**

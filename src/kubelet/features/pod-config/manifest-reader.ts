@@ -14,35 +14,35 @@ export const manifestLimitBytes = 10 * 1024 * 1024;
 /** A problem that a person has to fix, and where. Lines and columns count from 1. */
 export interface ManifestProblem {
   /** Path, URL or name of the manifest. */
-  file: string;
-  line?: number;
-  column?: number;
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
   /** The field, as in `spec.containers[0].image`. */
-  path?: string;
-  message: string;
+  readonly path?: string;
+  readonly message: string;
   /** Absent for an error. A warning does not prevent anything from running. */
-  severity?: 'warning';
+  readonly severity?: 'warning';
 }
 
 /** The node's part of reading a manifest: the same for every source. */
 export interface ManifestRules {
-  nodeName: string;
+  readonly nodeName: string;
   /** No API server: manifests may contain other objects than pods, and their pods may use them. */
-  standalone: boolean;
+  readonly standalone: boolean;
   /**
    * Full validation of a pod as this node would run it (after name, UID and namespace were set); `field` in upstream's
    * notation.
    */
-  validate: (pod: Pod) => readonly { field: string; message: string }[];
+  readonly validate: (pod: Pod) => readonly { field: string; message: string }[];
 }
 
 /** The content of one manifest, as this node would run it. */
 export interface ManifestContent {
-  pods: readonly Pod[];
-  objects: readonly KindedObject[];
+  readonly pods: readonly Pod[];
+  readonly objects: readonly KindedObject[];
   /** Not empty: something was rejected, and the pods above are only the valid rest. */
-  errors: readonly ManifestProblem[];
-  warnings: readonly ManifestProblem[];
+  readonly errors: readonly ManifestProblem[];
+  readonly warnings: readonly ManifestProblem[];
 }
 
 /** Decodes and validates one manifest. Never throws: every problem of the text is returned as an error. */

@@ -14,12 +14,12 @@ const podText = (name: string, image = 'a'): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
 
 interface Bench {
-  files: FakeHostFiles;
-  log: RecordingLog;
-  manifests: AcceptedManifests;
-  objects: ManifestObjects;
-  emitted: string[];
-  call: (
+  readonly files: FakeHostFiles;
+  readonly log: RecordingLog;
+  readonly manifests: AcceptedManifests;
+  readonly objects: ManifestObjects;
+  readonly emitted: string[];
+  readonly call: (
     method: string,
     path: string,
     options?: { body?: string; token?: string | undefined },

@@ -38,10 +38,10 @@ export async function readManifestToken(files: HostFiles, path: string, what = '
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 export interface ManifestServerOptions {
-  manifests: AcceptedManifests;
+  readonly manifests: AcceptedManifests;
   /** Called for each request, so that a changed token takes effect. */
-  token: () => string;
-  log: Logger;
+  readonly token: () => string;
+  readonly log: Logger;
 }
 
 /**

@@ -9,17 +9,17 @@ import { sameContent } from './canonical-json.ts';
  * ever modified.
  */
 export interface MergedPod {
-  given: Pod;
-  pod: Pod;
+  readonly given: Pod;
+  readonly pod: Pod;
 }
 
 export interface Merge {
   /** The new pods of the source, by UID. */
-  pods: ReadonlyMap<string, MergedPod>;
+  readonly pods: ReadonlyMap<string, MergedPod>;
   /** In the order of delivery: REMOVE, ADD, UPDATE, DELETE, RECONCILE; none of them empty. */
-  updates: readonly PodUpdate[];
+  readonly updates: readonly PodUpdate[];
   /** Pods that were skipped because an earlier one of the same source has their name (or their UID). */
-  duplicates: readonly Pod[];
+  readonly duplicates: readonly Pod[];
 }
 
 /** Annotations of the agent itself, which are ignored when pods are compared. */

@@ -10,18 +10,18 @@ import { computeMerge } from './merge.ts';
 
 export interface PodConfigOptions {
   /** Every source that will report. Nothing is removed until all of them have. */
-  sources: readonly PodSource[];
-  clock: Clock;
-  recorder: EventRecorder;
-  log: Logger;
+  readonly sources: readonly PodSource[];
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly log: Logger;
   /** Receives the updates of all sources, one after another. An empty ADD means that a source has reported no pods. */
-  onUpdate: (update: PodUpdate) => void;
+  readonly onUpdate: (update: PodUpdate) => void;
 }
 
 interface SourceState {
-  pods: ReadonlyMap<string, MergedPod>;
-  reported: boolean;
-  complete: boolean;
+  readonly pods: ReadonlyMap<string, MergedPod>;
+  readonly reported: boolean;
+  readonly complete: boolean;
 }
 
 /**

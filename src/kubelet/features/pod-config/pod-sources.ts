@@ -14,18 +14,18 @@ export interface PodSourceReader {
 
 /** What the local API shows of a problem. */
 export interface SourceProblem {
-  message: string;
-  blocking: boolean;
+  readonly message: string;
+  readonly blocking: boolean;
 }
 
 export interface PodSourcesOptions {
-  readers: readonly PodSourceReader[];
+  readonly readers: readonly PodSourceReader[];
   /** The reader of the pods that the manifest server accepts; undefined without that server. */
-  accepted: AcceptedManifests | undefined;
-  rules: ManifestRules;
+  readonly accepted: AcceptedManifests | undefined;
+  readonly rules: ManifestRules;
   /** Saves what a source must find again after a restart. */
-  flush: () => Promise<void>;
-  log: Logger;
+  readonly flush: () => Promise<void>;
+  readonly log: Logger;
 }
 
 /** All sources of pods of this node. A source that cannot be read is a problem to show; the others work without it. */

@@ -6,16 +6,16 @@ import type { Logger } from '../../../base/log.ts';
 import type { PodSource } from '../../model/pod-update.ts';
 
 interface Decided {
-  given: Pod;
+  readonly given: Pod;
   /** undefined while the class does not exist. */
-  result: AppliedRuntimeClass | undefined;
+  readonly result: AppliedRuntimeClass | undefined;
 }
 
 export interface RuntimeClassAdmissionOptions {
-  lookup: (name: string) => RuntimeClass | undefined;
+  readonly lookup: (name: string) => RuntimeClass | undefined;
   /** The next stage for pods that were processed here. */
-  setSource: (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
-  log: Logger;
+  readonly setSource: (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
+  readonly log: Logger;
 }
 
 /**

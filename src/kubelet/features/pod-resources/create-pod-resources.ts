@@ -11,32 +11,32 @@ import { computeOldPodResources, computePodResources } from './compute-pod-resou
 export type PodResourcesCall = 'list' | 'get' | 'get_allocatable';
 
 export interface CreatePodResourcesParts {
-  rootDir: string;
+  readonly rootDir: string;
   /** Absent: the API is not served. */
-  server: PodResourcesServer | undefined;
-  files: Pick<HostFiles, 'makeDirectory' | 'lstat' | 'remove'>;
-  devices: DeviceUse & {
+  readonly server: PodResourcesServer | undefined;
+  readonly files: Pick<HostFiles, 'makeDirectory' | 'lstat' | 'remove'>;
+  readonly devices: DeviceUse & {
     /** Healthy devices by resource. */
     healthy(): ReadonlyMap<string, readonly PluginDevice[]>;
     /** Frees the devices of pods that ended. */
     releaseInactive(): void;
   };
-  use: Omit<ResourceUse, 'devices'>;
+  readonly use: Omit<ResourceUse, 'devices'>;
   /** CPUs and memory that may become exclusive; without it none may. */
-  allocatable?: { cpus(): readonly number[]; memory(): readonly ResourceMemory[] };
-  pods: {
+  readonly allocatable?: { cpus(): readonly number[]; memory(): readonly ResourceMemory[] };
+  readonly pods: {
     all(): readonly Pod[];
     /** Those that have not ended. */
     active(): readonly Pod[];
     byName(namespace: string, name: string): Pod | undefined;
   };
   /** Gate KubeletPodResourcesListUseActivePods: pods that ended are not listed. */
-  listsActive: boolean;
+  readonly listsActive: boolean;
   /** `call` is undefined for requests of v1alpha1, which upstream counts in total only. */
-  onRequest: (version: 'v1' | 'v1alpha1', call: PodResourcesCall | undefined) => void;
+  readonly onRequest: (version: 'v1' | 'v1alpha1', call: PodResourcesCall | undefined) => void;
   /** A request for a pod that does not exist. */
-  onNotFound: () => void;
-  log: Logger;
+  readonly onNotFound: () => void;
+  readonly log: Logger;
 }
 
 export interface PodResourcesService {

@@ -1,14 +1,14 @@
 /** The measured result of a number of concurrent starts. */
 export interface PaceWindow {
   /** How many ran at once. */
-  concurrency: number;
+  readonly concurrency: number;
   /** The middle latency of one start, in milliseconds. */
-  medianMs: number;
+  readonly medianMs: number;
 }
 
 export interface SlotBounds {
-  min: number;
-  max: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** More than this share above proportional counts as superlinear; below, as gain. Small differences are noise. */

@@ -33,9 +33,9 @@ function containerSettings(config: KubeletConfig, rootDir: string, cgroupVersion
 }
 
 interface OwnNode {
-  allocatable: ResourceList;
-  memoryForPodsBytes: number;
-  hostIps: () => readonly string[];
+  readonly allocatable: ResourceList;
+  readonly memoryForPodsBytes: number;
+  readonly hostIps: () => readonly string[];
 }
 
 /** The node as containers see it. Handlers come from the runtime's status and may change when it restarts. */
@@ -96,13 +96,13 @@ export async function checkNodeResolver(
 
 export interface CreatePodRuntimeParts
   extends Omit<PodRuntimeDeps, 'settings' | 'node' | 'hostDns' | 'cores' | 'maxContainerRestartPeriodMs'> {
-  config: KubeletConfig;
-  rootDir: string;
-  machine: MachineFacts;
-  cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
-  ownNode: OwnNode;
+  readonly config: KubeletConfig;
+  readonly rootDir: string;
+  readonly machine: MachineFacts;
+  readonly cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
+  readonly ownNode: OwnNode;
   /** The runtime's current status. */
-  health: () => RuntimeHealth | undefined;
+  readonly health: () => RuntimeHealth | undefined;
 }
 
 /** Starts and stops the containers of pods, as this node is configured. */

@@ -26,41 +26,41 @@ import type { ContainerSettings, NodeFacts } from './config/node-facts.ts';
 
 /** The dependencies of PodRuntime. */
 export interface PodRuntimeDeps {
-  runtime: ContainerRuntime;
-  files: HostFiles;
-  mounts: Pick<Mounts, 'bindBeneath'>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  settings: ContainerSettings;
+  readonly runtime: ContainerRuntime;
+  readonly files: HostFiles;
+  readonly mounts: Pick<Mounts, 'bindBeneath'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly settings: ContainerSettings;
   /** The node as it is now. */
-  node: () => NodeFacts;
+  readonly node: () => NodeFacts;
   /**
    * Content of the node's resolver configuration as parsed by `parseResolvConf`; undefined when the agent is configured
    * to use none.
    */
-  hostDns: () => Promise<DnsConfig | undefined>;
-  images: ImageEnsurer;
-  hooks: LifecycleHooks;
-  probes: ProbeVerdicts;
-  cache: RuntimeCacheWriter;
-  objects: ObjectLookup;
-  services: ServiceLookup;
-  handlers: RuntimeHandlers;
+  readonly hostDns: () => Promise<DnsConfig | undefined>;
+  readonly images: ImageEnsurer;
+  readonly hooks: LifecycleHooks;
+  readonly probes: ProbeVerdicts;
+  readonly cache: RuntimeCacheWriter;
+  readonly objects: ObjectLookup;
+  readonly services: ServiceLookup;
+  readonly handlers: RuntimeHandlers;
   /** Absent: containers have no devices but those of their volumes. */
-  devices?: DeviceProvider;
-  events: EventRecorder & NodeEventRecorder;
-  timeline: Timeline;
-  onChange: OnChange;
+  readonly devices?: DeviceProvider;
+  readonly events: EventRecorder & NodeEventRecorder;
+  readonly timeline: Timeline;
+  readonly onChange: OnChange;
   /** For resizes of running pods; without it nothing is resized. */
-  resize?: {
+  readonly resize?: {
     actuated: ActuatedResources;
     cgroups: PodCgroups;
     onDone?: (durationMs: number, succeeded: boolean) => void;
   };
   /** Called after a container started: links its log in /var/log/containers. Not awaited; must not throw. */
-  onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
-  cores: number;
+  readonly onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
+  readonly cores: number;
   /** From `crashLoopBackOff.maxContainerRestartPeriod`; 300 s by default. */
-  maxContainerRestartPeriodMs?: number;
+  readonly maxContainerRestartPeriodMs?: number;
 }

@@ -16,8 +16,8 @@ import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
  * a name.
  */
 export interface ImageUser {
-  uid?: number;
-  username: string;
+  readonly uid?: number;
+  readonly username: string;
 }
 
 /**
@@ -54,13 +54,13 @@ export interface ImageEnsurer {
 }
 
 export interface HookTarget {
-  pod: Pod;
-  container: AnyContainer;
-  id: ContainerId;
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly id: ContainerId;
   /** Address for httpGet hooks; undefined on the host's network or when unknown. */
-  podIp?: string;
+  readonly podIp?: string;
   /** An exec hook's command does not end when the wait for it ends, but with its container. */
-  runsOn?: boolean;
+  readonly runsOn?: boolean;
 }
 
 export interface LifecycleHooks {

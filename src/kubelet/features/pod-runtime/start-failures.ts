@@ -2,10 +2,10 @@ import type { PodUid } from '../../model/ids.ts';
 
 export interface StartFailure {
   /** A waiting reason from api/reasons.ts. */
-  reason: string;
-  message: string;
+  readonly reason: string;
+  readonly message: string;
   /** Wall milliseconds of the next try, when that is scheduled. */
-  retryAtMs?: number;
+  readonly retryAtMs?: number;
 }
 
 /**

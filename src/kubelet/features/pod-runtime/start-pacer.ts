@@ -5,13 +5,13 @@ import { computeSlotLimit } from './compute-slot-limit.ts';
 
 /** The order of the queue: critical pods, then by priority, then first come. */
 export interface PaceClaim {
-  critical: boolean;
-  priority: number;
+  readonly critical: boolean;
+  readonly priority: number;
   /**
    * The slot is released automatically after this time, though the work goes on: work that hangs must not delay other
    * pods.
    */
-  leaseMs: number;
+  readonly leaseMs: number;
 }
 
 export interface PaceSlot {
@@ -27,7 +27,7 @@ export interface PaceSlot {
 
 /** A promise whose state can be read. Its rejection counts as handled. */
 export interface Tracked<T> {
-  promise: Promise<T>;
+  readonly promise: Promise<T>;
   settled: boolean;
 }
 
@@ -41,14 +41,14 @@ export function track<T>(promise: Promise<T>): Tracked<T> {
 }
 
 interface Waiter extends PaceClaim {
-  order: number;
-  grant: () => void;
+  readonly order: number;
+  readonly grant: () => void;
 }
 
 export interface StartPacerOptions {
-  clock: Clock;
-  cores: number;
-  bounds?: SlotBounds;
+  readonly clock: Clock;
+  readonly cores: number;
+  readonly bounds?: SlotBounds;
 }
 
 /**

@@ -20,38 +20,38 @@ import { withContainer, withSandbox, withoutContainer } from './status-fold.ts';
 const startLeaseMs = 5000;
 
 export interface SyncPodRequest {
-  pod: Pod;
-  status: PodRuntimeStatus;
+  readonly pod: Pod;
+  readonly status: PodRuntimeStatus;
   /**
    * Begins to set up the volumes, or joins a setup under way; called at most once, when a container is about to start.
    */
-  volumes: () => Promise<PodVolumes>;
+  readonly volumes: () => Promise<PodVolumes>;
   /**
    * Creates the pod's cgroup and allocates its other node resources; called at most once, before the sandbox is
    * created: a pod that needs no step creates no cgroup.
    */
-  placement: () => Promise<PodPlacement>;
+  readonly placement: () => Promise<PodPlacement>;
   /** Called before each container is created; false ends the pass: the pod starts nothing on this node. */
-  mayBegin?: () => boolean;
-  signal: AbortSignal;
+  readonly mayBegin?: () => boolean;
+  readonly signal: AbortSignal;
 }
 
 /** A part of the pass failed. Expected, so a value. */
 export interface SyncFailure extends StartFailure {
-  scope: 'kill' | 'sandbox' | 'volumes' | 'container' | 'resize';
-  container?: string;
+  readonly scope: 'kill' | 'sandbox' | 'volumes' | 'container' | 'resize';
+  readonly container?: string;
 }
 
 export interface SyncOutcome {
-  failures: readonly SyncFailure[];
-  waits: readonly Wait[];
+  readonly failures: readonly SyncFailure[];
+  readonly waits: readonly Wait[];
   /** The steps that were executed, in order, including failed ones. */
-  steps: readonly Step[];
+  readonly steps: readonly Step[];
   /** A step was executed: check the pod again soon even without an event. */
-  changed: boolean;
-  aborted: boolean;
+  readonly changed: boolean;
+  readonly aborted: boolean;
   /** The status known afterwards. */
-  status: PodRuntimeStatus;
+  readonly status: PodRuntimeStatus;
 }
 
 /** The state of one pass over one pod: what is known, what is under way, and the results. */

@@ -19,11 +19,11 @@ import type { WorkerStates } from './worker-states.ts';
 /** The result of one sync of a running pod. */
 export interface SyncResult {
   /** The pod's phase is terminal: stop it permanently. */
-  terminal: boolean;
+  readonly terminal: boolean;
   /** When to sync again even without an event; the resync interval when absent. */
-  retryInMs?: number;
+  readonly retryInMs?: number;
   /** A step failed without a known retry time: sync again after a back-off that grows with each such sync. */
-  failed?: boolean;
+  readonly failed?: boolean;
 }
 
 /**
@@ -49,22 +49,22 @@ export interface PodSyncer {
 
 export interface PodWorkersOptions {
   /** Written only here. */
-  states: WorkerStates;
-  syncer: PodSyncer;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly states: WorkerStates;
+  readonly syncer: PodSyncer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
   /** A healthy pod is synced again after this time (upstream: syncFrequency, 1 min), stretched by up to half. */
-  resyncMs: number;
+  readonly resyncMs: number;
   /** Called when a scheduled sync is due; the sync loop answers with `sync`. */
-  onDue: (uids: readonly PodUid[]) => void;
+  readonly onDue: (uids: readonly PodUid[]) => void;
 }
 
 interface Worker {
   state: WorkerState;
   /** Wall time at which the current phase began. */
-  sinceMs: number;
-  firstSeenMs: number;
+  readonly sinceMs: number;
+  readonly firstSeenMs: number;
   running: AbortController | undefined;
   /** Monotonic time at which the running sync began. */
   passBeganMs: number | undefined;

@@ -32,11 +32,11 @@ export interface Termination {
    * removed: gone from its source. deleted: deletionTimestamp set. evicted: killed by the agent itself (eviction,
    * preemption, shutdown). completed: its phase is terminal. orphaned: found running without a spec.
    */
-  cause: 'removed' | 'deleted' | 'evicted' | 'completed' | 'orphaned';
+  readonly cause: 'removed' | 'deleted' | 'evicted' | 'completed' | 'orphaned';
   /** Only ever shrinks. */
-  graceMs: number;
+  readonly graceMs: number;
   /** No source wants the pod any more: drop it when finished. */
-  gone: boolean;
+  readonly gone: boolean;
 }
 
 export type WorkerEvent =

@@ -3,9 +3,9 @@ import { ProbeManager } from './probe-manager.ts';
 
 export interface CreateProbesParts extends Omit<ProbeManagerOptions, 'onSnapshotChange'> {
   /** What an earlier run saved. */
-  saved: Parameters<ProbeManager['restore']>[0];
+  readonly saved: Parameters<ProbeManager['restore']>[0];
   /** Saves the results from now on. Returns the function to call with each change. */
-  keep: (snapshot: () => readonly unknown[]) => (change: unknown) => void;
+  readonly keep: (snapshot: () => readonly unknown[]) => (change: unknown) => void;
 }
 
 /** The probes of this node. Their results survive a restart of the agent. */

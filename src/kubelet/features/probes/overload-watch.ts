@@ -15,8 +15,8 @@ const QUEUE_PER_CORE = 3;
 const SHORTEST_MS = 200;
 
 export interface LoadMark {
-  atMs: number;
-  load: NodeLoad | undefined;
+  readonly atMs: number;
+  readonly load: NodeLoad | undefined;
 }
 
 /**

@@ -34,45 +34,45 @@ const LATE_LOG_PAUSE_MS = 10_000;
 const REMEMBER_MS = 300_000;
 
 export interface ProbeUpdate {
-  podUid: PodUid;
-  containerId: ContainerId;
-  type: ProbeType;
-  verdict: ProbeVerdict;
+  readonly podUid: PodUid;
+  readonly containerId: ContainerId;
+  readonly type: ProbeType;
+  readonly verdict: ProbeVerdict;
 }
 
 export interface ProbeManagerOptions {
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  recorder: EventRecorder;
-  runtime: Pick<ContainerRuntime, 'execSync'>;
-  dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly recorder: EventRecorder;
+  readonly runtime: Pick<ContainerRuntime, 'execSync'>;
+  readonly dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
   /** The node's load; without it, no missed deadline is attributed to the node. */
-  nodeLoad?: ReadNodeLoad;
+  readonly nodeLoad?: ReadNodeLoad;
   /** The node's address, where pods on the host's network are probed. */
-  hostIp: () => string;
+  readonly hostIp: () => string;
   /** A result changed. Not called for the initial result of a container. */
-  onUpdate: (update: ProbeUpdate) => void;
+  readonly onUpdate: (update: ProbeUpdate) => void;
   /** Called after each probe, for measuring. */
-  onProbe?: (
+  readonly onProbe?: (
     probe: { type: ProbeType; pod: Pod; container: string },
     outcome: ProbeOutcome['kind'] | 'inconclusive',
     facts: ProbeFacts,
   ) => void;
   /** The change to what `snapshot` returns. */
-  onSnapshotChange?: (change: ProbeEntry) => void;
+  readonly onSnapshotChange?: (change: ProbeEntry) => void;
 }
 
 /**
  * One probe of one container, as it is now. Times are wall milliseconds; `lastOutput` is from the last failed probe.
  */
 export interface ProbeStanding {
-  container: string;
-  type: ProbeType;
-  verdict: ProbeVerdict;
-  lastOutput?: string;
-  lastAtMs?: number;
-  nextTryAtMs?: number;
+  readonly container: string;
+  readonly type: ProbeType;
+  readonly verdict: ProbeVerdict;
+  readonly lastOutput?: string;
+  readonly lastAtMs?: number;
+  readonly nextTryAtMs?: number;
 }
 
 /** Since the agent started. `inconclusive`: deadlines missed because the agent was late or the node overloaded. */
@@ -80,7 +80,7 @@ export type ProbeCounters = Readonly<Record<ProbeOutcome['kind'] | 'inconclusive
 
 interface PodProbes {
   pod: Pod;
-  workers: readonly ProbeWorker[];
+  readonly workers: readonly ProbeWorker[];
 }
 
 const types: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];

@@ -2,9 +2,9 @@ import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 
 /** The newest result of one kind of probe on a container; `unknown` is the initial one. */
 export interface SavedVerdict {
-  id: string;
-  type: ProbeType;
-  verdict: ProbeVerdict;
+  readonly id: string;
+  readonly type: ProbeType;
+  readonly verdict: ProbeVerdict;
 }
 
 /** The saved state of probes across a restart of the agent: of several entries for the same probe the last counts. */
@@ -13,7 +13,7 @@ export type ProbeEntry =
   | { /** Of containers that started later, every verdict is here (wall ms). */ completeSinceMs: number };
 
 export interface RememberedProbes {
-  verdicts: Map<string, ProbeVerdict>;
+  readonly verdicts: Map<string, ProbeVerdict>;
   completeSinceMs: number;
 }
 

@@ -12,16 +12,16 @@ import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
  *                                                 on hold, until another container
  */
 export interface ProbeState {
-  id: ContainerId;
+  readonly id: ContainerId;
   /** The current result. */
-  verdict: Exclude<ProbeVerdict, 'inconclusive'>;
+  readonly verdict: Exclude<ProbeVerdict, 'inconclusive'>;
   /** Not probed yet: the container is older than the agent and has no saved result, so it is assumed to be healthy. */
-  assumed: boolean;
+  readonly assumed: boolean;
   /** The last outcome, and how many times in a row it occurred. */
-  last?: 'success' | 'failure';
-  run: number;
+  readonly last?: 'success' | 'failure';
+  readonly run: number;
   /** This container is not probed any more. */
-  onHold: boolean;
+  readonly onHold: boolean;
 }
 
 /** The result before any probe (upstream: prober/worker.go). */
@@ -45,11 +45,11 @@ export function adoptedState(type: ProbeType, id: ContainerId, remembered: Probe
 }
 
 export interface Thresholds {
-  periodMs: number;
-  timeoutMs: number;
-  initialDelayMs: number;
-  success: number;
-  failure: number;
+  readonly periodMs: number;
+  readonly timeoutMs: number;
+  readonly initialDelayMs: number;
+  readonly success: number;
+  readonly failure: number;
 }
 
 /** The numbers of a probe, with the API's defaults where a pod was not defaulted. */

@@ -46,36 +46,36 @@ const OVERLOAD_PATIENCE_MS = 150_000;
 
 /** The container in the runtime's latest status. */
 export interface SeenContainer {
-  id: ContainerId;
-  running: boolean;
+  readonly id: ContainerId;
+  readonly running: boolean;
   /** Wall milliseconds. */
-  startedAtMs: number;
-  podIp: string;
+  readonly startedAtMs: number;
+  readonly podIp: string;
 }
 
 /** Of one probe, in milliseconds. */
 export interface ProbeFacts {
-  durationMs: number;
+  readonly durationMs: number;
   /** How late it began. */
-  lateMs: number;
+  readonly lateMs: number;
   /** How late the agent's event loop was during the probe. */
-  lagMs: number;
+  readonly lagMs: number;
 }
 
 /** What all workers share. */
 export interface WorkerContext {
-  clock: Clock;
-  random: Random;
-  schedule: ProbeSchedule;
-  lag: LagWatch;
-  overload: OverloadWatch;
-  tools: ProbeTools;
-  recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly schedule: ProbeSchedule;
+  readonly lag: LagWatch;
+  readonly overload: OverloadWatch;
+  readonly tools: ProbeTools;
+  readonly recorder: EventRecorder;
   /** Whether the container has passed its startup probe, if it has one. */
-  hasStarted: (worker: ProbeWorker) => boolean;
+  readonly hasStarted: (worker: ProbeWorker) => boolean;
   /** The state of the probe changed, and possibly its result. */
-  onState: (worker: ProbeWorker, before: ProbeState | undefined, after: ProbeState) => void;
-  onOutcome: (worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
+  readonly onState: (worker: ProbeWorker, before: ProbeState | undefined, after: ProbeState) => void;
+  readonly onOutcome: (worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
 }
 
 /** What was late. */

@@ -25,15 +25,15 @@ export type ProbeOutcome =
   | { kind: 'gone' };
 
 export interface ProbeTarget {
-  id: ContainerId;
-  container: Container;
+  readonly id: ContainerId;
+  readonly container: Container;
   /** Address of the pod's ports: the pod's own, or the node's for a pod on the host's network. */
-  podIp: string;
+  readonly podIp: string;
 }
 
 export interface ProbeTools {
-  runtime: Pick<ContainerRuntime, 'execSync'>;
-  dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
+  readonly runtime: Pick<ContainerRuntime, 'execSync'>;
+  readonly dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
 }
 
 /** Probes once; a probe that could not be run is attempted three times in all. Never rejects. */

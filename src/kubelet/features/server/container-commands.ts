@@ -10,8 +10,8 @@ import { containerNotFound } from './container-lookup.ts';
 import type { ContainerTarget } from './pod-routes.ts';
 
 export interface CommandParts {
-  lookup: ContainerLookup;
-  runtime: Pick<ContainerRuntime, 'execSync'>;
+  readonly lookup: ContainerLookup;
+  readonly runtime: Pick<ContainerRuntime, 'execSync'>;
 }
 
 /**
@@ -33,11 +33,11 @@ export async function runCommand(
 }
 
 export interface CheckpointFolderParts {
-  lookup: ContainerLookup;
-  runtime: Pick<ContainerRuntime, 'checkpointContainer'>;
-  files: Pick<HostFiles, 'list' | 'lstat' | 'makeDirectory'>;
-  disk: { diskUsage(path: string): Promise<{ availableBytes: number; capacityBytes: number }> };
-  rootDir: string;
+  readonly lookup: ContainerLookup;
+  readonly runtime: Pick<ContainerRuntime, 'checkpointContainer'>;
+  readonly files: Pick<HostFiles, 'list' | 'lstat' | 'makeDirectory'>;
+  readonly disk: { diskUsage(path: string): Promise<{ availableBytes: number; capacityBytes: number }> };
+  readonly rootDir: string;
 }
 
 /** Checkpoints of containers, each a file in a folder of the agent. */

@@ -12,11 +12,11 @@ const missing = new KubeletError('NotFound', 'missing');
 const pod = buildPod({ 'metadata.uid': 'u', 'spec.containers[0].name': 'main' });
 
 interface Given {
-  wanted?: Pod[];
-  visible?: Pod[];
-  mirror?: Pod;
-  containers?: { id: string; name?: string; state?: string; attempt?: number; createdAtMs?: number }[];
-  sandboxes?: { id: string; ready: boolean }[];
+  readonly wanted?: Pod[];
+  readonly visible?: Pod[];
+  readonly mirror?: Pod;
+  readonly containers?: { id: string; name?: string; state?: string; attempt?: number; createdAtMs?: number }[];
+  readonly sandboxes?: { id: string; ready: boolean }[];
 }
 
 function lookup({ wanted = [pod], visible = [], mirror, containers = [], sandboxes = [] }: Given = {}) {

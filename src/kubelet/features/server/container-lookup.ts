@@ -7,9 +7,9 @@ import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } f
 import { newestContainer } from '../../model/runtime-status.ts';
 
 export interface ContainerLookupParts {
-  store: { pods(): Pod[]; mirrorOf(pod: Pod): Pod | undefined };
-  directory: { visible(): Pod[] };
-  cache: { get(uid: PodUid): PodRuntimeStatus | undefined };
+  readonly store: { pods(): Pod[]; mirrorOf(pod: Pod): Pod | undefined };
+  readonly directory: { visible(): Pod[] };
+  readonly cache: { get(uid: PodUid): PodRuntimeStatus | undefined };
 }
 
 /** Finds the pod, container and sandbox that a request names. */

@@ -34,32 +34,32 @@ export interface LocalApiSources extends PodViews {
   eviction(): Promise<EvictionReport>;
   /** What image garbage collection would remove now. */
   imageGc(): Promise<ImageGcReport>;
-  checks: Readonly<Record<string, HealthCheck>>;
+  readonly checks: Readonly<Record<string, HealthCheck>>;
   /** Statistics and metrics; absent where nothing is measured. */
-  scrape?: ScrapeEndpoints;
+  readonly scrape?: ScrapeEndpoints;
 }
 
 export interface Problem {
-  message: string;
+  readonly message: string;
   /** It prevents a wanted pod from running; false for a warning. */
-  blocking: boolean;
+  readonly blocking: boolean;
 }
 
 export interface ExecRequest {
-  command: readonly string[];
-  tty: boolean;
-  stdin: boolean;
+  readonly command: readonly string[];
+  readonly tty: boolean;
+  readonly stdin: boolean;
 }
 
 export interface PodChange {
-  type: 'MODIFIED' | 'DELETED';
-  pod: Pod;
+  readonly type: 'MODIFIED' | 'DELETED';
+  readonly pod: Pod;
 }
 
 export interface PlannedPod {
-  pod: string;
-  steps: readonly string[];
-  problems: readonly string[];
+  readonly pod: string;
+  readonly steps: readonly string[];
+  readonly problems: readonly string[];
 }
 
 const STATUS_OF: Readonly<Record<ErrorKind, 400 | 404 | 409 | 500 | 501 | 503 | 504>> = {

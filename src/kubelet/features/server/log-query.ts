@@ -2,9 +2,9 @@ import { KubeletError } from '../../../base/errors.ts';
 
 /** Which part of a container's log is requested (upstream: PodLogOptions). */
 export interface LogQuery {
-  follow: boolean;
-  previous: boolean;
-  timestamps: boolean;
+  readonly follow: boolean;
+  readonly previous: boolean;
+  readonly timestamps: boolean;
   /** Only lines of the last so many seconds. */
   sinceSeconds?: number;
   /** Only lines from this wall time on, milliseconds. */

@@ -8,9 +8,9 @@ import type { ScrapeEndpoints } from './scrape-routes.ts';
 import { addScrapeRoutes } from './scrape-routes.ts';
 
 export interface OpenSources extends Pick<PodViews, 'pods'> {
-  checks: Readonly<Record<string, HealthCheck>>;
+  readonly checks: Readonly<Record<string, HealthCheck>>;
   /** Statistics and metrics; absent where nothing is measured. */
-  scrape?: ScrapeEndpoints;
+  readonly scrape?: ScrapeEndpoints;
 }
 
 /** Upstream: InstallDebuggingDisabledHandlers. */

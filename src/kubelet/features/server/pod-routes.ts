@@ -5,10 +5,10 @@ import { streamBody } from './stream-body.ts';
 
 /** A container as named in paths. */
 export interface ContainerTarget {
-  namespace: string;
-  pod: string;
+  readonly namespace: string;
+  readonly pod: string;
   /** Empty for the pod's only (or default) container, where that is allowed. */
-  container: string;
+  readonly container: string;
 }
 
 /** The pod data served by all servers of the agent. */

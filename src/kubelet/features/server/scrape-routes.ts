@@ -2,17 +2,17 @@ import type { Context, Hono } from 'hono';
 
 /** A scrape request: only the parts that responses depend on. */
 export interface ScrapeRequest {
-  method: string;
-  query: URLSearchParams;
+  readonly method: string;
+  readonly query: URLSearchParams;
   /** Headers as sent; empty when missing. */
-  accept: string;
-  acceptEncoding: string;
+  readonly accept: string;
+  readonly acceptEncoding: string;
 }
 
 export interface ScrapeAnswer {
-  status: 200 | 400 | 404 | 405 | 500 | 503;
-  headers: Readonly<Record<string, string>>;
-  body: string | Uint8Array<ArrayBuffer>;
+  readonly status: 200 | 400 | 404 | 405 | 500 | 503;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
 export type ScrapeHandler = (request: ScrapeRequest) => Promise<ScrapeAnswer>;

@@ -8,11 +8,11 @@ import { decideAttach } from './decide-attach.ts';
 import type { AttachedStreams, StreamPlan, StreamSources } from './stream-requests.ts';
 
 export interface StreamSourceParts {
-  lookup: ContainerLookup;
-  runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'containerStatus'>;
-  history: AttachHistory;
+  readonly lookup: ContainerLookup;
+  readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'containerStatus'>;
+  readonly history: AttachHistory;
   /** Wall time. */
-  nowMs: () => number;
+  readonly nowMs: () => number;
 }
 
 /** Where streams into containers lead. */
@@ -50,7 +50,7 @@ export interface AttachedLogReader<Log> {
 
 /** What an attachment with a past reads, and asks of the runtime. */
 export interface AttachSource<Log> {
-  streams: AttachedStreams;
+  readonly streams: AttachedStreams;
   /** Undefined for a container that has ended. */
   url(): Promise<string | undefined>;
   hasEnded(): Promise<boolean>;

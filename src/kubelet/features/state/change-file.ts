@@ -6,18 +6,18 @@ import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 
 export interface ChangeFileOptions {
-  path: string;
-  files: HostFiles;
-  clock: Clock;
-  log: Logger;
+  readonly path: string;
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly log: Logger;
   /** The complete state, in as few entries as possible; written instead of all changes so far. */
-  snapshot: () => readonly unknown[];
+  readonly snapshot: () => readonly unknown[];
 }
 
 /** What was found on disk. `isWhole` false: something may be missing. */
 export interface FoundChanges {
-  entries: readonly unknown[];
-  isWhole: boolean;
+  readonly entries: readonly unknown[];
+  readonly isWhole: boolean;
 }
 
 /** Retry interval of a failed write; no other write contains what it held. */

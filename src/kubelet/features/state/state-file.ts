@@ -6,29 +6,29 @@ import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 
 export interface StateFileOptions<T> {
-  path: string;
-  files: HostFiles;
-  clock: Clock;
-  log: Logger;
+  readonly path: string;
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly log: Logger;
   /** The value to save, read at the moment of writing. */
-  snapshot: () => T;
+  readonly snapshot: () => T;
   /** Changes within this time are written together. */
-  coalesceMs: number;
+  readonly coalesceMs: number;
   /** Minimum time between two writes, for values that may change all the time: the write budget of flash storage. */
-  spacingMs?: number;
+  readonly spacingMs?: number;
   /**
    * After a quiet time, this many writes may ignore that interval; one more for each interval that passes. 1 unless
    * given.
    */
-  burst?: number;
+  readonly burst?: number;
 }
 
 /** Retry interval of a failed write; no other write contains what it held. */
 const RETRY_MS = 2000;
 
 interface Envelope {
-  checksum: string;
-  value: unknown;
+  readonly checksum: string;
+  readonly value: unknown;
 }
 
 /**

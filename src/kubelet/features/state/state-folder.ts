@@ -7,15 +7,15 @@ import { openState, sealState } from './state-file.ts';
 
 export interface StateFolderOptions {
   /** Used for these files only; created when it is missing, for root only. */
-  path: string;
-  files: HostFiles;
-  clock: Clock;
-  log: Logger;
+  readonly path: string;
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 interface Entry {
-  key: string;
-  value: unknown;
+  readonly key: string;
+  readonly value: unknown;
 }
 
 /** Retry interval of failed writes. */

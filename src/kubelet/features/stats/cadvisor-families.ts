@@ -14,14 +14,14 @@ import type { FamilyType } from './exposition.ts';
 
 /** One group with all its figures. */
 export interface ListedGroup {
-  use: GroupUse;
-  limits: GroupLimits;
-  createdAtMs: number | undefined;
-  nowMs: number;
-  interfaces: readonly InterfaceUse[];
-  processes: ProcessUse | undefined;
+  readonly use: GroupUse;
+  readonly limits: GroupLimits;
+  readonly createdAtMs: number | undefined;
+  readonly nowMs: number;
+  readonly interfaces: readonly InterfaceUse[];
+  readonly processes: ProcessUse | undefined;
   /** Of the node itself only. */
-  fileSystems: readonly { device: string; fs: FsUse; disk: DiskUse | undefined }[];
+  readonly fileSystems: readonly { device: string; fs: FsUse; disk: DiskUse | undefined }[];
 }
 
 /** Labels of one line in addition to the group's own. */
@@ -29,12 +29,12 @@ export type ExtraLabels = Readonly<Record<string, string>>;
 type Emit = (value: number, extra?: ExtraLabels) => void;
 
 export interface GroupFamily {
-  name: string;
-  help: string;
-  type: FamilyType;
+  readonly name: string;
+  readonly help: string;
+  readonly type: FamilyType;
   /** Upstream writes no time stamp for configured (not measured) values. */
-  timed: 'sample' | 'now' | 'none';
-  values: (group: ListedGroup, emit: Emit) => void;
+  readonly timed: 'sample' | 'now' | 'none';
+  readonly values: (group: ListedGroup, emit: Emit) => void;
 }
 
 const NS_PER_SECOND = 1e9;

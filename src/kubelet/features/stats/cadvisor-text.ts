@@ -5,22 +5,22 @@ import { familyHead, labelText, labelValue, numberText, sampleLine } from './exp
 
 /** The labels of the group. All six are on every line, empty where they do not apply. */
 export interface GroupLabels {
-  container: string;
+  readonly container: string;
   /** The path of the group. */
-  id: string;
-  image: string;
+  readonly id: string;
+  readonly image: string;
   /** The container's id in the runtime. */
-  name: string;
-  namespace: string;
-  pod: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly pod: string;
 }
 
 /** The formatted group labels, split where other labels sort in between. */
 interface LabelParts {
-  container: string;
-  idAndImage: string;
-  nameAndNamespace: string;
-  pod: string;
+  readonly container: string;
+  readonly idAndImage: string;
+  readonly nameAndNamespace: string;
+  readonly pod: string;
 }
 
 function partsOf({ container, id, image, name, namespace, pod }: GroupLabels): LabelParts {
@@ -60,16 +60,16 @@ function lineLabels(parts: LabelParts, places: Places): string {
 }
 
 interface PreparedGroup {
-  group: ListedGroup;
-  parts: LabelParts;
-  plain: string;
+  readonly group: ListedGroup;
+  readonly parts: LabelParts;
+  readonly plain: string;
   /** The text after values, by their time stamp. */
-  times: Readonly<Record<GroupFamily['timed'], string>>;
+  readonly times: Readonly<Record<GroupFamily['timed'], string>>;
 }
 
 export interface ListingEntry {
-  labels: GroupLabels;
-  group: ListedGroup;
+  readonly labels: GroupLabels;
+  readonly group: ListedGroup;
 }
 
 /** One family's lines at a time, so that the caller can let other work run in between. */

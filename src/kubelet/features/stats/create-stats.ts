@@ -11,11 +11,11 @@ import type { StatsProviderOptions } from './stats-provider.ts';
 import { StatsProvider } from './stats-provider.ts';
 
 export interface StatsParts {
-  provider: StatsProvider;
-  disks: DiskFacts;
+  readonly provider: StatsProvider;
+  readonly disks: DiskFacts;
   /** The group of all pods; undefined where pods have no groups of their own. */
-  podsGroup: string | undefined;
-  endpoints: ReturnType<typeof statsEndpoints>;
+  readonly podsGroup: string | undefined;
+  readonly endpoints: ReturnType<typeof statsEndpoints>;
 }
 
 /** Where the groups of pods are in the cgroup file system. */
@@ -28,11 +28,11 @@ export interface CreateStatsParts
   extends Omit<DiskFactsOptions, 'fs' | 'runtime' | 'volumes'>,
     Pick<StatsProviderOptions, 'random' | 'nodeName' | 'runtimePods' | 'housekeeping'> {
   /** Undefined on a platform where nothing is measured. */
-  sources: NodeStatsSources | undefined;
-  volumes: { measurable(uid: PodUid): ReturnType<DiskFactsOptions['volumes']> };
-  store: { byUid(uid: PodUid): Pod | undefined };
+  readonly sources: NodeStatsSources | undefined;
+  readonly volumes: { measurable(uid: PodUid): ReturnType<DiskFactsOptions['volumes']> };
+  readonly store: { byUid(uid: PodUid): Pod | undefined };
   /** Undefined where pods have no groups of their own. */
-  podPaths: PodPaths | undefined;
+  readonly podPaths: PodPaths | undefined;
 }
 
 /** Statistics of the node and its pods, and their endpoints. Undefined where nothing is measured. */

@@ -7,43 +7,43 @@ import type { MeasuredPod } from './pod-groups.ts';
 
 /** A volume of a pod and how its usage is measured. */
 export interface MeasuredVolume {
-  name: string;
-  path: string;
+  readonly name: string;
+  readonly path: string;
   /** `tree`: its files; `fileSystem`: it is a file system of its own, with `remote` one that may be dead. */
-  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
+  readonly how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
   /** Counts against the pod's ephemeral storage. */
-  ephemeral: boolean;
-  claim?: { name: string; namespace: string };
+  readonly ephemeral: boolean;
+  readonly claim?: { name: string; namespace: string };
 }
 
 export interface VolumeFact {
-  volume: MeasuredVolume;
-  usage: VolumeUsage;
-  atMs: number;
+  readonly volume: MeasuredVolume;
+  readonly usage: VolumeUsage;
+  readonly atMs: number;
 }
 
 export interface PodDiskFacts {
   /** Files of the pod itself in its log folder. */
-  ownLogs: TreeUse | undefined;
-  logs: ReadonlyMap<string, TreeUse>;
+  readonly ownLogs: TreeUse | undefined;
+  readonly logs: ReadonlyMap<string, TreeUse>;
   /** The hosts file and the termination messages: created by the agent, and writable for the pod (CVE-2020-8557). */
-  ownFiles: readonly TreeUse[];
+  readonly ownFiles: readonly TreeUse[];
 }
 
 export interface DiskFactsOptions {
-  clock: Clock;
-  log: Logger;
-  fs: FsStats;
-  runtime: RuntimeDiskStats;
-  rootDir: string;
-  logFolder: (pod: MeasuredPod) => string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly fs: FsStats;
+  readonly runtime: RuntimeDiskStats;
+  readonly rootDir: string;
+  readonly logFolder: (pod: MeasuredPod) => string;
   /** Names in a folder; empty for a missing one. */
-  list: (path: string) => Promise<readonly string[]>;
-  volumes: (uid: string) => readonly MeasuredVolume[];
+  readonly list: (path: string) => Promise<readonly string[]>;
+  readonly volumes: (uid: string) => readonly MeasuredVolume[];
   /** 0 or less: volumes are not measured. */
-  volumePeriodMs: number;
+  readonly volumePeriodMs: number;
   /** A volume was measured: the method (`du`, `statfs`, a CSI driver) by upstream's name. */
-  onMeasured?: (source: string, durationMs: number) => void;
+  readonly onMeasured?: (source: string, durationMs: number) => void;
 }
 
 /** Maximum age of values that are cheap to measure. */

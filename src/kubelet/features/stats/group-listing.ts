@@ -7,10 +7,10 @@ import type { MeasuredPod } from './pod-groups.ts';
 import { asMachine } from './as-machine.ts';
 
 export interface ListingParts {
-  sources: NodeStatsSources;
-  disks: DiskFacts;
-  look: (path: string) => GroupSample | undefined;
-  nowMs: number;
+  readonly sources: NodeStatsSources;
+  readonly disks: DiskFacts;
+  readonly look: (path: string) => GroupSample | undefined;
+  readonly nowMs: number;
 }
 
 const GROUPS_AT_ONCE = 20;

@@ -2,22 +2,22 @@ import type { GroupLimits, GroupStats, GroupUse, StatsDepth } from '../../ports/
 
 /** A group at one moment, with its rate since an earlier moment. */
 export interface GroupSample {
-  use: GroupUse;
-  limits: GroupLimits;
+  readonly use: GroupUse;
+  readonly limits: GroupLimits;
   /** undefined until there were two samples far enough apart. */
-  usageNanoCores: number | undefined;
-  createdAtMs: number | undefined;
+  readonly usageNanoCores: number | undefined;
+  readonly createdAtMs: number | undefined;
 }
 
 interface Kept {
-  latest: GroupUse;
-  depth: StatsDepth;
+  readonly latest: GroupUse;
+  readonly depth: StatsDepth;
   /** The sample from which the rate is computed. */
-  base: GroupUse | undefined;
-  usageNanoCores: number | undefined;
-  limits: GroupLimits;
-  limitsAtMs: number;
-  createdAtMs: number | undefined;
+  readonly base: GroupUse | undefined;
+  readonly usageNanoCores: number | undefined;
+  readonly limits: GroupLimits;
+  readonly limitsAtMs: number;
+  readonly createdAtMs: number | undefined;
 }
 
 /** Between closer samples the rate is noise: one scheduler time slice more or less. */
@@ -26,8 +26,8 @@ const SHORTEST_RATE_MS = 1000;
 const LIMITS_AGE_MS = 20_000;
 
 export interface Rate {
-  base: GroupUse;
-  usageNanoCores: number | undefined;
+  readonly base: GroupUse;
+  readonly usageNanoCores: number | undefined;
 }
 
 /** The rate after a further sample. A counter that decreased belongs to a new group with the old name. */

@@ -6,12 +6,12 @@ import type { MeasuredPod } from './pod-groups.ts';
 /** What a pod uses of the node's own disks. */
 export interface PodDiskUse {
   /** Writable layers of its running containers, by container. */
-  layers: ReadonlyMap<string, TreeUse>;
-  logs: ReadonlyMap<string, TreeUse>;
+  readonly layers: ReadonlyMap<string, TreeUse>;
+  readonly logs: ReadonlyMap<string, TreeUse>;
   /** Volumes on the node's disks or in its memory, by volume. */
-  volumes: ReadonlyMap<string, TreeUse>;
+  readonly volumes: ReadonlyMap<string, TreeUse>;
   /** What counts against its ephemeral storage (upstream: calcEphemeralStorage). */
-  total: TreeUse;
+  readonly total: TreeUse;
 }
 
 /** From the last measurement. */

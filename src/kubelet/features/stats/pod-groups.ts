@@ -2,24 +2,24 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 
 /** A container or a sandbox with its group. */
 export interface MeasuredContainer {
-  id: string;
+  readonly id: string;
   /** Of the pod's spec; empty for a sandbox. */
-  name: string;
-  image: string;
-  path: string;
-  createdAtMs: number;
+  readonly name: string;
+  readonly image: string;
+  readonly path: string;
+  readonly createdAtMs: number;
 }
 
 /** The measurable parts of a pod: what runs, and its groups. */
 export interface MeasuredPod {
-  uid: string;
-  name: string;
-  namespace: string;
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
   /** undefined while pods have no groups of their own (cgroupsPerQOS is off). */
-  path: string | undefined;
-  startedAtMs: number;
-  sandbox: MeasuredContainer | undefined;
-  containers: readonly MeasuredContainer[];
+  readonly path: string | undefined;
+  readonly startedAtMs: number;
+  readonly sandbox: MeasuredContainer | undefined;
+  readonly containers: readonly MeasuredContainer[];
 }
 
 /**
@@ -55,9 +55,9 @@ export class ContainerPaths {
 
 export interface PodPlace {
   /** undefined: pods have no groups of their own. */
-  path: string | undefined;
+  readonly path: string | undefined;
   /** The parent of its containers' groups. */
-  parent: string;
+  readonly parent: string;
 }
 
 /** What runs of one pod; undefined when nothing does. Of containers with the same name the newest counts. */

@@ -9,12 +9,12 @@ import { knownTime, timeJson } from './summary-types.ts';
 
 /** A pod with all its samples. */
 export interface SampledPod {
-  pod: MeasuredPod;
-  group: GroupSample | undefined;
-  containers: readonly { container: MeasuredContainer; sample: GroupSample }[];
-  interfaces: readonly InterfaceUse[] | undefined;
+  readonly pod: MeasuredPod;
+  readonly group: GroupSample | undefined;
+  readonly containers: readonly { container: MeasuredContainer; sample: GroupSample }[];
+  readonly interfaces: readonly InterfaceUse[] | undefined;
   /** Of its sandbox and containers; undefined when they were not counted. */
-  processes: number | undefined;
+  readonly processes: number | undefined;
 }
 
 /** Only CPU and memory, for /metrics/resource and `only_cpu_and_memory`. */

@@ -5,28 +5,28 @@ import type { MeasuredContainer } from './pod-groups.ts';
 import type { SampledPod } from './pod-json.ts';
 
 export interface ResourceSamples {
-  node: GroupSample | undefined;
-  pods: readonly Pick<SampledPod, 'pod' | 'group' | 'containers'>[];
+  readonly node: GroupSample | undefined;
+  readonly pods: readonly Pick<SampledPod, 'pod' | 'group' | 'containers'>[];
 }
 
 interface Value {
-  value: number;
+  readonly value: number;
   /**
    * Wall milliseconds; undefined: the time of the scrape. Rates are computed from these, so seconds are not precise
    * enough.
    */
-  atMs?: number;
+  readonly atMs?: number;
 }
 
 type OfGroup = (sample: GroupSample) => Value | undefined;
 
 interface Family {
-  name: string;
-  help: string;
-  type: FamilyType;
-  node?: OfGroup;
-  pod?: OfGroup;
-  container?: (sample: GroupSample, container: MeasuredContainer) => Value | undefined;
+  readonly name: string;
+  readonly help: string;
+  readonly type: FamilyType;
+  readonly node?: OfGroup;
+  readonly pod?: OfGroup;
+  readonly container?: (sample: GroupSample, container: MeasuredContainer) => Value | undefined;
 }
 
 const cpuSeconds: OfGroup = ({ use }) => ({ value: use.cpu.usageNs / 1e9, atMs: use.atMs });

@@ -11,29 +11,29 @@ import type { MachineIdentity } from '../../ports/stats.ts';
 
 /** As required by the servers' endpoint interface. */
 export interface StatsRequest {
-  method: string;
-  query: URLSearchParams;
-  acceptEncoding: string;
+  readonly method: string;
+  readonly query: URLSearchParams;
+  readonly acceptEncoding: string;
 }
 
 export interface StatsAnswer {
-  status: 200 | 500;
-  headers: Readonly<Record<string, string>>;
-  body: string | Uint8Array<ArrayBuffer>;
+  readonly status: 200 | 500;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
 export interface StatsEndpointParts {
-  stats: {
+  readonly stats: {
     summary(): Promise<Summary>;
     cpuAndMemory(): Promise<Summary>;
     resources(): Promise<ResourceSamples>;
     listing(): Promise<ListingEntry[]>;
   };
-  machine: MachineIdentity;
-  nowMs: () => number;
+  readonly machine: MachineIdentity;
+  readonly nowMs: () => number;
   /** Compresses piece by piece: a large response is never in memory uncompressed as a whole. */
-  gzip: (pieces: AsyncIterable<string> | Iterable<string>) => Promise<Uint8Array<ArrayBuffer>>;
-  log: Logger;
+  readonly gzip: (pieces: AsyncIterable<string> | Iterable<string>) => Promise<Uint8Array<ArrayBuffer>>;
+  readonly log: Logger;
 }
 
 /** Families rendered before other work runs: about 2 ms with 100 pods. */

@@ -22,19 +22,19 @@ import type { ContainerStats, NodeStats, Summary } from './summary-types.ts';
 import { knownTime, timeJson } from './summary-types.ts';
 
 export interface StatsProviderOptions {
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  sources: NodeStatsSources;
-  disks: DiskFacts;
-  nodeName: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly sources: NodeStatsSources;
+  readonly disks: DiskFacts;
+  readonly nodeName: string;
   /** Between two samples while there are requests; drawn between the two values. */
-  housekeeping: { periodMs: number; longestMs: number };
-  runtimePods: () => Iterable<PodRuntimeStatus>;
+  readonly housekeeping: { periodMs: number; longestMs: number };
+  readonly runtimePods: () => Iterable<PodRuntimeStatus>;
   /** The groups of a pod; undefined for one that the agent does not know. */
-  place: (uid: string) => PodPlace | undefined;
+  readonly place: (uid: string) => PodPlace | undefined;
   /** The group of all pods and those of the QoS classes, as the kernel names them, the parent first. */
-  podsGroups: readonly string[];
+  readonly podsGroups: readonly string[];
 }
 
 /** Groups read in one go, about 2 ms; then other work runs. */

@@ -2,64 +2,64 @@
 import type { Pressure } from '../../ports/stats.ts';
 
 export interface PsiData {
-  total: number;
-  avg10: number;
-  avg60: number;
-  avg300: number;
+  readonly total: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
 }
 
 export interface PsiStats {
-  full: PsiData;
-  some: PsiData;
+  readonly full: PsiData;
+  readonly some: PsiData;
 }
 
 export interface CpuStats {
-  time: string;
-  usageNanoCores?: number;
-  usageCoreNanoSeconds?: number;
-  psi?: PsiStats;
+  readonly time: string;
+  readonly usageNanoCores?: number;
+  readonly usageCoreNanoSeconds?: number;
+  readonly psi?: PsiStats;
 }
 
 export interface MemoryStats {
-  time: string;
-  availableBytes?: number;
-  usageBytes?: number;
-  workingSetBytes?: number;
-  rssBytes?: number;
-  pageFaults?: number;
-  majorPageFaults?: number;
-  psi?: PsiStats;
+  readonly time: string;
+  readonly availableBytes?: number;
+  readonly usageBytes?: number;
+  readonly workingSetBytes?: number;
+  readonly rssBytes?: number;
+  readonly pageFaults?: number;
+  readonly majorPageFaults?: number;
+  readonly psi?: PsiStats;
 }
 
 export interface IoStats {
-  time: string;
-  psi?: PsiStats;
+  readonly time: string;
+  readonly psi?: PsiStats;
 }
 
 export interface SwapStats {
-  time: string;
-  swapAvailableBytes?: number;
-  swapUsageBytes?: number;
+  readonly time: string;
+  readonly swapAvailableBytes?: number;
+  readonly swapUsageBytes?: number;
 }
 
 export interface InterfaceStats {
-  name: string;
-  rxBytes?: number;
-  rxErrors?: number;
-  txBytes?: number;
-  txErrors?: number;
+  readonly name: string;
+  readonly rxBytes?: number;
+  readonly rxErrors?: number;
+  readonly txBytes?: number;
+  readonly txErrors?: number;
 }
 
 export type NetworkStats = Partial<InterfaceStats> & { time: string; interfaces?: readonly InterfaceStats[] };
 
 export interface FsStatsJson {
-  time: string;
-  availableBytes?: number;
-  capacityBytes?: number;
-  usedBytes?: number;
-  inodesFree?: number;
-  inodes?: number;
-  inodesUsed?: number;
+  readonly time: string;
+  readonly availableBytes?: number;
+  readonly capacityBytes?: number;
+  readonly usedBytes?: number;
+  readonly inodesFree?: number;
+  readonly inodes?: number;
+  readonly inodesUsed?: number;
 }
 
 export type VolumeStats = FsStatsJson & {
@@ -69,47 +69,47 @@ export type VolumeStats = FsStatsJson & {
 };
 
 export interface ContainerStats {
-  name: string;
-  startTime: string | null;
-  cpu?: CpuStats;
-  memory?: MemoryStats;
-  io?: IoStats;
-  rootfs?: FsStatsJson;
-  logs?: FsStatsJson;
-  swap?: SwapStats;
+  readonly name: string;
+  readonly startTime: string | null;
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+  readonly io?: IoStats;
+  readonly rootfs?: FsStatsJson;
+  readonly logs?: FsStatsJson;
+  readonly swap?: SwapStats;
 }
 
 export interface PodStats {
-  podRef: { name: string; namespace: string; uid: string };
-  startTime: string | null;
-  containers: readonly ContainerStats[];
-  cpu?: CpuStats;
-  memory?: MemoryStats;
-  io?: IoStats;
-  network?: NetworkStats;
-  volume?: readonly VolumeStats[];
-  'ephemeral-storage'?: FsStatsJson;
-  process_stats?: { process_count: number };
-  swap?: SwapStats;
+  readonly podRef: { name: string; namespace: string; uid: string };
+  readonly startTime: string | null;
+  readonly containers: readonly ContainerStats[];
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+  readonly io?: IoStats;
+  readonly network?: NetworkStats;
+  readonly volume?: readonly VolumeStats[];
+  readonly 'ephemeral-storage'?: FsStatsJson;
+  readonly process_stats?: { process_count: number };
+  readonly swap?: SwapStats;
 }
 
 export interface NodeStats {
-  nodeName: string;
-  systemContainers?: readonly ContainerStats[];
-  startTime: string | null;
-  cpu?: CpuStats;
-  memory?: MemoryStats;
-  io?: IoStats;
-  network?: NetworkStats;
-  fs?: FsStatsJson;
-  runtime?: { imageFs?: FsStatsJson; containerFs?: FsStatsJson };
-  rlimit?: { time: string; maxpid?: number; curproc?: number };
-  swap?: SwapStats;
+  readonly nodeName: string;
+  readonly systemContainers?: readonly ContainerStats[];
+  readonly startTime: string | null;
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+  readonly io?: IoStats;
+  readonly network?: NetworkStats;
+  readonly fs?: FsStatsJson;
+  readonly runtime?: { imageFs?: FsStatsJson; containerFs?: FsStatsJson };
+  readonly rlimit?: { time: string; maxpid?: number; curproc?: number };
+  readonly swap?: SwapStats;
 }
 
 export interface Summary {
-  node: NodeStats;
-  pods: readonly PodStats[];
+  readonly node: NodeStats;
+  readonly pods: readonly PodStats[];
 }
 
 /** Go writes whole seconds. null for an unknown time. */

@@ -4,17 +4,17 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerStatus, PodCondition, PodPhase } from '../../../api/core/pod-status.ts';
 
 export interface ConditionFacts {
-  pod: Pod;
-  phase: PodPhase;
+  readonly pod: Pod;
+  readonly phase: PodPhase;
   /** Init and regular container statuses. */
-  statuses: readonly ContainerStatus[];
-  sandboxReady: boolean;
-  restartingAll: boolean;
-  previous: readonly PodCondition[];
+  readonly statuses: readonly ContainerStatus[];
+  readonly sandboxReady: boolean;
+  readonly restartingAll: boolean;
+  readonly previous: readonly PodCondition[];
   /** PodResizePending and PodResizeInProgress, from the allocation manager. */
-  resize?: readonly PodCondition[];
+  readonly resize?: readonly PodCondition[];
   /** Says that the kernel killed a process in the pod; one of an earlier run of the agent is kept. */
-  oomKilled?: PodCondition;
+  readonly oomKilled?: PodCondition;
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;

@@ -16,21 +16,21 @@ import type { ActuatedRecords, OomKills, RestartRules, StartFailures } from './i
 import { containerStatusResources } from './resources-status.ts';
 
 export interface ContainerStatusFacts {
-  pod: Pod;
-  runtime: PodRuntimeStatus;
+  readonly pod: Pod;
+  readonly runtime: PodRuntimeStatus;
   /** The status published last; used for what the runtime no longer knows. */
-  previous: readonly ContainerStatus[];
-  rules: RestartRules;
-  failures: StartFailures;
+  readonly previous: readonly ContainerStatus[];
+  readonly rules: RestartRules;
+  readonly failures: StartFailures;
   /** The recorded resources of the pod. */
-  actuated?: ActuatedRecords;
-  oomKills?: OomKills;
+  readonly actuated?: ActuatedRecords;
+  readonly oomKills?: OomKills;
   /** The health of a regular container's devices; undefined when it has none. */
-  deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
+  readonly deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
   /** `containerd`, the scheme of containerID. */
-  runtimeName: string;
+  readonly runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
-  stopSignals?: boolean;
+  readonly stopSignals?: boolean;
 }
 
 /**

@@ -4,18 +4,18 @@ import type { ContainerStatus } from '../../../api/core/pod-status.ts';
 import { endedUnseen, hasBegun } from './ended-unseen.ts';
 
 export interface StatusLists {
-  init: readonly ContainerStatus[];
-  regular: readonly ContainerStatus[];
-  ephemeral: readonly ContainerStatus[];
+  readonly init: readonly ContainerStatus[];
+  readonly regular: readonly ContainerStatus[];
+  readonly ephemeral: readonly ContainerStatus[];
 }
 
 /** Which containers of a pod had their turn to start, and how their statuses end. */
 interface Ending {
   end(status: ContainerStatus): ContainerStatus;
   /** The number of init containers, from the first, that had their turn. */
-  reachedInit: number;
+  readonly reachedInit: number;
   /** The regular containers had their turn. */
-  isInitialized: boolean;
+  readonly isInitialized: boolean;
 }
 
 /**

@@ -32,7 +32,7 @@ export interface StartFailures {
 /** The recorded actual resources of a pod. */
 export interface ActuatedRecords {
   container(name: string): ResourceRequirements | undefined;
-  podLevel: ResourceRequirements | undefined;
+  readonly podLevel: ResourceRequirements | undefined;
 }
 
 /** Processes that the kernel killed in a pod because memory ran out. */

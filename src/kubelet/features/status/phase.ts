@@ -6,23 +6,23 @@ import type { ContainerStatus, PodPhase } from '../../../api/core/pod-status.ts'
 import type { RestartRules } from './interfaces.ts';
 
 export interface PhaseFacts {
-  pod: Pod;
+  readonly pod: Pod;
   /** Init and regular container statuses. */
-  statuses: readonly ContainerStatus[];
+  readonly statuses: readonly ContainerStatus[];
   /** The pod is being stopped permanently: nothing restarts whatever its policy. */
-  isTerminal: boolean;
+  readonly isTerminal: boolean;
   /** No container of the pod will ever be started again, whatever its policy. */
-  isGivenUp: boolean;
+  readonly isGivenUp: boolean;
   /** A regular container of the current sandbox has been started. */
-  hasInitialized: boolean;
-  rules: RestartRules;
+  readonly hasInitialized: boolean;
+  readonly rules: RestartRules;
 }
 
 /** `ended`: a container that stopped, or that stopped and waits to be restarted. */
 interface Ended {
-  kind: 'ended';
-  exitCode: number;
-  restarts: boolean;
+  readonly kind: 'ended';
+  readonly exitCode: number;
+  readonly restarts: boolean;
 }
 type Standing = { kind: 'absent' } | { kind: 'never-started' } | { kind: 'running' } | Ended;
 

@@ -32,32 +32,32 @@ export interface StatusOverride {
 }
 
 export interface PodStatusFacts {
-  pod: Pod;
-  runtime: PodRuntimeStatus;
+  readonly pod: Pod;
+  readonly runtime: PodRuntimeStatus;
   /** The status published last for this pod; undefined the first time. */
-  previous: PodStatus | undefined;
+  readonly previous: PodStatus | undefined;
   /** The pod is being stopped permanently. */
-  isTerminal: boolean;
+  readonly isTerminal: boolean;
   /** It was stopped, and its state is final: a container without an end has an unknown one. */
-  isOver?: boolean;
+  readonly isOver?: boolean;
   /** A worker that may restart ended containers is busy with the pod: that nothing runs is not its end. */
-  isUndecided?: boolean;
+  readonly isUndecided?: boolean;
   /** The agent's own result that overrides the container states: rejected, evicted, past its deadline. */
-  override?: StatusOverride;
-  rules: RestartRules;
-  probes: ProbeVerdicts;
-  failures: StartFailures;
+  readonly override?: StatusOverride;
+  readonly rules: RestartRules;
+  readonly probes: ProbeVerdicts;
+  readonly failures: StartFailures;
   /** The allocated and the recorded resources of the pod; `pod` has its allocated resources. */
-  resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
+  readonly resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
   /** Processes that the kernel killed in the pod because memory ran out. */
-  oomKills?: OomKills;
+  readonly oomKills?: OomKills;
   /** The health of a container's devices; undefined when it has none. */
-  deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
-  runtimeName: string;
+  readonly deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
+  readonly runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
-  stopSignals?: boolean;
+  readonly stopSignals?: boolean;
   /** The node's addresses, primary family first; may be empty in standalone mode. */
-  hostIps: readonly string[];
+  readonly hostIps: readonly string[];
 }
 
 /**

@@ -16,13 +16,13 @@ export type StatusListener = (change: {
 }) => void;
 
 interface Stored {
-  pod: Pod;
-  status: PodStatus;
+  readonly pod: Pod;
+  readonly status: PodStatus;
   /** The status as text, to compare it with a new one. */
-  text: string;
-  version: number;
+  readonly text: string;
+  readonly version: number;
   /** Conditions first seen by this run, with that moment as their transition time, because there is no record. */
-  assumed: ReadonlySet<string>;
+  readonly assumed: ReadonlySet<string>;
 }
 
 export interface StatusManagerOptions {

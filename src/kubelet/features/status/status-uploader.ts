@@ -19,20 +19,20 @@ import { computeUpload, textOf } from './upload-decision.ts';
 
 export interface StatusUploaderParts {
   /** Its requests end, with or without success. */
-  client: Pick<ApiClient, 'patch' | 'delete'>;
-  statuses: Pick<StatusManager, 'get' | 'version'>;
+  readonly client: Pick<ApiClient, 'patch' | 'delete'>;
+  readonly statuses: Pick<StatusManager, 'get' | 'version'>;
   /**
    * The object of a pod that runs here, for a static pod its mirror pod, in the newest version; undefined while it is
    * not known to exist in the API.
    */
-  apiPod: (uid: PodUid) => Pod | undefined;
+  readonly apiPod: (uid: PodUid) => Pod | undefined;
   /** Everything the pod held on the node was released. */
-  isReleased: (uid: PodUid) => boolean;
+  readonly isReleased: (uid: PodUid) => boolean;
   /** Stores the API server's response; returns it as stored, undefined if it cannot be decoded. */
-  onWritten: (pod: Pod) => Pod | undefined;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly onWritten: (pod: Pod) => Pod | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 interface Progress {

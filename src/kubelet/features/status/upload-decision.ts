@@ -6,25 +6,25 @@ import { computeStatusPatch, mergeStatus } from './status-patch.ts';
 /** The last status of a pod that was sent to the API server. */
 export interface Told {
   /** The object it was sent to: a mirror pod may be deleted and recreated while its pod keeps running. */
-  objectUid: string;
-  version: number;
+  readonly objectUid: string;
+  readonly version: number;
   /** The result in the API server; undefined when it was rejected permanently. */
-  answered: PodStatus | undefined;
+  readonly answered: PodStatus | undefined;
   /** The patch, as text. */
-  patch: string;
+  readonly patch: string;
 }
 
 export interface UploadFacts {
   /** The pod in the API, for a static pod its mirror pod; in the newest known version. */
-  pod: Pod;
-  own: PodStatus;
+  readonly pod: Pod;
+  readonly own: PodStatus;
   /** Increases with each change of `own`; 0 for a status of an earlier run of the agent. */
-  version: number;
-  told: Told | undefined;
+  readonly version: number;
+  readonly told: Told | undefined;
   /** Everything the pod held on the node was released. */
-  isReleased: boolean;
+  readonly isReleased: boolean;
   /** How long ago a status was last sent again because others had changed it; undefined for never. */
-  reconciledAgoMs: number | undefined;
+  readonly reconciledAgoMs: number | undefined;
 }
 
 export type Upload =

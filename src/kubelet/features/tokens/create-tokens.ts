@@ -7,9 +7,9 @@ import { ServiceAccountTokens } from './service-account-tokens.ts';
 
 export interface CreateTokensParts extends Pick<ServiceAccountTokensOptions, 'clock' | 'random' | 'log'> {
   /** Undefined on a standalone node. */
-  client: ApiClient | undefined;
+  readonly client: ApiClient | undefined;
   /** Where tokens survive a restart of the agent. */
-  kept: Required<Pick<ServiceAccountTokensOptions, 'folder' | 'left'>> | undefined;
+  readonly kept: Required<Pick<ServiceAccountTokensOptions, 'folder' | 'left'>> | undefined;
 }
 
 /** Only an API server issues tokens (upstream's words in standalone mode). */

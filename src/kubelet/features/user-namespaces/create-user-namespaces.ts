@@ -8,14 +8,14 @@ import type { RuntimeHealth } from '../../ports/runtime.ts';
 import { UserNamespaces } from './user-namespaces.ts';
 
 export interface CreateUserNamespacesParts {
-  config: Pick<KubeletConfig, 'runtime' | 'node'>;
-  rootDir: string;
-  files: HostFiles;
-  processes: Processes;
-  health: () => RuntimeHealth | undefined;
-  runtimePods: () => Iterable<PodRuntimeStatus>;
-  random: Random;
-  log: Logger;
+  readonly config: Pick<KubeletConfig, 'runtime' | 'node'>;
+  readonly rootDir: string;
+  readonly files: HostFiles;
+  readonly processes: Processes;
+  readonly health: () => RuntimeHealth | undefined;
+  readonly runtimePods: () => Iterable<PodRuntimeStatus>;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /**

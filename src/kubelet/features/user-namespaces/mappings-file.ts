@@ -30,9 +30,9 @@ export function parseMappings(text: string): IdRange {
 }
 
 interface Mapping {
-  hostId: number;
-  containerId: number;
-  length: number;
+  readonly hostId: number;
+  readonly containerId: number;
+  readonly length: number;
 }
 
 function fieldsOf(text: string): { uidMappings: Mapping[]; gidMappings: Mapping[] } {

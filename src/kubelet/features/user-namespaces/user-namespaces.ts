@@ -14,17 +14,17 @@ import { encodeMappings, mappingsFileName, parseMappings } from './mappings-file
 import { assignedIds } from './sub-ids.ts';
 
 export interface UserNamespacesOptions {
-  rootDir: string;
-  idsPerPod: number;
-  maxPods: number;
-  files: HostFiles;
-  processes: Processes;
-  random: Random;
-  log: Logger;
+  readonly rootDir: string;
+  readonly idsPerPod: number;
+  readonly maxPods: number;
+  readonly files: HostFiles;
+  readonly processes: Processes;
+  readonly random: Random;
+  readonly log: Logger;
   /** The runtime's handlers, by name; empty for a runtime that does not report them. */
-  handlers: () => ReadonlyMap<string, { userNamespaces: boolean }>;
+  readonly handlers: () => ReadonlyMap<string, { userNamespaces: boolean }>;
   /** The running pods, as far as known. */
-  runtimePods: () => Iterable<PodRuntimeStatus>;
+  readonly runtimePods: () => Iterable<PodRuntimeStatus>;
 }
 
 /**

@@ -35,33 +35,33 @@ import { applyFsGroup } from './volume-ownership.ts';
 
 export interface VolumeManagerPorts {
   /** `--root-dir`. */
-  rootDir: string;
+  readonly rootDir: string;
   /** For the agent's own folders. */
-  files: HostFiles;
+  readonly files: HostFiles;
   /** For paths of other users: a stat of them must not hang the agent. */
-  guardedFiles: HostFiles;
-  mounts: Mounts;
-  processes: Processes;
-  objects: ClusterObjects;
-  tokens: PodTokens;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  recorder: EventRecorder & NodeEventRecorder;
+  readonly guardedFiles: HostFiles;
+  readonly mounts: Mounts;
+  readonly processes: Processes;
+  readonly objects: ClusterObjects;
+  readonly tokens: PodTokens;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   /** `volumePluginDir`, for flexVolume. */
-  driverDir: string;
+  readonly driverDir: string;
   /** Volumes that the control plane attaches; undefined on a standalone node. */
-  attachWaiter?: VolumeAttachWaiter | undefined;
+  readonly attachWaiter?: VolumeAttachWaiter | undefined;
   /** The result of the manager's `volumesInUse` changed. */
-  onInUseChanged?: (() => void) | undefined;
-  onOperation?: (operation: VolumeOperation) => void;
+  readonly onInUseChanged?: (() => void) | undefined;
+  readonly onOperation?: (operation: VolumeOperation) => void;
   /** No API server: manifests define which claims are bound. */
-  standalone: boolean;
-  node: () => NodeIdentity;
+  readonly standalone: boolean;
+  readonly node: () => NodeIdentity;
   /** The limits shown in a file for a container without limits; the memory is also the maximum for a tmpfs. */
-  nodeAllocatable: () => ResourceList;
+  readonly nodeAllocatable: () => ResourceList;
   /** Kinds served by other features: CSI. */
-  morePlugins?: readonly VolumePlugin[];
+  readonly morePlugins?: readonly VolumePlugin[];
 }
 
 /** The volume manager with every kind this agent supports. Starts nothing. */

@@ -8,15 +8,15 @@ import { usableVolume } from './volume-state.ts';
 
 /** A volume that uses space of its own, and how that is measured. */
 export interface MeasurableVolume {
-  name: string;
-  path: string;
+  readonly name: string;
+  readonly path: string;
   /**
    * `tree`: its files, on the node's own disk or in memory; `fileSystem`: it is a file system, with `remote` one that
    * may be dead.
    */
-  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
-  ephemeral: boolean;
-  claim?: { name: string; namespace: string };
+  readonly how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
+  readonly ephemeral: boolean;
+  readonly claim?: { name: string; namespace: string };
 }
 
 /** Upstream's MetricsProvider of each plugin; the missing ones (hostPath, images) measure nothing. */

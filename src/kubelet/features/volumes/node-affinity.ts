@@ -4,8 +4,8 @@ import type { Labels } from '../../../api/label-requirement.ts';
 import { matchesRequirement } from '../../../api/label-requirement.ts';
 
 export interface NodeIdentity {
-  name: string;
-  labels: Labels;
+  readonly name: string;
+  readonly labels: Labels;
 }
 
 /**

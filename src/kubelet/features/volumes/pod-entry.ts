@@ -15,7 +15,7 @@ import { usableVolume } from './volume-state.ts';
 const WAIT_LIMIT_MS = 123_000;
 
 export interface VolumeEntry {
-  volume: Volume;
+  readonly volume: Volume;
   /** The resolved volume; undefined until its claim is bound and a plugin supports it. */
   resolved: Resolved | undefined;
   state: VolumeState;
@@ -29,16 +29,16 @@ export interface VolumeEntry {
 }
 
 export interface PodEntry {
-  uid: PodUid;
+  readonly uid: PodUid;
   pod: Pod;
-  volumes: Map<string, VolumeEntry>;
+  readonly volumes: Map<string, VolumeEntry>;
   /** Two volumes of a pod may be the same one (the same claim): their operations run one after another. */
-  queues: Map<string, Promise<unknown>>;
+  readonly queues: Map<string, Promise<unknown>>;
   /** Called whenever a volume has become usable. */
-  waiters: Set<() => void>;
+  readonly waiters: Set<() => void>;
   /** The pod is being stopped: mounted volumes do not change any more. */
   ending: boolean;
-  gone: AbortController;
+  readonly gone: AbortController;
 }
 
 /**

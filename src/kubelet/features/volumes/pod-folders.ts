@@ -10,8 +10,8 @@ import type { VolumeOnDisk } from '../../ports/volume-plugin.ts';
 /** A volume found on disk. */
 export interface FoundVolume extends VolumeOnDisk {
   /** Of the plugin: `kubernetes.io~empty-dir`. */
-  folder: string;
-  mounted: boolean;
+  readonly folder: string;
+  readonly mounted: boolean;
 }
 
 /** The folders of volumes below a pod's folder, by mode. */

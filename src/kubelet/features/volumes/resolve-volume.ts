@@ -46,12 +46,12 @@ export function claimNameOf(pod: { metadata: Pick<Pod['metadata'], 'name'> }, vo
 }
 
 export interface ClaimContext {
-  objects: ClusterObjects;
+  readonly objects: ClusterObjects;
   /**
    * A standalone node: claims are neither bound nor created from templates. They are written by hand, and cannot know
    * the pod's uid.
    */
-  standalone: boolean;
+  readonly standalone: boolean;
 }
 
 /**

@@ -36,29 +36,29 @@ export class NotAttached extends SetUpFailed {
 }
 
 export interface SetUpParts extends ClaimContext {
-  plugins: readonly VolumePlugin[];
-  folders: PodFolders;
-  makeDirectory: (path: string, mode: number) => Promise<void>;
-  staging: StagingArea;
+  readonly plugins: readonly VolumePlugin[];
+  readonly folders: PodFolders;
+  readonly makeDirectory: (path: string, mode: number) => Promise<void>;
+  readonly staging: StagingArea;
   /** Volumes that the control plane attaches to the node; undefined on a standalone node. */
-  attachWaiter?: VolumeAttachWaiter | undefined;
-  node: () => NodeIdentity;
-  recorder: EventRecorder;
+  readonly attachWaiter?: VolumeAttachWaiter | undefined;
+  readonly node: () => NodeIdentity;
+  readonly recorder: EventRecorder;
   /** Gives a volume to the pod's fsGroup, following its fsGroupChangePolicy. */
-  applyFsGroup: (pod: Pod, path: string) => Promise<void>;
+  readonly applyFsGroup: (pod: Pod, path: string) => Promise<void>;
 }
 
 /** A resolved volume of a pod. */
 export interface Resolved {
-  spec: VolumeSpec;
-  plugin: VolumePlugin;
-  path: string;
+  readonly spec: VolumeSpec;
+  readonly plugin: VolumePlugin;
+  readonly path: string;
 }
 
 export interface Made {
-  mounted: MountedVolume;
-  againInMs: number | undefined;
-  settled: boolean;
+  readonly mounted: MountedVolume;
+  readonly againInMs: number | undefined;
+  readonly settled: boolean;
 }
 
 /**

@@ -7,8 +7,8 @@ import type { StagedVolume, VolumeStaging } from '../../ports/volume-plugin.ts';
 import { OPERATION_BACKOFF } from './volume-state.ts';
 
 interface Stage {
-  staging: VolumeStaging;
-  users: Set<PodUid>;
+  readonly staging: VolumeStaging;
+  readonly users: Set<PodUid>;
   /** Whether it needs an attachment to the node; unknown for a volume found on disk. */
   isAttachable: boolean | undefined;
   /** Found on disk, and not staged in this agent's life. */

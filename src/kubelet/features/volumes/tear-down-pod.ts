@@ -11,14 +11,14 @@ import type { VolumeOperation } from './volume-operations.ts';
 import { qualifiedPlugin, toldOperation } from './volume-operations.ts';
 
 export interface TearDownParts {
-  folders: PodFolders;
-  plugins: readonly VolumePlugin[];
-  staging: StagingArea;
-  clock: Clock;
-  log: Logger;
-  onOperation?: ((operation: VolumeOperation) => void) | undefined;
+  readonly folders: PodFolders;
+  readonly plugins: readonly VolumePlugin[];
+  readonly staging: StagingArea;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onOperation?: ((operation: VolumeOperation) => void) | undefined;
   /** The volume of this agent's life, by its folder. */
-  specAt?: (path: string) => VolumeSpec | undefined;
+  readonly specAt?: (path: string) => VolumeSpec | undefined;
 }
 
 /** Time limit for reading a folder on disk. */

@@ -27,9 +27,9 @@ import type { VolumeEvent } from './volume-state.ts';
 import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker } from './volume-state.ts';
 
 export interface VolumeManagerOptions extends SetUpParts {
-  clock: Clock;
-  log: Logger;
-  onOperation?: ((operation: VolumeOperation) => void) | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onOperation?: ((operation: VolumeOperation) => void) | undefined;
 }
 
 /** An attempt that takes longer is reported as not responding. */

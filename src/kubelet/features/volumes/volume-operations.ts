@@ -4,20 +4,20 @@ import type { VolumeSpec } from '../../ports/volume-plugin.ts';
 /** A finished operation on a volume, as upstream names it (volume/util/operationexecutor). */
 export interface VolumeOperation {
   /** For CSI followed by the driver's name: `kubernetes.io/csi:driver`. */
-  plugin: string;
-  name: 'volume_mount' | 'map_volume' | 'volume_unmount' | 'unmap_volume';
-  durationMs: number;
-  failed: boolean;
+  readonly plugin: string;
+  readonly name: 'volume_mount' | 'map_volume' | 'volume_unmount' | 'unmap_volume';
+  readonly durationMs: number;
+  readonly failed: boolean;
 }
 
 /** The content of the manager: desired and actual volumes. */
 export interface VolumeCounts {
-  desired: ReadonlyMap<string, number>;
-  actual: ReadonlyMap<string, number>;
+  readonly desired: ReadonlyMap<string, number>;
+  readonly actual: ReadonlyMap<string, number>;
   /** Volumes found on disk at start. */
-  reconstructed: number;
+  readonly reconstructed: number;
   /** Folders of unknown pods at the last clean-up, and how many of them remained. */
-  orphans: { found: number; left: number };
+  readonly orphans: { found: number; left: number };
 }
 
 /** Upstream: GetFullQualifiedPluginNameForVolume. */

@@ -7,10 +7,10 @@ import type { GroupOwnership, HostFiles } from '../../ports/host-files.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 
 export interface OwnershipParts {
-  files: Pick<HostFiles, 'lstat' | 'giveToGroup'>;
-  clock: Clock;
-  log: Logger;
-  recorder: EventRecorder;
+  readonly files: Pick<HostFiles, 'lstat' | 'giveToGroup'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly recorder: EventRecorder;
 }
 
 /** Upstream: volume_linux.go, firstEventReportDuration and progressReportDuration. */

@@ -4,13 +4,13 @@
  * stabilities are upstream's (v1.36); `nodejs_` families replace the `go_` ones.
  */
 export interface MetricGroup {
-  endpoint: '/metrics' | '/metrics/resource' | '/metrics/cadvisor' | '/metrics/probes' | '/metrics/slis';
-  about: string;
+  readonly endpoint: '/metrics' | '/metrics/resource' | '/metrics/cadvisor' | '/metrics/probes' | '/metrics/slis';
+  readonly about: string;
   /** Why they are not registered. If absent, they are registered and the agent sets them. */
-  absent?: string;
-  stable?: string;
-  beta?: string;
-  alpha?: string;
+  readonly absent?: string;
+  readonly stable?: string;
+  readonly beta?: string;
+  readonly alpha?: string;
 }
 
 export const metricGroups: readonly MetricGroup[] = [

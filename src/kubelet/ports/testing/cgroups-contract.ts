@@ -5,14 +5,14 @@ import type { Cgroups } from '../cgroups.ts';
 import { contractOn } from './contract-test.ts';
 
 export interface CgroupsUnderTest {
-  cgroups: Cgroups;
+  readonly cgroups: Cgroups;
   /** A name below which the test may create and remove anything. */
-  base: string;
+  readonly base: string;
   /** Starts an idle process in the group; resolves to its pid. */
-  addProcess: (name: string) => Promise<number>;
+  readonly addProcess: (name: string) => Promise<number>;
   /** Resolves when killed processes have exited. */
-  settle: () => Promise<void>;
-  end: () => Promise<void>;
+  readonly settle: () => Promise<void>;
+  readonly end: () => Promise<void>;
 }
 
 /** What every Cgroups guarantees (cgroupfs driver); run on the fake, on a model of v2, and on the kernel. */

@@ -17,12 +17,12 @@ import type { FakeMounts } from './fake-mounts.ts';
 export type CsiOperation = Exclude<keyof CsiNode, never>;
 
 interface Rule {
-  op: CsiOperation;
+  readonly op: CsiOperation;
   times: number;
   /** undefined lets the call proceed after all. */
-  act: (timeoutMs: number) => Promise<{ ok: false; code: CsiFailureCode; message: string } | undefined>;
+  readonly act: (timeoutMs: number) => Promise<{ ok: false; code: CsiFailureCode; message: string } | undefined>;
   /** The call takes effect, only its response is lost. */
-  after: boolean;
+  readonly after: boolean;
 }
 
 /** A driver on a fake host: what it stages and publishes is mounted in the fake file system. */

@@ -4,27 +4,27 @@ import type { FileInfo } from '../host-files.ts';
 
 /** One inode of the in-memory file system. */
 export interface FakeNode {
-  type: FileInfo['type'];
-  inode: number;
-  device: number;
+  readonly type: FileInfo['type'];
+  readonly inode: number;
+  readonly device: number;
   mode: number;
   uid: number;
   gid: number;
-  modifiedMs: number;
+  readonly modifiedMs: number;
   content: Uint8Array;
   /** Of a symlink. */
   target: string;
   /** Of a directory. */
-  entries: Map<string, FakeNode>;
+  readonly entries: Map<string, FakeNode>;
   /** What is mounted over this node, the topmost last. */
-  covers: FakeNode[];
+  readonly covers: FakeNode[];
 }
 
 export interface Found {
-  parent: FakeNode;
+  readonly parent: FakeNode;
   /** The name in `parent`; empty for the root. */
-  name: string;
-  node: FakeNode | undefined;
+  readonly name: string;
+  readonly node: FakeNode | undefined;
 }
 
 const LONGEST_SYMLINK_CHAIN = 40;

@@ -40,10 +40,10 @@ const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
 ]);
 
 interface Rule {
-  below: string;
-  applies: (op: FileOperation) => boolean;
+  readonly below: string;
+  readonly applies: (op: FileOperation) => boolean;
   /** Throws, waits, or lets the call proceed. */
-  act: () => Promise<void> | void;
+  readonly act: () => Promise<void> | void;
   times: number;
 }
 

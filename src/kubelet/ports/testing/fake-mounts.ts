@@ -10,7 +10,13 @@ import { openBeneath } from './fake-open-beneath.ts';
 
 type MountOperation = 'mountTmpfs' | 'bind' | 'bindBeneath' | 'mount' | 'unmount';
 export interface FakeMount extends MountPoint {
-  options: { sizeBytes?: number; mode?: number; noswap?: boolean; readOnly?: boolean; words?: readonly string[] };
+  readonly options: {
+    sizeBytes?: number;
+    mode?: number;
+    noswap?: boolean;
+    readOnly?: boolean;
+    words?: readonly string[];
+  };
   propagation: 'private' | 'rshared';
 }
 

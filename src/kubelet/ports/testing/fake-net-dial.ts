@@ -9,9 +9,9 @@ export type GrpcHealth = Awaited<ReturnType<NetDial['grpcProbe']>>;
 
 /** The server at one `host:port`. An undefined part refuses; a promise that never settles hangs. */
 export interface FakeListener {
-  http?: (request: HttpProbeRequest) => HttpProbeAnswer | Promise<HttpProbeAnswer>;
-  tcp?: () => void | Promise<void>;
-  grpc?: (service: string) => GrpcHealth | Promise<GrpcHealth>;
+  readonly http?: (request: HttpProbeRequest) => HttpProbeAnswer | Promise<HttpProbeAnswer>;
+  readonly tcp?: () => void | Promise<void>;
+  readonly grpc?: (service: string) => GrpcHealth | Promise<GrpcHealth>;
 }
 
 export const answer = (status: number, body = ''): HttpProbeAnswer => ({ kind: 'answer', status, body });

@@ -3,10 +3,10 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Processes } from '../processes.ts';
 
 export interface FakeRun {
-  program: string;
-  args: readonly string[];
-  stdin: string;
-  env: Readonly<Record<string, string>>;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly stdin: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export type FakeProgram = (

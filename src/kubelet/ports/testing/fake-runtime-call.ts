@@ -8,31 +8,31 @@ import { defaultLimitMs } from './fake-runtime-script.ts';
 
 export interface Work<T> {
   /** At the call's arrival; may throw. */
-  begin?: () => void;
+  readonly begin?: () => void;
   /** At the end of the latency: takes effect and answers. */
-  commit: () => T | Promise<T>;
+  readonly commit: () => T | Promise<T>;
   /** Reverts `begin` when the call never takes effect. */
-  rollback?: () => void;
+  readonly rollback?: () => void;
   /** Added to the latency of the table. */
-  limitMs?: number;
+  readonly limitMs?: number;
 }
 
 export interface CallContext {
-  node: FakeNode;
-  mine: Set<{ abandon: () => void }>;
-  op: FakeOp;
-  target: CallTarget;
-  entry: JournalEntry | undefined;
+  readonly node: FakeNode;
+  readonly mine: Set<{ abandon: () => void }>;
+  readonly op: FakeOp;
+  readonly target: CallTarget;
+  readonly entry: JournalEntry | undefined;
 }
 
 export interface CallPlan<T> {
-  options: CallOptions | undefined;
-  work: Work<T>;
-  latencyMs: number;
-  fault: ReturnType<FakeNode['faults']['take']>;
-  begun: boolean;
+  readonly options: CallOptions | undefined;
+  readonly work: Work<T>;
+  readonly latencyMs: number;
+  readonly fault: ReturnType<FakeNode['faults']['take']>;
+  readonly begun: boolean;
   /** The call has taken effect and its response is pending. */
-  answer: Promise<T> | undefined;
+  readonly answer: Promise<T> | undefined;
 }
 
 /**

@@ -3,9 +3,9 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { EventSourceKind, RuntimeEvent, RuntimeEventSource } from '../runtime.ts';
 
 interface Subscriber {
-  kind: EventSourceKind;
-  onEvent: (event: RuntimeEvent) => void;
-  break: (error: KubeletError) => void;
+  readonly kind: EventSourceKind;
+  readonly onEvent: (event: RuntimeEvent) => void;
+  readonly break: (error: KubeletError) => void;
 }
 
 type Distortion = (event: RuntimeEvent) => 'drop' | 'duplicate' | { delayMs: number } | undefined;

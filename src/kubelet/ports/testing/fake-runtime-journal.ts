@@ -2,11 +2,11 @@ import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
 
 /** One write call, from its arrival to its end. `outcome` is empty while it is pending. */
 export interface JournalEntry {
-  atMs: number;
+  readonly atMs: number;
   /** Which client called: distinguishes the agent before a restart from the one after it. */
-  actor: string;
-  op: FakeOp;
-  target: CallTarget;
+  readonly actor: string;
+  readonly op: FakeOp;
+  readonly target: CallTarget;
   outcome: '' | 'ok' | string;
 }
 
@@ -15,14 +15,14 @@ export interface JournalEntry {
  * fault of the test).
  */
 export interface ProcessEntry {
-  atMs: number;
-  what: 'started' | 'exited';
-  by: string;
-  podUid: string;
-  name: string;
-  attempt: number;
-  id: string;
-  exitCode: number;
+  readonly atMs: number;
+  readonly what: 'started' | 'exited';
+  readonly by: string;
+  readonly podUid: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly id: string;
+  readonly exitCode: number;
 }
 
 /** The record against which simulations check invariants. Bounded: the oldest half is dropped when it is full. */

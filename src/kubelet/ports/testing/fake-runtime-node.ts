@@ -13,38 +13,38 @@ import type { ContainerIdentity, ContainerScriptSource, FakeOp, Latencies } from
 import { DEFAULT_LATENCIES, FaultBook } from './fake-runtime-script.ts';
 
 export interface FakeRuntimeOptions {
-  clock: Clock;
+  readonly clock: Clock;
   /** Seed for latency jitter and random choices; 1 unless given. */
-  seed?: number;
+  readonly seed?: number;
   /** Replace single defaults; `{}` keeps all. */
-  latencies?: Latencies;
+  readonly latencies?: Latencies;
   /** Random increase of latencies, as a share; 0 unless given. */
-  jitterFactor?: number;
+  readonly jitterFactor?: number;
   /** The probability that a write whose caller timed out or died takes effect nevertheless; 0 unless given. */
-  abandonedTakesEffect?: number;
+  readonly abandonedTakesEffect?: number;
   /**
    * Time between an exit's event and the moment the runtime's status shows it, as on containerd 1.6; 0 unless given.
    */
-  exitLagMs?: number;
+  readonly exitLagMs?: number;
   /**
    * Time between the events of an OOM kill and the moment the runtime's status gives it as the reason of the exit; none
    * unless given.
    */
-  oomLagMs?: number;
+  readonly oomLagMs?: number;
   /** Images present at the start. CreateContainer fails for others; pulls succeed for any name. */
-  images?: readonly string[];
+  readonly images?: readonly string[];
   /** Lists with more items fail as a list above gRPC's message limit does. */
-  listLimit?: number;
-  journalLimit?: number;
+  readonly listLimit?: number;
+  readonly journalLimit?: number;
 }
 
 export interface FakeImage extends Image {
-  name: string;
+  readonly name: string;
 }
 
 /** A pending operation, which a runtime restart cancels. */
 export interface Inflight {
-  cutOff: (error: KubeletError) => void;
+  readonly cutOff: (error: KubeletError) => void;
 }
 
 /**

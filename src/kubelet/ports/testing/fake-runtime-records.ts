@@ -7,31 +7,31 @@ import type { ContainerScript } from './fake-runtime-script.ts';
 
 /** One sandbox in the fake. Snapshots are created once per change, so that listing costs nothing per item. */
 export interface SandboxRecord {
-  id: string;
+  readonly id: string;
   config: SandboxConfig;
-  runtimeHandler: string;
+  readonly runtimeHandler: string;
   ready: boolean;
-  createdAtMs: number;
-  ip: string;
+  readonly createdAtMs: number;
+  readonly ip: string;
   readonly containers: Set<ContainerRecord>;
   listed: ListedSandbox | undefined;
   status: SandboxRuntimeStatus | undefined;
 }
 
 export interface ContainerRecord {
-  id: string;
-  sandbox: SandboxRecord;
-  config: ContainerConfig;
+  readonly id: string;
+  readonly sandbox: SandboxRecord;
+  readonly config: ContainerConfig;
   resources: LinuxResources;
   script: ContainerScript;
   state: ContainerState;
-  createdAtMs: number;
+  readonly createdAtMs: number;
   startedAtMs: number;
   finishedAtMs: number;
   exitCode: number;
   reason: string;
   message: string;
-  imageRef: string;
+  readonly imageRef: string;
   /** The process is gone, whether or not `state` shows it yet. */
   dead: boolean;
   /** Who requested the pending stop. */

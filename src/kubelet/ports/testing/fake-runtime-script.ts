@@ -2,44 +2,44 @@ import type { ErrorKind } from '../../../base/errors.ts';
 
 /** The result of an exec in a fake container. */
 export interface ExecScriptResult {
-  exitCode?: number;
-  stdout?: string;
-  stderr?: string;
+  readonly exitCode?: number;
+  readonly stdout?: string;
+  readonly stderr?: string;
   /** How long the command runs, in milliseconds; `Infinity` hangs until the caller's limit. */
-  afterMs?: number;
+  readonly afterMs?: number;
 }
 
 export interface ContainerIdentity {
-  podUid: string;
-  podName: string;
-  podNamespace: string;
-  name: string;
-  attempt: number;
-  image: string;
+  readonly podUid: string;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly image: string;
   /** Command and arguments. */
-  command: readonly string[];
+  readonly command: readonly string[];
 }
 
 /** How the process in a container behaves. */
 export interface ContainerScript {
   /** Exits on its own that long after its start; absent: runs until stopped. */
-  exitAfterMs?: number;
+  readonly exitAfterMs?: number;
   /** Exit code of an exit on its own; 0 unless given. */
-  exitCode?: number;
+  readonly exitCode?: number;
   /** The exit on its own is an OOM kill (137, reason OOMKilled). */
-  oomKilled?: boolean;
+  readonly oomKilled?: boolean;
   /** The memory usage it reports; 0 unless given. */
-  memoryBytes?: number;
+  readonly memoryBytes?: number;
   /** Exit code after SIGTERM; 143 unless given. */
-  termExitCode?: number;
+  readonly termExitCode?: number;
   /** From SIGTERM to the exit; 5 ms unless given. Longer than the grace period leads to SIGKILL. */
-  stopMs?: number;
-  ignoresTerm?: boolean;
+  readonly stopMs?: number;
+  readonly ignoresTerm?: boolean;
   /** StartContainer fails with this message and the container ends with 128, StartError. */
-  failStart?: string;
+  readonly failStart?: string;
   /** Serves (see FakeRuntime.isServing) and lets default execs succeed only that long after its start. */
-  readyAfterMs?: number;
-  exec?: (command: readonly string[], sinceStartMs: number) => ExecScriptResult;
+  readonly readyAfterMs?: number;
+  readonly exec?: (command: readonly string[], sinceStartMs: number) => ExecScriptResult;
 }
 
 export type ContainerScriptSource = ContainerScript | ((container: ContainerIdentity) => ContainerScript);
@@ -114,20 +114,20 @@ export function defaultLimitMs(op: FakeOp): number {
 
 /** The subject of a call, as far as it is known. Fault rules match on it and the journal shows it. */
 export interface CallTarget {
-  podUid?: string;
+  readonly podUid?: string;
   /** Container name in the pod. */
-  container?: string;
-  attempt?: number;
+  readonly container?: string;
+  readonly attempt?: number;
   /** Container or sandbox id. */
-  id?: string;
-  image?: string;
+  readonly id?: string;
+  readonly image?: string;
 }
 
 export interface FaultScope {
   /** How many calls it affects; unlimited if absent. */
-  times?: number;
+  readonly times?: number;
   /** Which calls it affects; all of the operation if absent. */
-  match?: (target: CallTarget) => boolean;
+  readonly match?: (target: CallTarget) => boolean;
 }
 
 export type Fault =
@@ -144,10 +144,10 @@ export type Fault =
   | { kind: 'staleRead'; ms: number };
 
 interface FaultRule {
-  op: FakeOp;
-  fault: Fault;
+  readonly op: FakeOp;
+  readonly fault: Fault;
   left: number;
-  match: (target: CallTarget) => boolean;
+  readonly match: (target: CallTarget) => boolean;
 }
 
 /** Scripted faults, taken in the order they were scripted. */

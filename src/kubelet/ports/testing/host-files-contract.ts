@@ -8,15 +8,15 @@ import type { Contract } from './contract-test.ts';
 import { contractOn } from './contract-test.ts';
 
 export interface HostFilesUnderTest {
-  files: HostFiles;
+  readonly files: HostFiles;
   /** An empty directory to work in. */
-  root: string;
+  readonly root: string;
   /**
    * Lets watch events arrive: until `seen` is true (bounded), or for a moment when none is expected. The fake needs
    * only one turn of the event loop.
    */
-  settle: (seen?: () => boolean) => Promise<void>;
-  end: () => Promise<void>;
+  readonly settle: (seen?: () => boolean) => Promise<void>;
+  readonly end: () => Promise<void>;
 }
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -5,16 +5,16 @@ import type { LoginConnection, LoginManager } from '../login-manager.ts';
 import { contractOn } from './contract-test.ts';
 
 export interface LoginManagerUnderTest {
-  manager: LoginManager;
+  readonly manager: LoginManager;
   /** Asks for a shutdown of the machine; resolves when it was announced. */
-  shutDown: () => Promise<void>;
+  readonly shutDown: () => Promise<void>;
   /** Cancels the shutdown after the machine began to go down. */
-  cancel: () => Promise<void>;
+  readonly cancel: () => Promise<void>;
   /** Whether the machine has begun to go down. */
-  isDown: () => boolean;
+  readonly isDown: () => boolean;
   /** Resolves when `condition` holds. */
-  until: (condition: () => boolean) => Promise<void>;
-  end: () => Promise<void>;
+  readonly until: (condition: () => boolean) => Promise<void>;
+  readonly end: () => Promise<void>;
 }
 
 const LOCK = { who: 'kubelet', why: 'a test' };

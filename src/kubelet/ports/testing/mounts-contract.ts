@@ -7,11 +7,11 @@ import type { Contract } from './contract-test.ts';
 import { contractOn } from './contract-test.ts';
 
 export interface MountsUnderTest {
-  mounts: Mounts;
-  files: HostFiles;
+  readonly mounts: Mounts;
+  readonly files: HostFiles;
   /** An empty directory to work in. */
-  root: string;
-  end: () => Promise<void>;
+  readonly root: string;
+  readonly end: () => Promise<void>;
 }
 
 /** What every Mounts guarantees; run on the fake and, as root, on the kernel. */

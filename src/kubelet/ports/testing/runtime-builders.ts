@@ -4,9 +4,9 @@ import { podUid } from '../../model/ids.ts';
 import type { ContainerConfig, ContainerRuntime, LinuxResources, SandboxConfig } from '../runtime.ts';
 
 export interface PodShape {
-  uid: string;
-  name?: string;
-  namespace?: string;
+  readonly uid: string;
+  readonly name?: string;
+  readonly namespace?: string;
 }
 
 /** A sandbox as the agent would request it, with the labels that identify it. */

@@ -10,22 +10,22 @@ import { buildContainerConfig, buildSandboxConfig } from './runtime-builders.ts'
 
 /** What a runtime under test provides. */
 export interface RuntimeUnderTest {
-  runtime: ContainerRuntime & ImageRuntime;
-  events: RuntimeEventSource;
+  readonly runtime: ContainerRuntime & ImageRuntime;
+  readonly events: RuntimeEventSource;
   /**
    * An image that is present and can run `sh`-like commands; `sleepCommand` runs until stopped, `exitCommand(3)` ends
    * at once with 3.
    */
-  image: string;
-  sleepCommand: readonly string[];
-  exitCommand: (code: number) => readonly string[];
-  logDirectory: string;
-  cgroupParent: string;
+  readonly image: string;
+  readonly sleepCommand: readonly string[];
+  readonly exitCommand: (code: number) => readonly string[];
+  readonly logDirectory: string;
+  readonly cgroupParent: string;
   /** Lets time pass until `done`, or fails; with a real runtime it polls. */
-  eventually: (what: string, done: () => boolean | Promise<boolean>) => Promise<void>;
+  readonly eventually: (what: string, done: () => boolean | Promise<boolean>) => Promise<void>;
   /** Runs work that may need time to pass: on a fake clock, advances it. */
-  run: <T>(work: Promise<T>) => Promise<T>;
-  close: () => Promise<void>;
+  readonly run: <T>(work: Promise<T>) => Promise<T>;
+  readonly close: () => Promise<void>;
 }
 
 async function kindOf(work: Promise<unknown>): Promise<ErrorKind | 'ok'> {

@@ -5,10 +5,10 @@ import type { AdmissionStep } from '../admission-step.ts';
 
 export interface HoldUntilFileOptions {
   /** Absolute. */
-  path: string;
-  files: Pick<HostFiles, 'lstat' | 'watch'>;
+  readonly path: string;
+  readonly files: Pick<HostFiles, 'lstat' | 'watch'>;
   /** Which pods wait; all of them by default. */
-  appliesTo?: (pod: Pod) => boolean;
+  readonly appliesTo?: (pod: Pod) => boolean;
 }
 
 const LOOK_AGAIN_MS = 5000;

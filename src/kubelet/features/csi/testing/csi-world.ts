@@ -41,14 +41,14 @@ export function inlineSpec(csi: Partial<CSIVolumeSource> = {}): VolumeSpec {
 }
 
 export interface PersistentOptions {
-  pv?: Partial<PersistentVolume['spec']>;
-  csi?: Partial<NonNullable<PersistentVolume['spec']['csi']>>;
-  capacity?: string;
+  readonly pv?: Partial<PersistentVolume['spec']>;
+  readonly csi?: Partial<NonNullable<PersistentVolume['spec']['csi']>>;
+  readonly capacity?: string;
   /** What the claim's status says. */
-  claimed?: string;
-  status?: PersistentVolumeClaim['status'];
-  mode?: 'Filesystem' | 'Block';
-  readOnly?: boolean;
+  readonly claimed?: string;
+  readonly status?: PersistentVolumeClaim['status'];
+  readonly mode?: 'Filesystem' | 'Block';
+  readonly readOnly?: boolean;
 }
 
 export function persistentSpec(options: PersistentOptions = {}): VolumeSpec {

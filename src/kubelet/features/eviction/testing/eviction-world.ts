@@ -20,11 +20,11 @@ export const MiB = 2 ** 20;
 export const GiB = 2 ** 30;
 
 interface ModelPod {
-  pod: Pod;
-  memoryBytes: number;
-  tasks: number;
-  diskBytes: number;
-  inodes: number;
+  readonly pod: Pod;
+  readonly memoryBytes: number;
+  readonly tasks: number;
+  readonly diskBytes: number;
+  readonly inodes: number;
 }
 
 const NOTHING = { usedBytes: 0, inodesUsed: 0 };

@@ -14,12 +14,12 @@ import { readNodeCredentials } from './node-credentials.ts';
 import { findPullSecrets } from './pull-secrets.ts';
 
 export interface CredentialSourcesOptions {
-  secrets: SecretLookup;
-  files: HostFiles;
-  places: NodeCredentialPlaces;
-  providers: readonly ExecCredentialProvider[];
-  events: EventRecorder;
-  log: Logger;
+  readonly secrets: SecretLookup;
+  readonly files: HostFiles;
+  readonly places: NodeCredentialPlaces;
+  readonly providers: readonly ExecCredentialProvider[];
+  readonly events: EventRecorder;
+  readonly log: Logger;
 }
 
 /**

@@ -2,8 +2,8 @@ import { isRecord } from '../../../../base/json-record.ts';
 import { Buffer } from 'node:buffer';
 
 export interface DockerAuth {
-  username: string;
-  password: string;
+  readonly username: string;
+  readonly password: string;
 }
 
 /** Credentials by registry: the key is a registry, with or without scheme and path. */
@@ -11,8 +11,8 @@ export type DockerConfig = Readonly<Record<string, DockerAuth>>;
 
 /** Parts that could not be used, by registry; never with their content. */
 export interface ParsedDockerConfig {
-  config: DockerConfig;
-  problems: readonly string[];
+  readonly config: DockerConfig;
+  readonly problems: readonly string[];
 }
 
 /**

@@ -18,9 +18,9 @@ const MOST_KEPT = 200;
 const LONGEST_KEPT_MS = 7 * 24 * 3600_000;
 
 interface Cached {
-  config: DockerConfig;
+  readonly config: DockerConfig;
   /** Monotonic. */
-  untilMs: number;
+  readonly untilMs: number;
 }
 
 /**

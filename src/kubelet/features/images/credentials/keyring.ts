@@ -4,15 +4,15 @@ import { matchesImage } from './match-image.ts';
 
 /** The Secret that credentials came from. */
 export interface SecretSource {
-  uid: string;
-  namespace: string;
-  name: string;
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
 }
 
 /** Credentials and their source. Without a source they are the node's own, which every pod on it may use. */
 export interface TrackedAuth extends DockerAuth {
-  hash: string;
-  source: SecretSource | undefined;
+  readonly hash: string;
+  readonly source: SecretSource | undefined;
 }
 
 const DEFAULT_REGISTRY = 'index.docker.io';

@@ -1,7 +1,7 @@
 interface SchemelessUrl {
-  parts: readonly string[];
-  port: string;
-  path: string;
+  readonly parts: readonly string[];
+  readonly port: string;
+  readonly path: string;
 }
 
 function parse(text: string): SchemelessUrl {

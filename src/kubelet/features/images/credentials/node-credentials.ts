@@ -8,9 +8,9 @@ import { Keyring } from './keyring.ts';
 const LIMIT_BYTES = 10 * 1024 * 1024;
 
 export interface NodeCredentialPlaces {
-  rootDir: string;
-  workingDir: string;
-  homeDir: string;
+  readonly rootDir: string;
+  readonly workingDir: string;
+  readonly homeDir: string;
 }
 
 /** Upstream's search order: every config.json before any .dockercfg (credentialprovider/config.go). */

@@ -38,19 +38,19 @@ const ConfigSchema = object('CredentialProviderConfig', {
 type RawProvider = NonNullable<Infer<typeof ConfigSchema>['providers']>[number];
 
 export interface CredentialProvider {
-  name: string;
-  matchImages: readonly string[];
+  readonly name: string;
+  readonly matchImages: readonly string[];
   /** 0: answers without a duration are not cached. */
-  defaultCacheMs: number;
-  apiVersion: string;
-  args: readonly string[];
-  env: Readonly<Record<string, string>>;
+  readonly defaultCacheMs: number;
+  readonly apiVersion: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface LoadedProviders {
-  providers: readonly CredentialProvider[];
+  readonly providers: readonly CredentialProvider[];
   /** Each names the file, the line and the field. With any, no provider may be used. */
-  errors: readonly string[];
+  readonly errors: readonly string[];
 }
 
 /**

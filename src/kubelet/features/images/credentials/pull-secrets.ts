@@ -22,9 +22,9 @@ function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
 }
 
 export interface FoundPullSecrets {
-  keyring: Keyring;
+  readonly keyring: Keyring;
   /** Names of missing ones, in the pod's order. */
-  missing: readonly string[];
+  readonly missing: readonly string[];
 }
 
 /**

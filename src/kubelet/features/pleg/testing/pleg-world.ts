@@ -18,19 +18,19 @@ export const IMAGE = 'example/app:1';
 export const UID = podUid('a');
 
 export interface World {
-  clock: FakeClock;
-  runtime: FakeRuntime;
-  cache: RuntimeCache;
-  pleg: Pleg;
+  readonly clock: FakeClock;
+  readonly runtime: FakeRuntime;
+  readonly cache: RuntimeCache;
+  readonly pleg: Pleg;
   /** Monotonic time of the start of the PLEG. */
   startedMs: number;
-  log: RecordingLog;
+  readonly log: RecordingLog;
   /** Kinds of the events so far, with the origin when it is the agent itself. */
-  told: string[];
+  readonly told: string[];
   /** Runtime calls by name since this was last called. */
-  calls: () => Record<string, number>;
-  run: <T>(work: Promise<T>) => Promise<T>;
-  pod: (uid?: string, containers?: readonly string[]) => Promise<ContainerId[]>;
+  readonly calls: () => Record<string, number>;
+  readonly run: <T>(work: Promise<T>) => Promise<T>;
+  readonly pod: (uid?: string, containers?: readonly string[]) => Promise<ContainerId[]>;
 }
 
 export async function setUp(

@@ -9,19 +9,19 @@ import type { SecurityFacts } from './security-config.ts';
 import { containerSecurity } from './security-config.ts';
 
 export interface ContainerFacts extends Pick<SecurityFacts, 'imageUser' | 'targetId'> {
-  settings: ContainerSettings;
-  node: NodeFacts;
-  placement: PodPlacement;
-  attempt: number;
-  imageRef: string;
-  runtimeHandler: string;
-  env: ReadonlyMap<string, string>;
+  readonly settings: ContainerSettings;
+  readonly node: NodeFacts;
+  readonly placement: PodPlacement;
+  readonly attempt: number;
+  readonly imageRef: string;
+  readonly runtimeHandler: string;
+  readonly env: ReadonlyMap<string, string>;
   /** Ready to use: host paths are resolved, the agent's own files exist. */
-  mounts: readonly Mount[];
-  devices?: ContainerConfig['devices'];
+  readonly mounts: readonly Mount[];
+  readonly devices?: ContainerConfig['devices'];
   /** Of device plugins. The agent's own annotations take precedence. */
-  deviceAnnotations?: Readonly<Record<string, string>>;
-  cdiDevices?: readonly string[];
+  readonly deviceAnnotations?: Readonly<Record<string, string>>;
+  readonly cdiDevices?: readonly string[];
 }
 
 /** Relative to the sandbox's log directory. */

@@ -11,17 +11,17 @@ import { podLogDirectory } from './sandbox-config.ts';
 const logNumber = /^(\d+)\.log(\..*)?$/;
 
 export interface ContainerFilesOptions {
-  files: HostFiles;
-  random: Random;
-  settings: Pick<ContainerSettings, 'rootDir' | 'podLogsDir' | 'clusterDomain'>;
+  readonly files: HostFiles;
+  readonly random: Random;
+  readonly settings: Pick<ContainerSettings, 'rootDir' | 'podLogsDir' | 'clusterDomain'>;
 }
 
 /** What was prepared on the host for one start of a container. */
 export interface PreparedFiles {
   /** The lowest attempt whose log file does not exist yet. */
-  nextAttempt: number;
+  readonly nextAttempt: number;
   /** undefined when the container names no termination message path, or the file could not be made. */
-  terminationLog: string | undefined;
+  readonly terminationLog: string | undefined;
 }
 
 /** The agent's own files of a pod: log directories, termination logs, /etc/hosts. */

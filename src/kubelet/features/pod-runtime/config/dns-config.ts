@@ -5,24 +5,24 @@ import { isHostNetwork } from '../../../../api/pod.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 
 export interface DnsConfig {
-  servers: readonly string[];
-  searches: readonly string[];
-  options: readonly string[];
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
 }
 
 /** A warning for the pod's events, or for the node's. */
 export interface DnsRemark {
-  about: 'pod' | 'node';
-  reason: 'DNSConfigForming' | 'MissingClusterDNS';
-  message: string;
+  readonly about: 'pod' | 'node';
+  readonly reason: 'DNSConfigForming' | 'MissingClusterDNS';
+  readonly message: string;
 }
 
 export interface DnsSettings {
-  clusterDomain: string;
-  clusterDns: readonly string[];
+  readonly clusterDomain: string;
+  readonly clusterDns: readonly string[];
   /** The content of the node's resolv.conf; undefined when the agent is configured to use none. */
-  host: DnsConfig | undefined;
-  hostIps: readonly string[];
+  readonly host: DnsConfig | undefined;
+  readonly hostIps: readonly string[];
 }
 
 const maxServers = 3;

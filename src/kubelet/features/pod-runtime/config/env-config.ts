@@ -15,17 +15,17 @@ import type { ObjectLookup } from '../interfaces.ts';
 
 /** The objects that a container's environment refers to; undefined for one that does not exist. */
 export interface EnvObjects {
-  configMaps: ReadonlyMap<string, ConfigMap | undefined>;
-  secrets: ReadonlyMap<string, Secret | undefined>;
+  readonly configMaps: ReadonlyMap<string, ConfigMap | undefined>;
+  readonly secrets: ReadonlyMap<string, Secret | undefined>;
 }
 
 export interface EnvFacts {
-  objects: EnvObjects;
-  podIps: readonly string[];
-  hostIps: readonly string[];
-  allocatable: ResourceList;
-  serviceEnv: ReadonlyMap<string, string>;
-  files: EnvFiles;
+  readonly objects: EnvObjects;
+  readonly podIps: readonly string[];
+  readonly hostIps: readonly string[];
+  readonly allocatable: ResourceList;
+  readonly serviceEnv: ReadonlyMap<string, string>;
+  readonly files: EnvFiles;
 }
 
 /** Looks up, in parallel, the objects that the environment of a container needs. */

@@ -42,10 +42,10 @@ export function containerAnnotations(pod: Pod, container: AnyContainer, attempt:
 
 /** What can be restored of a container without its pod. Damaged annotations count as absent: a kill must go on. */
 export interface RestoredSpec {
-  deletionGraceSeconds?: number;
-  terminationGraceSeconds?: number;
-  preStop?: LifecycleHandler;
-  ports: ContainerPort[];
+  readonly deletionGraceSeconds?: number;
+  readonly terminationGraceSeconds?: number;
+  readonly preStop?: LifecycleHandler;
+  readonly ports: ContainerPort[];
 }
 
 export function restoreFromAnnotations(annotations: Texts): RestoredSpec {

@@ -12,25 +12,25 @@ import { mayHoldSecret } from './secret-variables.ts';
 const etcHosts = '/etc/hosts';
 
 export interface MountFacts {
-  volumes: PodVolumes;
-  env: ReadonlyMap<string, string>;
-  podIps: readonly string[];
-  selinuxEnabled: boolean;
-  recursiveReadOnlySupported: boolean;
+  readonly volumes: PodVolumes;
+  readonly env: ReadonlyMap<string, string>;
+  readonly podIps: readonly string[];
+  readonly selinuxEnabled: boolean;
+  readonly recursiveReadOnlySupported: boolean;
   /** Volumes that the runtime mounts from an image. */
-  imageVolumes: ReadonlyMap<string, MountedImage>;
+  readonly imageVolumes: ReadonlyMap<string, MountedImage>;
 }
 
 /** A mount whose host path is still to be resolved inside its volume. */
 export interface PlannedMount {
-  mount: Mount;
-  volume: string;
+  readonly mount: Mount;
+  readonly volume: string;
   /** The index in the container's list. */
-  index: number;
+  readonly index: number;
   /** Relative, without `..`; absent when the whole volume is mounted. */
-  subPath?: string;
+  readonly subPath?: string;
   /** Safe to show: unlike `subPath` it never contains anything of a Secret. */
-  shownSubPath?: string;
+  readonly shownSubPath?: string;
 }
 
 /**

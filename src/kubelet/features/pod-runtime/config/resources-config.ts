@@ -15,11 +15,11 @@ const guaranteedOomScore = -997;
 const bestEffortOomScore = 1000;
 
 export interface ResourceFacts {
-  settings: Pick<
+  readonly settings: Pick<
     ContainerSettings,
     'cpuCfsQuota' | 'cpuCfsQuotaPeriodUs' | 'memoryQos' | 'singleProcessOomKill' | 'swapBehavior'
   >;
-  node: Pick<
+  readonly node: Pick<
     NodeFacts,
     | 'memoryCapacityBytes'
     | 'memoryForPodsBytes'
@@ -28,7 +28,7 @@ export interface ResourceFacts {
     | 'swapControl'
     | 'hugePageSizes'
   >;
-  placement: Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>;
+  readonly placement: Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>;
 }
 
 /** CRI's Linux resources of a container (upstream: kuberuntime_container_linux.go generateLinuxContainerResources). */

@@ -12,10 +12,10 @@ import { sandboxResources } from './resources-config.ts';
 import { sandboxSecurity } from './security-config.ts';
 
 export interface SandboxFacts {
-  settings: ContainerSettings;
-  node: NodeFacts;
-  placement: PodPlacement;
-  dns: DnsConfig;
+  readonly settings: ContainerSettings;
+  readonly node: NodeFacts;
+  readonly placement: PodPlacement;
+  readonly dns: DnsConfig;
 }
 
 /** `<podLogsDir>/NAMESPACE_NAME_UID`. */

@@ -38,12 +38,12 @@ const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc
 const maxUid = 2 ** 31 - 1;
 
 export interface SecurityFacts {
-  settings: Pick<ContainerSettings, 'rootDir' | 'seccompDefault'>;
-  node: Pick<NodeFacts, 'thermalThrottlePaths'>;
-  placement: Pick<PodPlacement, 'extraGroups' | 'userns'>;
-  imageUser: ImageUser;
+  readonly settings: Pick<ContainerSettings, 'rootDir' | 'seccompDefault'>;
+  readonly node: Pick<NodeFacts, 'thermalThrottlePaths'>;
+  readonly placement: Pick<PodPlacement, 'extraGroups' | 'userns'>;
+  readonly imageUser: ImageUser;
   /** Of an ephemeral container: the container whose processes it shares. */
-  targetId?: ContainerId;
+  readonly targetId?: ContainerId;
 }
 
 /**

@@ -20,9 +20,9 @@ type Json = Readonly<Record<string, unknown>>;
 type Security = ReturnType<typeof containerSecurity>;
 
 interface Case {
-  ofPod: Json;
-  ofContainer: Json;
-  spec: Json;
+  readonly ofPod: Json;
+  readonly ofContainer: Json;
+  readonly spec: Json;
 }
 
 const images: readonly SecurityFacts['imageUser'][] = [

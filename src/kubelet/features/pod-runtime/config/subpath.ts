@@ -4,17 +4,17 @@ import type { BindBeneathResult, Mounts } from '../../../ports/mounts.ts';
 
 export interface SubPathRequest {
   /** `<root>/pods/<uid>`. */
-  podDir: string;
-  container: string;
+  readonly podDir: string;
+  readonly container: string;
   /** The index of the mount in the container's list. */
-  index: number;
-  volume: string;
+  readonly index: number;
+  readonly volume: string;
   /** Where the volume is on the host. */
-  volumePath: string;
+  readonly volumePath: string;
   /** Relative, without `..`. */
-  subPath: string;
+  readonly subPath: string;
   /** For the log, where `subPath` may not be shown. */
-  shownSubPath?: string;
+  readonly shownSubPath?: string;
 }
 
 /** Upstream's layout (subpath_linux.go); what is mounted here is removed with the pod's folder. */

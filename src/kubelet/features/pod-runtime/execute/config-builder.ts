@@ -32,17 +32,17 @@ import type { SyncRun } from '../sync-run.ts';
 import { VolumesFailed } from '../sync-run.ts';
 
 export interface BuiltConfig {
-  configOf: (attempt: number) => ContainerConfig;
-  sandboxConfig: SandboxConfig;
+  readonly configOf: (attempt: number) => ContainerConfig;
+  readonly sandboxConfig: SandboxConfig;
   /** The lowest attempt without a log file. */
-  nextAttempt: number;
+  readonly nextAttempt: number;
 }
 
 /** What is known of a container when its configuration is built. */
 export interface StartFacts {
-  image: Extract<ImageOutcome, { kind: 'present' }>;
-  imageVolumes: ReadonlyMap<string, MountedImage>;
-  targetId: ContainerId | undefined;
+  readonly image: Extract<ImageOutcome, { kind: 'present' }>;
+  readonly imageVolumes: ReadonlyMap<string, MountedImage>;
+  readonly targetId: ContainerId | undefined;
 }
 
 /** Gathers the input of the pure container configuration, as early and as much in parallel as possible. */

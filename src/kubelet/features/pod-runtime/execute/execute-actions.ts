@@ -22,15 +22,15 @@ export type StepVerdict = 'next' | 'stop';
 export type Executors = { [K in StepKind]: (run: SyncRun, step: StepOf<K>) => Promise<StepVerdict> };
 
 export interface ExecutorParts {
-  deps: PodRuntimeDeps;
-  pacer: StartPacer;
-  backoff: RestartBackoff;
-  failures: StartFailures;
-  sandboxes: SandboxMaker;
-  starter: ContainerStarter;
-  builder: ConfigBuilder;
-  killer: PodKiller;
-  resizer: PodResizer;
+  readonly deps: PodRuntimeDeps;
+  readonly pacer: StartPacer;
+  readonly backoff: RestartBackoff;
+  readonly failures: StartFailures;
+  readonly sandboxes: SandboxMaker;
+  readonly starter: ContainerStarter;
+  readonly builder: ConfigBuilder;
+  readonly killer: PodKiller;
+  readonly resizer: PodResizer;
 }
 
 /**

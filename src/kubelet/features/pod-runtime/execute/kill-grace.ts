@@ -14,10 +14,10 @@ export const minRuntimeGraceMs = 2000;
 
 /** All facts that a kill needs, from the pod or, when that is lost, from the container's annotations. */
 export interface KillSpec {
-  pod: Pod;
-  container: AnyContainer;
-  graceMs: number;
-  preStop?: LifecycleHandler;
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly graceMs: number;
+  readonly preStop?: LifecycleHandler;
 }
 
 /**

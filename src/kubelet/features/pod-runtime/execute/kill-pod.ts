@@ -20,35 +20,35 @@ const stopSandboxLeaseMs = 2000;
 
 export interface KillPodRequest {
   /** undefined when no source knows it any more; then grace and hooks come from the runtime's records. */
-  pod: Pod | undefined;
-  status: PodRuntimeStatus;
+  readonly pod: Pod | undefined;
+  readonly status: PodRuntimeStatus;
   /** Overrides every other grace. */
-  graceMs?: number;
-  signal: AbortSignal;
+  readonly graceMs?: number;
+  readonly signal: AbortSignal;
 }
 
 export interface KillFailure {
-  scope: 'kill';
-  container?: string;
-  reason: string;
-  message: string;
+  readonly scope: 'kill';
+  readonly container?: string;
+  readonly reason: string;
+  readonly message: string;
 }
 
 export interface KillOutcome {
-  failures: readonly KillFailure[];
+  readonly failures: readonly KillFailure[];
   /** The status known afterwards; every result is in the runtime cache too. */
-  status: PodRuntimeStatus;
+  readonly status: PodRuntimeStatus;
   /** The abort came first; the stop may be requested again with a shorter grace. */
-  aborted: boolean;
+  readonly aborted: boolean;
 }
 
 export interface KillContainerRequest extends KillPodRequest {
-  container: ContainerRuntimeStatus;
-  reason: KillReason;
+  readonly container: ContainerRuntimeStatus;
+  readonly reason: KillReason;
   /** Text of the Killing event; "Stopping container NAME" by default. */
-  message?: string;
+  readonly message?: string;
   /** Resolves when the containers that must end first have ended. */
-  turn?: Promise<unknown>;
+  readonly turn?: Promise<unknown>;
 }
 
 /**

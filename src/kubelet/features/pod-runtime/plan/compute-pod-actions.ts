@@ -25,13 +25,13 @@ import type { ContainerRole, KillReason, Step, StepOf, Wait } from './steps.ts';
 
 export interface PodActions {
   /** In the order of execution; empty when the pod is as it should be. */
-  steps: readonly Step[];
+  readonly steps: readonly Step[];
   /** Containers that would be started now without their back-off. */
-  waits: readonly Wait[];
+  readonly waits: readonly Wait[];
   /** The sandbox to use; undefined when the pod is killed and not created again. */
-  sandbox: SandboxDecision | undefined;
+  readonly sandbox: SandboxDecision | undefined;
   /** Whether all init containers have succeeded. */
-  initialized: boolean;
+  readonly initialized: boolean;
 }
 
 /**

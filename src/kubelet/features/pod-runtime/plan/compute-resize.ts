@@ -13,10 +13,10 @@ export type ResizedResource = 'memory' | 'cpu';
 
 /** The actuated resources on record for this pod; undefined where there is no record. */
 export interface ActuatedFacts {
-  container: (name: string) => ResourceRequirements | undefined;
-  podLevel: ResourceRequirements | undefined;
+  readonly container: (name: string) => ResourceRequirements | undefined;
+  readonly podLevel: ResourceRequirements | undefined;
   /** The pod's cgroup is known to differ from what it should be. */
-  podUnsettled?: boolean;
+  readonly podUnsettled?: boolean;
 }
 
 /** What to do about one running container whose resources differ from its allocation. */
@@ -26,17 +26,17 @@ export type ContainerResize =
   | { kind: 'update'; changes: readonly ResourceChange[] };
 
 export interface ResourceChange {
-  resource: ResizedResource;
-  direction: 'up' | 'down';
+  readonly resource: ResizedResource;
+  readonly direction: 'up' | 'down';
   /** The new memory limit, when that decreases. */
-  lowerLimitBytes?: number;
+  readonly lowerLimitBytes?: number;
 }
 
 interface Amounts {
-  memoryLimit: number;
-  memoryRequest: number;
-  cpuLimit: number;
-  cpuRequest: number;
+  readonly memoryLimit: number;
+  readonly memoryRequest: number;
+  readonly cpuLimit: number;
+  readonly cpuRequest: number;
 }
 
 /**
@@ -189,7 +189,7 @@ export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: A
 
 /** What the planner collects while it goes through the containers. */
 export interface ResizeDraft {
-  updates: { container: Container; actual: ContainerRuntimeStatus; changes: readonly ResourceChange[] }[];
+  readonly updates: { container: Container; actual: ContainerRuntimeStatus; changes: readonly ResourceChange[] }[];
   /** A container restarts for its new resources. */
   restarts: boolean;
 }

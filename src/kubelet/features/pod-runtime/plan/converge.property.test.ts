@@ -22,8 +22,8 @@ const states: fc.Arbitrary<RunState | 'none'> = fc.constantFrom<(RunState | 'non
 );
 
 interface World {
-  pod: Pod;
-  status: PodRuntimeStatus;
+  readonly pod: Pod;
+  readonly status: PodRuntimeStatus;
 }
 
 /** The effect of a container that ends with 1. */

@@ -10,31 +10,31 @@ import type { ContainerRole, KillReason, StepOf } from './steps.ts';
 
 /** All facts that the planner needs; it reads nothing else and is synchronous. */
 export interface PlanFacts {
-  pod: Pod;
-  status: PodRuntimeStatus;
+  readonly pod: Pod;
+  readonly status: PodRuntimeStatus;
   /** The probe result of this very container; undefined when it was never probed. */
-  probe: (type: ProbeType, id: ContainerId) => ProbeVerdict | undefined;
+  readonly probe: (type: ProbeType, id: ContainerId) => ProbeVerdict | undefined;
   /**
    * The rest of the crash back-off of a container whose newest finished run is `exited`; undefined when it may start
    * now.
    */
-  crashWait: (
+  readonly crashWait: (
     container: AnyContainer,
     exited: ContainerRuntimeStatus,
   ) => { waitMs: number; delayMs: number } | undefined;
   /** Wall time, to report until when something waits. */
-  nowMs: number;
+  readonly nowMs: number;
   /** Whether all containers should be reset; by default read from the runtime's records. */
-  restartAll?: boolean;
+  readonly restartAll?: boolean;
   /** The actuated resources on record; without it nothing is resized. */
-  actuated?: ActuatedFacts;
+  readonly actuated?: ActuatedFacts;
 }
 
 /** What the parts of the planner collect. */
 export interface Draft {
-  kills: StepOf<'killContainer'>[];
-  starts: { container: AnyContainer; role: ContainerRole }[];
-  resize: ResizeDraft;
+  readonly kills: StepOf<'killContainer'>[];
+  readonly starts: { container: AnyContainer; role: ContainerRole }[];
+  readonly resize: ResizeDraft;
   /** The pod as a whole is over, or must be stopped. */
   killPod: boolean;
 }

@@ -9,10 +9,10 @@ import { isDefinitionChanged } from './container-hash.ts';
 
 /** Upstream: kubelet.go newCrashLoopBackOff. */
 export interface CrashBackoffConfig {
-  initialMs: number;
-  maxMs: number;
+  readonly initialMs: number;
+  readonly maxMs: number;
   /** A longer run counts as healthy: the delay starts over. */
-  resetAfterMs: number;
+  readonly resetAfterMs: number;
 }
 
 /**
@@ -30,8 +30,8 @@ export function crashBackoffConfig(maxContainerRestartPeriodMs = 300_000): Crash
 /** All times are monotonic milliseconds, so that a stepped wall clock neither stretches nor skips a wait. */
 export interface CrashEntry {
   /** The delay after the next crash. */
-  delayMs: number;
-  startedAtMs: number;
+  readonly delayMs: number;
+  readonly startedAtMs: number;
 }
 
 /** The remaining back-off after a run that ended at `finishedAtMs`; undefined when it may start now. */
@@ -104,8 +104,8 @@ function listText(list: ResourceList | undefined): string {
 }
 
 interface PodEntries {
-  entries: Map<string, CrashEntry>;
-  finishedAt: Map<ContainerId, number>;
+  readonly entries: Map<string, CrashEntry>;
+  readonly finishedAt: Map<ContainerId, number>;
   /** The run whose end resets the whole pod, once that has begun. */
   resetFor?: ContainerId;
 }

@@ -21,29 +21,34 @@ export type SandboxReason = 'new-pod' | 'several-ready' | 'not-ready' | 'network
 /** The parameters of each kind of step. */
 export interface StepArgs {
   /** Stops every running container and every sandbox, with the pod's own grace. */
-  killPod: { reason: 'sandbox-changed' | 'nothing-to-run'; graceMs: number };
-  createSandbox: { attempt: number; reason: SandboxReason };
+  readonly killPod: { reason: 'sandbox-changed' | 'nothing-to-run'; graceMs: number };
+  readonly createSandbox: { attempt: number; reason: SandboxReason };
   /** `graceMs` absent: the pod's grace, or the probe's own. */
-  killContainer: { id: ContainerId; name: string; reason: KillReason; message: string; graceMs?: number };
+  readonly killContainer: { id: ContainerId; name: string; reason: KillReason; message: string; graceMs?: number };
   /** `keepLogs` leaves the log files, whose numbers carry the restart count. */
-  removeContainer: { id: ContainerId; name: string; reason: 'prune' | 'purge' | 'restart-all'; keepLogs: boolean };
+  readonly removeContainer: {
+    id: ContainerId;
+    name: string;
+    reason: 'prune' | 'purge' | 'restart-all';
+    keepLogs: boolean;
+  };
   /**
    * Brings the pod's own cgroup to the pod's allocation: increases (`raise`) before those of its containers, decreases
    * (`lower`) after them. `lowered` are containers about to get a lower memory limit: their usage must already be below
    * it.
    */
-  resizePod: {
+  readonly resizePod: {
     resource: 'memory' | 'cpu';
     phase: 'raise' | 'lower';
     lowered: readonly { id: ContainerId; name: string; limitBytes: number }[];
   };
   /** New CPU or memory for a container, which keeps running. */
-  resizeContainer: { id: ContainerId; name: string; resource: 'memory' | 'cpu' };
+  readonly resizeContainer: { id: ContainerId; name: string; resource: 'memory' | 'cpu' };
   /**
    * `attempt` is one more than the newest attempt in the runtime, or 0 when the runtime knows none; then the executor
    * raises it past what the log directory holds (a runtime that lost its state must not append to an old log).
    */
-  startContainer: {
+  readonly startContainer: {
     name: string;
     role: ContainerRole;
     attempt: number /** Created earlier and never started: only start it. */;
@@ -61,12 +66,12 @@ export type StepOf<K extends StepKind> = Extract<Step, { kind: K }>;
  * computed.
  */
 export interface Wait {
-  container: string;
-  untilMs: number;
-  waitMs: number;
+  readonly container: string;
+  readonly untilMs: number;
+  readonly waitMs: number;
   /** The whole delay, of which this wait is the rest. */
-  delayMs: number;
-  why: 'CrashLoopBackOff';
+  readonly delayMs: number;
+  readonly why: 'CrashLoopBackOff';
 }
 
 const sandboxReasons: Readonly<Record<SandboxReason, string>> = {

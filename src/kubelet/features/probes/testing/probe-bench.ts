@@ -48,17 +48,17 @@ export class StallingClock extends FakeClock {
 }
 
 export interface Bench {
-  clock: StallingClock;
-  dial: FakeNetDial;
-  log: RecordingLog;
-  manager: ProbeManager;
-  updates: string[];
+  readonly clock: StallingClock;
+  readonly dial: FakeNetDial;
+  readonly log: RecordingLog;
+  readonly manager: ProbeManager;
+  readonly updates: string[];
   /** The snapshot after each change of it. */
-  saved: string[];
-  events: string[];
-  execs: { command: readonly string[]; timeoutMs: number }[];
-  exec: { run: () => Promise<ExecResult> };
-  see: (id: string, state?: ContainerState, startedAtMs?: number, ips?: string[]) => void;
+  readonly saved: string[];
+  readonly events: string[];
+  readonly execs: { command: readonly string[]; timeoutMs: number }[];
+  readonly exec: { run: () => Promise<ExecResult> };
+  readonly see: (id: string, state?: ContainerState, startedAtMs?: number, ips?: string[]) => void;
 }
 
 export function bench(options: { clock?: StallingClock; nodeLoad?: ReadNodeLoad } = {}): Bench {

@@ -10,9 +10,9 @@ import type {
 
 interface ModelGroup {
   cpuNs: number;
-  memoryBytes: number;
-  pids: number[];
-  limits: Partial<GroupLimits>;
+  readonly memoryBytes: number;
+  readonly pids: number[];
+  readonly limits: Partial<GroupLimits>;
 }
 
 const NO_LIMITS: GroupLimits = {

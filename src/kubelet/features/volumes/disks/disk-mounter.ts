@@ -25,8 +25,8 @@ const packagesOfFsTypes: ReadonlyMap<string, string> = new Map([
 const UNKNOWN_DATA = 'unknown data, probably partitions';
 
 export interface DiskMount {
-  fsType: string;
-  options: readonly string[];
+  readonly fsType: string;
+  readonly options: readonly string[];
 }
 
 /**

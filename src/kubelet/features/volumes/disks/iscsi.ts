@@ -28,20 +28,20 @@ const SESSION_KEYS = ['username', 'password', 'username_in', 'password_in'].map(
 type Source = ISCSIVolumeSource | ISCSIPersistentVolumeSource;
 
 interface Target {
-  portals: readonly string[];
-  iqn: string;
-  lun: number;
-  iface: string;
+  readonly portals: readonly string[];
+  readonly iqn: string;
+  readonly lun: number;
+  readonly iface: string;
   /** The interface from which a new one is created, where the volume names an initiator. */
-  copyOf: string | undefined;
-  initiator: string;
+  readonly copyOf: string | undefined;
+  readonly initiator: string;
 }
 
 export interface IscsiParts {
-  files: HostFiles;
-  processes: Processes;
-  objects: ClusterObjects;
-  clock: Clock;
+  readonly files: HostFiles;
+  readonly processes: Processes;
+  readonly objects: ClusterObjects;
+  readonly clock: Clock;
 }
 
 function sourceOf(spec: VolumeSpec): Source | undefined {

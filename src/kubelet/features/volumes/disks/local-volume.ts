@@ -25,13 +25,13 @@ const NAME = 'kubernetes.io/local-volume';
 const MOUNT_FOLDER_MODE = 0o750;
 
 export interface LocalVolumeParts {
-  rootDir: string;
-  files: HostFiles;
+  readonly rootDir: string;
+  readonly files: HostFiles;
   /** For the volume's own path, access to which may hang. */
-  guardedFiles: HostFiles;
-  mounts: Mounts;
-  disks: DiskMounter;
-  recorder: EventRecorder;
+  readonly guardedFiles: HostFiles;
+  readonly mounts: Mounts;
+  readonly disks: DiskMounter;
+  readonly recorder: EventRecorder;
 }
 
 function sourceOf(spec: VolumeSpec): LocalVolumeSource | undefined {

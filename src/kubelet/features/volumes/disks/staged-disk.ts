@@ -42,10 +42,10 @@ export interface DiskSource {
 }
 
 export interface StagedDiskParts {
-  rootDir: string;
-  files: HostFiles;
-  mounts: Mounts;
-  disks: DiskMounter;
+  readonly rootDir: string;
+  readonly files: HostFiles;
+  readonly mounts: Mounts;
+  readonly disks: DiskMounter;
 }
 
 /**

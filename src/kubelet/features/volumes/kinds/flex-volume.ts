@@ -25,19 +25,19 @@ const NOT_SUPPORTED = 'Not supported';
 type Source = FlexVolumeSource | FlexPersistentVolumeSource;
 
 interface Capabilities {
-  attach: boolean;
-  fsGroup: boolean;
-  selinuxRelabel: boolean;
+  readonly attach: boolean;
+  readonly fsGroup: boolean;
+  readonly selinuxRelabel: boolean;
 }
 
 export interface FlexVolumeParts {
-  rootDir: string;
+  readonly rootDir: string;
   /** `volumePluginDir`. */
-  driverDir: string;
-  files: HostFiles;
-  mounts: Mounts;
-  processes: Processes;
-  objects: ClusterObjects;
+  readonly driverDir: string;
+  readonly files: HostFiles;
+  readonly mounts: Mounts;
+  readonly processes: Processes;
+  readonly objects: ClusterObjects;
 }
 
 function sourceOf(spec: VolumeSpec): Source | undefined {

@@ -40,12 +40,12 @@ export function computeTmpfsSizeBytes(
 }
 
 export interface TmpfsOptions {
-  files: HostFiles;
-  mounts: Mounts;
-  recorder: NodeEventRecorder;
-  log: Logger;
+  readonly files: HostFiles;
+  readonly mounts: Mounts;
+  readonly recorder: NodeEventRecorder;
+  readonly log: Logger;
   /** 0 when unknown. */
-  nodeAllocatableMemoryBytes: () => number;
+  readonly nodeAllocatableMemoryBytes: () => number;
 }
 
 /**

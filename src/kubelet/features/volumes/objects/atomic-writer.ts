@@ -16,10 +16,10 @@ const DATA_NEXT = '..data_tmp';
 const HIDDEN = /^\.\.\d{4}_\d{2}_\d{2}_\d{2}_\d{2}_\d{2}\.\d+$/;
 
 export interface AtomicWriterOptions {
-  files: HostFiles;
-  clock: Clock;
-  random: Random;
-  log: Logger;
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }
 
 /**

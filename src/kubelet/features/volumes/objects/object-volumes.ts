@@ -14,12 +14,12 @@ import type { Tmpfs } from '../kinds/tmpfs.ts';
 const READABLE_BY_ALL = 0o644;
 
 export interface ObjectVolumeOptions {
-  files: HostFiles;
-  writer: AtomicWriter;
-  objects: ClusterObjects;
-  tmpfs: Tmpfs;
+  readonly files: HostFiles;
+  readonly writer: AtomicWriter;
+  readonly objects: ClusterObjects;
+  readonly tmpfs: Tmpfs;
   /** The resources available to a container without a limit, for downwardAPI files. */
-  nodeAllocatable: () => ResourceList;
+  readonly nodeAllocatable: () => ResourceList;
 }
 
 /** Writes a payload into a volume's folder, on disk or in memory. Shared by all kinds that show objects as files. */

@@ -9,16 +9,16 @@ import { KubeletError } from '../../../../base/errors.ts';
 export type Payload = ReadonlyMap<string, PayloadFile>;
 
 export interface PayloadFile {
-  content: Uint8Array;
-  mode: number;
+  readonly content: Uint8Array;
+  readonly mode: number;
   /** Its owner; root when not given. */
-  uid?: number;
+  readonly uid?: number;
 }
 
 export interface KeySelection {
-  items: readonly KeyToPath[] | undefined;
-  defaultMode: number;
-  optional: boolean;
+  readonly items: readonly KeyToPath[] | undefined;
+  readonly defaultMode: number;
+  readonly optional: boolean;
 }
 
 const LONGEST_NAME = 255;

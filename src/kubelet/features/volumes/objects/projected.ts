@@ -30,9 +30,9 @@ const OWNER_ONLY = 0o600;
 const TOKEN_LIFE_SECONDS = 3600;
 
 interface DownwardSource {
-  items: readonly DownwardAPIVolumeFile[];
-  defaultMode: number;
-  nodeAllocatable: ResourceList;
+  readonly items: readonly DownwardAPIVolumeFile[];
+  readonly defaultMode: number;
+  readonly nodeAllocatable: ResourceList;
 }
 
 function downwardPayload(pod: Pod, { items, defaultMode, nodeAllocatable }: DownwardSource): Payload {
@@ -96,9 +96,9 @@ export function commonUserOf(pod: Pod): number | undefined {
 
 /** The content of one source. */
 interface Projection {
-  payload: Payload;
-  againInMs?: number;
-  settled: boolean;
+  readonly payload: Payload;
+  readonly againInMs?: number;
+  readonly settled: boolean;
 }
 
 /** Several sources in one folder, which may hold tokens of the pod's service account. */

@@ -67,12 +67,12 @@ class TestObjects implements ClusterObjects {
 }
 
 export interface VolumeWorldOptions {
-  standalone?: boolean;
-  tokens?: TokenSource;
-  plugins?: readonly VolumePlugin[];
-  labels?: Record<string, string>;
-  attachWaiter?: VolumeAttachWaiter;
-  onInUseChanged?: () => void;
+  readonly standalone?: boolean;
+  readonly tokens?: TokenSource;
+  readonly plugins?: readonly VolumePlugin[];
+  readonly labels?: Record<string, string>;
+  readonly attachWaiter?: VolumeAttachWaiter;
+  readonly onInUseChanged?: () => void;
 }
 
 /**
