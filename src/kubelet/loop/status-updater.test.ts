@@ -24,6 +24,7 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     runtime: emptyPodRuntimeStatus(identity, 0),
     isKnown: true,
     restarts: true,
+    isDefinitionChanged: false,
     verdict: undefined as PodVerdict | undefined,
     evicted: undefined as EvictionVerdict | undefined,
   };
@@ -39,6 +40,7 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: () => world.restarts,
+      isDefinitionChanged: () => world.isDefinitionChanged,
       shouldRestartAllContainers: () => false,
       needsNewSandbox: () => false,
       isGivenUp: () => false,
@@ -217,6 +219,29 @@ describe('the status of a pod', () => {
         return told();
       });
       assert.deepEqual([policy, during, told()], [policy, [shown], ['terminated']]);
+    }
+  });
+
+  it('stays ready while one sync replaces a container whose image changed, and not while it ends of its own', async () => {
+    for (const [policy, isDefinitionChanged, during] of [
+      ['Always', true, ['running', true, 'True', 'True']],
+      ['Never', true, ['running', true, 'True', 'True']],
+      ['Always', false, ['terminated', false, 'False', 'False']],
+    ] as const) {
+      const { updater, world, contain } = harness({ 'spec.restartPolicy': policy });
+      const told = (): readonly unknown[] => {
+        const { containerStatuses: [main] = [], conditions = [] } = updater.refresh(uid) ?? {};
+        const statusOf = (wanted: string) => conditions.find(({ type }) => type === wanted)?.status;
+        return [...Object.keys(main?.state ?? {}), main?.ready, statusOf('Ready'), statusOf('ContainersReady')];
+      };
+      world.runtime = contain('running');
+      assert.deepEqual(told(), ['running', true, 'True', 'True']);
+      world.isDefinitionChanged = isDefinitionChanged;
+      const seen = await updater.whileActing(uid, async () => {
+        world.runtime = contain('exited', 143);
+        return told();
+      });
+      assert.deepEqual([seen, told()], [during, ['terminated', false, 'False', 'False']]);
     }
   });
 
@@ -414,6 +439,7 @@ function updater(restored: Record<string, PodStatus>, isRead: () => boolean) {
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: () => true,
+      isDefinitionChanged: () => false,
       shouldRestartAllContainers: () => false,
       needsNewSandbox: () => true,
       isGivenUp: () => false,

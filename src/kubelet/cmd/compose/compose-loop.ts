@@ -27,6 +27,7 @@ import { createPodHandlers } from '../../loop/pod-handlers.ts';
 import { KubeletPodSyncer } from '../../loop/pod-syncer.ts';
 import { StatusUpdater } from '../../loop/status-updater.ts';
 import { SyncLoop } from '../../loop/sync-loop.ts';
+import { isDefinitionChanged } from '../../features/pod-runtime/plan/container-hash.ts';
 import { podUid } from '../../model/ids.ts';
 import type { FeatureParts, Given, KnownParts, LoopParts } from './kubelet-parts.ts';
 import { observedSyncer } from '../../features/metrics/observed-syncer.ts';
@@ -39,6 +40,7 @@ const HOUSEKEEPING_PERIOD_MS = 30_000;
 const restartRules: RestartRules = {
   shouldBeStarted,
   restartsAfterExit,
+  isDefinitionChanged,
   shouldRestartAllContainers,
   needsNewSandbox,
   isGivenUp,

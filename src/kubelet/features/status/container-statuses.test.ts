@@ -33,6 +33,7 @@ function statusesOf(pod: Pod, runs: readonly ContainerRuntimeStatus[], how: How 
       rules: {
         shouldBeStarted: (_pod, _container, newest) => newest?.state !== 'running',
         restartsAfterExit: () => true,
+        isDefinitionChanged: () => false,
         shouldRestartAllContainers: () => restartingAll,
         needsNewSandbox: () => false,
         isGivenUp: () => false,

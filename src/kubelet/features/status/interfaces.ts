@@ -12,6 +12,8 @@ export interface RestartRules {
   shouldBeStarted(pod: Pod, container: AnyContainer, newest: ContainerRuntimeStatus | undefined): boolean;
   /** Whether an exit with this code leads to a restart. */
   restartsAfterExit(pod: Pod, container: AnyContainer, exitCode: number): boolean;
+  /** Whether the container was started from another definition: another image. It is replaced under any policy. */
+  isDefinitionChanged(container: AnyContainer, actual: ContainerRuntimeStatus): boolean;
   shouldRestartAllContainers(pod: Pod, status: PodRuntimeStatus): boolean;
   needsNewSandbox(pod: Pod, status: PodRuntimeStatus): boolean;
   /** Whether the pod's sandbox is gone and no other is created: none of its containers will be started again. */

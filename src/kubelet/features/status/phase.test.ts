@@ -34,6 +34,7 @@ function phase(
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: (_pod, { restartPolicy }, code) => restartPolicy === 'Always' || code === 99,
+      isDefinitionChanged: () => false,
       shouldRestartAllContainers: () => false,
       needsNewSandbox: () => false,
       isGivenUp: () => false,

@@ -90,7 +90,7 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   const { init, regular, ephemeral } = rules.isGivenUp(pod, runtime) ? endStatuses(pod, known, 'given up') : known;
   const judged = {
     init: init.map((status) => judge(facts, status, pod.spec.initContainers ?? [])),
-    regular: regular.map((status) => judge(facts, status, pod.spec.containers)),
+    regular: regular.map((status) => beingReplaced(facts, status) ?? judge(facts, status, pod.spec.containers)),
   };
   const statuses = [...judged.init, ...judged.regular];
   const phase = finalPhase(facts, phaseOf(facts, statuses));
@@ -160,6 +160,21 @@ function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reas
   if (reason !== undefined) kept.reason = reason;
   if (message !== undefined) kept.message = message;
   return kept;
+}
+
+/**
+ * The published status of a container that the worker has stopped because its definition changed: it stands until the
+ * successor runs or the sync has failed. Its pod stays Ready meanwhile (upstream: statuses are generated between syncs,
+ * and one sync both stops and starts the container).
+ */
+function beingReplaced(facts: PodStatusFacts, status: ContainerStatus): ContainerStatus | undefined {
+  if (facts.isUndecided !== true || status.state?.running !== undefined) return undefined;
+  const published = facts.previous?.containerStatuses?.find(({ name }) => name === status.name);
+  if (published?.state?.running === undefined) return undefined;
+  const container = facts.pod.spec.containers.find(({ name }) => name === status.name);
+  const stopped = facts.runtime.containers.find(({ id }) => `${facts.runtimeName}://${id}` === published.containerID);
+  if (container === undefined || stopped === undefined) return undefined;
+  return facts.rules.isDefinitionChanged(container, stopped) ? published : undefined;
 }
 
 /** Sets `started` and `ready` (upstream: prober_manager.go UpdatePodStatus). */

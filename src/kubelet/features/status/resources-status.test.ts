@@ -125,6 +125,7 @@ test('only the conditions of a resize are in the status, while the pod is not ov
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: () => true,
+      isDefinitionChanged: () => false,
       shouldRestartAllContainers: () => false,
       needsNewSandbox: () => true,
       isGivenUp: () => false,

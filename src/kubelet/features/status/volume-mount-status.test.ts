@@ -59,6 +59,7 @@ function mountsOf(options: {
     restartsAfterExit: () => false,
     isGivenUp: () => false,
     needsNewSandbox: () => false,
+    isDefinitionChanged: () => false,
     shouldRestartAllContainers: () => false,
   };
   const statuses = containerStatuses(

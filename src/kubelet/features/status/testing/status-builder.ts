@@ -80,6 +80,7 @@ export const rules: RestartRules = {
     const policy = candidate.restartPolicy ?? subject.spec.restartPolicy;
     return policy === 'Always' || (policy === 'OnFailure' && code !== 0);
   },
+  isDefinitionChanged: () => false,
   shouldRestartAllContainers: () => false,
   needsNewSandbox: (_pod, status) => status.sandboxes[0]?.ready !== true,
   isGivenUp: () => false,
