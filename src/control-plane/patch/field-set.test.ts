@@ -135,3 +135,35 @@ test('equal sets and equal parts of sets are one object, and say the same as bef
     }),
   );
 });
+
+test('a set that is kept has its elements in the order of the API server, whatever order they came in', () => {
+  const ordered = [
+    '.',
+    'f:a',
+    'f:b',
+    'k:{"containerPort":9,"protocol":"TCP"}',
+    'k:{"containerPort":80,"protocol":"TCP"}',
+    'k:{"containerPort":80,"protocol":"UDP"}',
+    'k:{"containerPort":8080,"protocol":"TCP"}',
+    'k:{"name":"a"}',
+    'k:{"name":"a b"}',
+    'v:2',
+    'v:10',
+    'v:"10"',
+    'v:"2"',
+    'v:true',
+    'i:2',
+    'i:10',
+  ];
+  fc.assert(
+    fc.property(fc.shuffledSubarray(ordered), fc.shuffledSubarray(ordered), (outer, inner) => {
+      const node = (elements: readonly string[], below: FieldSet): FieldSet =>
+        Object.fromEntries(elements.map((element) => [element, element === '.' ? {} : below]));
+      const set = new SharedSets().share(node(outer, node(inner, {})));
+      const expected = (elements: readonly string[]): string[] => ordered.filter((each) => elements.includes(each));
+      assert.deepEqual(Object.keys(set), expected(outer));
+      for (const element of outer)
+        if (element !== '.') assert.deepEqual(Object.keys(set[element] ?? {}), expected(inner));
+    }),
+  );
+});

@@ -191,9 +191,75 @@ export function pathsOf(set: FieldSet | undefined, prefix: readonly string[] = [
   return paths;
 }
 
+const kinds = 'fkvi';
+
 function compareElements(left: string, right: string): number {
   const order = kinds.indexOf(left[0] ?? '') - kinds.indexOf(right[0] ?? '');
-  return order !== 0 ? order : left < right ? -1 : left > right ? 1 : 0;
+  return order !== 0 ? order : compareScalars(left, right);
 }
 
-const kinds = 'fkvi';
+/**
+ * The elements in the order in which the API server writes them: `.`, fields by name, keys and values by what they
+ * stand for, so that 80 is before 8080 and 9 before both, indexes (upstream: structured-merge-diff PathElement.Compare).
+ * Keys and values are parsed once each. The list itself when it is in order.
+ */
+export function inWrittenOrder(elements: readonly string[]): readonly string[] {
+  let before: Ordered | undefined;
+  let isSorted = true;
+  const ordered = elements.map((element) => {
+    const next = orderOf(element);
+    if (before !== undefined && compareOrdered(before, next) > 0) isSorted = false;
+    return (before = next);
+  });
+  return isSorted ? elements : ordered.sort(compareOrdered).map(({ element }) => element);
+}
+
+interface Ordered {
+  readonly element: string;
+  readonly kind: number;
+  /** What two elements of one kind are compared by, one after the other. */
+  readonly parts: readonly unknown[];
+}
+
+function orderOf(element: string): Ordered {
+  const kind = kinds.indexOf(element[0] ?? '');
+  const content = element.slice(2);
+  if (element[0] === 'i') return { element, kind, parts: [Number(content)] };
+  if (element[0] !== 'k' && element[0] !== 'v') return { element, kind, parts: [content] };
+  const value = parsed(content);
+  const parts =
+    element[0] === 'k' && typeof value === 'object' && value !== null
+      ? Object.entries(value)
+          .sort(([left], [right]) => compareScalars(left, right))
+          .flat()
+      : [value];
+  return { element, kind, parts };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function compareOrdered(left: Ordered, right: Ordered): number {
+  if (left.kind !== right.kind) return left.kind - right.kind;
+  const most = Math.max(left.parts.length, right.parts.length);
+  for (let at = 0; at < most; at++) {
+    if (at >= left.parts.length || at >= right.parts.length) return left.parts.length - right.parts.length;
+    const order = compareScalars(left.parts[at], right.parts[at]);
+    if (order !== 0) return order;
+  }
+  return compareScalars(left.element, right.element);
+}
+
+const types: readonly string[] = ['number', 'string', 'boolean'];
+
+function compareScalars(left: unknown, right: unknown): number {
+  const order = types.indexOf(typeof left) - types.indexOf(typeof right);
+  if (order !== 0) return order;
+  if (typeof left === 'string' && typeof right === 'string') return left < right ? -1 : left > right ? 1 : 0;
+  return Number(left) - Number(right);
+}
