@@ -23,9 +23,10 @@ export interface WebSocketClient {
 export async function acceptWebSocket(
   { request, socket, head }: WebSocketClient,
   protocol: string,
+  mostMessageBytes = MOST_MESSAGE_BYTES,
 ): Promise<WebSocket> {
   const { WebSocketServer } = await import('ws');
-  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MOST_MESSAGE_BYTES });
+  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: mostMessageBytes });
   if (protocol !== '') server.on('headers', (headers) => headers.push(`Sec-WebSocket-Protocol: ${protocol}`));
   const { 'sec-websocket-protocol': _asked, ...headers } = request.headers;
   const unnamed = Object.create(request, { headers: { value: headers } }) as IncomingMessage;

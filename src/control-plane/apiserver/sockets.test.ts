@@ -203,6 +203,120 @@ describe('over sockets', () => {
     await until(() => served.registry.watcherCount === 0);
   });
 
+  describe('serves a log over WebSockets', () => {
+    const log = '/api/v1/namespaces/default/pods/logged/log';
+    const open = (query: string, protocols: string[]): WebSocket =>
+      new WebSocket(`wss://127.0.0.1:${served.port}${log}${query}`, protocols, { rejectUnauthorized: false });
+    const messagesOf = (socket: WebSocket): (Buffer | string)[] => {
+      const messages: (Buffer | string)[] = [];
+      socket.on('message', (data: Buffer, isBinary) => messages.push(isBinary ? data : data.toString('latin1')));
+      return messages;
+    };
+    before(async () => {
+      const post = (path: string, body: object) =>
+        ask(served.port, path, { method: 'POST', body: JSON.stringify(body) });
+      await post('/api/v1/nodes', {
+        metadata: { name: 'logs' },
+        status: {
+          addresses: [{ type: 'InternalIP', address: '10.1.0.1' }],
+          daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } },
+        },
+      });
+      await post('/api/v1/namespaces/default/pods', {
+        metadata: { name: 'logged' },
+        spec: { nodeName: 'logs', containers: [{ name: 'a' }] },
+      });
+    });
+    after(() => {
+      kubelet.answer = (_request, response) => response.end('fine');
+    });
+
+    it('as bytes or as base64, after an empty message, and closes at its end', async () => {
+      const text = `first\n${'x'.repeat(5000)}\xff\n`;
+      kubelet.answer = (_request, response) => response.end(Buffer.from(text, 'latin1'));
+      for (const [asked, spoken] of [
+        [[], ''],
+        [['v9.unknown', 'binary.k8s.io'], 'binary.k8s.io'],
+        [['base64.binary.k8s.io', 'binary.k8s.io'], 'base64.binary.k8s.io'],
+      ] as const) {
+        const socket = open('?tailLines=3', [...asked]);
+        const messages = messagesOf(socket);
+        const [code] = (await once(socket, 'close')) as [number];
+        const pieces = messages.map((each) => (typeof each === 'string' ? Buffer.from(each, 'base64') : each));
+        assert.deepEqual(
+          [socket.protocol, code, pieces[0]?.length, Buffer.concat(pieces).toString('latin1') === text],
+          [spoken, 1000, 0, true],
+        );
+        assert.ok(pieces.every((piece) => piece.length <= 2048));
+        assert.equal(
+          messages.every((each) => typeof each === 'string'),
+          spoken === 'base64.binary.k8s.io',
+        );
+      }
+      assert.equal(kubelet.requests.at(-1)?.url, '/containerLogs/default/logged/a?tailLines=3');
+      assert.equal(kubelet.requests.at(-1)?.headers.upgrade, undefined);
+    });
+
+    it('that goes on while it is written, and ends at the kubelet when the client has gone', async () => {
+      let closed = false;
+      kubelet.answer = (_request, response) => {
+        response.write('one\n');
+        response.on('close', () => (closed = true));
+      };
+      const socket = open('?follow=true', ['binary.k8s.io']);
+      const messages = messagesOf(socket);
+      await until(() => Buffer.concat(messages as Buffer[]).toString() === 'one\n');
+      socket.send('nothing of interest');
+      socket.close();
+      await until(() => closed);
+    });
+
+    it('no faster than the client reads', async () => {
+      const piece = Buffer.alloc(65_536);
+      let sentBytes = 0;
+      let isFull = false;
+      kubelet.answer = (_request, response) => {
+        const more = (): void => {
+          isFull = false;
+          while (!isFull && sentBytes < 200 * piece.length) {
+            sentBytes += piece.length;
+            isFull = !response.write(piece);
+          }
+          if (sentBytes >= 200 * piece.length) response.end();
+        };
+        response.on('drain', more);
+        more();
+      };
+      const socket = open('?follow=true', ['binary.k8s.io']);
+      let readBytes = 0;
+      socket.on('message', (data: Buffer) => (readBytes += data.length));
+      await once(socket, 'open');
+      socket.pause();
+      await until(() => isFull);
+      assert.ok(sentBytes < 200 * piece.length);
+      socket.resume();
+      await once(socket, 'close');
+      assert.equal(readBytes, 200 * piece.length);
+    });
+
+    it('not in other protocols, and answers what is wrong as any request', async () => {
+      const refusal = (query: string, protocols: string[]): Promise<number> =>
+        new Promise((resolve) => {
+          const socket = open(query, protocols);
+          socket.on('error', () => undefined);
+          socket.on('unexpected-response', (request, response) => {
+            request.destroy();
+            resolve(response.statusCode ?? 0);
+          });
+        });
+      kubelet.answer = (_request, response) => response.writeHead(400).end('container not found');
+      assert.deepEqual(
+        [await refusal('', ['channel.k8s.io']), await refusal('?container=none', []), await refusal('', [])],
+        [403, 400, 400],
+      );
+    });
+  });
+
   it('answers an upgrade of what cannot be upgraded as any request', async () => {
     const { socket, read } = await raw(
       served.port,

@@ -28,6 +28,7 @@ import { forward } from './forward.ts';
 import type { BackendAnswer } from './forward.ts';
 import { kubeletAddressOf } from './kubelet-address.ts';
 import { isNodeAction } from './node-actions.ts';
+import { logProtocolOf, throughSocket } from './log-socket.ts';
 import { commandStreams, logRequest, portForwardRequest, streamRequest } from './pod-options.ts';
 import type { KubeletRequest } from './pod-options.ts';
 import {
@@ -107,11 +108,12 @@ class Connector {
     const { info, query, http } = exchange;
     const pod = await this.#get<Pod>(exchange, 'pods', info.name);
     const request = logRequest(pod, query);
+    const protocol = logProtocolOf(http);
     const nodeName = pod.spec.nodeName ?? '';
     if (nodeName === '') return { ...textReply(204, ''), headers: {} };
     const target = await this.#kubelet(exchange, nodeName, booleanOf(query, 'insecureSkipTLSVerifyBackend') === true);
     const path = pathOf(request);
-    return forward({
+    const log = await forward({
       dialer: this.#options.kubelets.dialer,
       clock: this.#options.clock,
       target,
@@ -129,6 +131,7 @@ class Connector {
         return { 'content-type': answer.headers['content-type'] ?? 'text/plain' };
       },
     });
+    return protocol === undefined || log.kind !== 'stream' ? log : throughSocket(log, http, protocol);
   }
 
   async stream(exchange: Exchange, kind: 'exec' | 'attach' | 'portforward'): Promise<Reply> {
