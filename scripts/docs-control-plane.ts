@@ -94,8 +94,6 @@ export const upstreamControllers: readonly string[] = [
 /** What a user notices of it when one is missing. */
 const missed: Readonly<Record<string, string>> = {
   'persistentvolume-attach-detach-controller': 'no VolumeAttachments are made',
-  'persistentvolume-expander-controller': 'volumes do not grow',
-  'ephemeral-volume-controller': 'no claim is made for an `ephemeral` volume',
   'serviceaccount-token-controller':
     'a Secret of type `kubernetes.io/service-account-token` stays empty (`kubectl create token` works)',
   'node-ipam-controller': 'nodes get no `podCIDR`',

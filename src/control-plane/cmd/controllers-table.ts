@@ -13,6 +13,7 @@ import { createDisruptionController } from '../controllers/disruption/disruption
 import { createEndpointSliceController } from '../controllers/endpoint-slice/endpoint-slice-controller.ts';
 import { createEndpointSliceMirroringController } from '../controllers/endpoint-slice-mirroring/endpoint-slice-mirroring-controller.ts';
 import { createEndpointsController } from '../controllers/endpoints/endpoints-controller.ts';
+import { createEphemeralVolumeController } from '../controllers/ephemeral-volume/ephemeral-volume-controller.ts';
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
 import { createApiMetrics } from '../controllers/horizontal-pod-autoscaler/api-metrics.ts';
 import { createHorizontalPodAutoscalerController } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
@@ -32,6 +33,7 @@ import { createServiceAccountController } from '../controllers/service-account/s
 import { createStatefulSetController } from '../controllers/stateful-set/stateful-set-controller.ts';
 import { createTaintEvictionController } from '../controllers/taint-eviction/taint-eviction-controller.ts';
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
+import { createVolumeExpandController } from '../controllers/volume-expand/volume-expand-controller.ts';
 import { allResources } from '../resources/all.ts';
 import type { CertificateTools } from './certificate-tools.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -143,6 +145,16 @@ export const controllersTable: readonly ControllerEntry[] = [
     name: 'persistentvolume-attach-detach-controller',
     account: 'attachdetach-controller',
     create: createAttachDetachController,
+  },
+  {
+    name: 'persistentvolume-expander-controller',
+    account: 'expand-controller',
+    create: createVolumeExpandController,
+  },
+  {
+    name: 'ephemeral-volume-controller',
+    account: 'ephemeral-volume-controller',
+    create: createEphemeralVolumeController,
   },
   {
     name: 'persistentvolumeclaim-protection-controller',

@@ -1,0 +1,59 @@
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+
+const requestOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
+const capacityOf = ({ status }: PersistentVolumeClaim): string => status?.capacity?.['storage'] ?? '0';
+
+/** Whether the claim asks for more than its volume has. */
+export function wantsExpansion(claim: PersistentVolumeClaim): boolean {
+  return claim.status?.phase === 'Bound' && compareQuantities(requestOf(claim), capacityOf(claim)) > 0;
+}
+
+/**
+ * Says of a claim that grew what it waits for: every kind of volume that can grow has a resizer of its own outside the
+ * control plane, as a CSI driver has (upstream: persistentvolume-expander-controller without expandable plugins).
+ */
+export function createVolumeExpandController(options: ControllerOptions): Controller {
+  const { informers, clock, log } = options;
+  const claims = informers.for(persistentVolumeClaims);
+  const volumes = informers.for(persistentVolumes);
+  const recorder = createEventRecorder({ ...options, component: 'volume_expand' });
+  const sync = (key: string): Promise<void> => {
+    const claim = claims.getByKey(key);
+    if (claim === undefined || !wantsExpansion(claim)) return Promise.resolve();
+    const volume = volumes.get({ namespace: '', name: claim.spec.volumeName ?? '' });
+    if (volume?.spec.claimRef?.uid === claim.metadata.uid)
+      recorder.event(persistentVolumeClaims, claim, {
+        type: 'Normal',
+        reason: 'ExternalExpanding',
+        message: 'waiting for an external controller to expand this PVC',
+      });
+    return Promise.resolve();
+  };
+  const queue = new RateLimitingQueue({ name: 'volume_expand', clock, log, workers: 1, sync });
+  const wake = (claim: PersistentVolumeClaim): void => {
+    if (wantsExpansion(claim)) queue.add(formatKey(keyOf(claim)));
+  };
+  const ends = [
+    claims.addHandlers({
+      onAdd: wake,
+      onUpdate: (before, after) => {
+        const asksForMore = compareQuantities(requestOf(after), requestOf(before)) > 0;
+        if (asksForMore || compareQuantities(capacityOf(after), capacityOf(before)) > 0) wake(after);
+      },
+    }),
+  ];
+  return runController({
+    name: 'volume expand controller',
+    log,
+    queues: [queue],
+    informers: [claims, volumes],
+    ends,
+  });
+}
