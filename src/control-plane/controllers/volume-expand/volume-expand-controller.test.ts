@@ -27,7 +27,7 @@ it('a bound claim that asks for more than it has is told of once, what has enoug
   assert.deepEqual(world.events, ['Normal ExternalExpanding waiting for an external controller to expand this PVC']);
   world.api.change(persistentVolumeClaims, data, (claim) => ({
     ...claim,
-    status: { phase: 'Bound', capacity: { storage: '2Gi' } },
+    status: { phase: 'Bound' as const, capacity: { storage: '2Gi' } },
   }));
   await world.run(1_000);
   assert.equal(world.events.length, 1);
