@@ -1,18 +1,20 @@
 import { lookupTable } from '../../base/lookup.ts';
 import type { ApiObject } from '../client/resource-type.ts';
-import { persistentVolumeClaims, pods, services } from '../client/resource-types.ts';
+import { persistentVolumeClaims, pods, resourceClaims, services } from '../client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 import type { Pod } from '../core/pod.ts';
 import type { ScopedResourceSelectorRequirement } from '../core/resource-quota.ts';
 import type { Service } from '../core/service.ts';
 import { compareParsed, parseQuantity, quantityOf, quantityValue } from '../quantity.ts';
 import type { Quantity } from '../quantity.ts';
+import type { ResourceClaim } from '../resource/resource-claim.ts';
 import { matchesRequirement } from '../label-requirement.ts';
 import { formatGroupResource } from '../status/api-status-error.ts';
 import type { GroupResource } from '../status/api-status-error.ts';
 import { itemsOf, noItem, oneItem } from './amounts.ts';
 import type { Amounts } from './amounts.ts';
 import { isCharged, isCountedOfPods, hasDeadline, missingOfPod, podIsInScope, podUsage } from './pod-usage.ts';
+import { isCountedOfResourceClaims, resourceClaimUsage } from './resource-claim-usage.ts';
 
 /** How objects of a kind use up quotas (upstream: quota.Evaluator). Objects given to it are of that kind. */
 export interface QuotaEvaluator {
@@ -157,6 +159,13 @@ function claimIsInScope(
   return names.length === 0 ? matchesRequirement({ key: scopeName, operator, values }, {}) : has.includes(true);
 }
 
+/** The spec never changes. */
+const resourceClaimEvaluator: QuotaEvaluator = {
+  ...anything,
+  counts: isCountedOfResourceClaims,
+  usage: (object) => resourceClaimUsage(object as ResourceClaim),
+};
+
 /** Names that quotas had before there was `count/`. */
 const oldNames: Readonly<Record<string, string>> = lookupTable({
   configmaps: 'configmaps',
@@ -192,6 +201,7 @@ const evaluators = new Map<string, QuotaEvaluator | undefined>([
   [formatGroupResource(pods), podEvaluator],
   [formatGroupResource(services), serviceEvaluator],
   [formatGroupResource(persistentVolumeClaims), claimEvaluator],
+  [formatGroupResource(resourceClaims), resourceClaimEvaluator],
   ...[...ignored].map((name) => [name, undefined] as const),
 ]);
 const byType = new WeakMap<GroupResource, { readonly evaluator: QuotaEvaluator | undefined }>();

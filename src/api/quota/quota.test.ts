@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { configMaps, deployments, events, persistentVolumeClaims, pods, services } from '../client/resource-types.ts';
+import {
+  configMaps,
+  deployments,
+  events,
+  persistentVolumeClaims,
+  pods,
+  resourceClaims,
+  services,
+} from '../client/resource-types.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../core/resource-quota.ts';
 import { buildPod } from '../testing/pod-builder.ts';
 import { formatAmounts } from './amounts.ts';
@@ -45,6 +53,43 @@ describe('what objects use of quotas', () => {
       'requests.hugepages-2Mi': '4Mi',
       'requests.x.io/gpu': '2',
     });
+  });
+
+  it('counts of a claim the devices of each class that it may get at most', () => {
+    const requests = [
+      { name: 'a', exactly: { deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 2 } },
+      { name: 'b', exactly: { deviceClassName: 'nic', allocationMode: 'All' } },
+      {
+        name: 'c',
+        firstAvailable: [
+          { name: 'x', deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 4 },
+          { name: 'y', deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 3 },
+          { name: 'z', deviceClassName: 'fpga', allocationMode: 'ExactCount', count: 1 },
+        ],
+      },
+    ];
+    const claim = (annotations: Record<string, string>) => ({
+      metadata: { ...metadata, annotations },
+      spec: { devices: { requests } },
+    });
+    const byClass = {
+      'count/resourceclaims.resource.k8s.io': '1',
+      'gpu.deviceclass.resource.k8s.io/devices': '6',
+      'nic.deviceclass.resource.k8s.io/devices': '32',
+      'fpga.deviceclass.resource.k8s.io/devices': '1',
+    };
+    assert.deepEqual(usageOf(resourceClaims, claim({})), {
+      ...byClass,
+      'requests.deviceclass.resource.kubernetes.io/gpu': '6',
+      'requests.deviceclass.resource.kubernetes.io/nic': '32',
+      'requests.deviceclass.resource.kubernetes.io/fpga': '1',
+    });
+    assert.deepEqual(
+      usageOf(resourceClaims, claim({ 'resource.kubernetes.io/extended-resource-claim': 'true' })),
+      byClass,
+    );
+    assert.ok(concernsQuota(resourceClaims, quota({ 'gpu.deviceclass.resource.k8s.io/devices': '1' })));
+    assert.ok(!concernsQuota(resourceClaims, quota({ 'requests.nvidia.com/gpu': '1' })));
   });
 
   it('counts a pod that is over only as an object', () => {

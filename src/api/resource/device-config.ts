@@ -7,6 +7,8 @@ import type { Infer } from '../schema/schema.ts';
 
 /** Protects an allocated claim, until its devices are free again (upstream: resource/v1 Finalizer). */
 export const CLAIM_FINALIZER = 'resource.kubernetes.io/delete-protection';
+/** `true` on a claim that the scheduler made for the extended resources of a pod. */
+export const EXTENDED_CLAIM_ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
 /** The claim of `pod.spec.resourceClaims` that a generated ResourceClaim belongs to. */
 export const POD_CLAIM_NAME_ANNOTATION = 'resource.kubernetes.io/pod-claim-name';
 /** Set to `true` on claims that the scheduler creates for extended resources. */

@@ -29,6 +29,7 @@ import { createPriority } from '../admission/priority.ts';
 import { createResourceQuota } from '../admission/resource-quota/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import { createClaimStatusRights } from '../admission/claim-status-rights.ts';
 import { createDeviceAdminAccess } from '../admission/device-admin-access.ts';
 import { createDefaultIngressClass } from '../admission/default-ingress-class.ts';
 import {
@@ -124,8 +125,8 @@ export async function composeAdmission(
     createResourceQuota({ reader, nowMs, limited: settings.limitedResources, ledger: quotaLedger(parts.client) }),
     alwaysDeny,
   ];
-  // This one is a rule of the API; upstream has no plugin of it that a flag could switch off.
-  const always = [createDeviceAdminAccess(reader)];
+  // These are rules of the API; upstream has no plugins of them that a flag could switch off.
+  const always = [createDeviceAdminAccess(reader), createClaimStatusRights(authorizer)];
   return {
     plugins: [...before, ...always, ...last.filter(({ name }) => names.includes(name))],
     close: () => webhooks.close(),
