@@ -2,6 +2,8 @@ import { noLabels } from '../scheduler/framework/label-matcher.ts';
 import { isTerminalPod } from '../../api/pod.ts';
 import type { ClusterObjects, Snapshot } from '../scheduler/framework/snapshot.ts';
 import { SchedulerCache } from '../scheduler/cache/scheduler-cache.ts';
+import { useOfClaims } from '../scheduler/devices/device-use.ts';
+import { poolsOfSlices } from '../scheduler/devices/slice-index.ts';
 import type { ClusterView } from './cluster-view.ts';
 
 /** A view as the scheduler's plugins read a cluster. */
@@ -25,6 +27,8 @@ function objectsOf(view: ClusterView): ClusterObjects {
   const resourceClaims = new Map(
     view.resourceClaims.map((claim) => [`${claim.metadata.namespace}/${claim.metadata.name}`, claim]),
   );
+  const inUse = useOfClaims(view.resourceClaims);
+  const pools = poolsOfSlices(view.resourceSlices);
   return {
     claim: (namespace, name) => claims.get(`${namespace}/${name}`),
     volume: (name) => volumes.get(name),
@@ -39,8 +43,8 @@ function objectsOf(view: ClusterView): ClusterObjects {
       view.replicaSets.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     podDisruptionBudgets: () => view.budgets,
     resourceClaim: (namespace, name) => resourceClaims.get(`${namespace}/${name}`),
-    resourceClaims: () => view.resourceClaims,
-    resourceSlices: () => view.resourceSlices,
+    devicesInUse: () => inUse,
+    devicePools: () => pools,
     deviceClass: (name) => view.deviceClasses.find(({ metadata }) => metadata.name === name),
   };
 }

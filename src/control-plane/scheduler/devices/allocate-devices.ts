@@ -1,12 +1,17 @@
-import { addQuantities, compareQuantities } from '../../../api/quantity.ts';
+import { addQuantities, addQuantity, compareParsed, compareQuantities, parseQuantity } from '../../../api/quantity.ts';
+import type { Quantity } from '../../../api/quantity.ts';
 import type { DeviceConstraint } from '../../../api/resource/resource-claim.ts';
 import type { DeviceAttribute } from '../../../api/resource/resource-slice.ts';
+import { computeConsumedCapacity } from './consumed-capacity.ts';
+import type { DevicesInUse } from './device-use.ts';
 import { isTaintedFor } from './device-needs.ts';
 import type { DeviceNeed, RequestNeeds } from './device-needs.ts';
 import type { DevicePool, PoolDevice } from './device-pools.ts';
 
 /** After so many tries of a device a node counts as unsuitable: the search is exponential in the worst case. */
 export const MAX_TRIES = 20_000;
+/** For all nodes together: one pod must not keep all others waiting. */
+export const MAX_TRIES_OF_POD = 500_000;
 /** Upstream's limit of devices in one claim. */
 const MAX_RESULTS = 32;
 
@@ -18,38 +23,61 @@ export interface ClaimNeeds {
 export interface Picked {
   readonly need: DeviceNeed;
   readonly device: PoolDevice;
+  /** What it takes of a device that several claims share. */
+  readonly share: ReadonlyMap<string, Quantity> | undefined;
+}
+
+/** How many tries are left for a pod; allocations take from it. */
+export interface TryBudget {
+  left: number;
 }
 
 /** By claim, the devices in the order of its requests. */
 export type Picks = readonly (readonly Picked[])[];
 
 /**
- * Devices for all claims together, or undefined where the pools do not suffice. `inUse` has the keys of devices that
- * other claims have. Alternatives and devices are tried in their order (upstream: structured allocator).
+ * Devices for all claims together, or undefined where the pools do not suffice or `budget` is used up. Alternatives and
+ * devices are tried in their order (upstream: structured allocator).
  */
 export function allocateDevices(
   claims: readonly ClaimNeeds[],
   pools: readonly DevicePool[],
-  inUse: ReadonlySet<string>,
+  inUse: DevicesInUse,
+  budget: TryBudget = { left: MAX_TRIES_OF_POD },
 ): Picks | undefined {
-  return new Search(claims, pools, inUse).run();
+  const allowed = Math.min(budget.left, MAX_TRIES);
+  const search = new Search({ claims, pools, inUse, allowed });
+  const picks = search.run();
+  budget.left -= search.tries;
+  return picks;
+}
+
+interface SearchParts {
+  readonly claims: readonly ClaimNeeds[];
+  readonly pools: readonly DevicePool[];
+  readonly inUse: DevicesInUse;
+  readonly allowed: number;
 }
 
 class Search {
+  readonly #parts: SearchParts;
   readonly #claims: readonly ClaimNeeds[];
   readonly #pools: readonly DevicePool[];
-  readonly #taken: Set<string>;
+  readonly #taken = new Set<string>();
+  /** By device, what this search gives away in shares. */
+  readonly #shares = new Map<string, ReadonlyMap<string, Quantity>[]>();
   readonly #picks: Picked[][];
   /** By `driver/pool`, then `counterSet/counter`: what allocated devices consume. */
   readonly #consumed = new Map<string, Map<string, string>>();
-  #tries = 0;
+  tries = 0;
 
-  constructor(claims: readonly ClaimNeeds[], pools: readonly DevicePool[], inUse: ReadonlySet<string>) {
+  constructor(parts: SearchParts) {
+    this.#parts = parts;
+    const { claims, pools } = parts;
     this.#claims = claims;
     this.#pools = pools;
-    this.#taken = new Set(inUse);
     this.#picks = claims.map(() => []);
-    for (const pool of pools) for (const device of pool.devices) if (inUse.has(device.key)) this.#consume(device, pool);
+    for (const pool of pools) for (const device of pool.counting) if (this.#isUsed(device)) this.#consume(device);
   }
 
   run(): Picks | undefined {
@@ -65,6 +93,7 @@ class Search {
   }
 
   #satisfy(need: DeviceNeed, claim: number, index: number): boolean {
+    if (!this.#mayTry()) return false;
     const picks = this.#picks[claim] ?? [];
     const before = picks.length;
     const next = (): boolean => this.#request(claim, index + 1);
@@ -81,7 +110,7 @@ class Search {
     const all = this.#pools.flatMap((pool) => pool.devices.map((device) => ({ pool, device })));
     const wanted = all.filter(({ device }) => !isTaintedFor(device.device.taints, need.tolerations));
     if (wanted.length === 0 || this.#pools.some(({ isComplete }) => !isComplete)) return false;
-    return wanted.every(({ pool, device }) => this.#take({ need, device, claim, pool })) && next();
+    return wanted.every(({ pool, device }) => this.#mayTry() && this.#take({ need, device, claim, pool })) && next();
   }
 
   #pickSome(
@@ -96,31 +125,62 @@ class Search {
         at++;
         // Devices of one request are interchangeable: only ascending orders are tried.
         if (at < from || !pool.isComplete || isTaintedFor(device.device.taints, need.tolerations)) continue;
-        if (++this.#tries > MAX_TRIES) return false;
+        if (!this.#mayTry()) return false;
         if (!this.#take({ need, device, claim, pool })) continue;
-        if (this.#pickSome({ need, claim, left: left - 1, from: at + 1 }, next)) return true;
+        // Of a shared device another share may be taken.
+        const following = isShared(device) ? at : at + 1;
+        if (this.#pickSome({ need, claim, left: left - 1, from: following }, next)) return true;
         this.#undo(this.#picks[claim] ?? []);
       }
     }
     return false;
   }
 
-  #take(pick: Picked & { readonly claim: number; readonly pool: DevicePool }): boolean {
-    const { need, device, claim, pool } = pick;
+  #take({ need, device, claim, pool }: Omit<Picked, 'share'> & { claim: number; pool: DevicePool }): boolean {
     const picks = this.#picks[claim];
-    if (picks === undefined || picks.length >= MAX_RESULTS) return false;
-    // Several claims may share such a device by amounts, which is not worked out here.
-    if (device.device.allowMultipleAllocations === true) return false;
-    if (!need.adminAccess && (this.#taken.has(device.key) || !this.#hasCounters(device, pool))) return false;
-    picks.push({ need, device });
+    if (picks === undefined || picks.length >= MAX_RESULTS || !this.#isFree({ need, device, pool, picks }))
+      return false;
+    const share = computeConsumedCapacity(need.capacity, device.device.capacity);
+    if (share === undefined) return false;
+    if (isShared(device) && !need.adminAccess && !this.#hasRoom(device, share)) return false;
+    picks.push({ need, device, share: isShared(device) ? share : undefined });
     const { constraints } = this.#claims[claim] ?? { constraints: [] };
     if (!constraints.every((constraint) => holds(constraint, picks))) {
       picks.pop();
       return false;
     }
-    if (!need.adminAccess) {
-      this.#taken.add(device.key);
-      this.#consume(device, pool);
+    if (need.adminAccess) return true;
+    if (!isShared(device) || !this.#isUsed(device)) this.#consume(device);
+    if (isShared(device)) this.#shares.set(device.key, [...(this.#shares.get(device.key) ?? []), share]);
+    else this.#taken.add(device.key);
+    return true;
+  }
+
+  #isFree({
+    need,
+    device,
+    pool,
+    picks,
+  }: Pick<Picked, 'need' | 'device'> & { pool: DevicePool; picks: readonly Picked[] }): boolean {
+    // One claim has a device once, whatever others have.
+    if (!isShared(device) && picks.some((each) => each.device.key === device.key)) return false;
+    if (need.adminAccess) return true;
+    if (this.#taken.has(device.key) || this.#parts.inUse.isTaken(device.key)) return false;
+    // What is shared already has its counters.
+    return (isShared(device) && this.#isUsed(device)) || this.#hasCounters(device, pool);
+  }
+
+  #isUsed({ key }: PoolDevice): boolean {
+    const { inUse } = this.#parts;
+    return inUse.isTaken(key) || inUse.isShared(key) || (this.#shares.get(key) ?? []).length > 0;
+  }
+
+  #hasRoom({ key, device }: PoolDevice, share: ReadonlyMap<string, Quantity>): boolean {
+    const used = this.#parts.inUse.consumed(key);
+    for (const [name, amount] of share) {
+      const sums = [used.get(name), ...(this.#shares.get(key) ?? []).map((each) => each.get(name))];
+      const total = sums.reduce<Quantity>((sum, each) => (each === undefined ? sum : addQuantity(sum, each)), amount);
+      if (compareParsed(total, parseQuantity(device.capacity?.[name]?.value ?? '0')) > 0) return false;
     }
     return true;
   }
@@ -128,8 +188,14 @@ class Search {
   #undo(picks: Picked[]): void {
     const last = picks.pop();
     if (last === undefined || last.need.adminAccess) return;
-    this.#taken.delete(last.device.key);
-    this.#release(last.device);
+    const { device } = last;
+    if (isShared(device)) this.#shares.set(device.key, (this.#shares.get(device.key) ?? []).slice(0, -1));
+    else this.#taken.delete(device.key);
+    if (!isShared(device) || !this.#isUsed(device)) this.#release(device);
+  }
+
+  #mayTry(): boolean {
+    return ++this.tries <= this.#parts.allowed;
   }
 
   #hasCounters(device: PoolDevice, pool: DevicePool): boolean {
@@ -140,7 +206,7 @@ class Search {
     });
   }
 
-  #consume(device: PoolDevice, _pool: DevicePool): void {
+  #consume(device: PoolDevice): void {
     this.#change(device, (used, amount) => addQuantities(used, amount));
   }
 
@@ -159,6 +225,7 @@ class Search {
   }
 }
 
+const isShared = ({ device }: PoolDevice): boolean => device.allowMultipleAllocations === true;
 const poolKey = ({ driver, pool }: PoolDevice): string => `${driver}/${pool}`;
 
 function consumptionOf({ device }: PoolDevice): (readonly [counter: string, amount: string])[] {

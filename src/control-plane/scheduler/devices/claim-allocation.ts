@@ -5,7 +5,9 @@ import type {
   DeviceRequestAllocationResult,
   ResourceClaim,
 } from '../../../api/resource/resource-claim.ts';
+import { formatAmounts } from '../../../api/quota/amounts.ts';
 import type { Picked } from './allocate-devices.ts';
+import { shareIdOf } from './share-id.ts';
 import { configOfClaim } from './device-needs.ts';
 import type { DeviceNeed } from './device-needs.ts';
 
@@ -15,7 +17,7 @@ export function allocationOf(
   picks: readonly Picked[],
   classOf: (name: string) => DeviceClass | undefined,
 ): AllocationResult {
-  const results = picks.map(({ need, device }): DeviceRequestAllocationResult => {
+  const results = picks.map(({ need, device, share }, index): DeviceRequestAllocationResult => {
     const { bindingConditions, bindingFailureConditions } = device.device;
     return {
       request: need.request,
@@ -26,6 +28,8 @@ export function allocationOf(
       ...(need.tolerations.length > 0 && { tolerations: [...need.tolerations] }),
       ...(bindingConditions !== undefined && { bindingConditions }),
       ...(bindingFailureConditions !== undefined && { bindingFailureConditions }),
+      ...(share !== undefined && { shareID: shareIdOf(`${claim.metadata.uid}/${index}`) }),
+      ...(share !== undefined && share.size > 0 && { consumedCapacity: formatAmounts(share) }),
     };
   });
   const chosen = new Map(picks.map(({ need }): [string, DeviceNeed] => [need.request, need]));

@@ -1,6 +1,7 @@
 import type { DeviceClass } from '../../../api/resource/device-class.ts';
 import type { DeviceTaint, DeviceToleration } from '../../../api/resource/device-config.ts';
 import type {
+  CapacityRequirements,
   DeviceAllocationConfiguration,
   DeviceSubRequest,
   ExactDeviceRequest,
@@ -16,6 +17,8 @@ export interface DeviceNeed {
   readonly count: number | undefined;
   readonly adminAccess: boolean;
   readonly tolerations: readonly DeviceToleration[];
+  /** What it takes of the capacities of a device. */
+  readonly capacity: CapacityRequirements | undefined;
 }
 
 /** A request with its alternatives, the preferred first. */
@@ -55,6 +58,7 @@ function needOf(request: string, way: ExactDeviceRequest | DeviceSubRequest): De
     count: way.allocationMode === 'All' ? undefined : Number(way.count ?? 1),
     adminAccess: 'adminAccess' in way && way.adminAccess === true,
     tolerations: way.tolerations ?? [],
+    capacity: way.capacity,
   };
 }
 

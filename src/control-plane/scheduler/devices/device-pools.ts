@@ -20,31 +20,23 @@ export interface PoolDevice {
 export interface DevicePool {
   readonly driver: string;
   readonly name: string;
-  /** All slices of the generation exist. */
+  /** All slices of the generation exist, and no device is in them twice. */
   readonly isComplete: boolean;
   readonly devices: readonly PoolDevice[];
+  /** Devices of all nodes that consume counters. */
+  readonly counting: readonly PoolDevice[];
   /** How much there is of each counter: by `counterSet/counter`. */
   readonly counters: ReadonlyMap<string, string>;
 }
 
-/** The pools in the order of their names, so that equal clusters give equal allocations. */
-export function gatherPools(slices: Iterable<ResourceSlice>): readonly DevicePool[] {
-  const newest = new Map<string, ResourceSlice[]>();
-  for (const slice of slices) {
-    const { driver, pool } = slice.spec;
-    const key = `${driver}/${pool.name}`;
-    const known = newest.get(key);
-    const generation = known?.[0]?.spec.pool.generation ?? -1;
-    if (pool.generation > generation) newest.set(key, [slice]);
-    else if (pool.generation === generation) known?.push(slice);
-  }
-  return [...newest].sort(([left], [right]) => (left < right ? -1 : 1)).flatMap(([, group]) => poolOf(group));
-}
-
-function poolOf(group: readonly ResourceSlice[]): readonly DevicePool[] {
-  const slices = [...group].sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1));
+/** The newest generation of the slices of one pool; undefined for no slices. */
+export function poolOf(group: readonly ResourceSlice[]): DevicePool | undefined {
+  const generation = group.reduce((newest, { spec }) => Math.max(newest, Number(spec.pool.generation)), -1);
+  const slices = group
+    .filter(({ spec }) => Number(spec.pool.generation) === generation)
+    .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1));
   const [first] = slices;
-  if (first === undefined) return [];
+  if (first === undefined) return undefined;
   const { driver, pool } = first.spec;
   const counters = new Map<string, string>();
   for (const { spec } of slices)
@@ -53,16 +45,20 @@ function poolOf(group: readonly ResourceSlice[]): readonly DevicePool[] {
   const devices = slices.flatMap(({ spec }) =>
     (spec.devices ?? []).map((device): PoolDevice => {
       const key = deviceKey({ driver, pool: pool.name, device: device.name });
-      return {
-        key,
-        driver,
-        pool: pool.name,
-        device,
-        reach: reachOf(spec.perDeviceNodeSelection === true ? device : spec),
-      };
+      const reach = reachOf(spec.perDeviceNodeSelection === true ? device : spec);
+      return { key, driver, pool: pool.name, device, reach };
     }),
   );
-  return [{ driver, name: pool.name, isComplete: slices.length === pool.resourceSliceCount, devices, counters }];
+  // A device that is listed twice is a fault of the driver, which its next generation mends.
+  const isSound = new Set(devices.map(({ key }) => key)).size === devices.length;
+  return {
+    driver,
+    name: pool.name,
+    isComplete: isSound && slices.length === Number(pool.resourceSliceCount),
+    devices,
+    counting: devices.filter(({ device }) => (device.consumesCounters ?? []).length > 0),
+    counters,
+  };
 }
 
 function reachOf({ nodeName, nodeSelector }: Pick<Device, 'nodeName' | 'nodeSelector'>): DeviceReach {
@@ -70,15 +66,13 @@ function reachOf({ nodeName, nodeSelector }: Pick<Device, 'nodeName' | 'nodeSele
   return nodeSelector === undefined ? undefined : { nodeSelector };
 }
 
-/** The pools with only the devices that the node can use. */
-export function poolsOfNode(pools: readonly DevicePool[], node: Node): readonly DevicePool[] {
+/** The pool with only the devices that the node can use; undefined when there are none. */
+export function restrictedTo(pool: DevicePool, node: Node): DevicePool | undefined {
   const reaches = (reach: DeviceReach): boolean => {
     if (reach === undefined) return true;
     if ('nodeName' in reach) return reach.nodeName === node.metadata.name;
     return compileNodeSelector(reach.nodeSelector)(node);
   };
-  return pools.flatMap((pool) => {
-    const devices = pool.devices.filter(({ reach }) => reaches(reach));
-    return devices.length === 0 ? [] : [{ ...pool, devices }];
-  });
+  const devices = pool.devices.filter(({ reach }) => reaches(reach));
+  return devices.length === 0 ? undefined : { ...pool, devices };
 }

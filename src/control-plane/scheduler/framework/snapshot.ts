@@ -5,11 +5,12 @@ import type { Service } from '../../../api/core/service.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
 import type { DeviceClass } from '../../../api/resource/device-class.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
-import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
+import type { DevicesInUse } from '../devices/device-use.ts';
+import type { DevicePools } from '../devices/slice-index.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -28,8 +29,9 @@ export interface ClusterObjects {
   replicaSet(namespace: string, name: string): ReplicaSet | undefined;
   podDisruptionBudgets(): Iterable<PodDisruptionBudget>;
   resourceClaim(namespace: string, name: string): ResourceClaim | undefined;
-  resourceClaims(): Iterable<ResourceClaim>;
-  resourceSlices(): Iterable<ResourceSlice>;
+  /** Devices that allocated claims have. */
+  devicesInUse(): DevicesInUse;
+  devicePools(): DevicePools;
   deviceClass(name: string): DeviceClass | undefined;
 }
 

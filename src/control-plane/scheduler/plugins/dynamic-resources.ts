@@ -1,13 +1,11 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { canBeReserved, isClaimForPod, isReservedFor, podClaimName } from '../../../api/resource/pod-claims.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
-import { deviceKey } from '../../../api/resource/device-key.ts';
-import { allocateDevices } from '../devices/allocate-devices.ts';
-import type { ClaimNeeds } from '../devices/allocate-devices.ts';
+import { allocateDevices, MAX_TRIES_OF_POD } from '../devices/allocate-devices.ts';
+import type { ClaimNeeds, TryBudget } from '../devices/allocate-devices.ts';
 import { allocationOf } from '../devices/claim-allocation.ts';
+import type { DevicesInUse } from '../devices/device-use.ts';
 import { needsOfClaim } from '../devices/device-needs.ts';
-import { gatherPools, poolsOfNode } from '../devices/device-pools.ts';
-import type { DevicePool } from '../devices/device-pools.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { compileNodeSelector } from '../framework/node-matcher.ts';
 import type { NodeMatcher } from '../framework/node-matcher.ts';
@@ -100,23 +98,21 @@ interface DeviceQuestion {
 
 class DeviceCheck implements PodCheck {
   readonly #question: DeviceQuestion;
-  readonly #pools: readonly DevicePool[];
-  readonly #inUse: ReadonlySet<string>;
+  readonly #inUse: DevicesInUse;
+  readonly #budget: TryBudget = { left: MAX_TRIES_OF_POD };
   /** By node name, the allocations of the waiting claims. */
   readonly #allocations = new Map<string, readonly AllocationResult[]>();
 
   constructor(question: DeviceQuestion) {
     this.#question = question;
-    const { waiting, objects } = question;
-    this.#pools = waiting.length === 0 ? [] : gatherPools(objects.resourceSlices());
-    this.#inUse = waiting.length === 0 ? new Set() : devicesInUse(objects.resourceClaims());
+    this.#inUse = question.objects.devicesInUse();
   }
 
   filter({ name: nodeName, node }: NodeInfo): Rejection | undefined {
     const { places, waiting, needs, objects } = this.#question;
     if (places.some((matches) => !matches(node))) return unresolvable(name, 'resourceclaim not available on the node');
     if (waiting.length === 0) return undefined;
-    const picks = allocateDevices(needs, poolsOfNode(this.#pools, node), this.#inUse);
+    const picks = allocateDevices(needs, objects.devicePools().forNode(node), this.#inUse, this.#budget);
     if (picks === undefined) return unresolvable(name, 'cannot allocate all claims');
     this.#allocations.set(
       nodeName,
@@ -133,13 +129,4 @@ class DeviceCheck implements PodCheck {
       return allocation === undefined && isReservedFor(claim, pod) ? [] : [{ claim, allocation }];
     });
   }
-}
-
-/** Devices that claims have, but for those that were allocated for administrative access. */
-function devicesInUse(claims: Iterable<ResourceClaim>): ReadonlySet<string> {
-  const keys = new Set<string>();
-  for (const { status } of claims)
-    for (const { adminAccess, driver, pool, device } of status?.allocation?.devices.results ?? [])
-      if (adminAccess !== true) keys.add(deviceKey({ driver, pool, device }));
-  return keys;
 }

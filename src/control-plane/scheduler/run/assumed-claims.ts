@@ -1,4 +1,5 @@
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import type { ObjectKey } from '../../../api/client/resource-type.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 
 interface Entry {
@@ -38,6 +39,19 @@ export class AssumedClaims {
     if (entry === undefined) return;
     entry.pending--;
     if (entry.pending <= 0 && result === 'failed') this.#entries.delete(key);
+  }
+
+  /** Decisions that the cache does not show, with what it shows. */
+  *changes(actualOf: (key: ObjectKey) => ResourceClaim | undefined): Iterable<{
+    readonly actual: ResourceClaim;
+    readonly assumed: ResourceClaim;
+  }> {
+    for (const [key, { object, pending }] of this.#entries) {
+      const actual = actualOf(keyOf(object));
+      const assumed = this.over(actual);
+      if (actual === undefined && pending <= 0) this.#entries.delete(key);
+      if (actual !== undefined && assumed !== undefined && assumed !== actual) yield { actual, assumed };
+    }
   }
 
   over(actual: ResourceClaim | undefined): ResourceClaim | undefined {

@@ -29,6 +29,10 @@ import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import { noLabels } from '../framework/label-matcher.ts';
+import type { DevicesInUse } from '../devices/device-use.ts';
+import { DeviceUse } from '../devices/device-use.ts';
+import { SliceIndex } from '../devices/slice-index.ts';
+import type { DevicePools } from '../devices/slice-index.ts';
 import type { ClusterObjects } from '../framework/snapshot.ts';
 import { AssumedClaims } from './assumed-claims.ts';
 
@@ -71,6 +75,8 @@ export class LiveClusterObjects implements ClusterObjects {
   readonly #resourceClaims: Informer<ResourceClaim>;
   readonly #resourceSlices: Informer<ResourceSlice>;
   readonly #deviceClasses: Informer<DeviceClass>;
+  readonly #deviceUse = new DeviceUse();
+  readonly #slices = new SliceIndex();
   readonly assumedResourceClaims = new AssumedClaims();
   readonly #assumedVolumes = new Assumed<PersistentVolume>();
   readonly #assumedClaims = new Assumed<PersistentVolumeClaim>();
@@ -88,6 +94,16 @@ export class LiveClusterObjects implements ClusterObjects {
     this.#resourceClaims = informers.for(resourceClaims);
     this.#resourceSlices = informers.for(resourceSlices);
     this.#deviceClasses = informers.for(deviceClasses);
+    this.#resourceClaims.addHandlers({
+      onAdd: (claim) => this.#deviceUse.set(undefined, claim),
+      onUpdate: (before, after) => this.#deviceUse.set(before, after),
+      onDelete: (claim) => this.#deviceUse.set(claim, undefined),
+    });
+    this.#resourceSlices.addHandlers({
+      onAdd: (slice) => this.#slices.set(undefined, slice),
+      onUpdate: (before, after) => this.#slices.set(before, after),
+      onDelete: (slice) => this.#slices.set(slice, undefined),
+    });
   }
 
   /** Resolves when all of them have their first list. */
@@ -160,12 +176,17 @@ export class LiveClusterObjects implements ClusterObjects {
     return this.assumedResourceClaims.over(this.#resourceClaims.get({ namespace, name }));
   }
 
-  *resourceClaims(): Iterable<ResourceClaim> {
-    for (const claim of this.#resourceClaims.list()) yield this.assumedResourceClaims.over(claim) ?? claim;
+  /** What the cache shows, with what was decided laid over: as much work as there are binds under way. */
+  devicesInUse(): DevicesInUse {
+    const changes = [...this.assumedResourceClaims.changes((key) => this.#resourceClaims.get(key))];
+    if (changes.length === 0) return this.#deviceUse;
+    const use = new DeviceUse(this.#deviceUse);
+    for (const { actual, assumed } of changes) use.set(actual, assumed);
+    return use;
   }
 
-  resourceSlices(): Iterable<ResourceSlice> {
-    return this.#resourceSlices.list();
+  devicePools(): DevicePools {
+    return this.#slices;
   }
 
   deviceClass(name: string): DeviceClass | undefined {

@@ -20,6 +20,8 @@ import { SchedulerCache } from '../cache/scheduler-cache.ts';
 import { defaultSchedulerConfig, defaultSchedulerName } from '../config/scheduler-config.ts';
 import { schedulePod } from '../decide/schedule-pod.ts';
 import type { Decision } from '../decide/schedule-pod.ts';
+import { useOfClaims } from '../devices/device-use.ts';
+import { poolsOfSlices } from '../devices/slice-index.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { ClusterObjects } from '../framework/snapshot.ts';
@@ -128,8 +130,8 @@ export function objectsOf(lists: ObjectLists = {}): ClusterObjects {
     replicaSet: (namespace, name) => named(lists.replicaSets, name, namespace),
     podDisruptionBudgets: () => lists.budgets ?? [],
     resourceClaim: (namespace, name) => named(lists.resourceClaims, name, namespace),
-    resourceClaims: () => lists.resourceClaims ?? [],
-    resourceSlices: () => lists.resourceSlices ?? [],
+    devicesInUse: () => useOfClaims(lists.resourceClaims ?? []),
+    devicePools: () => poolsOfSlices(lists.resourceSlices ?? []),
     deviceClass: (name) => named(lists.deviceClasses, name),
   };
 }

@@ -1,0 +1,86 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
+import { poolOf, restrictedTo } from './device-pools.ts';
+import type { DevicePool } from './device-pools.ts';
+
+/** The pools that a node can use, with only the devices that it can use, in the order of their names. */
+export interface DevicePools {
+  forNode(node: Node): readonly DevicePool[];
+}
+
+/** A change of one slice costs what its pool has; a question about a node, what the node can reach. */
+export class SliceIndex implements DevicePools {
+  /** By pool, then by name of the slice. */
+  readonly #slices = new Map<string, Map<string, ResourceSlice>>();
+  /** Pools of which every device is on one node: by node, then by pool. */
+  readonly #ofNode = new Map<string, Map<string, DevicePool>>();
+  /** By pool, the nodes that it is listed under. */
+  readonly #nodesOf = new Map<string, readonly string[]>();
+  /** Pools with devices that several nodes may reach. */
+  readonly #shared = new Map<string, DevicePool>();
+
+  /** What a watch shows: a slice that is new (`before` undefined), changed, or gone (`after` undefined). */
+  set(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
+    const keys = new Set<string>();
+    if (before !== undefined) {
+      const key = poolKeyOf(before);
+      const group = this.#slices.get(key);
+      group?.delete(before.metadata.name);
+      if (group?.size === 0) this.#slices.delete(key);
+      keys.add(key);
+    }
+    if (after !== undefined) {
+      const key = poolKeyOf(after);
+      const group = this.#slices.get(key) ?? new Map<string, ResourceSlice>();
+      this.#slices.set(key, group.set(after.metadata.name, after));
+      keys.add(key);
+    }
+    for (const key of keys) this.#rebuild(key);
+  }
+
+  forNode(node: Node): readonly DevicePool[] {
+    const own = this.#ofNode.get(node.metadata.name);
+    const found: [string, DevicePool][] = own === undefined ? [] : [...own];
+    for (const [key, pool] of this.#shared) {
+      const reachable = restrictedTo(pool, node);
+      if (reachable !== undefined) found.push([key, reachable]);
+    }
+    return found.sort(([left], [right]) => (left < right ? -1 : 1)).map(([, pool]) => pool);
+  }
+
+  #rebuild(key: string): void {
+    for (const node of this.#nodesOf.get(key) ?? []) {
+      const pools = this.#ofNode.get(node);
+      pools?.delete(key);
+      if (pools?.size === 0) this.#ofNode.delete(node);
+    }
+    this.#nodesOf.delete(key);
+    this.#shared.delete(key);
+    const pool = poolOf([...(this.#slices.get(key)?.values() ?? [])]);
+    if (pool === undefined || pool.devices.length === 0) return;
+    const byNode = Map.groupBy(pool.devices, ({ reach }) =>
+      reach !== undefined && 'nodeName' in reach ? reach.nodeName : undefined,
+    );
+    if (byNode.has(undefined)) {
+      this.#shared.set(key, pool);
+      return;
+    }
+    const nodes: string[] = [];
+    for (const [node, devices] of byNode) {
+      if (node === undefined) continue;
+      const pools = this.#ofNode.get(node) ?? new Map<string, DevicePool>();
+      this.#ofNode.set(node, pools.set(key, { ...pool, devices }));
+      nodes.push(node);
+    }
+    this.#nodesOf.set(key, nodes);
+  }
+}
+
+const poolKeyOf = ({ spec: { driver, pool } }: ResourceSlice): string => `${driver}/${pool.name}`;
+
+/** The pools of a set of slices that does not change. */
+export function poolsOfSlices(slices: Iterable<ResourceSlice>): DevicePools {
+  const index = new SliceIndex();
+  for (const slice of slices) index.set(undefined, slice);
+  return index;
+}
