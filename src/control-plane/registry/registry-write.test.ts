@@ -23,7 +23,7 @@ describe('the registry writes', () => {
   const get = async (name: string): Promise<Widget> =>
     (await fixture.registry.get(fixture.request(widgets, name), {})).object as Widget;
 
-  test('a created object has a uid, a version, a time, defaults, generation 1 and no status', async () => {
+  test('a created object has a uid, a version, a time, defaults, generation 1 and an empty status', async () => {
     const widget = await fixture.create({ name: 'a', status: { seen: 5 } });
     assert.ok(
       widget.metadata.uid !== '' &&
@@ -32,7 +32,7 @@ describe('the registry writes', () => {
     );
     assert.deepEqual(
       [widget.spec.size, widget.metadata.generation, widget.status, widget.metadata.namespace],
-      [1, 1, undefined, 'default'],
+      [1, 1, {}, 'default'],
     );
   });
 

@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { apiVersionOf, formatKey } from '../../../api/client/resource-type.ts';
+import { decodeAny } from '../../../api/schema/decode.ts';
 import { generateName } from '../../../api/generate-name.ts';
 import {
   alreadyExists,
@@ -8,6 +9,7 @@ import {
   formatGroupResource,
   invalid,
 } from '../../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { trackWrite } from '../../patch/managed-fields.ts';
 import { decodeBody } from './decode-body.ts';
 import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
@@ -122,7 +124,14 @@ function prepare(tools: WriteTools, request: ResourceRequest, object: ApiObject)
     draft = definition.rules.applyDefaults(rest);
   }
   if (definition.countsGeneration === true) draft = { ...draft, metadata: { ...draft.metadata, generation: 1 } };
-  return definition.rules.prepareForCreate?.(draft, requestFacts(tools, context)) ?? draft;
+  return withEmptyStatus(definition, definition.rules.prepareForCreate?.(draft, requestFacts(tools, context)) ?? draft);
+}
+
+/** A status is a struct in Go: it is there from the beginning, so that a JSON patch can add to it. */
+function withEmptyStatus(definition: ResourceDefinition, object: ApiObject & { status?: unknown }): ApiObject {
+  const status = definition.hasStatus === true ? definition.schema.fields.status : undefined;
+  if (status === undefined || object.status !== undefined) return object;
+  return { ...object, status: decodeAny(status.schema, {}).value } as ApiObject;
 }
 
 async function store(tools: WriteTools, request: ResourceRequest, object: ApiObject): Promise<Served> {
