@@ -200,6 +200,38 @@ describe('init containers', () => {
     assert.deepEqual(freeGiB(manager), [0, 7, 7]);
   });
 
+  it('lend them only of the same kind, on the same nodes', () => {
+    const { manager } = start();
+    const sizes = [
+      { memory: '2Gi', hugepages: '1Gi', kind: 'init' as const },
+      { memory: '2Gi', hugepages: '1Gi' },
+    ];
+    assert.equal(admit(manager, podOf('a', ...sizes)), undefined);
+    assert.deepEqual([nodesOf(manager, 'a', 'c1'), freeGiB(manager)], ['0', [4, 7, 7]]);
+    const pod = podOf('b', { memory: '2Gi', kind: 'init' }, { memory: '2Gi' });
+    const draft = manager.begin(pod);
+    assert.equal(draft.allocate(pod.spec.initContainers?.[0] ?? assert.fail(), 0b010), undefined);
+    assert.equal(draft.allocate(pod.spec.containers[0] ?? assert.fail(), 0b100), undefined);
+    draft.commit();
+    assert.deepEqual(freeGiB(manager), [4, 5, 5]);
+  });
+
+  it('lend what is left of it to each container after them', () => {
+    const { manager } = start();
+    const init = { memory: '2Gi', kind: 'init' } as const;
+    assert.equal(
+      admit(manager, podOf('a', init, { ...init, memory: '3Gi' }, { memory: '1Gi' }, { memory: '1Gi' })),
+      undefined,
+    );
+    assert.deepEqual(freeGiB(manager), [3, 7, 7]);
+    assert.deepEqual(
+      ['c0', 'c1', 'c2', 'c3']
+        .map((name) => manager.blocks('a', name)[0]?.bytes ?? 0)
+        .reduce((sum, one) => sum + one, 0),
+      3 * GiB,
+    );
+  });
+
   it('that are sidecars keep theirs', () => {
     const { manager } = start();
     admit(manager, podOf('a', { memory: '2Gi', kind: 'sidecar' }, { memory: '2Gi' }));
@@ -229,6 +261,75 @@ describe('hints', () => {
       '10 preferred',
     ]);
   });
+});
+
+describe('hints for a pod', () => {
+  const masks = (manager: MemoryManager, pod: Pod): string[] =>
+    (manager.begin(pod).podHints()?.get('memory') ?? []).map(
+      ({ affinity, preferred }) => `${affinity?.toString(2)}${preferred ? ' preferred' : ''}`,
+    );
+  const preferred = (...containers: readonly Size[]): string =>
+    masks(start().manager, podOf('a', ...containers))
+      .filter((mask) => mask.endsWith('preferred'))
+      .join();
+
+  it('are for the most that it uses at one time: sidecars run beside all containers after them', () => {
+    const [all, two] = ['1 preferred,10 preferred,100 preferred', '10 preferred,100 preferred'];
+    const sidecar = { memory: '1Gi', kind: 'sidecar' } as const;
+    const init = { memory: '6Gi', kind: 'init' } as const;
+    assert.equal(preferred({ memory: '3Gi' }, { memory: '3Gi' }), all);
+    assert.equal(preferred({ memory: '3Gi' }, { memory: '4Gi' }), two);
+    assert.equal(preferred(init, { memory: '3Gi' }), all);
+    assert.equal(preferred({ memory: '7Gi', kind: 'init' }, { memory: '3Gi' }), two);
+    assert.equal(preferred(sidecar, init, { memory: '1Gi' }), two);
+    assert.equal(preferred(init, sidecar, { memory: '1Gi' }), all);
+    assert.equal(preferred(sidecar, { memory: '6Gi' }), two);
+  });
+
+  it('name the nodes of its memory when it has it, and none when that is too little or in two places', () => {
+    const { manager } = start();
+    const pod = podOf('a', { memory: '2Gi' }, { memory: '3Gi' });
+    assert.equal(admit(manager, pod, 0b010), undefined);
+    assert.deepEqual(masks(manager, pod), ['10 preferred']);
+    assert.deepEqual(masks(manager, podOf('a', { memory: '2Gi' }, { memory: '4Gi' })), []);
+    assert.equal(admit(manager, podOf('b', { memory: '5Gi' })), undefined);
+    const divided = podOf('b', { memory: '5Gi' }, { memory: '5Gi' });
+    assert.equal(admit(manager, divided), undefined);
+    assert.deepEqual([nodesOf(manager, 'b', 'c0'), nodesOf(manager, 'b', 'c1')], ['0', '2']);
+    assert.deepEqual(masks(manager, divided), []);
+  });
+
+  it('do not exist for a pod that reserves no memory', () => {
+    const pod = buildPod({ 'metadata.uid': 'a' });
+    const draft = start().manager.begin(pod);
+    assert.equal(draft.podHints(), undefined);
+    assert.equal(draft.containerHints(pod.spec.containers[0] ?? assert.fail()), undefined);
+  });
+});
+
+it('what is refused is counted, and what a container has already is not allocated again', () => {
+  const { manager, counted } = start();
+  const changes: string[] = [];
+  manager.onChange(() => void changes.push('changed'));
+  admit(manager, podOf('a', { memory: '1Gi' }));
+  admit(manager, podOf('a', { memory: '1Gi' }));
+  admit(manager, podOf('b', { memory: '100Gi' }));
+  admit(manager, buildPod({ 'metadata.uid': 'c' }));
+  manager.retain(() => true);
+  assert.deepEqual([counted, freeGiB(manager), changes], [['pinned', 'failed'], [5, 7, 7], ['changed']]);
+  manager.retain((uid) => uid !== 'a');
+  assert.deepEqual([freeGiB(manager), changes.length], [[6, 7, 7], 2]);
+});
+
+it('nodes on which the system reserves everything are not offered to containers', () => {
+  const { manager } = start({
+    reservedMemory: [{ numaNode: 0, limits: { memory: '9Gi' } }],
+    nodeReservation: { memory: '9Gi' },
+  });
+  assert.deepEqual(
+    manager.allocatable().map(({ type, numaNodes }) => `${type} ${numaNodes.join()}`),
+    ['hugepages-2Mi 0', 'hugepages-2Mi 1', 'memory 1', 'hugepages-2Mi 2', 'memory 2'],
+  );
 });
 
 describe('reservations that do not add up stop the agent, as upstream', () => {
