@@ -85,6 +85,35 @@ describe('RBAC', () => {
     );
   });
 
+  it('takes the namespace of the subject before that of the binding, and only service accounts have one', () => {
+    const { reader, decide } = setUp();
+    reader.put(clusterRoles, clusterRole('r', 'get core pods'));
+    reader.put(
+      roleBindings,
+      bind('b', 'ClusterRole', 'r', { kind: 'ServiceAccount', name: 'one', namespace: 'far' }),
+      bind('c', 'ClusterRole', 'r', { kind: 'ServiceAccount', name: 'two', namespace: '' }),
+      bind('d', 'ClusterRole', 'r', { kind: 'Robot', name: 'three', namespace: 'far' }),
+    );
+    const reason = (namespace: string, name: string): string =>
+      decide({ user: { name: `system:serviceaccount:${namespace}:${name}`, groups: [] } }).reason;
+    assert.match(reason('far', 'one'), /to ServiceAccount "one\/far"$/);
+    assert.match(reason('web', 'two'), /to ServiceAccount "two\/web"$/);
+    assert.deepEqual([reason('web', 'one'), reason('far', 'two'), reason('far', 'three')], ['', '', '']);
+  });
+
+  it('finds a role of the namespace for a Role, and no role for an unknown kind', () => {
+    const { reader, decide } = setUp();
+    reader.put(clusterRoles, clusterRole('r', '* * *'));
+    reader.put(roleBindings, bind('b', 'Other', 'r', user('jane')));
+    assert.equal(decide().reason, 'RBAC: unsupported role reference kind: "Other"');
+  });
+
+  it('hears nothing after it is closed', () => {
+    const reader = new FakeObjectReader();
+    new RoleGrants(reader).close();
+    assert.equal(reader.listeners, 0);
+  });
+
   it('names missing roles where nothing else allows', () => {
     const { reader, decide } = setUp();
     reader.put(roleBindings, bind('a', 'ClusterRole', 'gone', user('jane')), bind('b', 'Role', 'gone', user('jane')));
@@ -126,6 +155,8 @@ describe('RBAC', () => {
       ['get url /healthz,/healthz/*', { resourceRequest: false, path: '/healthz' }, true],
       ['get url /healthz,/healthz/*', { resourceRequest: false, path: '/healthz/etcd' }, true],
       ['get url /healthz,/healthz/*', { resourceRequest: false, path: '/healthzy' }, false],
+      ['get url /a*b', { resourceRequest: false, path: '/acb' }, false],
+      ['get url /a**', { resourceRequest: false, path: '/ab' }, true],
       ['get url /healthz', { resourceRequest: false, path: '/healthz', verb: 'post' }, false],
       ['* url *', { resourceRequest: false, path: '/anything', verb: 'post' }, true],
       ['* url *', {}, false],

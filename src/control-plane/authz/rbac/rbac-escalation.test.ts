@@ -4,6 +4,7 @@ import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../..
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
+import type { Authorizer } from '../../model/user-info.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { FakeObjectReader } from '../../model/testing/fake-object-reader.ts';
 import { parseRule } from './policy-rules.ts';
@@ -17,6 +18,10 @@ const rulesOf = (...rules: string[]) => rules.map(parseRule);
 
 /** A cluster where jane has `rules` in the namespace web. */
 function setUp(...rules: string[]) {
+  return setUpWith(undefined, ...rules);
+}
+
+function setUpWith(authorizer: Authorizer | undefined, ...rules: string[]) {
   const reader = new FakeObjectReader();
   const grants = new RoleGrants(reader);
   reader.put(roles, { metadata: meta('janes', 'web'), rules: rulesOf(...rules) });
@@ -25,7 +30,7 @@ function setUp(...rules: string[]) {
     roleRef: { apiGroup, kind: 'Role', name: 'janes' },
     subjects: [{ kind: 'User', name: 'jane' }],
   });
-  const plugin = createRbacEscalationCheck(grants, createRbacAuthorizer(grants));
+  const plugin = createRbacEscalationCheck(grants, authorizer ?? createRbacAuthorizer(grants));
   const write = async <T extends ApiObject>(
     type: ResourceType<T>,
     object: T,
@@ -68,8 +73,26 @@ function setUp(...rules: string[]) {
     roleRef: { apiGroup, kind, name },
     subjects: [],
   });
-  return { reader, write, role, binding };
+  return { reader, plugin, write, role, binding };
 }
+
+describe('the check', () => {
+  const { plugin } = setUp();
+  const handles = (type: ResourceType, operation: string, subresource = ''): boolean =>
+    plugin.handles({ operation, subresource, definition: { type } } as AdmissionAttributes);
+
+  it('is made for what is created or updated of the four kinds, and nothing else', () => {
+    for (const type of [roles, clusterRoles, roleBindings, clusterRoleBindings]) {
+      assert.deepEqual(
+        ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'].map((operation) => handles(type, operation)),
+        [true, true, false, false],
+      );
+      assert.equal(handles(type, 'UPDATE', 'status'), false);
+      assert.equal(handles({ ...type, group: 'example.com' }, 'CREATE'), false, 'a kind of the same name');
+    }
+    assert.equal(handles({ ...roles, plural: 'others' }, 'CREATE'), false);
+  });
+});
 
 describe('escalation', () => {
   it('rejects a role that grants more than its author has', async () => {
@@ -149,6 +172,61 @@ describe('escalation', () => {
       'nor may it be taken away',
     );
     assert.equal(await write(clusterRoles, object, undefined, ['system:masters']), 'allowed');
+    const { aggregationRule: _, ...plain } = object;
+    assert.equal(await write(clusterRoles, plain), 'allowed', 'a role without rules grants nothing');
+  });
+
+  for (const [rules, answer] of [
+    [['* * *', '* url *'], 'allowed'],
+    [['* * *'], '403'],
+    [['* url *'], '403'],
+    [['get,list * *', '* url *'], '403'],
+    [['* core,apps *', '* url *'], '403'],
+    [['* * pods,nodes', '* url *'], '403'],
+    [['* * *', 'get url *'], '403'],
+    [['* * *', '* url /healthz'], '403'],
+  ] as const)
+    it(`answers ${answer} to an aggregation by who has ${rules.join(' and ')} in the cluster`, async () => {
+      // RBAC would let some of them escalate; here only what they hold counts.
+      const { reader, write } = setUpWith({ name: 'none', authorize: () => ({ decision: 'noOpinion', reason: '' }) });
+      reader.put(clusterRoles, { metadata: meta('wide'), rules: rulesOf(...rules) });
+      reader.put(clusterRoleBindings, {
+        metadata: meta('wide'),
+        roleRef: { apiGroup, kind: 'ClusterRole', name: 'wide' },
+        subjects: [{ kind: 'Group', name: 'devs' }],
+      });
+      const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] };
+      const result = await write(clusterRoles, { metadata: meta('r'), rules: [], aggregationRule });
+      assert.equal(result.slice(0, answer.length), answer);
+    });
+
+  it('lets who may write a role in its namespace bind it there, by its kind', async () => {
+    const { reader, write, binding } = setUp('get core pods');
+    reader.put(roles, { metadata: meta('r', 'web'), rules: rulesOf('get core pods') });
+    reader.put(clusterRoles, { metadata: meta('r'), rules: rulesOf('* * *') });
+    assert.equal(await write(roleBindings, binding('Role', 'r')), 'allowed');
+    assert.match(await write(roleBindings, binding('ClusterRole', 'r')), /^403/);
+    assert.equal(await write(roleBindings, binding('Group', 'r')), '500 unsupported role reference kind: "Group"');
+  });
+
+  it('names the roles that could not be found, as they may be the reason', async () => {
+    const { reader, write, role } = setUp('get core pods');
+    reader.put(roleBindings, {
+      metadata: meta('lost', 'web'),
+      roleRef: { apiGroup, kind: 'Role', name: 'lost' },
+      subjects: [{ kind: 'User', name: 'jane' }],
+    });
+    assert.match(
+      await write(roles, role('r', 'get core secrets')),
+      /Verbs:\["get"\]\}; resolution errors: \[role.rbac.authorization.k8s.io "lost" not found\]$/,
+    );
+  });
+
+  it('lists a thousand of the rights that are missing', async () => {
+    const { write, role } = setUp();
+    const names = Array.from({ length: 1001 }, (_, index) => `r${index}`).join();
+    const lines = (await write(roles, role('r', `get core ${names}`))).split('\n');
+    assert.deepEqual([lines.length, lines.at(-1)], [1002, 'and more']);
   });
 
   it('lets the garbage collector take finalizers and owners from roles it could not write', async () => {

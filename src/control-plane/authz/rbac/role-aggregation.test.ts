@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import { clusterRoles } from '../../../api/client/resource-types.ts';
 import type { ClusterRole } from '../../../api/rbac/cluster-role.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
@@ -35,6 +36,43 @@ describe('aggregated roles', () => {
     );
     assert.equal(computeAggregatedRules({ ...aggregated, rules: [...rules] }, others), undefined);
     assert.equal(computeAggregatedRules(role('e', { x: '1' }), others), undefined);
+  });
+
+  it('do not have their own rules, even when they select themselves, and keep those that differ in one part', () => {
+    const self = { ...role('self', { x: '1' }, 'get core own'), aggregationRule: aggregated.aggregationRule };
+    const others = [
+      role('b', { x: '1' }, 'get core a', 'get apps a', 'list core a', 'get core a n', 'get url /a'),
+      role('a', { x: '1' }, 'get core z'),
+    ];
+    const given = computeAggregatedRules(self, [self, ...others]) ?? [];
+    assert.deepEqual(
+      given,
+      ['get core z', 'get core a', 'get apps a', 'list core a', 'get core a n', 'get url /a'].map(parseRule),
+    );
+  });
+
+  it('that are gone are left out, and any other failure is tried again soon', async () => {
+    const clock = new FakeClock();
+    const client = new FakeApiClient({ clock });
+    const reader = new FakeObjectReader();
+    const gone = { ...aggregated, metadata: { ...aggregated.metadata, name: 'gone' } };
+    reader.put(clusterRoles, gone, aggregated, role('a', { x: '1' }, 'get core a'));
+    await client.create(clusterRoles, aggregated);
+    const loop = createRoleAggregation({ reader, client, clock, random: seededRandom(1), log: recordingLog() });
+    const patched = () => client.calls.filter(({ verb }) => verb === 'patch').map(({ key }) => key);
+    const heal = client.script(({ key }) =>
+      key.endsWith('gone') ? new ApiStatusError('NotFound', 'gone') : new ApiStatusError('InternalError', 'broken'),
+    );
+    loop.start();
+    await clock.settle();
+    assert.deepEqual(patched(), ['gone', 'all']);
+    heal();
+    await clock.advance(60_000);
+    assert.ok(patched().length > 2, 'within a minute');
+    const tries = patched().length;
+    await clock.advance(60_000);
+    assert.equal(patched().length, tries, 'not any more after a success');
+    await loop.stop();
   });
 
   it('are written when a selected role changes, by server-side apply', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { PolicyRule } from '../../../api/rbac/policy-rule.ts';
-import { missingRules } from './rule-coverage.ts';
+import { compactRules, missingRules } from './rule-coverage.ts';
 
 const some = (...values: string[]) => fc.array(fc.constantFrom(...values), { maxLength: 3 });
 const anyRule: fc.Arbitrary<PolicyRule> = fc.record(
@@ -78,6 +78,58 @@ describe('missing rules', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it('of paths are those that no pattern begins', () => {
+    const path = fc.stringMatching(/^[/][ab]{0,3}$/);
+    const pattern = fc.oneof(
+      path,
+      path.map((text) => `${text}*`),
+      fc.constantFrom('*', '/a*b', '/a*b*', '/a**'),
+    );
+    const rule = (urls: fc.Arbitrary<string>) =>
+      fc.record({ verbs: some('get', '*'), nonResourceURLs: fc.array(urls, { maxLength: 4 }) });
+    fc.assert(
+      fc.property(fc.array(rule(pattern), { maxLength: 4 }), rule(pattern), (owned, asked) => {
+        const expected = writtenOut(asked).filter((single) => !owned.some((one) => covers(one, single)));
+        assert.deepEqual(texts(missingRules(owned, [asked]).rules), texts(expected));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('are listed up to the limit, and said to be more only when they are', () => {
+    const asked = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'nodes'] }];
+    const listed = (limit: number): [verbs: number, hasMore: boolean] => {
+      const { rules, hasMore } = missingRules(
+        [{ verbs: ['get'], apiGroups: ['apps'], resources: ['*'] }],
+        asked,
+        limit,
+      );
+      return [rules.reduce((sum, { verbs }) => sum + verbs.length, 0), hasMore];
+    };
+    assert.deepEqual([1, 2, 3, 4, 5].map(listed), [
+      [1, true],
+      [2, true],
+      [3, true],
+      [4, false],
+      [4, false],
+    ]);
+  });
+
+  it('about the same things are put together for people, paths one by one', () => {
+    const compact = compactRules([
+      { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
+      { verbs: ['list', 'get'], apiGroups: [''], resources: ['pods'] },
+      { verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['a'] },
+      { verbs: ['get', 'post'], nonResourceURLs: ['/x'] },
+    ]);
+    assert.deepEqual(compact, [
+      { verbs: ['get'], nonResourceURLs: ['/x'] },
+      { verbs: ['post'], nonResourceURLs: ['/x'] },
+      { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] },
+      { verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['a'] },
+    ]);
   });
 
   it('of a rule that stands for a hundred million are listed as far as they are read', () => {
