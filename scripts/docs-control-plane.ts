@@ -69,6 +69,7 @@ export const upstreamControllers: readonly string[] = [
   'garbage-collector-controller',
   'horizontal-pod-autoscaler-controller',
   'job-controller',
+  'legacy-serviceaccount-token-cleaner-controller',
   'namespace-controller',
   'node-ipam-controller',
   'node-lifecycle-controller',
@@ -94,8 +95,6 @@ export const upstreamControllers: readonly string[] = [
 /** What a user notices of it when one is missing. */
 const missed: Readonly<Record<string, string>> = {
   'persistentvolume-attach-detach-controller': 'no VolumeAttachments are made',
-  'serviceaccount-token-controller':
-    'a Secret of type `kubernetes.io/service-account-token` stays empty (`kubectl create token` works)',
   'node-ipam-controller': 'nodes get no `podCIDR`',
 };
 
@@ -111,7 +110,7 @@ function controllersTableText(root: string): string {
   const rows = controllersTable.map(({ name, account }) => {
     const [, entry = ''] = source.split(`name: '${name}'`);
     const file = fileOf(/\b(create[A-Z]\w+)/.exec(entry)?.[1] ?? '');
-    return [`\`${name}\``, `\`${account}\``, `\`${file}\``];
+    return [`\`${name}\``, account === undefined ? 'the controller manager itself' : `\`${account}\``, `\`${file}\``];
   });
   const missing = upstreamControllers.filter((name) => !controllersTable.some((each) => each.name === name));
   const noticed = missing.flatMap((name) => missed[name] ?? []);

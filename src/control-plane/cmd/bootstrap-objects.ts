@@ -22,6 +22,7 @@ import {
   services,
 } from '../../api/client/resource-types.ts';
 import { clusterConfiguration, clusterInfo, joiningKubeletConfiguration } from './join-objects.ts';
+import { dayOf, legacyToken, parseDay } from '../../api/legacy-token.ts';
 import type { ObjectMeta } from '../../api/core/meta.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
@@ -53,10 +54,25 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
     metadata: meta('extension-apiserver-authentication', 'kube-system'),
     data: { 'client-ca-file': facts.clientCa },
   });
+  await ensureTokenTracker(client, nowMs);
   await ensureFlowObjects(client);
   await ensureDefaultServiceCidr(client, facts.serviceCidrs, nowMs);
   await ensureKubernetesService(client, facts);
   await ensureJoinObjects(client, facts);
+}
+
+/** Says since when the use of tokens in Secrets is recorded (upstream: legacytokentracking). */
+async function ensureTokenTracker(client: ApiClient, nowMs: number): Promise<void> {
+  const data = { [legacyToken.trackerKey]: dayOf(nowMs) };
+  const tracker = { metadata: meta(legacyToken.trackerName, 'kube-system'), data };
+  if (await ensure(client, configMaps, tracker)) return;
+  const found = await client.get(configMaps, keyOf(tracker));
+  if (parseDay(found.data?.[legacyToken.trackerKey]) !== undefined) return;
+  try {
+    await client.update(configMaps, { ...found, data: { ...found.data, ...data } });
+  } catch (error) {
+    if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
+  }
 }
 
 /**

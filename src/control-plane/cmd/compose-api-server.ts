@@ -48,6 +48,7 @@ export interface ComposedApiServer {
   readonly pki: ClusterPki;
   /** The API for a caller in this process, as that user. */
   clientOf(user: UserInfo, fieldManager: string): ApiClient;
+  readonly signLegacyToken: ComposedAuthentication['services']['signLegacyToken'];
   listen(): Promise<{ readonly port: number }>;
   stop(): Promise<void>;
 }
@@ -74,7 +75,12 @@ export async function composeApiServer(
   const grants = new RoleGrants(reader);
   const authorization = composeAuthorizers(options, { reader, grants, ...deps });
   const authorizer = unionAuthorizer(authorization.authorizers);
-  const access = composeAuthenticators(options, { reader, pki, ...deps });
+  const access = composeAuthenticators(options, {
+    reader,
+    pki,
+    client: () => clientOf(itself, 'kube-apiserver'),
+    ...deps,
+  });
   const clientOf = (user: UserInfo, fieldManager: string): ApiClient =>
     createLocalClient({
       registry: served,
@@ -137,6 +143,7 @@ export async function composeApiServer(
     reader,
     pki,
     clientOf,
+    signLegacyToken: access.services.signLegacyToken,
     listen: async () => {
       const tls = { ...pairOf(pki.serving), clientCa: pki.authority.certificatePem };
       const address = await server.listen({ host: options.bindAddress, port: options.securePort, tls });

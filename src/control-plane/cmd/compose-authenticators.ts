@@ -9,6 +9,7 @@ import {
   createServiceAccountAuthenticator,
   createTokenSigner,
 } from '../authn/service-accounts/service-account-tokens.ts';
+import type { TokenSigner } from '../authn/service-accounts/service-account-tokens.ts';
 import { openIdDocuments, tokenKeyOf } from '../authn/service-accounts/signing-keys.ts';
 import { tokenReviewer } from '../authn/tokens/review-token.ts';
 import { cachedTokenAuthenticator } from '../authn/tokens/token-cache.ts';
@@ -17,8 +18,9 @@ import { askJson } from '../authn/webhook/http-json.ts';
 import { createTokenWebhook } from '../authn/webhook/token-webhook.ts';
 import { readWebhookKubeconfig } from '../authn/webhook/webhook-kubeconfig.ts';
 import { createX509Authenticator } from '../authn/x509-authenticator.ts';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import { createUseRecorder } from '../authn/service-accounts/record-use.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
-import type { ActionServices } from '../model/resource-definition.ts';
 import type { AuthenticationResult, Authenticator, TokenAuthenticator } from '../model/user-info.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { WatchedFile } from '../../pki/watched-file.ts';
@@ -28,11 +30,13 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 export interface AuthenticationParts extends BaseDeps {
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
+  /** The API server's own way to its API; asked for only once there are requests. */
+  readonly client: () => ApiClient;
 }
 
 export interface ComposedAuthentication {
   readonly authenticators: readonly Authenticator[];
-  readonly services: ActionServices;
+  readonly services: TokenSigner;
   /** For TokenReview. */
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticationResult>;
   /** By which others check tokens of service accounts: bodies by path. None where the issuer is no https URL. */
@@ -78,7 +82,14 @@ export function composeAuthenticators(
             ),
           ),
         ]),
-    createServiceAccountAuthenticator({ issuers: [issuer], keys: [key], apiAudiences, reader, nowMs }),
+    createServiceAccountAuthenticator({
+      issuers: [issuer],
+      keys: [key],
+      apiAudiences,
+      reader,
+      nowMs,
+      legacyUsed: createUseRecorder(parts),
+    }),
     own(createBootstrapTokenAuthenticator({ reader, nowMs, log })),
     ...remoteTokens(options, parts),
   ]);

@@ -16,8 +16,12 @@ const servingApprover: ControllerEntry = {
   create: (options) => createServingApprover({ ...options, servingNames: options.certificates.kubeletServingNames }),
 };
 
+/** Who a controller is that has no service account of its own. */
+const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
+
 /** The user a controller acts as (upstream: --use-service-account-credentials). */
-function accountOf(name: string): UserInfo {
+function accountOf(name: string | undefined): UserInfo {
+  if (name === undefined) return manager;
   return {
     name: `system:serviceaccount:kube-system:${name}`,
     groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
@@ -37,10 +41,17 @@ export function composeControllers(
     nowMs: () => deps.clock.nowMs(),
     log: deps.log,
   });
-  const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler } = options;
-  const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler };
+  const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler, legacyTokenCleanUpMs } = options;
+  const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler, legacyTokenCleanUpMs };
   const table = options.approvesKubeletServing ? [...controllersTable, servingApprover] : controllersTable;
-  const common = { ...deps, informers, certificates, settings, rootCa: api.pki.authority.certificatePem };
+  const common = {
+    ...deps,
+    informers,
+    certificates,
+    settings,
+    rootCa: api.pki.authority.certificatePem,
+    signLegacyToken: api.signLegacyToken,
+  };
   const controllers = selectControllers(options.controllers, table).map(({ account, create }) =>
     create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),
   );

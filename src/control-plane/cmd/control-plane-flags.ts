@@ -163,6 +163,11 @@ const flags = {
     default: '12500',
     help: 'number of terminated pods to keep; 0 for no limit',
   },
+  'legacy-service-account-token-clean-up-period': {
+    type: 'string',
+    default: '8760h0m0s',
+    help: 'time without use after which a generated token in a Secret is marked as invalid, and deleted as much later',
+  },
   'horizontal-pod-autoscaler-sync-period': {
     type: 'string',
     default: '15s',
@@ -386,6 +391,7 @@ function readLine(reader: FlagReader): CommandLine {
     nodeStartupGraceMs: reader.duration('node-startup-grace-period'),
     terminatedPodThreshold: reader.number('terminated-pod-gc-threshold'),
     autoscaler: autoscaler(reader),
+    legacyTokenCleanUpMs: reader.duration('legacy-service-account-token-clean-up-period'),
     scheduler: { enabled: reader.boolean('scheduler'), ...optional('configFile', reader.text('scheduler-config')) },
     kubeletPreferredAddressTypes: reader.list('kubelet-preferred-address-types'),
     ...optional('kubeletAuthorityFile', reader.text('kubelet-certificate-authority')),

@@ -55,6 +55,8 @@ export interface ControlPlaneOptions {
   /** 0 keeps all. */
   readonly terminatedPodThreshold: number;
   readonly autoscaler: AutoscalerSettings;
+  /** How long tokens in Secrets may be unused before they are marked as invalid, and then before they are deleted. */
+  readonly legacyTokenCleanUpMs: number;
   readonly scheduler: { readonly enabled: boolean; readonly configFile?: string };
   readonly kubeletPreferredAddressTypes: readonly string[];
   /** Of what kubelets serve with; absent: that is not checked. */

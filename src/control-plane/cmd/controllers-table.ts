@@ -18,6 +18,7 @@ import { createGarbageCollector } from '../controllers/garbage-collector/garbage
 import { createApiMetrics } from '../controllers/horizontal-pod-autoscaler/api-metrics.ts';
 import { createHorizontalPodAutoscalerController } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 import { createJobController } from '../controllers/job/job-controller.ts';
+import { createLegacyTokenCleaner } from '../controllers/legacy-token-cleaner/legacy-token-cleaner.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
 import { createNodeLifecycleController } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
 import { createClaimProtectionController } from '../controllers/persistent-volume-claim-protection/persistent-volume-claim-protection-controller.ts';
@@ -29,6 +30,8 @@ import { createReplicaSetController } from '../controllers/replica-set/replica-s
 import { createResourceClaimController } from '../controllers/resource-claim/resource-claim-controller.ts';
 import { createResourceQuotaController } from '../controllers/resource-quota/resource-quota-controller.ts';
 import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
+import { createServiceAccountTokenController } from '../controllers/service-account-token/service-account-token-controller.ts';
+import type { TokenControllerOptions } from '../controllers/service-account-token/service-account-token-controller.ts';
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
 import { createStatefulSetController } from '../controllers/stateful-set/stateful-set-controller.ts';
 import { createTaintEvictionController } from '../controllers/taint-eviction/taint-eviction-controller.ts';
@@ -43,17 +46,21 @@ export interface ClusterControllerOptions extends ControllerOptions {
   /** PEM of the cluster's authority. */
   readonly rootCa: string;
   readonly certificates: CertificateTools;
+  readonly signLegacyToken: TokenControllerOptions['signLegacyToken'];
   readonly settings: Pick<
     ControlPlaneOptions,
-    'nodeMonitorGraceMs' | 'nodeStartupGraceMs' | 'terminatedPodThreshold' | 'autoscaler'
+    'legacyTokenCleanUpMs' | 'nodeMonitorGraceMs' | 'nodeStartupGraceMs' | 'terminatedPodThreshold' | 'autoscaler'
   >;
 }
 
 export interface ControllerEntry {
   /** As `--controllers` names it, and kube-controller-manager. */
   readonly name: string;
-  /** The service account of `kube-system` it acts as: it may do what upstream's default policy lets that. */
-  readonly account: string;
+  /**
+   * The service account of `kube-system` it acts as: it may do what upstream's default policy lets that. Absent: it acts
+   * as the controller manager itself.
+   */
+  readonly account?: string;
   readonly create: (options: ClusterControllerOptions) => Controller;
 }
 
@@ -70,6 +77,12 @@ const certificates = 'certificate-controller';
 /** Every controller, in the order they are started. */
 export const controllersTable: readonly ControllerEntry[] = [
   { name: 'serviceaccount-controller', account: 'service-account-controller', create: createServiceAccountController },
+  { name: 'serviceaccount-token-controller', create: createServiceAccountTokenController },
+  {
+    name: 'legacy-serviceaccount-token-cleaner-controller',
+    account: 'legacy-service-account-token-cleaner',
+    create: (options) => createLegacyTokenCleaner({ ...options, cleanUpMs: options.settings.legacyTokenCleanUpMs }),
+  },
   {
     name: 'root-ca-certificate-publisher-controller',
     account: 'root-ca-cert-publisher',

@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { nodes, pods, secrets, serviceAccounts } from '../../../api/client/resource-types.ts';
+import type { Secret } from '../../../api/core/secret.ts';
+import { legacyToken } from '../../../api/legacy-token.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import type { AuthenticationResult } from '../../model/user-info.ts';
 import { LEEWAY_SECONDS, readKubernetesClaims, serviceAccountInfo, serviceAccountUser } from './token-claims.ts';
@@ -67,7 +69,12 @@ function refuseAccount(
  * Tokens without an end, kept in a secret of type service-account-token: good as long as that secret holds them
  * (upstream: serviceaccount/legacy.go).
  */
-export function checkLegacyToken(reader: ObjectReader, payload: Payload, token: string): AuthenticationResult {
+export function checkLegacyToken(
+  reader: ObjectReader,
+  payload: Payload,
+  token: string,
+  used: (secret: Secret) => void = () => undefined,
+): AuthenticationResult {
   const claim = (name: string): string => (typeof payload[name] === 'string' ? payload[name] : '');
   const prefix = 'kubernetes.io/serviceaccount/';
   const [sub, namespace, secretName, name, uid] = [
@@ -94,12 +101,13 @@ export function checkLegacyToken(reader: ObjectReader, payload: Payload, token: 
     return failed(`ServiceAccount ${namespace}/${name} has been deleted`);
   if (account.metadata.uid !== uid)
     return failed(`ServiceAccount UID (${account.metadata.uid}) does not match claim (${uid})`);
-  const label = 'kubernetes.io/legacy-token-invalid-since';
+  const label = legacyToken.invalidSince;
   if ((secret.metadata.labels?.[label] ?? '') !== '') {
     return failed(
       `the token in secret ${namespace}/${secretName} for service account ${namespace}/${name} has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '${label}' label from the secret to temporarily allow use of this token`,
     );
   }
+  used(secret);
   return { outcome: 'user', user: serviceAccountInfo({ namespace, name, uid }) };
 }
 

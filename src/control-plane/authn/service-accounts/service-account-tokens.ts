@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { Secret } from '../../../api/core/secret.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import type { ActionServices } from '../../model/resource-definition.ts';
@@ -70,6 +71,8 @@ export interface ServiceAccountAuthenticatorOptions {
   readonly apiAudiences: readonly string[];
   readonly reader: ObjectReader;
   readonly nowMs: () => number;
+  /** Called with the Secret whose token was accepted. */
+  readonly legacyUsed?: (secret: Secret) => void;
 }
 
 /**
@@ -92,7 +95,7 @@ export function createServiceAccountAuthenticator(options: ServiceAccountAuthent
       if (refused !== undefined) return failed(refused);
       const result =
         iss === LEGACY_ISSUER
-          ? checkLegacyToken(options.reader, payload, token)
+          ? checkLegacyToken(options.reader, payload, token, options.legacyUsed)
           : checkBoundToken(options.reader, payload, options.nowMs());
       return result.outcome === 'user' ? { ...result, audiences: agreed } : result;
     },

@@ -1,0 +1,43 @@
+import type { Secret } from './core/secret.ts';
+import type { ServiceAccount } from './core/service-account.ts';
+
+/** Secrets with tokens of service accounts that have no end: what marks them, and what is kept of their use. */
+export const legacyToken = {
+  secretType: 'kubernetes.io/service-account-token',
+  /** Annotations of the Secret. */
+  accountName: 'kubernetes.io/service-account.name',
+  accountUid: 'kubernetes.io/service-account.uid',
+  /** Labels of the Secret; dates such as 2026-01-31. */
+  lastUsed: 'kubernetes.io/legacy-token-last-used',
+  invalidSince: 'kubernetes.io/legacy-token-invalid-since',
+  /** The ConfigMap of kube-system that says since when use is recorded. */
+  trackerName: 'kube-apiserver-legacy-service-account-token-tracking',
+  trackerKey: 'since',
+} as const;
+
+/** The day in UTC, as labels have it. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** Midnight of a day such as 2026-01-31, wall milliseconds; undefined for what is none. */
+export function parseDay(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  // Days there are none of (February 30) are read as others.
+  return Number.isNaN(ms) || dayOf(ms) !== text ? undefined : ms;
+}
+
+export const isTokenSecret = ({ type }: Secret): boolean => type === legacyToken.secretType;
+
+/** Whose token it is: the account's name, and its uid once that is known. */
+export function accountOfToken({ metadata }: Secret): { readonly name: string; readonly uid: string } {
+  const { [legacyToken.accountName]: name = '', [legacyToken.accountUid]: uid = '' } = metadata.annotations ?? {};
+  return { name, uid };
+}
+
+/** Whether the Secret is of this very account, not of one that had its name before. */
+export function isTokenOf(secret: Secret, account: ServiceAccount | undefined): account is ServiceAccount {
+  const { name, uid } = accountOfToken(secret);
+  return account?.metadata.name === name && (uid === '' || uid === account.metadata.uid);
+}

@@ -1,0 +1,62 @@
+import type { ConfigMap } from '../../../api/core/config-map.ts';
+import type { Secret } from '../../../api/core/secret.ts';
+import type { ServiceAccount } from '../../../api/core/service-account.ts';
+import { dayOf, isTokenOf, isTokenSecret, legacyToken, parseDay } from '../../../api/legacy-token.ts';
+import { parseTime } from '../../../api/time.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface CleaningFacts {
+  /** Says since when use is recorded. */
+  readonly tracker: ConfigMap | undefined;
+  readonly secrets: readonly Secret[];
+  readonly accountOf: (secret: Secret) => ServiceAccount | undefined;
+  /** Whether a pod names it. */
+  readonly isMounted: (secret: Secret) => boolean;
+  /** How long a token may be unused, and then be marked as invalid (upstream: --legacy-service-account-token-clean-up-period). */
+  readonly cleanUpMs: number;
+  readonly nowMs: number;
+}
+
+export interface CleaningPlan {
+  readonly markInvalid: readonly Secret[];
+  readonly delete: readonly Secret[];
+}
+
+/**
+ * Tokens that were made for accounts, not by people, and that nothing has used for long: first marked as invalid, then
+ * deleted (upstream: evaluateSATokens).
+ */
+export function planCleaning(facts: CleaningFacts): CleaningPlan {
+  const { tracker, cleanUpMs, nowMs } = facts;
+  const sinceMs = parseDay(tracker?.data?.[legacyToken.trackerKey]);
+  // Use is recorded for the whole of a day only from the next one on.
+  if (sinceMs === undefined || nowMs < sinceMs + DAY_MS + cleanUpMs) return { markInvalid: [], delete: [] };
+  const [markInvalid, remove]: [Secret[], Secret[]] = [[], []];
+  const lastKeptDay = dayOf(nowMs - cleanUpMs);
+  for (const secret of facts.secrets) {
+    if (!isUnused(secret, facts, lastKeptDay)) continue;
+    const invalidSince = secret.metadata.labels?.[legacyToken.invalidSince];
+    if (parseDay(invalidSince) === undefined) markInvalid.push(secret);
+    else if ((invalidSince ?? '') < lastKeptDay) remove.push(secret);
+  }
+  return { markInvalid, delete: remove };
+}
+
+function isUnused(
+  secret: Secret,
+  { accountOf, isMounted, cleanUpMs, nowMs }: CleaningFacts,
+  lastKeptDay: string,
+): boolean {
+  const { creationTimestamp, deletionTimestamp, labels, name } = secret.metadata;
+  if (!isTokenSecret(secret) || deletionTimestamp !== undefined) return false;
+  if ((parseTime(creationTimestamp) ?? 0) >= nowMs - cleanUpMs) return false;
+  const lastUsed = labels?.[legacyToken.lastUsed];
+  // What is no day cannot be judged.
+  if (lastUsed !== undefined && (parseDay(lastUsed) === undefined || lastUsed >= lastKeptDay)) return false;
+  const account = accountOf(secret);
+  // Only Secrets that were made by a controller are named by their account.
+  const isGenerated =
+    isTokenOf(secret, account) && (account.secrets ?? []).some((reference) => reference.name === name);
+  return isGenerated && !isMounted(secret);
+}
