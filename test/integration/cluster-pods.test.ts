@@ -9,6 +9,7 @@ import { pods, resourceClaims, resourceSlices } from '../../src/api/client/resou
 import type { Pod } from '../../src/api/core/pod.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createPodResourcesClient } from '../../src/devices/pod-resources-server.ts';
+import { WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { startCdiRuntime } from './support/cdi-runtime.ts';
 import type { ClusterFixture } from './support/cluster-agent.ts';
@@ -113,6 +114,24 @@ test('a pod that ends, one that does not fit and one that is deleted by force ar
     running.pod.status?.containerStatuses?.[0]?.containerID,
   );
   await fixture.cluster.kubectl(['delete', 'pod', 'ends', 'big', 'forced']);
+});
+
+test('a pod stays ready while its container is replaced by one of another image', async () => {
+  await create(pod('patched', { nodeName: 'node' }));
+  const ready = await until('patched', ({ pod: each }) => isReady(each));
+  await fixture.cluster.kubectl(['set', 'image', 'pod/patched', `main=${WEB_USER_IMAGE}`]);
+  const running = ({ pod: { status } }: { pod: Pod }): boolean =>
+    status?.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].state?.running !== undefined;
+  const replaced = await until('patched', running);
+  const between = seen.filter(
+    ({ atMs, pod: each }) =>
+      each.metadata.name === 'patched' && atMs >= ready.atMs && atMs <= replaced.atMs && !isReady(each),
+  );
+  assert.deepEqual(
+    between.map(({ pod: each }) => each.status),
+    [],
+  );
+  await fixture.cluster.kubectl(['delete', 'pod', 'patched', '--wait=false']);
 });
 
 test('a static pod is shown in the API, even after a deletion there, and removed with its manifest', async () => {
