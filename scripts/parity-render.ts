@@ -11,11 +11,15 @@ import {
 } from '../src/kubelet/model/parity/interface-parity.ts';
 import type { Parity, ParityState } from '../src/kubelet/model/parity/parity-state.ts';
 import { podFieldTests, testsOfField } from '../src/kubelet/model/parity/testing/pod-field-tests.ts';
+import { gateRows } from '../src/kubelet/model/parity/gate-parity.ts';
+import { gateTests } from '../src/kubelet/model/parity/testing/gate-tests.ts';
+import { computeFeatureGates, gateStates } from '../src/kubelet/model/config/feature-gates.ts';
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
 import { podTypes } from '../src/kubelet/model/parity/pod-types.ts';
 import { testCell, testLinks } from './parity-tests.ts';
 
 const words: Readonly<Record<ParityState, string>> = { honoured: 'yes', partly: 'partly', notYet: '**not yet**' };
+const gateWords: Readonly<Record<ParityState, string>> = { honoured: 'yes', partly: 'partly', notYet: 'no' };
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -78,6 +82,18 @@ function simpleSection(title: string, head: string, rows: Readonly<Record<string
   )}`;
 }
 
+function gateSection(): string {
+  const defaults = new Map(gateStates(computeFeatureGates({}).gates).map(({ name, enabled }) => [name, enabled]));
+  const rows = Object.entries(gateRows).map(([name, { state, note }]) => [
+    code(name),
+    defaults.get(name) === true ? 'on' : 'off',
+    gateWords[state],
+    note,
+    testCell([gateTests[name]?.test ?? []].flat()),
+  ]);
+  return `## Feature gates\n\nThose that upstream's kubelet reads and that can be set; locked ones are refused, unknown ones too. ${counted(Object.values(gateRows))} effect. Gates of other components are accepted without effect.\n\n${table(['Gate', 'Default', 'Has its effect', 'Note', 'Shown by'], rows)}`;
+}
+
 function reasonSection(): string {
   const rows = Object.entries(reasonTables).map(([title, reasons]) => {
     const given = reasons.filter((reason) => !reasonsNotYet.has(reason));
@@ -94,6 +110,7 @@ export function renderParity(): string {
     fieldSection(),
     flagSection(),
     podSection(),
+    gateSection(),
     simpleSection('HTTP endpoints', 'Path', endpoints),
     reasonSection(),
     simpleSection('Metric families', 'Family', metricFamilies),

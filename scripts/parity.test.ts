@@ -13,6 +13,9 @@ import {
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { KubeletConfigurationSchema } from '../src/kubelet/model/config/schema.ts';
 import { reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
+import { gateGroups } from '../src/kubelet/model/config/feature-gate-table.ts';
+import { gateRows } from '../src/kubelet/model/parity/gate-parity.ts';
+import { gateTests } from '../src/kubelet/model/parity/testing/gate-tests.ts';
 import { podFieldTests, shownByRefusal, testsOfField } from '../src/kubelet/model/parity/testing/pod-field-tests.ts';
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
 import { podTypes } from '../src/kubelet/model/parity/pod-types.ts';
@@ -172,6 +175,33 @@ test('a test that is named for a configuration field is there and uses it, by it
           !words.some((word) => usesField(readFileSync(path.join(root, file), 'utf8'), word)),
       )
       .map((file) => `${name}: ${file}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('every gate with an effect that can be set names a test that uses it, and stands in the code', () => {
+  const settable = new Set(
+    gateGroups.filter(({ locked }) => !locked).flatMap(({ names }) => names.trim().split(/\s+/)),
+  );
+  const code = globSync('src/kubelet/**/*.ts', { cwd: root })
+    .filter((file) => !/\.test\.ts$|\/(testing|parity)\/|feature-gate-table/.test(file))
+    .map((file) => readFileSync(path.join(root, file), 'utf8'))
+    .join('\n');
+  const wrong = Object.entries(gateRows).flatMap(([gate, { state, note }]) => {
+    if (!settable.has(gate)) return [`${gate}: no gate that can be set`];
+    if (state !== 'honoured' || note.startsWith('there are no') || note.startsWith('only on')) return [];
+    const { test: file, word = gate } = gateTests[gate] ?? { test: '' };
+    const used =
+      file !== '' && existsSync(path.join(root, file)) && readFileSync(path.join(root, file), 'utf8').includes(word);
+    if (
+      !code.includes(
+        gate === 'CPUManagerPolicyAlphaOptions' || gate === 'CPUManagerPolicyBetaOptions'
+          ? 'CPUManagerPolicy'
+          : `'${gate}'`,
+      )
+    )
+      return [`${gate}: nothing asks for it`];
+    return used ? [] : [`${gate}: ${file}`];
   });
   assert.deepEqual(wrong, []);
 });

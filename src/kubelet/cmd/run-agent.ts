@@ -284,6 +284,7 @@ function composeNodeServing(
   const onAddresses = (listener: () => void): (() => void) => kubelet.node.watch.onChange(listener);
   return composeServing({
     security: config.security,
+    gates: config.gates,
     certDir: flags.certDir,
     nodeName,
     hostname: nodeName,

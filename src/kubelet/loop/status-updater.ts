@@ -43,6 +43,7 @@ export interface StatusUpdaterParts {
   readonly runtimeName: () => string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   readonly stopSignals?: boolean;
+  readonly hidesReadyToStart?: boolean;
   readonly hostIps: readonly string[];
 }
 
@@ -117,6 +118,7 @@ export class StatusUpdater {
       deviceHealth: (container) => this.#parts.deviceHealth?.(pod, container),
       runtimeName: runtimeName(),
       stopSignals: this.#parts.stopSignals,
+      hidesReadyToStart: this.#parts.hidesReadyToStart,
       hostIps,
       ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
       oomKills: this.#parts.oomKills?.(uid),

@@ -9,6 +9,8 @@ export interface LateFileOptions<T> {
   readonly file: string;
   /** Throws for invalid content. */
   readonly parse: (content: string) => T;
+  /** False: once it was read, later changes do not count. */
+  readonly follows?: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -72,7 +74,7 @@ export class LateFile<T> {
     this.#retry = undefined;
     const tell = (): void => this.#listeners.forEach((listener) => listener());
     this.#watched.onChange(tell);
-    this.#watched.start();
+    if (this.#options.follows !== false) this.#watched.start();
     tell();
   }
 }

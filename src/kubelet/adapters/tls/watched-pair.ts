@@ -8,6 +8,8 @@ import { LateFile } from './late-file.ts';
 export interface WatchedPairOptions {
   readonly certificateFile: string;
   readonly keyFile: string;
+  /** Of the gate ReloadKubeletServerCertificateFile. */
+  readonly follows: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -16,10 +18,11 @@ export interface WatchedPairOptions {
  * Certificate and key in a file each, reloaded when they change (upstream: ReloadKubeletServerCertificateFile). A pair
  * that does not match leaves the previous one in use.
  */
-export function watchPair({ certificateFile, keyFile, clock, log }: WatchedPairOptions): LateFile<KeyPair> {
+export function watchPair({ certificateFile, keyFile, follows, clock, log }: WatchedPairOptions): LateFile<KeyPair> {
   return new LateFile({
     file: certificateFile,
     parse: (certificate) => readKeyPair(certificate, readFileSync(keyFile, 'utf8')),
+    follows,
     clock,
     log,
   });

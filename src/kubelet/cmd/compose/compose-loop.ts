@@ -167,6 +167,7 @@ function composeStatus(
     }),
     runtimeName: () => platform.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
+    hidesReadyToStart: !settings.config.gates.enabled('PodReadyToStartContainersCondition'),
     // Read for each status: addresses may change.
     get hostIps() {
       return parts.node.hostIps();

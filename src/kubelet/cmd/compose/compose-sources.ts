@@ -1,5 +1,6 @@
 import { createPodSources, podSourceNames } from '../../features/pod-config/create-pod-sources.ts';
 import type { PodSources } from '../../features/pod-config/pod-sources.ts';
+import { createFieldDropper } from '../../features/pod-config/drop-disabled-fields.ts';
 import { PodConfig } from '../../features/pod-config/pod-config.ts';
 import { RuntimeClassAdmission } from '../../features/pod-config/runtime-class-admission.ts';
 import type { ClusterPods } from '../../loop/cluster-pods.ts';
@@ -20,9 +21,10 @@ export function composePodConfig(
     onUpdate: (update) => queue.post({ kind: 'configuration', update }),
   });
   podConfig.onSourcesReady(() => queue.post({ kind: 'housekeeping' }));
+  const dropFields = createFieldDropper(config.gates);
   const runtimeClasses = new RuntimeClassAdmission({
     lookup: (name) => localObjects.get('RuntimeClass', '', name),
-    setSource: (source, pods, report) => podConfig.setSource(source, pods, report),
+    setSource: (source, pods, report) => podConfig.setSource(source, dropFields(pods), report),
     log,
   });
   localObjects.onChange(({ kind, name }) => {
@@ -39,6 +41,7 @@ export function composeSources(
   const { config, manifestServer, rootDir } = settings;
   return createPodSources({
     config: config.sources,
+    gates: config.gates,
     manifestServer,
     standalone: cluster === undefined,
     nodeName: machine.nodeName,

@@ -188,6 +188,18 @@ test('one warning for each setting that is honoured in part, only if it was chan
 
 const table: readonly (readonly [body: string, error: string])[] = [
   ['maxPodz: 5', '3:1: unknown field "maxPodz"; did you mean "maxPods"?'],
+  [
+    'featureGates: {KubeletCrashLoopBackOffMax: false}\ncrashLoopBackOff: {maxContainerRestartPeriod: 1m}',
+    '4:20: crashLoopBackOff.maxContainerRestartPeriod: invalid configuration: FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set',
+  ],
+  [
+    'featureGates: {KubeletEnsureSecretPulledImages: false}\nimagePullCredentialsVerificationPolicy: AlwaysVerify',
+    '4:1: invalid configuration: `imagePullCredentialsVerificationPolicy` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled',
+  ],
+  [
+    'featureGates: {RotateKubeletServerCertificate: false}\nserverTLSBootstrap: true\nrotateCertificates: true',
+    '4:1: invalid configuration: serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate',
+  ],
   ['maxPods: many', '3:1: maxPods: expected a whole number, found the string "many"'],
   ['maxPods: 1\nmaxPods: 2', '4:1: duplicate field "maxPods"; the last one counts'],
   ['staticPodPath: 5', '3:1: staticPodPath: expected a string, found the number 5; put it in quotes'],

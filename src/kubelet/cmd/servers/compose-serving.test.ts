@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -9,6 +9,7 @@ import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { makeSelfSigned } from '../../features/certificates/self-signed.ts';
 import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
+import { computeFeatureGates } from '../../model/config/feature-gates.ts';
 import { applyDefaults } from '../../model/config/defaults.ts';
 import { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 import { composeServing } from './compose-serving.ts';
@@ -20,7 +21,7 @@ describe('what the secure server shows', () => {
   after(() => rmSync(root, { recursive: true }));
   let count = 0;
 
-  function setUp(security: Partial<SecurityConfig> = {}, hostname = 'n1') {
+  function setUp(security: Partial<SecurityConfig> = {}, hostname = 'n1', gates: Record<string, boolean> = {}) {
     const clock = new FakeClock();
     const certDir = path.join(root, String((count += 1)));
     const figures = new CertificateFigures(clock);
@@ -34,6 +35,7 @@ describe('what the secure server shows', () => {
     const make = (name = hostname) =>
       composeServing({
         security: whole,
+        gates: computeFeatureGates(gates).gates,
         certDir,
         nodeName: name,
         hostname: name,
@@ -84,6 +86,38 @@ describe('what the secure server shows', () => {
     await later.start();
     assert.notEqual(readFileSync(path.join(certDir, 'kubelet.crt'), 'utf8'), first);
     await later.stop();
+  });
+
+  it('and whose clients it trusts stay as first read with the gates of reloading off', async () => {
+    const folder = path.join(root, 'fixed');
+    mkdirSync(folder);
+    const files = { tlsCertFile: 'own.crt', tlsPrivateKeyFile: 'own.key', clientCaFile: 'ca.crt' };
+    const [tlsCertFile, tlsPrivateKeyFile, clientCaFile] = Object.values(files).map((file) => path.join(folder, file));
+    assert.ok(tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined && clientCaFile !== undefined);
+    const put = async (name: string, nowMs: number): Promise<string> => {
+      const { certificate, key } = await makeSelfSigned(name, nowMs);
+      writeFileSync(tlsPrivateKeyFile, key);
+      writeFileSync(tlsCertFile, certificate);
+      writeFileSync(clientCaFile, certificate);
+      return certificate;
+    };
+    for (const [on, name] of [
+      [false, 'DNS:first'],
+      [true, 'DNS:second'],
+    ] as const) {
+      const { clock, make } = setUp({ tlsCertFile, tlsPrivateKeyFile, clientCaFile }, 'n1', {
+        ReloadKubeletServerCertificateFile: on,
+        ReloadKubeletClientCAFile: on,
+      });
+      const first = await put('first', clock.nowMs());
+      const serving = make();
+      await serving.start();
+      assert.equal(subjectOf(serving), 'DNS:first');
+      const second = await put('second', clock.nowMs());
+      await clock.advance(61_000);
+      assert.deepEqual([subjectOf(serving), serving.clientAuthorities?.()], [name, on ? second : first]);
+      await serving.stop();
+    }
   });
 
   it('is what tlsCertFile and tlsPrivateKeyFile name, and another when they are replaced by a pair that fits', async () => {

@@ -16,6 +16,7 @@ import type { CertificateProblem } from '../../features/certificates/certificate
 import { decideSelfSigned, makeSelfSigned } from '../../features/certificates/self-signed.ts';
 import { issueServingCertificate, servingNames } from '../../features/certificates/serving-certificate.ts';
 import type { NodeAddress } from '../../features/certificates/serving-certificate.ts';
+import type { FeatureGates } from '../../model/config/feature-gates.ts';
 import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
@@ -25,6 +26,7 @@ const LOOK_MS = 3_600_000;
 
 export interface ServingOptions {
   readonly security: SecurityConfig;
+  readonly gates: FeatureGates;
   readonly certDir: string;
   readonly nodeName: string;
   readonly hostname: string;
@@ -66,7 +68,8 @@ export function composeServing(options: ServingOptions): Serving {
   let started: Promise<void> | undefined;
   const identity: Identity = { ...source, start: () => (started ??= source.start()) };
   if (security.clientCaFile === '') return { ...identity, clientAuthorities: undefined };
-  const authorities = new LateFile({ file: security.clientCaFile, parse: checkedBundle, clock, log });
+  const follows = options.gates.enabled('ReloadKubeletClientCAFile');
+  const authorities = new LateFile({ file: security.clientCaFile, parse: checkedBundle, follows, clock, log });
   return {
     ...identity,
     clientAuthorities: () => authorities.value,
@@ -145,7 +148,8 @@ function fileIdentity(options: ServingOptions): Identity {
   const isOwn = security.tlsCertFile === '' && security.tlsPrivateKeyFile === '';
   const certificateFile = isOwn ? path.join(certDir, 'kubelet.crt') : security.tlsCertFile;
   const keyFile = isOwn ? path.join(certDir, 'kubelet.key') : security.tlsPrivateKeyFile;
-  const watched = watchPair({ certificateFile, keyFile, clock, log });
+  const follows = options.gates.enabled('ReloadKubeletServerCertificateFile');
+  const watched = watchPair({ certificateFile, keyFile, follows, clock, log });
   const ensure = (): Promise<void> => ensureSelfSigned(options, certificateFile, keyFile);
   const loop = createLoop({
     name: 'self-signed-certificate',

@@ -6,13 +6,14 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
 import type { AllocationManagerOptions } from './allocation-manager.ts';
 import { AllocationManager } from './allocation-manager.ts';
+import type { ResizeNode } from './decide-resize.ts';
 
 export interface CreateAllocationParts
   extends Pick<
     AllocationManagerOptions,
     'allocatedPods' | 'allocated' | 'actuated' | 'sourcesReady' | 'observe' | 'recorder' | 'clock'
   > {
-  readonly config: Pick<KubeletConfig, 'versioned' | 'cgroups'>;
+  readonly config: Pick<KubeletConfig, 'versioned' | 'cgroups' | 'gates'>;
   readonly cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
   readonly node: Pick<ReturnType<AllocationManagerOptions['node']>, 'allocatable'>;
   readonly store: { pods(): Pod[]; byUid(uid: PodUid): Pod | undefined };
@@ -39,8 +40,7 @@ export function createAllocation(parts: CreateAllocationParts): AllocationManage
     recorder: parts.recorder,
     node: () => ({
       allocatable: node.allocatable,
-      cpuManagerPolicy: config.versioned.cpuManagerPolicy,
-      memoryManagerPolicy: config.versioned.memoryManagerPolicy,
+      ...pinningPolicies(config),
       swapBehavior: config.cgroups.swapBehavior,
       cgroupVersion: cgroups.version,
       swapControl: cgroups.swapControl,
@@ -59,4 +59,19 @@ export function createAllocation(parts: CreateAllocationParts): AllocationManage
   });
   admission.onAdmitted((pod) => manager.podAdded(pod));
   return manager;
+}
+
+/**
+ * The policies that refuse a resize of a guaranteed pod; a gate allows it beside each (upstream: allocation/handlers.go
+ * guaranteedPodResizeHandler).
+ */
+export function pinningPolicies({
+  versioned,
+  gates,
+}: Pick<KubeletConfig, 'versioned' | 'gates'>): Pick<ResizeNode, 'cpuManagerPolicy' | 'memoryManagerPolicy'> {
+  const { cpuManagerPolicy, memoryManagerPolicy } = versioned;
+  return {
+    cpuManagerPolicy: gates.enabled('InPlacePodVerticalScalingExclusiveCPUs') ? 'none' : cpuManagerPolicy,
+    memoryManagerPolicy: gates.enabled('InPlacePodVerticalScalingExclusiveMemory') ? 'None' : memoryManagerPolicy,
+  };
 }

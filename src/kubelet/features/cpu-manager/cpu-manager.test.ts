@@ -204,6 +204,13 @@ describe('options', () => {
       'CPU Manager Policy Alpha-level Options not enabled, but option "align-by-socket" provided',
     );
     assert.equal(
+      refused({
+        ...options({ 'distribute-cpus-across-numa': 'true' }),
+        featureGates: { CPUManagerPolicyBetaOptions: false },
+      }),
+      'CPU Manager Policy Beta-level Options not enabled, but option "distribute-cpus-across-numa" provided',
+    );
+    assert.equal(
       refused(options({ 'prefer-align-cpus-by-uncorecache': '1', 'distribute-cpus-across-numa': '1' })),
       'static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-numa can not be used at the same time',
     );

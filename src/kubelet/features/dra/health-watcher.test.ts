@@ -171,5 +171,12 @@ test('a status names claims, requests and devices as upstream does', () => {
     { name: 'claim:one', resources: [{ resourceID: 'v/c=0', health: 'Unhealthy', message: 'too hot' }] },
     { name: 'claim:two/r', resources: [{ resourceID: `${d}/p/g0`, health: 'Unknown' }] },
   ]);
+  assert.equal(
+    computeClaimHealth(uses, healthOf, { withMessages: false })?.some(({ resources }) =>
+      resources?.some((each) => 'message' in each),
+    ),
+    false,
+    'no message with the gate ResourceHealthStatusMessage off',
+  );
   assert.equal(computeClaimHealth([], healthOf, { withMessages: false }), undefined);
 });

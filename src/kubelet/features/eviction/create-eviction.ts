@@ -25,7 +25,7 @@ export interface CreateEvictionParts
     EvictionManagerParts,
     'reclaimer' | 'activePods' | 'isReady' | 'isCleanedUp' | 'onStatsAge' | 'clock' | 'random' | 'log'
   > {
-  readonly config: Pick<KubeletConfig, 'eviction' | 'reserved' | 'versioned'>;
+  readonly config: Pick<KubeletConfig, 'eviction' | 'reserved' | 'versioned' | 'gates'>;
   readonly rootDir: string;
   readonly sources: SignalSources & { readonly groups: PodUsageParts['groups'] };
   readonly podsGroup: string | undefined;
@@ -54,7 +54,8 @@ export function createEviction(parts: CreateEvictionParts): EvictionParts {
   const { config, rootDir, sources, podsGroup, record, kill, events, onEvicted, clock, random, log } = parts;
   const { eviction, reserved, versioned } = config;
   const monotonicMs = (): number => clock.monotonicMs();
-  const reader = new SignalReader({ sources, podsGroup, rootDir, monotonicMs, log });
+  const separateDisks = config.gates.enabled('KubeletSeparateDiskGC');
+  const reader = new SignalReader({ sources, podsGroup, rootDir, separateDisks, monotonicMs, log });
   const thresholds = thresholdsOf(parseThresholds(eviction, reserved.enforce.includes('pods')), reader);
   const readings = new SignalReadings({ reader, thresholds, monotonicMs, onRead: () => manager.wake() });
   const usage = { runningPods: parts.runningPods, groups: sources.groups, diskUse: parts.diskUse };

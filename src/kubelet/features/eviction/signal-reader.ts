@@ -28,6 +28,8 @@ export interface SignalReaderParts {
   /** The group of all pods; undefined where pods have no groups of their own. */
   readonly podsGroup: string | undefined;
   readonly rootDir: string;
+  /** False: containers are taken to be on the file system of images; true when not given. */
+  readonly separateDisks?: boolean;
   readonly monotonicMs: () => number;
   readonly log: Logger;
 }
@@ -126,7 +128,8 @@ export class SignalReader {
     const { fs, runtime } = this.#parts.sources;
     const images = await runtime.imageFs();
     if (images === undefined) return undefined;
-    const containersAt = (await runtime.containerFs?.())?.mountpoint ?? images.mountpoint;
+    const ofContainersFs = this.#parts.separateDisks === false ? undefined : await runtime.containerFs?.();
+    const containersAt = ofContainersFs?.mountpoint ?? images.mountpoint;
     const [root, ofImages, ofContainers] = await Promise.all(
       [this.#parts.rootDir, images.mountpoint, containersAt].map((path) => fs.device(path)),
     );

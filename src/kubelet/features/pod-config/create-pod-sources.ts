@@ -6,6 +6,7 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { PodSource } from '../../model/pod-update.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
+import type { PodGates } from './drop-disabled-fields.ts';
 import { AcceptedManifests } from './accepted-manifests.ts';
 import { FileSource } from './file-source.ts';
 import { HttpSource } from './http-source.ts';
@@ -40,6 +41,7 @@ type SetPods = (source: PodSource, pods: readonly Pod[], report?: { complete: bo
 
 export interface CreatePodSourcesParts extends SourceChoice {
   readonly config: KubeletConfig['sources'];
+  readonly gates: PodGates;
   readonly nodeName: string;
   readonly rootDir: string;
   /** The source of the API's pods; undefined on a standalone node. */
@@ -56,8 +58,13 @@ export interface CreatePodSourcesParts extends SourceChoice {
 
 /** The sources of pods that this configuration names. Starts none. */
 export function createPodSources(parts: CreatePodSourcesParts): PodSources {
-  const { nodeName, standalone, rootDir, objects, api, setPods, files, clock, log } = parts;
-  const rules: ManifestRules = { nodeName, standalone, validate: judgeManifestPod };
+  const { gates, nodeName, standalone, rootDir, objects, api, setPods, files, clock, log } = parts;
+  const rules: ManifestRules = {
+    nodeName,
+    standalone,
+    validate: judgeManifestPod,
+    mayReference: !gates.enabled('PreventStaticPodAPIReferences'),
+  };
   const lastGood = new LastGoodManifests({ folder: `${rootDir}/manifests-last-good`, files, clock, log });
   const names = podSourceNames(parts);
   const readers: PodSourceReader[] = [];

@@ -26,7 +26,14 @@ interface Bench {
 }
 
 function bench(
-  options: { path?: string; standalone?: boolean; lastGood?: boolean; clock?: FakeClock; files?: FakeHostFiles } = {},
+  options: {
+    path?: string;
+    standalone?: boolean;
+    mayReference?: boolean;
+    lastGood?: boolean;
+    clock?: FakeClock;
+    files?: FakeHostFiles;
+  } = {},
 ): Bench {
   const { path = DIR, standalone = true, clock = new FakeClock(), lastGood = false } = options;
   const files = options.files ?? new FakeHostFiles(clock);
@@ -39,6 +46,7 @@ function bench(
     rules: {
       nodeName: 'n',
       standalone,
+      mayReference: options.mayReference ?? false,
       validate: (pod) =>
         pod.spec.containers[0]?.image === 'BAD'
           ? [{ field: 'spec.containers[0].image', message: 'Invalid value' }]
@@ -419,6 +427,8 @@ test('in a cluster the folder may contain neither ConfigMaps nor pods that use t
   );
   assert.deepEqual([made.last(), made.objects.configMap('default', 'm')], ['', undefined]);
   assert.match(errorLines(made.log).join('\n'), /a\.yaml:1:1: pod default\/a: static pods may not reference secrets/);
+  const allowed = await started({ 'a.yaml': uses }, { standalone: false, mayReference: true });
+  assert.notEqual(allowed.last(), '', 'they may with the gate PreventStaticPodAPIReferences off');
 });
 
 test('a manifest broken while the agent was down keeps its last good version', async () => {

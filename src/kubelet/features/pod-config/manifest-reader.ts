@@ -34,6 +34,8 @@ export interface ManifestRules {
    * notation.
    */
   readonly validate: (pod: Pod) => readonly { field: string; message: string }[];
+  /** Static pods may name objects of the API; off when not given. */
+  readonly mayReference?: boolean;
 }
 
 /** The content of one manifest, as this node would run it. */
@@ -110,7 +112,8 @@ function acceptPod(
   if (findings.length > 0) return { problems: findings };
   if (rules.standalone && accepted.spec.overhead !== undefined && (accepted.spec.runtimeClassName ?? '') === '')
     return { problems: [{ field: 'spec.overhead', message: overheadWithoutClass }] };
-  const forbidden = selectForbiddenReference(accepted, { localObjects: rules.standalone });
+  const forbidden =
+    rules.mayReference === true ? undefined : selectForbiddenReference(accepted, { localObjects: rules.standalone });
   if (forbidden !== undefined)
     return { problems: [{ field: '', message: `static pods may not reference ${forbidden}` }] };
   return { accepted, problems: [] };

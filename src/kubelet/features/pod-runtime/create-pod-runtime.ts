@@ -95,7 +95,10 @@ export async function checkNodeResolver(
 }
 
 export interface CreatePodRuntimeParts
-  extends Omit<PodRuntimeDeps, 'settings' | 'node' | 'hostDns' | 'cores' | 'maxContainerRestartPeriodMs'> {
+  extends Omit<
+    PodRuntimeDeps,
+    'settings' | 'node' | 'hostDns' | 'cores' | 'maxContainerRestartPeriodMs' | 'reducedCrashDecay'
+  > {
   readonly config: KubeletConfig;
   readonly rootDir: string;
   readonly machine: MachineFacts;
@@ -115,5 +118,6 @@ export function createPodRuntime(parts: CreatePodRuntimeParts): PodRuntime {
     hostDns: () => hostDns(config, parts.files),
     cores: machine.cores,
     maxContainerRestartPeriodMs: config.runtime.restartBackoffMaxMs,
+    reducedCrashDecay: config.gates.enabled('ReduceDefaultCrashLoopBackOffDecay'),
   });
 }

@@ -62,5 +62,7 @@ export interface PodRuntimeDeps {
   readonly onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
   readonly cores: number;
   /** From `crashLoopBackOff.maxContainerRestartPeriod`; 300 s by default. */
-  readonly maxContainerRestartPeriodMs?: number;
+  readonly maxContainerRestartPeriodMs?: number | undefined;
+  /** Of the gate ReduceDefaultCrashLoopBackOffDecay. */
+  readonly reducedCrashDecay?: boolean;
 }

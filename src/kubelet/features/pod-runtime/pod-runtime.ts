@@ -53,7 +53,10 @@ export class PodRuntime {
     this.#deps = deps;
     this.startPacer = new StartPacer({ clock, cores });
     this.stopPacer = new StartPacer({ clock, cores });
-    this.#backoff = new RestartBackoff(clock, crashBackoffConfig(deps.maxContainerRestartPeriodMs));
+    this.#backoff = new RestartBackoff(
+      clock,
+      crashBackoffConfig(deps.maxContainerRestartPeriodMs, deps.reducedCrashDecay),
+    );
     this.#killer = new PodKiller(deps, this.stopPacer);
     this.#resizer = new PodResizer(deps);
     const sandboxes = new SandboxMaker(deps, this.startPacer);

@@ -145,6 +145,15 @@ describe('AllContainersRestarting', () => {
     assert.equal(of({ restartingAll: true, phase: 'Failed' }), 'False | PodFailed');
   });
 
+  it('leaves PodReadyToStartContainers alone with the gate PodReadyToStartContainersCondition off', () => {
+    const own = { type: 'PodReadyToStartContainers', status: 'True' as const };
+    const shown = (conditions: PodCondition[]) =>
+      conditionsOf({ ...pod, status: { conditions } }, { hidesReadyToStart: true }).filter(
+        ({ type }) => type === own.type,
+      );
+    assert.deepEqual([shown([]), shown([own])], [[], [own]]);
+  });
+
   it('is the one condition without a generation', () => {
     const generations = conditionsOf(pod, {}).map(({ type, observedGeneration }) => [type, observedGeneration]);
     assert.deepEqual(generations, [

@@ -15,17 +15,21 @@ export interface ConditionFacts {
   readonly resize?: readonly PodCondition[];
   /** Says that the kernel killed a process in the pod; one of an earlier run of the agent is kept. */
   readonly oomKilled?: PodCondition;
+  /** Leaves PodReadyToStartContainers to others; it is shown when not given. */
+  readonly hidesReadyToStart?: boolean | undefined;
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 const TRUE: Verdict = { status: 'True' };
+
+const READY_TO_START = 'PodReadyToStartContainers';
 
 /**
  * Conditions the agent owns; all others on the pod belong to other clients and are kept (upstream:
  * types/pod_status.go).
  */
 export const ownConditions: ReadonlySet<string> = new Set([
-  'PodReadyToStartContainers',
+  READY_TO_START,
   'Initialized',
   'Ready',
   'ContainersReady',
@@ -41,7 +45,10 @@ export const ownConditions: ReadonlySet<string> = new Set([
  * without transition times.
  */
 export function computeConditions(facts: ConditionFacts): PodCondition[] {
-  const foreign = (facts.pod.status?.conditions ?? []).filter((condition) => !ownConditions.has(condition.type));
+  const hidden = facts.hidesReadyToStart === true ? READY_TO_START : undefined;
+  const foreign = (facts.pod.status?.conditions ?? []).filter(
+    ({ type }) => !ownConditions.has(type) || type === hidden,
+  );
   const disruption = facts.previous.find((condition) => condition.type === 'DisruptionTarget');
   const oomKilled = facts.oomKilled ?? facts.previous.find((condition) => condition.type === 'OOMKilled');
   const others = [...foreign, ...(facts.resize ?? []), ...(oomKilled === undefined ? [] : [oomKilled])];
@@ -50,7 +57,9 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
       ? others
       : [...others.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
   const own: [string, Verdict][] = [
-    ['PodReadyToStartContainers', { status: facts.sandboxReady ? 'True' : 'False' }],
+    ...(hidden === undefined
+      ? [[READY_TO_START, { status: facts.sandboxReady ? 'True' : 'False' }] satisfies [string, Verdict]]
+      : []),
     ['Initialized', initialized(facts)],
     ['Ready', ready(facts, kept)],
     ['ContainersReady', containersReady(facts)],

@@ -56,6 +56,8 @@ export interface PodStatusFacts {
   readonly runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   readonly stopSignals?: boolean;
+  /** Of the gate PodReadyToStartContainersCondition, where it is off. */
+  readonly hidesReadyToStart?: boolean | undefined;
   /** The node's addresses, primary family first; may be empty in standalone mode. */
   readonly hostIps: readonly string[];
 }
@@ -107,6 +109,7 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
     previous: previous?.conditions ?? [],
     resize: facts.isTerminal ? [] : (facts.resize?.conditions ?? []),
     oomKilled: facts.oomKills?.condition,
+    hidesReadyToStart: facts.hidesReadyToStart,
   });
   addAddresses(status, facts);
   if (facts.resize !== undefined) Object.assign(status, podStatusResources(pod, facts.resize.actuated));

@@ -132,9 +132,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   makeIPTablesUtilChains: honoured(),
   iptablesMasqueradeBit: honoured(unaffected),
   iptablesDropBit: honoured(unaffected),
-  featureGates: partly(
-    'all are known and checked; features that are enabled by default cannot be disabled individually yet',
-  ),
+  featureGates: partly('all are known and checked; [which of them have an effect](#feature-gates)'),
   failSwapOn: honoured('`npm run up` sets it to false'),
   'memorySwap.swapBehavior': honoured(
     'NoSwap is tested on the real cgroup v1; LimitedSwap, which needs cgroup v2 and swap, by its computed limits',

@@ -160,7 +160,8 @@ export interface RuntimeConfig {
   readonly seccompDefault: boolean;
   readonly allowedUnsafeSysctls: readonly string[];
   readonly userNamespaceIdsPerPod: number;
-  readonly restartBackoffMaxMs: number;
+  /** Undefined: the default of the back-off. */
+  readonly restartBackoffMaxMs: number | undefined;
 }
 
 export interface NetworkConfig {
@@ -386,7 +387,10 @@ function runtime(given: DefaultedKubeletConfiguration): RuntimeConfig {
     seccompDefault: given.seccompDefault,
     allowedUnsafeSysctls: given.allowedUnsafeSysctls ?? [],
     userNamespaceIdsPerPod: given.userNamespaces?.idsPerPod ?? 65536,
-    restartBackoffMaxMs: msOf(given.crashLoopBackOff.maxContainerRestartPeriod ?? '5m'),
+    restartBackoffMaxMs:
+      given.crashLoopBackOff.maxContainerRestartPeriod === undefined
+        ? undefined
+        : msOf(given.crashLoopBackOff.maxContainerRestartPeriod),
   };
 }
 

@@ -43,6 +43,11 @@ describe('the crash back-off', () => {
     assert.deepEqual(await delays(crashBackoffConfig(), 9), [0, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
+  test('grows from 1 s, and without a configured cap to 60 s, with ReduceDefaultCrashLoopBackOffDecay', async () => {
+    assert.deepEqual(await delays(crashBackoffConfig(undefined, true), 9), [0, 1, 2, 4, 8, 16, 32, 60, 60]);
+    assert.equal(crashBackoffConfig(300_000, true).maxMs, 300_000);
+  });
+
   test('follows a lower cap of the node, also below its start', async () => {
     assert.deepEqual(await delays(crashBackoffConfig(60_000), 6), [0, 10, 20, 40, 60, 60]);
     assert.deepEqual(await delays(crashBackoffConfig(2_000), 4), [0, 2, 2, 2]);

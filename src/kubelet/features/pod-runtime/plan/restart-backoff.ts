@@ -16,13 +16,15 @@ export interface CrashBackoffConfig {
 }
 
 /**
- * 10 s doubling to the node's `crashLoopBackOff.maxContainerRestartPeriod` (300 s); reset after a run of 600 s,
- * whatever the cap.
+ * 10 s doubling to the node's `crashLoopBackOff.maxContainerRestartPeriod` (300 s); with the gate
+ * ReduceDefaultCrashLoopBackOffDecay from 1 s, and to 60 s where no period is configured. Reset after a run of 600 s,
+ * whatever the cap (upstream: kubelet.go newCrashLoopBackOff).
  */
-export function crashBackoffConfig(maxContainerRestartPeriodMs = 300_000): CrashBackoffConfig {
+export function crashBackoffConfig(periodMs?: number, reducedDecay = false): CrashBackoffConfig {
+  const maxMs = periodMs ?? (reducedDecay ? 60_000 : 300_000);
   return {
-    initialMs: Math.min(10_000, maxContainerRestartPeriodMs),
-    maxMs: maxContainerRestartPeriodMs,
+    initialMs: Math.min(reducedDecay ? 1000 : 10_000, maxMs),
+    maxMs,
     resetAfterMs: 600_000,
   };
 }

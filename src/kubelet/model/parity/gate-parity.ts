@@ -1,0 +1,81 @@
+import { honoured, notYet, partly } from './parity-state.ts';
+import type { Parity } from './parity-state.ts';
+
+const builtIn = (note: string): Parity => partly(`always on: ${note}`);
+const noOptions = 'there are no options of this stage in 1.36';
+const windows = 'only on Windows';
+
+/**
+ * The feature gates that upstream's kubelet reads and that are not locked, and whether this agent behaves otherwise with
+ * each value. Gates of other components are accepted without effect.
+ */
+export const gateRows: Readonly<Record<string, Parity>> = {
+  AllowDNSOnlyNodeCSR: notYet('a serving certificate is requested once the node has an address'),
+  CPUManagerPolicyAlphaOptions: honoured(),
+  CPUManagerPolicyBetaOptions: honoured(),
+  CRIListStreaming: notYet('lists are single messages of up to 16 MiB'),
+  CSIVolumeHealth: notYet('volumes are not asked for their health'),
+  ChangeContainerStatusOnKubeletRestart: notYet('a restart of the agent never changes a status'),
+  ClusterTrustBundleProjection: notYet('such projections are refused in the status of the pod'),
+  ComponentFlagz: honoured(),
+  ComponentStatusz: honoured(),
+  ContainerCheckpoint: honoured(),
+  ContainerRestartRules: honoured(),
+  ContainerStopSignals: honoured(),
+  CustomCPUCFSQuotaPeriod: honoured(),
+  DisableCPUQuotaWithExclusiveCPUs: honoured(),
+  DRAExtendedResource: builtIn('a pod has such a claim only where the scheduler made one'),
+  DRAWorkloadResourceClaims: notYet('there are no workload objects'),
+  EnvFiles: honoured('with it off the variable is empty'),
+  EventedPLEG: builtIn('events of the runtime are used where it has them, and checked by relists'),
+  ExtendWebSocketsToKubelet: builtIn('with it off the node declares no support, so that the API server translates'),
+  GracefulNodeShutdown: honoured(),
+  GracefulNodeShutdownBasedOnPodPriority: honoured(),
+  HostnameOverride: honoured(),
+  ImageVolumeWithDigest: notYet('statuses of volume mounts have no digest'),
+  InPlacePodLevelResourcesVerticalScaling: partly(
+    'off: not declared by the node, so that the API server admits no such resize',
+  ),
+  InPlacePodVerticalScalingExclusiveCPUs: honoured(
+    'as in upstream, the resize is admitted and the exclusive CPUs stay as they are',
+  ),
+  InPlacePodVerticalScalingExclusiveMemory: honoured(
+    'as in upstream, the resize is admitted and the pinned memory stays as it is',
+  ),
+  InPlacePodVerticalScalingInitContainers: partly(
+    'off: not declared by the node, so that the API server admits no such resize',
+  ),
+  KubeletCrashLoopBackOffMax: honoured('off: a configured period is refused'),
+  KubeletEnsureSecretPulledImages: honoured('off: no image is verified; records are still kept'),
+  KubeletInUserNamespace: notYet('the agent needs the rights of root of the machine'),
+  KubeletPodResourcesListUseActivePods: honoured(),
+  KubeletRegistrationGetOnExistsOnly: honoured(),
+  KubeletSeparateDiskGC: honoured(),
+  KubeletServiceAccountTokenForCredentialProviders: notYet('`tokenAttributes` of a provider is refused at start'),
+  LocalStorageCapacityIsolationFSQuotaMonitoring: notYet('file trees are measured'),
+  MemoryQoS: honoured(),
+  NodeDeclaredFeatures: honoured(),
+  PLEGOnDemandRelist: builtIn('a pod is listed again whenever something of it was changed'),
+  PodAndContainerStatsFromCRI: notYet('cgroups are read'),
+  PodCertificateRequest: notYet('such projections are refused in the status of the pod'),
+  PodLevelResourceManagers: notYet('managers assign to containers'),
+  PodLevelResources: honoured(),
+  PodLogsQuerySplitStreams: honoured(),
+  PodReadyToStartContainersCondition: honoured(),
+  PodsAPI: notYet('the socket is not served'),
+  PreventStaticPodAPIReferences: honoured(),
+  QOSReserved: honoured(),
+  ReduceDefaultCrashLoopBackOffDecay: honoured(),
+  ReloadKubeletClientCAFile: honoured(),
+  ReloadKubeletServerCertificateFile: honoured(),
+  ResourceHealthStatus: honoured(),
+  ResourceHealthStatusMessage: honoured(),
+  RestartAllContainersOnContainerExits: honoured(),
+  RotateKubeletServerCertificate: honoured('off: `serverTLSBootstrap` is refused'),
+  SELinuxMount: notYet('volumes are labelled by the runtime'),
+  TaintTolerationComparisonOperators: honoured(),
+  TopologyManagerPolicyAlphaOptions: honoured(noOptions),
+  TopologyManagerPolicyBetaOptions: honoured(noOptions),
+  WindowsCPUAndMemoryAffinity: honoured(windows),
+  WindowsGracefulNodeShutdown: honoured(windows),
+};
