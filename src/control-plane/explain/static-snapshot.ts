@@ -3,6 +3,8 @@ import { isTerminalPod } from '../../api/pod.ts';
 import type { ClusterObjects, Snapshot } from '../scheduler/framework/snapshot.ts';
 import { SchedulerCache } from '../scheduler/cache/scheduler-cache.ts';
 import { useOfClaims } from '../scheduler/devices/device-use.ts';
+import { extendedClaimOwner } from '../scheduler/devices/extended-claim.ts';
+import { extendedResourcesOf } from '../scheduler/devices/extended-resources.ts';
 import { poolsOfSlices } from '../scheduler/devices/slice-index.ts';
 import type { ClusterView } from './cluster-view.ts';
 
@@ -28,6 +30,7 @@ function objectsOf(view: ClusterView): ClusterObjects {
     view.resourceClaims.map((claim) => [`${claim.metadata.namespace}/${claim.metadata.name}`, claim]),
   );
   const inUse = useOfClaims(view.resourceClaims);
+  const extended = extendedResourcesOf(view.deviceClasses);
   const pools = poolsOfSlices(view.resourceSlices);
   return {
     claim: (namespace, name) => claims.get(`${namespace}/${name}`),
@@ -45,6 +48,8 @@ function objectsOf(view: ClusterView): ClusterObjects {
     resourceClaim: (namespace, name) => resourceClaims.get(`${namespace}/${name}`),
     devicesInUse: () => inUse,
     devicePools: () => pools,
+    extendedResources: () => extended,
+    extendedClaim: (podUid) => view.resourceClaims.find((claim) => extendedClaimOwner(claim) === podUid),
     deviceClass: (name) => view.deviceClasses.find(({ metadata }) => metadata.name === name),
   };
 }

@@ -1,6 +1,7 @@
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerExtendedResourceRequest } from '../../../api/core/pod-status.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { Hints } from './cluster-event.ts';
 import type { NodeInfo } from './node-info.ts';
@@ -23,6 +24,8 @@ export interface VolumePlan {
 export type ClaimPlan = readonly {
   readonly claim: ResourceClaim;
   readonly allocation: AllocationResult | undefined;
+  /** The claim is to be created, for these extended resources of the pod. */
+  readonly creates?: readonly ContainerExtendedResourceRequest[];
 }[];
 
 /**

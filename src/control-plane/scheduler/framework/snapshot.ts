@@ -10,6 +10,7 @@ import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import type { DevicesInUse } from '../devices/device-use.ts';
+import type { ExtendedResourceClasses } from '../devices/extended-resources.ts';
 import type { DevicePools } from '../devices/slice-index.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -32,6 +33,9 @@ export interface ClusterObjects {
   /** Devices that allocated claims have. */
   devicesInUse(): DevicesInUse;
   devicePools(): DevicePools;
+  extendedResources(): ExtendedResourceClasses;
+  /** A claim that an earlier try to bind the pod made for its extended resources, and did not remove. */
+  extendedClaim(podUid: string): ResourceClaim | undefined;
   deviceClass(name: string): DeviceClass | undefined;
 }
 

@@ -6,6 +6,9 @@ import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
 import type { DeviceClaim, ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { Device, ResourceSlice, ResourceSliceSpec } from '../../../api/resource/resource-slice.ts';
 import { deviceClasses, pods, resourceClaims, resourceSlices } from '../../../api/client/resource-types.ts';
+import { forbidden } from '../../../api/status/api-status-error.ts';
+import { computeExtendedRequests } from '../devices/extended-claim.ts';
+import { ExtendedResourceIndex, extendedResourcesOf } from '../devices/extended-resources.ts';
 import { buildNode, buildPod, decide, outcomeOf } from '../testing/builders.ts';
 import { filterAll } from '../testing/run-plugin.ts';
 import { SchedulerWorld } from '../testing/scheduler-world.ts';
@@ -210,5 +213,112 @@ it('two pods want one device: one gets it, the other when the first claim is gon
   await scheduler.clock.advance(30_000);
   assert.equal(placed().length, 2);
   assert.deepEqual(results(of(loser)), ['r=all/g0']);
+  await scheduler.stop();
+});
+
+const served: DeviceClass = {
+  metadata: { name: 'gpu', namespace: '', uid: 'k' },
+  spec: { extendedResourceName: 'example.com/gpu' },
+};
+const wants = (count: number, resource = 'example.com/gpu'): Pod =>
+  buildPod('web', { requests: { [resource]: String(count) } });
+
+it('extended resources that no device plugin serves come from the class that gives them their name', () => {
+  const plugin = buildNode('c', { allocatable: { 'example.com/gpu': '4' } });
+  const offered = {
+    nodes: [...nodes, plugin],
+    deviceClasses: [served],
+    resourceSlices: [slice('b', [{ name: 'g0' }])],
+  };
+  for (const resource of ['example.com/gpu', 'deviceclass.resource.kubernetes.io/gpu'])
+    assert.deepEqual(filterAll(dynamicResources, wants(1, resource), offered).slice(0, 2), [noDevice, ''], resource);
+  assert.deepEqual(filterAll(dynamicResources, wants(1), offered), [noDevice, '', '']);
+  assert.equal(filterAll(dynamicResources, wants(1, 'example.com/nic'), offered), 'skip');
+  const decision = decide({ ...offered, nodes }, wants(1));
+  assert.ok(decision.kind === 'placed');
+  assert.equal(decision.nodeName, 'b');
+  const [entry] = decision.claims;
+  assert.deepEqual(entry?.creates, [
+    { containerName: 'main', resourceName: 'example.com/gpu', requestName: 'container-0-request-0' },
+  ]);
+  assert.deepEqual(
+    entry?.allocation?.devices.results?.map(({ device }) => device),
+    ['g0'],
+  );
+  const onPlugin = decide({ ...offered, nodes: [plugin] }, wants(1));
+  assert.deepEqual(onPlugin.kind === 'placed' && onPlugin.claims, []);
+});
+
+it('init containers use devices of those that start later, and the largest lack counts', () => {
+  const container = (name: string, count: number, more: object = {}): object => ({
+    name,
+    image: 'i',
+    resources: { requests: { 'example.com/gpu': String(count) } },
+    ...more,
+  });
+  const pod = buildPod('web', {
+    spec: {
+      initContainers: [
+        container('first', 3),
+        container('sidecar', 1, { restartPolicy: 'Always' }),
+        container('second', 4),
+      ],
+      containers: [container('main', 2)],
+    },
+  });
+  const { requests, mappings } = computeExtendedRequests(pod, ['example.com/gpu'], extendedResourcesOf([served]));
+  assert.deepEqual(
+    requests.map(({ name, exactly: each }) => `${name} ${each?.count}`),
+    ['container-1-request-0 1', 'container-2-request-0 2', 'container-3-request-0 2'],
+  );
+  assert.deepEqual(
+    mappings.map(({ containerName, requestName }) => `${containerName} ${requestName}`),
+    [
+      'sidecar container-1-request-0',
+      'main container-3-request-0',
+      'first container-1-request-0',
+      'first container-3-request-0',
+      'second container-3-request-0',
+      'second container-2-request-0',
+    ],
+  );
+});
+
+it('of classes that give one name the newest serves it', () => {
+  const named = (name: string, creationTimestamp: string): DeviceClass => ({
+    metadata: { name, namespace: '', uid: name, creationTimestamp },
+    spec: { extendedResourceName: 'x.com/a' },
+  });
+  const [old, young] = [named('a', '2026-01-01T00:00:00Z'), named('b', '2026-02-01T00:00:00Z')];
+  const index = new ExtendedResourceIndex();
+  index.set(undefined, young);
+  index.set(undefined, old);
+  assert.equal(index.classOf('x.com/a'), young);
+  index.set(young, { ...young, spec: {} });
+  assert.equal(index.classOf('x.com/a'), old);
+  index.set(old, undefined);
+  assert.equal(index.classOf('x.com/a'), undefined);
+  assert.equal(index.classOf('deviceclass.resource.kubernetes.io/b')?.metadata.name, 'b');
+});
+
+it('the claim for extended resources is made before the pod is bound, and again after a bind that failed', async () => {
+  const scheduler = new SchedulerWorld({ lagMs: 300 });
+  scheduler.api.seed(deviceClasses, served);
+  scheduler.api.seed(resourceSlices, slice(undefined, [{ name: 'g0' }]));
+  scheduler.addNode(buildNode('n'));
+  const refused = forbidden({ group: '', plural: 'pods' }, 'web', 'no');
+  scheduler.api.fail('post', 'pods', refused, 1);
+  scheduler.api.seed(pods, wants(1));
+  scheduler.start();
+  await scheduler.clock.advance(60_000);
+  const [pod] = scheduler.api.all(pods);
+  assert.equal(pod?.spec.nodeName, 'n');
+  const claims = scheduler.api.all(resourceClaims);
+  assert.deepEqual(claims.map(results), [['container-0-request-0=all/g0']]);
+  const { metadata, status } = claims[0] ?? {};
+  assert.match(metadata?.name ?? '', /^web-extended-resources-[0-9a-f]{5}$/);
+  assert.equal(metadata?.annotations?.['resource.kubernetes.io/extended-resource-claim'], 'true');
+  assert.equal(status?.reservedFor?.[0]?.name, 'web');
+  assert.equal(pod?.status?.extendedResourceClaimStatus?.resourceClaimName, metadata?.name);
   await scheduler.stop();
 });

@@ -1,10 +1,13 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { canBeReserved, isClaimForPod, isReservedFor, podClaimName } from '../../../api/resource/pod-claims.ts';
-import type { AllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { ContainerExtendedResourceRequest } from '../../../api/core/pod-status.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { allocateDevices, MAX_TRIES_OF_POD } from '../devices/allocate-devices.ts';
 import type { ClaimNeeds, TryBudget } from '../devices/allocate-devices.ts';
 import { allocationOf } from '../devices/claim-allocation.ts';
 import type { DevicesInUse } from '../devices/device-use.ts';
+import { computeExtendedRequests, newExtendedClaim } from '../devices/extended-claim.ts';
+import { isClassResource } from '../devices/extended-resources.ts';
 import { needsOfClaim } from '../devices/device-needs.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { compileNodeSelector } from '../framework/node-matcher.ts';
@@ -23,6 +26,9 @@ export const nothingToDeallocate = 'no new claims to deallocate';
 
 /** What it says instead when another plugin had rejected the pod before it was asked. */
 export const notPrepared = 'not found';
+
+/** The claim is removed, which tries the pod again. */
+const leftClaim = 'cannot schedule extended resource claim';
 
 /** Pods get the devices that their resource claims ask for (upstream: plugins/dynamicresources). */
 export const dynamicResources: Plugin = {
@@ -62,12 +68,13 @@ function claimsOf({ pod, namespace }: PodInfo, objects: ClusterObjects): Resourc
 }
 
 function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
-  if ((pod.pod.spec.resourceClaims ?? []).length === 0) return skip;
+  const extended = extendedResourcesOf(pod, objects);
+  if ((pod.pod.spec.resourceClaims ?? []).length === 0 && extended.length === 0) return skip;
   const claims = claimsOf(pod, objects);
   if (typeof claims === 'string') return reject(unresolvable(name, claims));
-  if (claims.length === 0) return skip;
-  const needs: ClaimNeeds[] = [];
-  const waiting: ResourceClaim[] = [];
+  if (claims.length === 0 && extended.length === 0) return skip;
+  if (extended.length > 0 && objects.extendedClaim(pod.uid) !== undefined) return reject(unresolvable(name, leftClaim));
+  const waiting: Waiting[] = [];
   const places: NodeMatcher[] = [];
   for (const claim of claims) {
     const allocation = claim.status?.allocation;
@@ -77,20 +84,40 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
       if (allocation.nodeSelector !== undefined) places.push(compileNodeSelector(allocation.nodeSelector));
       continue;
     }
-    const result = needsOfClaim(claim, (className) => objects.deviceClass(className));
-    if (result.kind === 'refused') return reject(unresolvable(name, result.reason));
-    needs.push({ requests: result.needs, constraints: claim.spec.devices.constraints ?? [] });
-    waiting.push(claim);
+    const wanted = waitingFor(claim, objects);
+    if (typeof wanted === 'string') return reject(unresolvable(name, wanted));
+    waiting.push(wanted);
   }
-  return { kind: 'check', check: new DeviceCheck({ pod: pod.pod, claims, waiting, needs, places, objects }) };
+  return { kind: 'check', check: new DeviceCheck({ pod: pod.pod, claims, waiting, extended, places, objects }) };
+}
+
+/** A claim that is not allocated. */
+interface Waiting {
+  readonly claim: ResourceClaim;
+  readonly needs: ClaimNeeds;
+  readonly creates?: readonly ContainerExtendedResourceRequest[];
+}
+
+function waitingFor(claim: ResourceClaim, objects: ClusterObjects): Waiting | string {
+  const result = needsOfClaim(claim, (className) => objects.deviceClass(className));
+  if (result.kind === 'refused') return result.reason;
+  return { claim, needs: { requests: result.needs, constraints: claim.spec.devices.constraints ?? [] } };
+}
+
+/** Resources that the pod requests and that device classes serve on nodes without a device plugin for them. */
+function extendedResourcesOf({ wanted }: PodInfo, objects: ClusterObjects): readonly string[] {
+  if (wanted.scalars.size === 0) return [];
+  const classes = objects.extendedResources();
+  return [...wanted.scalars].flatMap(([resource, amount]) =>
+    amount > 0 && isClassResource(resource) && classes.classOf(resource) !== undefined ? [resource] : [],
+  );
 }
 
 interface DeviceQuestion {
   readonly pod: Pod;
   readonly claims: readonly ResourceClaim[];
-  /** Those that are not allocated, and what each needs. */
-  readonly waiting: readonly ResourceClaim[];
-  readonly needs: readonly ClaimNeeds[];
+  readonly waiting: readonly Waiting[];
+  readonly extended: readonly string[];
   /** Where the allocated ones are available. */
   readonly places: readonly NodeMatcher[];
   readonly objects: ClusterObjects;
@@ -100,33 +127,56 @@ class DeviceCheck implements PodCheck {
   readonly #question: DeviceQuestion;
   readonly #inUse: DevicesInUse;
   readonly #budget: TryBudget = { left: MAX_TRIES_OF_POD };
-  /** By node name, the allocations of the waiting claims. */
-  readonly #allocations = new Map<string, readonly AllocationResult[]>();
+  /** By the resources that a node has no plugin for, what is claimed there. */
+  readonly #extendedClaims = new Map<string, Waiting | string>();
+  /** By node name. */
+  readonly #plans = new Map<string, ClaimPlan>();
 
   constructor(question: DeviceQuestion) {
     this.#question = question;
     this.#inUse = question.objects.devicesInUse();
   }
 
-  filter({ name: nodeName, node }: NodeInfo): Rejection | undefined {
-    const { places, waiting, needs, objects } = this.#question;
-    if (places.some((matches) => !matches(node))) return unresolvable(name, 'resourceclaim not available on the node');
+  filter(info: NodeInfo): Rejection | undefined {
+    const { places, objects } = this.#question;
+    if (places.some((matches) => !matches(info.node)))
+      return unresolvable(name, 'resourceclaim not available on the node');
+    const extended = this.#extendedOn(info);
+    if (typeof extended === 'string') return unresolvable(name, extended);
+    const waiting = extended === undefined ? this.#question.waiting : [...this.#question.waiting, extended];
     if (waiting.length === 0) return undefined;
-    const picks = allocateDevices(needs, objects.devicePools().forNode(node), this.#inUse, this.#budget);
+    const needs = waiting.map((each) => each.needs);
+    const picks = allocateDevices(needs, objects.devicePools().forNode(info.node), this.#inUse, this.#budget);
     if (picks === undefined) return unresolvable(name, 'cannot allocate all claims');
-    this.#allocations.set(
-      nodeName,
-      waiting.map((claim, index) => allocationOf(claim, picks[index] ?? [], (each) => objects.deviceClass(each))),
-    );
+    const plan = waiting.map(({ claim, creates }, index) => ({
+      claim,
+      allocation: allocationOf(claim, picks[index] ?? [], (each) => objects.deviceClass(each)),
+      ...(creates !== undefined && { creates }),
+    }));
+    this.#plans.set(info.name, plan);
     return undefined;
   }
 
   claimPlan({ name: nodeName }: NodeInfo): ClaimPlan {
-    const { pod, claims, waiting } = this.#question;
-    const allocations = this.#allocations.get(nodeName) ?? [];
-    return claims.flatMap((claim) => {
-      const allocation = allocations[waiting.indexOf(claim)];
-      return allocation === undefined && isReservedFor(claim, pod) ? [] : [{ claim, allocation }];
-    });
+    const { pod, claims } = this.#question;
+    const plan = this.#plans.get(nodeName) ?? [];
+    const allocated = new Set(plan.map(({ claim }) => claim));
+    const others = claims.filter((claim) => !allocated.has(claim) && !isReservedFor(claim, pod));
+    return [...plan, ...others.map((claim) => ({ claim, allocation: undefined }))];
+  }
+
+  /** Undefined where device plugins serve all of the resources. */
+  #extendedOn({ allocatable }: NodeInfo): Waiting | string | undefined {
+    const { pod, objects, extended } = this.#question;
+    const resources = extended.filter((resource) => (allocatable.scalars.get(resource) ?? 0) === 0);
+    if (resources.length === 0) return undefined;
+    const key = resources.join(' ');
+    const known = this.#extendedClaims.get(key);
+    if (known !== undefined) return known;
+    const { requests, mappings } = computeExtendedRequests(pod, resources, objects.extendedResources());
+    const wanted = waitingFor(newExtendedClaim(pod, requests), objects);
+    const waiting = typeof wanted === 'string' ? wanted : { ...wanted, creates: mappings };
+    this.#extendedClaims.set(key, waiting);
+    return waiting;
   }
 }

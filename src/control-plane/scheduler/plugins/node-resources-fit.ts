@@ -1,6 +1,7 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isExtendedResource } from '../../../api/resources.ts';
+import { isClassResource, resourcesOf } from '../devices/extended-resources.ts';
 import type { EventOf } from '../framework/cluster-event.ts';
 import { NodeInfo } from '../framework/node-info.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
@@ -32,8 +33,14 @@ export function createNodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin 
     hints: {
       Pod: [{ actions: ['Delete', 'UpdatePodScaleDown'], mayHelp: freesWhatIsWanted }],
       Node: [{ actions: ['Add', 'UpdateNodeAllocatable'], mayHelp: (pod, event) => growsEnough(pod, event) }],
+      DeviceClass: [{ actions: ['Add', 'Update'], mayHelp: servesWhatIsWanted }],
     },
-    preFilter: (pod) => checkWith((node) => findShortage(pod.wanted, node, ignored)),
+    preFilter: (pod, { objects }) => {
+      const classes = objects.extendedResources();
+      const leaves: Ignores = (resource, capacity) =>
+        ignored?.(resource, capacity) === true || (capacity === 0 && classes.classOf(resource) !== undefined);
+      return checkWith((node) => findShortage(pod.wanted, node, leaves));
+    },
     preScore: (pod) => {
       const amounts = nonZeroAmounts(pod, strategy.resources);
       return { score: (node) => scoreAllocation(strategy, amounts, node) };
@@ -41,7 +48,8 @@ export function createNodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin 
   };
 }
 
-type Ignores = ((resource: string) => boolean) | undefined;
+/** Whether a resource is left to others, on a node with so much of it. */
+type Ignores = ((resource: string, capacity: number) => boolean) | undefined;
 
 function ignores({ ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs): Ignores {
   if (ignoredResources.length === 0 && ignoredResourceGroups.length === 0) return undefined;
@@ -75,8 +83,8 @@ export function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignore
     requested.ephemeralStorageBytes,
   );
   for (const [resource, amount] of wanted.scalars) {
-    if (ignored?.(resource) !== true)
-      ask(resource, amount, allocatable.scalars.get(resource) ?? 0, requested.scalars.get(resource) ?? 0);
+    const capacity = allocatable.scalars.get(resource) ?? 0;
+    if (ignored?.(resource, capacity) !== true) ask(resource, amount, capacity, requested.scalars.get(resource) ?? 0);
   }
   if (shortages === undefined) return undefined;
   return {
@@ -96,6 +104,12 @@ function freesWhatIsWanted(pod: Pod, { before, after }: EventOf<'Pod'>): boolean
   return namesOf(wanted).some((resource) => amountFor(old, resource) > amountFor(now, resource));
 }
 
+/** A class serves a resource of its own name and the one that it gives. */
+function servesWhatIsWanted(pod: Pod, { after }: EventOf<'DeviceClass'>): boolean {
+  const { scalars } = podInfoOf(pod).wanted;
+  return after !== undefined && resourcesOf(after).some((resource) => scalars.has(resource));
+}
+
 /** Bound to a node, or promised one. */
 export function holdsNode(pod: Pod): boolean {
   return (pod.spec.nodeName ?? '') !== '' || (pod.status?.nominatedNodeName ?? '') !== '';
@@ -110,7 +124,9 @@ function growsEnough(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
   if (after === undefined) return false;
   const { wanted } = podInfoOf(pod);
   const empty = new NodeInfo(after);
-  if (findShortage(wanted, empty) !== undefined) return false;
+  // What the node lacks altogether, a device class may serve there.
+  const mayBeServed = (resource: string, capacity: number): boolean => capacity === 0 && isClassResource(resource);
+  if (findShortage(wanted, empty, mayBeServed) !== undefined) return false;
   return before === undefined || hasGrown(wanted, before, empty);
 }
 

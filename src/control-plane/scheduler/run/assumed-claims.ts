@@ -8,6 +8,8 @@ interface Entry {
   pending: number;
   /** Versions that were written over: a cache that shows one of them is behind. */
   readonly replaced: Set<string>;
+  /** It is being created, and the cache did not show it yet. */
+  isNew: boolean;
 }
 
 /**
@@ -17,13 +19,14 @@ interface Entry {
 export class AssumedClaims {
   readonly #entries = new Map<string, Entry>();
 
+  /** A claim that is created has its name already, and no uid. */
   assume(object: ResourceClaim): void {
     const key = formatKey(keyOf(object));
     const known = this.#entries.get(key);
     if (known?.object.metadata.uid === object.metadata.uid) {
       known.object = object;
       known.pending++;
-    } else this.#entries.set(key, { object, pending: 1, replaced: new Set() });
+    } else this.#entries.set(key, { object, pending: 1, replaced: new Set(), isNew: object.metadata.uid === '' });
   }
 
   /** The claim was written over its version `resourceVersion`. */
@@ -43,14 +46,18 @@ export class AssumedClaims {
 
   /** Decisions that the cache does not show, with what it shows. */
   *changes(actualOf: (key: ObjectKey) => ResourceClaim | undefined): Iterable<{
-    readonly actual: ResourceClaim;
+    readonly actual: ResourceClaim | undefined;
     readonly assumed: ResourceClaim;
   }> {
-    for (const [key, { object, pending }] of this.#entries) {
+    for (const [key, { object, pending, isNew }] of this.#entries) {
       const actual = actualOf(keyOf(object));
+      if (actual === undefined) {
+        if (isNew) yield { actual, assumed: object };
+        else if (pending <= 0) this.#entries.delete(key);
+        continue;
+      }
       const assumed = this.over(actual);
-      if (actual === undefined && pending <= 0) this.#entries.delete(key);
-      if (actual !== undefined && assumed !== undefined && assumed !== actual) yield { actual, assumed };
+      if (assumed !== undefined && assumed !== actual) yield { actual, assumed };
     }
   }
 
@@ -59,7 +66,11 @@ export class AssumedClaims {
     const key = formatKey(keyOf(actual));
     const entry = this.#entries.get(key);
     if (entry === undefined) return actual;
-    const isSame = entry.object.metadata.uid === actual.metadata.uid;
+    const isSame = entry.isNew || entry.object.metadata.uid === actual.metadata.uid;
+    if (entry.isNew) {
+      entry.isNew = false;
+      entry.object = { ...entry.object, metadata: { ...entry.object.metadata, uid: actual.metadata.uid } };
+    }
     if (isSame && (entry.pending > 0 || entry.replaced.has(actual.metadata.resourceVersion ?? ''))) return entry.object;
     if (entry.pending <= 0 || !isSame) this.#entries.delete(key);
     return actual;

@@ -1,5 +1,6 @@
+import type { Random } from '../../../base/random.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
-import { resourceClaims } from '../../../api/client/resource-types.ts';
+import { pods, resourceClaims } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
 import { canBeReserved, isReservedFor } from '../../../api/resource/pod-claims.ts';
@@ -11,6 +12,10 @@ import type { SchedulerContext } from './context.ts';
 
 type Entry = ClaimPlan[number];
 
+/** Of names that the API server completes. */
+const LONGEST_BASE = 58;
+const SUFFIX_LENGTH = 5;
+
 /** The claim with what was decided: allocated, and reserved for the pod. */
 export function reservedClaim({ claim, allocation }: Entry, pod: Pod): ResourceClaim {
   const { name, uid } = pod.metadata;
@@ -20,18 +25,56 @@ export function reservedClaim({ claim, allocation }: Entry, pod: Pod): ResourceC
   return { ...claim, status: { ...claim.status, ...(allocation !== undefined && { allocation }), reservedFor } };
 }
 
+/** Claims that are to be created get their names, so that decisions after this one know them. */
+export function namedPlan(plan: ClaimPlan, random: Random): ClaimPlan {
+  return plan.map((entry) => {
+    if (entry.creates === undefined) return entry;
+    const base = (entry.claim.metadata.generateName ?? '').slice(0, LONGEST_BASE);
+    const name = `${base}${random.uuid().replaceAll('-', '').slice(0, SUFFIX_LENGTH)}`;
+    return { ...entry, claim: { ...entry.claim, metadata: { ...entry.claim.metadata, name } } };
+  });
+}
+
 /** Writes the allocations and reservations before the pod is bound (upstream: DynamicResources bindClaim). */
 export async function bindClaims(context: SchedulerContext, plan: ClaimPlan, pod: Pod): Promise<void> {
   let failure: { readonly error: unknown } | undefined;
   for (const entry of plan) {
     try {
-      if (failure === undefined) await bindClaim(context, entry, pod);
+      if (failure === undefined) await bindEntry(context, entry, pod);
     } catch (error) {
       failure = { error };
     }
     context.objects.assumedResourceClaims.settle(entry.claim, failure === undefined ? 'written' : 'failed');
   }
   if (failure !== undefined) throw failure.error;
+}
+
+async function bindEntry(context: SchedulerContext, entry: Entry, pod: Pod): Promise<void> {
+  const { creates } = entry;
+  if (creates === undefined) return bindClaim(context, entry, pod);
+  const claim = await context.client.create(resourceClaims, entry.claim);
+  await bindClaim(context, { ...entry, claim }, pod);
+  const status = {
+    extendedResourceClaimStatus: { resourceClaimName: claim.metadata.name, requestMappings: creates },
+  };
+  const body = { metadata: { uid: pod.metadata.uid }, status };
+  await context.client.patch(pods, keyOf(pod), { type: 'strategic', body }, { subresource: 'status' });
+}
+
+/** A pod that could not be bound gets another claim for its extended resources. Rejects when that must be tried again. */
+export async function removeExtendedClaim({ client, objects }: SchedulerContext, podUid: string): Promise<void> {
+  const known = objects.extendedClaim(podUid);
+  if (known === undefined) return;
+  try {
+    const claim = await client.get(resourceClaims, keyOf(known));
+    if (claim.metadata.uid !== known.metadata.uid) return;
+    const finalizers = (claim.metadata.finalizers ?? []).filter((each) => each !== CLAIM_FINALIZER);
+    if (finalizers.length < (claim.metadata.finalizers ?? []).length)
+      await client.update(resourceClaims, { ...claim, metadata: { ...claim.metadata, finalizers } });
+    await client.delete(resourceClaims, keyOf(claim), { preconditions: { uid: claim.metadata.uid } });
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error;
+  }
 }
 
 async function bindClaim({ client, objects }: SchedulerContext, entry: Entry, pod: Pod): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Informer, Informers } from '../../../api/client/informer.ts';
+import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import {
@@ -31,6 +32,9 @@ import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts
 import { noLabels } from '../framework/label-matcher.ts';
 import type { DevicesInUse } from '../devices/device-use.ts';
 import { DeviceUse } from '../devices/device-use.ts';
+import { extendedClaimOwner } from '../devices/extended-claim.ts';
+import { ExtendedResourceIndex } from '../devices/extended-resources.ts';
+import type { ExtendedResourceClasses } from '../devices/extended-resources.ts';
 import { SliceIndex } from '../devices/slice-index.ts';
 import type { DevicePools } from '../devices/slice-index.ts';
 import type { ClusterObjects } from '../framework/snapshot.ts';
@@ -77,6 +81,8 @@ export class LiveClusterObjects implements ClusterObjects {
   readonly #deviceClasses: Informer<DeviceClass>;
   readonly #deviceUse = new DeviceUse();
   readonly #slices = new SliceIndex();
+  readonly #extendedResources = new ExtendedResourceIndex();
+  readonly #extendedClaims: ObjectIndex<ResourceClaim>;
   readonly assumedResourceClaims = new AssumedClaims();
   readonly #assumedVolumes = new Assumed<PersistentVolume>();
   readonly #assumedClaims = new Assumed<PersistentVolumeClaim>();
@@ -95,9 +101,22 @@ export class LiveClusterObjects implements ClusterObjects {
     this.#resourceSlices = informers.for(resourceSlices);
     this.#deviceClasses = informers.for(deviceClasses);
     this.#resourceClaims.addHandlers({
-      onAdd: (claim) => this.#deviceUse.set(undefined, claim),
+      onAdd: (claim) => {
+        this.#deviceUse.set(undefined, claim);
+        // One that was created here is known from now on.
+        this.assumedResourceClaims.over(claim);
+      },
       onUpdate: (before, after) => this.#deviceUse.set(before, after),
       onDelete: (claim) => this.#deviceUse.set(claim, undefined),
+    });
+    this.#extendedClaims = this.#resourceClaims.index('extendedResourcesOfPod', (claim) => {
+      const owner = extendedClaimOwner(claim);
+      return owner === undefined ? [] : [owner];
+    });
+    this.#deviceClasses.addHandlers({
+      onAdd: (deviceClass) => this.#extendedResources.set(undefined, deviceClass),
+      onUpdate: (before, after) => this.#extendedResources.set(before, after),
+      onDelete: (deviceClass) => this.#extendedResources.set(deviceClass, undefined),
     });
     this.#resourceSlices.addHandlers({
       onAdd: (slice) => this.#slices.set(undefined, slice),
@@ -187,6 +206,14 @@ export class LiveClusterObjects implements ClusterObjects {
 
   devicePools(): DevicePools {
     return this.#slices;
+  }
+
+  extendedResources(): ExtendedResourceClasses {
+    return this.#extendedResources;
+  }
+
+  extendedClaim(podUid: string): ResourceClaim | undefined {
+    return this.#extendedClaims.get(podUid)[0];
   }
 
   deviceClass(name: string): DeviceClass | undefined {

@@ -8,7 +8,7 @@ import { podInfoOf } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { QueuedPod } from '../queue/queued-pod.ts';
 import type { ClaimPlan } from '../framework/plugin.ts';
-import { bindClaims, reservedClaim } from './bind-claims.ts';
+import { bindClaims, namedPlan, removeExtendedClaim, reservedClaim } from './bind-claims.ts';
 import { bindPod } from './bind-pod.ts';
 import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
 import type { VolumeWrites } from './bind-volumes.ts';
@@ -107,9 +107,17 @@ export class SchedulingCycle {
   ): void {
     const { context } = this.#parts;
     const { pod } = queued.info;
+    this.#removeLeftClaim(pod);
     context.queue.putBackRejected(queued, rejectors);
     context.cache.nominator.nominate(pod, nominate);
     this.#say(pod, profile.schedulerName, { reason: 'Unschedulable', message, nominate });
+  }
+
+  /** Its deletion wakes the pod. */
+  #removeLeftClaim({ metadata: { uid } }: Pod): void {
+    const { context } = this.#parts;
+    if (context.objects.extendedClaim(uid) === undefined) return;
+    inBackground(context.log, 'remove the claim of a pod that was not bound', removeExtendedClaim(context, uid));
   }
 
   /** Upstream: handleSchedulingFailure with a status that is no rejection. */
@@ -148,8 +156,9 @@ export class SchedulingCycle {
     context.cache.nominator.remove(pod.metadata.uid);
     const writes = volumes === undefined ? undefined : computeVolumeWrites(volumes, nodeName);
     if (writes !== undefined) context.objects.assume(writes.volumes, writes.claims);
-    for (const entry of claims) context.objects.assumedResourceClaims.assume(reservedClaim(entry, pod));
-    const binding = this.#bind(queued, profile, { assumed, nodeName, writes, claims }).finally(() =>
+    const named = namedPlan(claims, context.random);
+    for (const entry of named) context.objects.assumedResourceClaims.assume(reservedClaim(entry, pod));
+    const binding = this.#bind(queued, profile, { assumed, nodeName, writes, claims: named }).finally(() =>
       this.#bindings.delete(binding),
     );
     this.#bindings.add(binding);

@@ -21,6 +21,8 @@ import { defaultSchedulerConfig, defaultSchedulerName } from '../config/schedule
 import { schedulePod } from '../decide/schedule-pod.ts';
 import type { Decision } from '../decide/schedule-pod.ts';
 import { useOfClaims } from '../devices/device-use.ts';
+import { extendedClaimOwner } from '../devices/extended-claim.ts';
+import { extendedResourcesOf } from '../devices/extended-resources.ts';
 import { poolsOfSlices } from '../devices/slice-index.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
@@ -132,6 +134,8 @@ export function objectsOf(lists: ObjectLists = {}): ClusterObjects {
     resourceClaim: (namespace, name) => named(lists.resourceClaims, name, namespace),
     devicesInUse: () => useOfClaims(lists.resourceClaims ?? []),
     devicePools: () => poolsOfSlices(lists.resourceSlices ?? []),
+    extendedResources: () => extendedResourcesOf(lists.deviceClasses ?? []),
+    extendedClaim: (podUid) => (lists.resourceClaims ?? []).find((claim) => extendedClaimOwner(claim) === podUid),
     deviceClass: (name) => named(lists.deviceClasses, name),
   };
 }

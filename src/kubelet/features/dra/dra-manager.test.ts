@@ -200,6 +200,22 @@ test('claims of pods that went while the agent was down are unprepared', async (
   assert.deepEqual(await world.saved(), []);
 });
 
+test('the claim that the scheduler made for extended resources is prepared for the containers that it names', async () => {
+  const world = await setUp();
+  const mapping = { containerName: 'main', resourceName: 'example.com/gpu', requestName: 'r' };
+  const pod = buildPod({
+    'metadata.name': 'a',
+    'metadata.uid': 'uid-a',
+    'spec.containers[0].name': 'main',
+    'status.extendedResourceClaimStatus': { resourceClaimName: 'gpu', requestMappings: [mapping] },
+  });
+  await world.manager.prepare(pod, signal);
+  assert.deepEqual(world.manager.cdiDevices(pod, mainOf(pod)), ['d/gpu=0']);
+  assert.deepEqual(world.manager.cdiDevices(pod, { ...mainOf(pod), name: 'other' }), []);
+  await world.manager.unprepare('uid-a', signal);
+  assert.deepEqual(await world.saved(), []);
+});
+
 test('claims are counted, and listed with the devices that a container uses', async () => {
   const world = await setUp();
   const pod = podOf('a');
