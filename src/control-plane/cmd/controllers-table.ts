@@ -9,6 +9,7 @@ import { createCertificateSigner } from '../controllers/certificate-requests/cer
 import { createCronJobController } from '../controllers/cron-job/cron-job-controller.ts';
 import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
+import { createDeviceTaintEvictionController } from '../controllers/device-taint-eviction/device-taint-eviction-controller.ts';
 import { createDisruptionController } from '../controllers/disruption/disruption-controller.ts';
 import { createEndpointSliceController } from '../controllers/endpoint-slice/endpoint-slice-controller.ts';
 import { createEndpointSliceMirroringController } from '../controllers/endpoint-slice-mirroring/endpoint-slice-mirroring-controller.ts';
@@ -104,6 +105,11 @@ export const controllersTable: readonly ControllerEntry[] = [
       }),
   },
   { name: 'taint-eviction-controller', account: 'node-controller', create: createTaintEvictionController },
+  {
+    name: 'device-taint-eviction-controller',
+    account: 'device-taint-eviction-controller',
+    create: createDeviceTaintEvictionController,
+  },
   {
     name: 'pod-garbage-collector-controller',
     account: 'pod-garbage-collector',

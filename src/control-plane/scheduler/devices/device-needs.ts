@@ -1,5 +1,6 @@
 import type { DeviceClass } from '../../../api/resource/device-class.ts';
 import type { DeviceTaint, DeviceToleration } from '../../../api/resource/device-config.ts';
+import { toleratesDeviceTaint } from '../../../api/resource/device-tolerations.ts';
 import type {
   CapacityRequirements,
   DeviceAllocationConfiguration,
@@ -68,15 +69,8 @@ export function isTaintedFor(
   tolerations: readonly DeviceToleration[],
 ): boolean {
   return (taints ?? []).some(
-    (taint) => taint.effect !== 'None' && !tolerations.some((toleration) => tolerates(toleration, taint)),
+    (taint) => taint.effect !== 'None' && !tolerations.some((toleration) => toleratesDeviceTaint(toleration, taint)),
   );
-}
-
-/** Upstream: dynamic-resource-allocation/resourceclaim ToleratesTaint. */
-function tolerates({ key = '', operator, value = '', effect }: DeviceToleration, taint: DeviceTaint): boolean {
-  if (effect && effect !== taint.effect) return false;
-  if (key !== '' && key !== taint.key) return false;
-  return operator === 'Exists' || (key !== '' && value === (taint.value ?? ''));
 }
 
 /** What applies to the allocated devices: that of their classes, then that of the claim. */

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { pods, resourceClaims, resourceSlices } from '../../../api/client/resource-types.ts';
+import type { DeviceToleration } from '../../../api/resource/device-config.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
+import { createDeviceTaintEvictionController } from './device-taint-eviction-controller.ts';
+
+const web = { namespace: 'default', name: 'web' };
+const sliceKey = { namespace: '', name: 's' };
+const broken = { key: 'broken', effect: 'NoExecute' as const, timeAdded: '2026-01-01T00:00:00Z' };
+
+const sliceWith = (taints: readonly object[], generation = 1, name = 's'): ResourceSlice => ({
+  metadata: { name, namespace: '', uid: name },
+  spec: {
+    driver: 'd',
+    pool: { name: 'p', generation, resourceSliceCount: 1 },
+    nodeName: 'node-1',
+    devices: [{ name: 'g0', taints: [...taints] }, { name: 'g1' }],
+  } as ResourceSlice['spec'],
+});
+const claimWith = (tolerations: readonly DeviceToleration[], device = 'g0'): ResourceClaim => ({
+  metadata: { name: 'c', namespace: 'default', uid: 'c' },
+  spec: { devices: {} },
+  status: {
+    allocation: {
+      devices: { results: [{ request: 'r', driver: 'd', pool: 'p', device, tolerations: [...tolerations] }] },
+    },
+    reservedFor: [{ resource: 'pods', name: 'web', uid: buildPod({}).metadata.uid }],
+  },
+});
+const tolerating = (tolerationSeconds?: number): DeviceToleration => ({
+  key: 'broken',
+  operator: 'Exists',
+  effect: 'NoExecute',
+  ...(tolerationSeconds !== undefined && { tolerationSeconds }),
+});
+
+async function setUp(taints: readonly object[], claim = claimWith([]), lagMs = 0): Promise<ControllerWorld> {
+  const world = new ControllerWorld({ make: (options) => [createDeviceTaintEvictionController(options)], lagMs });
+  world.api.seed(resourceSlices, sliceWith(taints));
+  world.api.seed(resourceClaims, claim);
+  world.api.seed(
+    pods,
+    buildPod({ 'spec.nodeName': 'node-1', 'spec.resourceClaims': [{ name: 'dev', resourceClaimName: 'c' }] }),
+  );
+  world.start();
+  await world.clock.advance(1_000);
+  return world;
+}
+
+const taint = async (world: ControllerWorld, ...taints: object[]): Promise<void> => {
+  world.api.change(resourceSlices, sliceKey, () => sliceWith(taints));
+  await world.clock.advance(1_000);
+};
+const isLeaving = (world: ControllerWorld): boolean =>
+  world.api.peek(pods, web)?.metadata.deletionTimestamp !== undefined;
+const marked = 'Normal DeviceTaintManagerEviction Marking for deletion';
+const cancelled = 'Normal DeviceTaintManagerEviction Cancelling deletion';
+
+it('a pod whose device gets a taint that its claim does not tolerate is deleted, and says why it goes', async () => {
+  const world = await setUp([]);
+  await taint(world, { ...broken, effect: 'NoSchedule' });
+  assert.deepEqual([isLeaving(world), world.api.writes], [false, []]);
+  await taint(world, broken);
+  const condition = world.api.peek(pods, web)?.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  assert.deepEqual(
+    [condition?.reason, condition?.message],
+    ['DeletionByDeviceTaintManager', 'Device Taint manager: deleting due to NoExecute taint'],
+  );
+  assert.deepEqual([isLeaving(world), world.events], [true, [marked]]);
+  await world.stop();
+});
+
+it('pods of other devices, of claims that others use, and without a node stay', async () => {
+  const other = await setUp([broken], claimWith([], 'g1'));
+  const unreserved = await setUp([broken], { ...claimWith([]), status: { ...claimWith([]).status, reservedFor: [] } });
+  assert.deepEqual([isLeaving(other), isLeaving(unreserved)], [false, false]);
+  unreserved.api.change(resourceClaims, { namespace: 'default', name: 'c' }, () => claimWith([]));
+  await unreserved.clock.advance(1_000);
+  assert.equal(isLeaving(unreserved), true);
+  await Promise.all([other.stop(), unreserved.stop()]);
+});
+
+it('a claim that tolerates the taint for a time stays for that time, counted from the taint, over restarts', async () => {
+  const world = await setUp([broken], claimWith([tolerating(100), tolerating(200)]));
+  await world.clock.advance(60_000);
+  world.restart();
+  await world.clock.advance(36_000);
+  assert.equal(isLeaving(world), false);
+  await world.clock.advance(4_000);
+  assert.deepEqual([isLeaving(world), world.events], [true, [marked]]);
+  const forever = await setUp([broken], claimWith([tolerating(10), tolerating()]));
+  await forever.clock.advance(60_000);
+  assert.equal(isLeaving(forever), false);
+  await Promise.all([world.stop(), forever.stop()]);
+});
+
+it('a taint that goes in time spares the pod, also with a new generation of the pool', async () => {
+  const world = await setUp([broken], claimWith([tolerating(100)]));
+  await taint(world);
+  assert.deepEqual(world.events, [cancelled]);
+  await taint(world, broken);
+  world.api.seed(resourceSlices, sliceWith([], 2, 's2'));
+  await world.clock.advance(300_000);
+  assert.deepEqual([isLeaving(world), world.events], [false, [cancelled]]);
+  await world.stop();
+  assert.equal(world.clock.armedTimers, 0);
+});
+
+it('a refusal is tried again and announced once', async () => {
+  const world = await setUp([], claimWith([]), 300);
+  world.api.fail('delete', 'pods', new ApiStatusError('InternalError', 'no'), 3);
+  await taint(world, broken);
+  await world.clock.advance(2_000);
+  assert.deepEqual([isLeaving(world), world.events], [true, [marked]]);
+  await world.stop();
+});
