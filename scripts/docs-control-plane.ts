@@ -90,6 +90,7 @@ export const upstreamControllers: readonly string[] = [
   'token-cleaner-controller',
   'ttl-after-finished-controller',
   'ttl-controller',
+  'volumeattributesclass-protection-controller',
 ];
 
 /** What a user notices of it when one is missing. */

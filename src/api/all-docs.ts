@@ -77,8 +77,10 @@ import { docs as priorityClassDocs } from './scheduling/priority-class.docs.ts';
 import { docs as statusDocs } from './status/status.docs.ts';
 import { docs as csiDriverDocs } from './storage/csi-driver.docs.ts';
 import { docs as csiNodeDocs } from './storage/csi-node.docs.ts';
+import { docs as csiStorageCapacityDocs } from './storage/csi-storage-capacity.docs.ts';
 import { docs as storageClassDocs } from './storage/storage-class.docs.ts';
 import { docs as volumeAttachmentDocs } from './storage/volume-attachment.docs.ts';
+import { docs as volumeAttributesClassDocs } from './storage/volume-attributes-class.docs.ts';
 import type { TypeDocs } from './schema/docs.ts';
 
 /** What `kubectl explain` says of all types. Only the documents of the API server load it. */
@@ -162,6 +164,8 @@ export const allDocs: readonly TypeDocs[] = [
   ...statusDocs,
   ...csiDriverDocs,
   ...csiNodeDocs,
+  ...csiStorageCapacityDocs,
   ...storageClassDocs,
   ...volumeAttachmentDocs,
+  ...volumeAttributesClassDocs,
 ];

@@ -60,8 +60,10 @@ import type { ResourceSlice } from '../resource/resource-slice.ts';
 import type { PriorityClass } from '../scheduling/priority-class.ts';
 import type { CSIDriver } from '../storage/csi-driver.ts';
 import type { CSINode } from '../storage/csi-node.ts';
+import type { CSIStorageCapacity } from '../storage/csi-storage-capacity.ts';
 import type { StorageClass } from '../storage/storage-class.ts';
 import type { VolumeAttachment } from '../storage/volume-attachment.ts';
+import type { VolumeAttributesClass } from '../storage/volume-attributes-class.ts';
 import type { ApiObject, ResourceType } from './resource-type.ts';
 
 const namespaced = <T extends ApiObject>(apiVersion: string, kind: string, plural: string): ResourceType<T> =>
@@ -201,9 +203,19 @@ export const resourceSlices = clusterScoped<ResourceSlice>('resource.k8s.io/v1',
 export const priorityClasses = clusterScoped<PriorityClass>('scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses');
 export const csiDrivers = clusterScoped<CSIDriver>('storage.k8s.io/v1', 'CSIDriver', 'csidrivers');
 export const csiNodes = clusterScoped<CSINode>('storage.k8s.io/v1', 'CSINode', 'csinodes');
+export const csiStorageCapacities = namespaced<CSIStorageCapacity>(
+  'storage.k8s.io/v1',
+  'CSIStorageCapacity',
+  'csistoragecapacities',
+);
 export const storageClasses = clusterScoped<StorageClass>('storage.k8s.io/v1', 'StorageClass', 'storageclasses');
 export const volumeAttachments = clusterScoped<VolumeAttachment>(
   'storage.k8s.io/v1',
   'VolumeAttachment',
   'volumeattachments',
+);
+export const volumeAttributesClasses = clusterScoped<VolumeAttributesClass>(
+  'storage.k8s.io/v1',
+  'VolumeAttributesClass',
+  'volumeattributesclasses',
 );

@@ -1,5 +1,10 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../api/client/resource-types.ts';
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeAttributesClasses,
+} from '../../api/client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
@@ -74,6 +79,12 @@ export function createPersistentVolumeClaimResize(reader: ObjectReader): Admissi
   };
 }
 
+const protectedKinds: readonly { readonly type: ResourceType; readonly finalizer: string }[] = [
+  { type: persistentVolumes, finalizer: 'kubernetes.io/pv-protection' },
+  { type: persistentVolumeClaims, finalizer: 'kubernetes.io/pvc-protection' },
+  { type: volumeAttributesClasses, finalizer: 'kubernetes.io/vac-protection' },
+];
+
 /**
  * Volumes and claims in use stay until they are not; who takes the finalizer away again is a controller. Upstream:
  * StorageObjectInUseProtection.
@@ -81,13 +92,10 @@ export function createPersistentVolumeClaimResize(reader: ObjectReader): Admissi
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   handles: (attributes) =>
-    attributes.operation === 'CREATE' &&
-    (isAbout(attributes, persistentVolumeClaims) || isAbout(attributes, persistentVolumes)),
+    attributes.operation === 'CREATE' && protectedKinds.some(({ type }) => isAbout(attributes, type)),
   mutate(attributes) {
     const object = attributes.object as ApiObject;
-    const finalizer = isAbout(attributes, persistentVolumes)
-      ? 'kubernetes.io/pv-protection'
-      : 'kubernetes.io/pvc-protection';
+    const { finalizer = '' } = protectedKinds.find(({ type }) => isAbout(attributes, type)) ?? {};
     const { finalizers = [] } = object.metadata;
     return finalizers.includes(finalizer)
       ? object

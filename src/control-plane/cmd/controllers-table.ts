@@ -37,6 +37,7 @@ import { createServiceAccountController } from '../controllers/service-account/s
 import { createStatefulSetController } from '../controllers/stateful-set/stateful-set-controller.ts';
 import { createTaintEvictionController } from '../controllers/taint-eviction/taint-eviction-controller.ts';
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
+import { createAttributesClassProtectionController } from '../controllers/volume-attributes-class-protection/volume-attributes-class-protection-controller.ts';
 import { createVolumeExpandController } from '../controllers/volume-expand/volume-expand-controller.ts';
 import { allResources } from '../resources/all.ts';
 import type { CertificateTools } from './certificate-tools.ts';
@@ -184,6 +185,11 @@ export const controllersTable: readonly ControllerEntry[] = [
     name: 'persistentvolume-protection-controller',
     account: 'pv-protection-controller',
     create: createVolumeProtectionController,
+  },
+  {
+    name: 'volumeattributesclass-protection-controller',
+    account: 'volumeattributesclass-protection-controller',
+    create: createAttributesClassProtectionController,
   },
   {
     name: 'certificatesigningrequest-approving-controller',

@@ -1,7 +1,9 @@
 import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import {
+  csiDrivers,
   csiNodes,
+  csiStorageCapacities,
   daemonSets,
   deployments,
   deviceClasses,
@@ -37,6 +39,8 @@ const types: { readonly [Name in keyof Lists]: { readonly type: ResourceType; re
   volumes: { type: persistentVolumes, isWide: true },
   storageClasses: { type: storageClasses, isWide: true },
   csiNodes: { type: csiNodes, isWide: true },
+  csiDrivers: { type: csiDrivers, isWide: true },
+  storageCapacities: { type: csiStorageCapacities, isWide: true },
   attachments: { type: volumeAttachments, isWide: true },
   namespaces: { type: namespaces, isWide: true },
   services: { type: services, isWide: true },

@@ -16,6 +16,8 @@ import type { PodDisruptionBudget } from '../../api/policy/pod-disruption-budget
 import type { DeviceClass } from '../../api/resource/device-class.ts';
 import type { ResourceClaim } from '../../api/resource/resource-claim.ts';
 import type { ResourceSlice } from '../../api/resource/resource-slice.ts';
+import type { CSIDriver } from '../../api/storage/csi-driver.ts';
+import type { CSIStorageCapacity } from '../../api/storage/csi-storage-capacity.ts';
 import type { CSINode } from '../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../api/storage/volume-attachment.ts';
@@ -29,6 +31,8 @@ export interface ClusterView {
   readonly volumes: readonly PersistentVolume[];
   readonly storageClasses: readonly StorageClass[];
   readonly csiNodes: readonly CSINode[];
+  readonly csiDrivers: readonly CSIDriver[];
+  readonly storageCapacities: readonly CSIStorageCapacity[];
   readonly attachments: readonly VolumeAttachment[];
   readonly namespaces: readonly Namespace[];
   readonly services: readonly Service[];
@@ -55,6 +59,8 @@ export const emptyView: ClusterView = {
   volumes: [],
   storageClasses: [],
   csiNodes: [],
+  csiDrivers: [],
+  storageCapacities: [],
   attachments: [],
   namespaces: [],
   services: [],

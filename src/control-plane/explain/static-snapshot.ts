@@ -38,6 +38,8 @@ function objectsOf(view: ClusterView): ClusterObjects {
     volumes: () => view.volumes,
     storageClass: (name) => classes.get(name),
     csiNode: (nodeName) => csiNodes.get(nodeName),
+    csiDriver: (name) => view.csiDrivers.find(({ metadata }) => metadata.name === name),
+    storageCapacities: () => view.storageCapacities,
     volumeAttachments: () => view.attachments,
     namespaces: () => [...namespaces].map(([name, labels]) => ({ name, labels })),
     namespaceLabels: (name) => namespaces.get(name),

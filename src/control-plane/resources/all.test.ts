@@ -38,6 +38,7 @@ test('a PUT creates what upstream lets it create, and asks for a version where u
   assert.deepEqual(kindsWith('requiresResourceVersion'), [
     'CSIDriver',
     'CSINode',
+    'CSIStorageCapacity',
     'Lease',
     'MutatingWebhookConfiguration',
     'PodDisruptionBudget',

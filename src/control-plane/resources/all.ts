@@ -55,8 +55,10 @@ import { resourceSliceResource } from './resource/resource-slice.ts';
 import { priorityClassResource } from './scheduling/priority-class.ts';
 import { csiDriverResource } from './storage/csi-driver.ts';
 import { csiNodeResource } from './storage/csi-node.ts';
+import { csiStorageCapacityResource } from './storage/csi-storage-capacity.ts';
 import { storageClassResource } from './storage/storage-class.ts';
 import { volumeAttachmentResource } from './storage/volume-attachment.ts';
+import { volumeAttributesClassResource } from './storage/volume-attributes-class.ts';
 
 /** Every kind the API server serves, by group and name; the core group comes first. */
 export const allResources: readonly ResourceDefinition[] = [
@@ -117,6 +119,8 @@ export const allResources: readonly ResourceDefinition[] = [
   priorityClassResource,
   csiDriverResource,
   csiNodeResource,
+  csiStorageCapacityResource,
   storageClassResource,
   volumeAttachmentResource,
+  volumeAttributesClassResource,
 ];

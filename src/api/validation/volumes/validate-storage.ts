@@ -23,19 +23,26 @@ export function validateStorageClass(storageClass: StorageClass): FieldError[] {
   const errors = new FieldErrors();
   const { provisioner, parameters = {}, reclaimPolicy, volumeBindingMode, allowedTopologies = [] } = storageClass;
   validateObjectMeta(errors, 'metadata', storageClass.metadata, { clusterScoped: true });
-  if (provisioner === '') errors.required('provisioner');
-  else errors.invalidEach('provisioner', provisioner.toLowerCase(), checkLabelKey(provisioner.toLowerCase()));
-  const entries = Object.entries(parameters);
-  if (entries.length > maxParameters) errors.tooLong('parameters', maxParameters);
-  else {
-    for (const [key] of entries) if (key === '') errors.invalid('parameters', key, 'field can not be empty.');
-    if (totalBytes(parameters) > maxParameterBytes) errors.tooLong('parameters', maxParameterBytes);
-  }
+  validateProvisioner(errors, 'provisioner', provisioner);
+  validateParameters(errors, parameters);
   if (reclaimPolicy) errors.oneOf('reclaimPolicy', reclaimPolicy, ['Delete', 'Retain']);
   if (volumeBindingMode === undefined) errors.required('volumeBindingMode');
   else errors.oneOf('volumeBindingMode', volumeBindingMode, ['Immediate', 'WaitForFirstConsumer']);
   validateTopologies(errors, allowedTopologies);
   return errors.list;
+}
+
+export function validateProvisioner(errors: FieldErrors, field: string, provisioner: string): void {
+  if (provisioner === '') errors.required(field);
+  else errors.invalidEach(field, provisioner.toLowerCase(), checkLabelKey(provisioner.toLowerCase()));
+}
+
+/** Of provisioners and of attributes. */
+export function validateParameters(errors: FieldErrors, parameters: Readonly<Record<string, string>>): void {
+  const names = Object.keys(parameters);
+  if (names.length > maxParameters) return errors.tooLong('parameters', maxParameters);
+  for (const name of names) if (name === '') errors.invalid('parameters', name, 'field can not be empty.');
+  if (totalBytes(parameters) > maxParameterBytes) errors.tooLong('parameters', maxParameterBytes);
 }
 
 export function validateStorageClassUpdate(storageClass: StorageClass, old: StorageClass): FieldError[] {

@@ -237,3 +237,33 @@ test('the handler of a runtime class stays', () => {
   ]);
   assert.deepEqual(runtimes.cells(), { Handler: 'runc' });
 });
+
+test('a capacity keeps what the driver was asked for, and a class of attributes keeps all', () => {
+  const capacities = new RulesFixture('storage.k8s.io/v1', 'CSIStorageCapacity', {
+    storageClassName: 'fast',
+    capacity: '10Gi',
+    nodeTopology: { matchLabels: { host: 'a' } },
+  });
+  assert.deepEqual([capacities.refusals(), capacities.updateRefusals({ capacity: '1Gi' })], [[], []]);
+  assert.deepEqual(
+    capacities.refusals({ storageClassName: 'Fast', capacity: '-1' }).map((each) => each.split(':')[0]),
+    ['storageClassName', 'capacity'],
+  );
+  assert.deepEqual(capacities.updateRefusals({ storageClassName: 'slow' }), [
+    'storageClassName: Invalid value: "slow": field is immutable',
+  ]);
+  assert.deepEqual(capacities.cells({ capacity: undefined }), { StorageClassName: 'fast', Capacity: '<unset>' });
+  const attributes = new RulesFixture('storage.k8s.io/v1', 'VolumeAttributesClass', {
+    driverName: 'disk.example.com',
+    parameters: { iops: '100' },
+  });
+  assert.deepEqual([attributes.refusals(), attributes.updateRefusals({})], [[], []]);
+  assert.deepEqual(attributes.refusals({ driverName: '', parameters: undefined }), [
+    'driverName: Required value',
+    'parameters: Required value: must contain at least one key/value pair',
+  ]);
+  assert.deepEqual(attributes.updateRefusals({ driverName: 'other', parameters: { iops: '200' } }), [
+    'driverName: Forbidden: updates to driverName are forbidden.',
+    'parameters: Forbidden: updates to parameters are forbidden.',
+  ]);
+});

@@ -8,6 +8,7 @@ import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
+import type { CSIStorageCapacity } from '../../../api/storage/csi-storage-capacity.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import { podInfoOf } from './pod-info.ts';
@@ -23,6 +24,7 @@ export interface EventObjects {
   readonly StorageClass: StorageClass;
   readonly CSINode: CSINode;
   readonly CSIDriver: CSIDriver;
+  readonly CSIStorageCapacity: CSIStorageCapacity;
   readonly VolumeAttachment: VolumeAttachment;
   readonly ResourceClaim: ResourceClaim;
   readonly ResourceSlice: ResourceSlice;

@@ -6,7 +6,9 @@ import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-bud
 import type { DeviceClass } from '../../../api/resource/device-class.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
+import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
+import type { CSIStorageCapacity } from '../../../api/storage/csi-storage-capacity.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import type { DevicesInUse } from '../devices/device-use.ts';
@@ -22,6 +24,8 @@ export interface ClusterObjects {
   volumes(): Iterable<PersistentVolume>;
   storageClass(name: string): StorageClass | undefined;
   csiNode(nodeName: string): CSINode | undefined;
+  csiDriver(name: string): CSIDriver | undefined;
+  storageCapacities(): Iterable<CSIStorageCapacity>;
   volumeAttachments(): Iterable<VolumeAttachment>;
   namespaces(): Iterable<{ readonly name: string; readonly labels: Labels }>;
   /** Undefined for a namespace that is not known. */

@@ -21,11 +21,13 @@ import {
   storageAnnotations,
   usesClaim,
 } from './claims.ts';
+import { EnoughStorage, volumeLimit } from './storage-capacity.ts';
 
 const name = 'VolumeBinding';
 const reasons = {
   bind: "node(s) didn't find available persistent volumes to bind",
   affinity: "node(s) didn't match PersistentVolume's node affinity",
+  space: 'node(s) did not have enough free storage',
   missing: 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
 };
 
@@ -47,6 +49,22 @@ export const volumeBinding: Plugin = {
     PersistentVolume: [{ actions: ['Add', 'Update'] }],
     Node: [{ actions: ['Add', 'UpdateNodeLabel'] }],
     CSINode: [{ actions: ['Add'] }],
+    CSIDriver: [
+      {
+        actions: ['Update'],
+        mayHelp: (_pod, { before, after }) =>
+          before?.spec.storageCapacity === true && after?.spec.storageCapacity !== true,
+      },
+    ],
+    CSIStorageCapacity: [
+      {
+        actions: ['Add', 'Update'],
+        mayHelp: (_pod, { before, after }) => {
+          const [was, is] = [before && volumeLimit(before), after && volumeLimit(after)];
+          return is !== undefined && (was === undefined || compareQuantities(is, was) > 0);
+        },
+      },
+    ],
   },
   preFilter,
 };
@@ -107,6 +125,8 @@ class BindingCheck implements PodCheck {
   readonly #objects: ClusterObjects;
   /** By node name; kept for the node that is chosen in the end. */
   readonly #plans = new Map<string, VolumePlan>();
+  /** By claim: the same for all nodes. */
+  readonly #storage = new Map<PersistentVolumeClaim, EnoughStorage>();
 
   constructor(claims: SortedClaims, objects: ClusterObjects) {
     this.#claims = claims;
@@ -118,7 +138,7 @@ class BindingCheck implements PodCheck {
     const bound = this.#checkBound(node);
     if (bound === 'affinity') problems.push(reasons.affinity);
     const plan = this.#planWaiting(node);
-    if (plan === undefined) problems.push(reasons.bind);
+    if (typeof plan === 'string') problems.push(reasons[plan]);
     else this.#plans.set(node.name, plan);
     if (bound === 'missing') problems.push(reasons.missing);
     return problems.length === 0 ? undefined : unresolvable(name, ...problems);
@@ -139,10 +159,10 @@ class BindingCheck implements PodCheck {
   }
 
   /**
-   * Undefined when the node cannot serve all of them. The smallest claims choose first, so that they take the smallest
+   * Why the node cannot serve all of them, or how it does. The smallest claims choose first, so that they take the smallest
    * volumes.
    */
-  #planWaiting(node: NodeInfo): VolumePlan | undefined {
+  #planWaiting(node: NodeInfo): VolumePlan | 'bind' | 'space' {
     const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
     const provisions: PersistentVolumeClaim[] = [];
     const taken = new Set<string>();
@@ -150,13 +170,14 @@ class BindingCheck implements PodCheck {
       compareQuantities(sizeOf(left), sizeOf(right)),
     )) {
       const selected = claim.metadata.annotations?.[storageAnnotations.selectedNode];
-      if (selected !== undefined && selected !== node.name) return undefined;
+      if (selected !== undefined && selected !== node.name) return 'bind';
       const volume = selected === undefined ? findVolume(claim, this.#objects.volumes(), node, taken) : undefined;
       if (volume !== undefined) {
         taken.add(volume.metadata.name);
         bindings.push({ claim, volume });
-      } else if (this.#canProvision(claim, node)) provisions.push(claim);
-      else return undefined;
+      } else if (!this.#canProvision(claim, node)) return 'bind';
+      else if (!this.#hasStorage(claim, node)) return 'space';
+      else provisions.push(claim);
     }
     return { bindings, provisions };
   }
@@ -176,6 +197,19 @@ class BindingCheck implements PodCheck {
         (term.matchLabelExpressions ?? []).every(({ key, values }) => values.includes(labels[key] ?? '')),
       )
     );
+  }
+
+  /** Only of drivers that say how much they have left. */
+  #hasStorage(claim: PersistentVolumeClaim, { labels }: NodeInfo): boolean {
+    const className = classOfClaim(claim);
+    const driver = this.#objects.csiDriver(this.#objects.storageClass(className)?.provisioner ?? '');
+    if (driver?.spec.storageCapacity !== true || claim.spec.resources?.requests?.['storage'] === undefined) return true;
+    let storage = this.#storage.get(claim);
+    if (storage === undefined) {
+      storage = new EnoughStorage(this.#objects.storageCapacities(), className, sizeOf(claim));
+      this.#storage.set(claim, storage);
+    }
+    return storage.reaches(labels);
   }
 }
 

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { matchesLabelSelector } from '../../../api/selectors.ts';
+import { EnoughStorage } from './storage-capacity.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
+import type { CSIStorageCapacity } from '../../../api/storage/csi-storage-capacity.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import type { Plugin } from '../framework/plugin.ts';
@@ -196,7 +201,80 @@ describe('VolumeBinding', () => {
       [noVolume, noVolume, ''],
     );
   });
+  it('asks a driver that tells its capacity for enough of it where the node is', () => {
+    const noSpace = 'node(s) did not have enough free storage';
+    const free = { ...dynamic, allowedTopologies: [] };
+    const driver = (storageCapacity: boolean): CSIDriver => ({
+      metadata: { name: 'csi.example.com', namespace: '', uid: 'd' },
+      spec: { storageCapacity },
+    });
+    const capacity = (name: string, more: Partial<CSIStorageCapacity>): CSIStorageCapacity => ({
+      metadata: { name, namespace: 'kube-system', uid: name },
+      storageClassName: 'dynamic',
+      capacity: '100Gi',
+      ...more,
+    });
+    const at = (node: string) => ({ nodeTopology: { matchLabels: { 'kubernetes.io/hostname': node } } });
+    const claims = [waiting('data', { storageClassName: 'dynamic', resources: { requests: { storage: '10Gi' } } })];
+    const ask = (...storageCapacities: CSIStorageCapacity[]) =>
+      check({ storageClasses: [free], csiDrivers: [driver(true)], claims, storageCapacities });
+    assert.deepEqual(ask(), [noSpace, noSpace, noSpace]);
+    assert.deepEqual(ask(capacity('one', at('b')), capacity('other', { ...at('c'), storageClassName: 'x' })), [
+      noSpace,
+      '',
+      noSpace,
+    ]);
+    assert.deepEqual(
+      ask(
+        capacity('small', { ...at('a'), maximumVolumeSize: '9Gi' }),
+        capacity('nowhere', {}),
+        capacity('all', {
+          nodeTopology: {
+            matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: ['a', 'b'] }],
+          },
+        }),
+      ),
+      [noSpace, noSpace, ''],
+    );
+    assert.deepEqual(check({ storageClasses: [free], csiDrivers: [driver(false)], claims }), ['', '', '']);
+  });
 });
+
+it('finds nodes with enough storage as if it asked every object', () =>
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record({
+          limit: fc.option(fc.integer({ min: 0, max: 4 })),
+          ofClass: fc.boolean(),
+          topology: fc.constantFrom<CSIStorageCapacity['nodeTopology']>(
+            undefined,
+            {},
+            { matchLabels: { host: 'a' } },
+            { matchLabels: { host: 'b' } },
+            { matchLabels: { host: 'a', zone: 'x' } },
+            { matchExpressions: [{ key: 'zone', operator: 'Exists' }] },
+          ),
+        }),
+      ),
+      fc.constantFrom<Record<string, string>>({}, { host: 'a' }, { host: 'b', zone: 'y' }, { host: 'a', zone: 'x' }),
+      (sketches, labels) => {
+        const capacities = sketches.map(
+          ({ limit, ofClass, topology }, index): CSIStorageCapacity => ({
+            metadata: { name: `c-${index}`, namespace: 'default', uid: '' },
+            storageClassName: ofClass ? 'mine' : 'other',
+            ...(limit !== null && { capacity: `${limit}Gi` }),
+            ...(topology !== undefined && { nodeTopology: topology }),
+          }),
+        );
+        const naively = sketches.some(
+          ({ limit, ofClass, topology }) =>
+            ofClass && limit !== null && limit >= 2 && topology !== undefined && matchesLabelSelector(topology, labels),
+        );
+        assert.equal(new EnoughStorage(capacities, 'mine', '2Gi').reaches(labels), naively);
+      },
+    ),
+  ));
 
 describe('VolumeRestrictions', () => {
   it('gives claims that only one pod may use to one pod', () => {

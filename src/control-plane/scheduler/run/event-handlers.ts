@@ -3,6 +3,7 @@ import type { ApiObject, ResourceType } from '../../../api/client/resource-type.
 import {
   csiDrivers,
   csiNodes,
+  csiStorageCapacities,
   deviceClasses,
   namespaces,
   nodes,
@@ -35,6 +36,7 @@ export function followCluster(context: SchedulerContext, informers: Informers): 
     follow(context, informers, { type: storageClasses, resource: 'StorageClass' }),
     follow(context, informers, { type: csiNodes, resource: 'CSINode' }),
     follow(context, informers, { type: csiDrivers, resource: 'CSIDriver' }),
+    follow(context, informers, { type: csiStorageCapacities, resource: 'CSIStorageCapacity' }),
     follow(context, informers, { type: volumeAttachments, resource: 'VolumeAttachment' }),
     follow(context, informers, { type: resourceClaims, resource: 'ResourceClaim' }),
     follow(context, informers, { type: resourceSlices, resource: 'ResourceSlice' }),

@@ -3,7 +3,9 @@ import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import {
+  csiDrivers,
   csiNodes,
+  csiStorageCapacities,
   deviceClasses,
   namespaces,
   persistentVolumeClaims,
@@ -26,7 +28,9 @@ import type { DeviceClass } from '../../../api/resource/device-class.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
+import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
+import type { CSIStorageCapacity } from '../../../api/storage/csi-storage-capacity.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import { noLabels } from '../framework/label-matcher.ts';
@@ -71,6 +75,8 @@ export class LiveClusterObjects implements ClusterObjects {
   readonly #volumes: Informer<PersistentVolume>;
   readonly #storageClasses: Informer<StorageClass>;
   readonly #csiNodes: Informer<CSINode>;
+  readonly #csiDrivers: Informer<CSIDriver>;
+  readonly #storageCapacities: Informer<CSIStorageCapacity>;
   readonly #attachments: Informer<VolumeAttachment>;
   readonly #namespaces: Informer<Namespace>;
   readonly #services: Informer<Service>;
@@ -92,6 +98,8 @@ export class LiveClusterObjects implements ClusterObjects {
     this.#volumes = informers.for(persistentVolumes);
     this.#storageClasses = informers.for(storageClasses);
     this.#csiNodes = informers.for(csiNodes);
+    this.#csiDrivers = informers.for(csiDrivers);
+    this.#storageCapacities = informers.for(csiStorageCapacities);
     this.#attachments = informers.for(volumeAttachments);
     this.#namespaces = informers.for(namespaces);
     this.#services = informers.for(services);
@@ -132,6 +140,8 @@ export class LiveClusterObjects implements ClusterObjects {
       this.#volumes,
       this.#storageClasses,
       this.#csiNodes,
+      this.#csiDrivers,
+      this.#storageCapacities,
       this.#attachments,
       this.#namespaces,
       this.#services,
@@ -162,6 +172,14 @@ export class LiveClusterObjects implements ClusterObjects {
 
   csiNode(nodeName: string): CSINode | undefined {
     return this.#csiNodes.get({ namespace: '', name: nodeName });
+  }
+
+  csiDriver(name: string): CSIDriver | undefined {
+    return this.#csiDrivers.get({ namespace: '', name });
+  }
+
+  storageCapacities(): Iterable<CSIStorageCapacity> {
+    return this.#storageCapacities.list();
   }
 
   volumeAttachments(): Iterable<VolumeAttachment> {

@@ -12,6 +12,8 @@ import type { DeviceClass } from '../../../api/resource/device-class.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
+import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
+import type { CSIStorageCapacity } from '../../../api/storage/csi-storage-capacity.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
@@ -99,6 +101,8 @@ export interface ObjectLists {
   readonly volumes?: readonly PersistentVolume[];
   readonly storageClasses?: readonly StorageClass[];
   readonly csiNodes?: readonly CSINode[];
+  readonly csiDrivers?: readonly CSIDriver[];
+  readonly storageCapacities?: readonly CSIStorageCapacity[];
   readonly attachments?: readonly VolumeAttachment[];
   readonly namespaces?: readonly { readonly name: string; readonly labels: Labels }[];
   readonly services?: readonly Service[];
@@ -125,6 +129,8 @@ export function objectsOf(lists: ObjectLists = {}): ClusterObjects {
     volumes: () => lists.volumes ?? [],
     storageClass: (name) => named(lists.storageClasses, name),
     csiNode: (name) => named(lists.csiNodes, name),
+    csiDriver: (name) => named(lists.csiDrivers, name),
+    storageCapacities: () => lists.storageCapacities ?? [],
     volumeAttachments: () => lists.attachments ?? [],
     namespaces: () => lists.namespaces ?? [],
     namespaceLabels: (name) => lists.namespaces?.find((one) => one.name === name)?.labels,
