@@ -127,6 +127,34 @@ describe('container statuses', () => {
     ]);
   });
 
+  it('keeps what was published of a container and a sidecar while one sync replaces them, also before the successor runs', () => {
+    const sidecar = container('side', { restartPolicy: 'Always' });
+    const subject = pod({ initContainers: [sidecar] });
+    const previous = generate(subject, runtime(record('side'), record('web')));
+    const replacing = { previous, isUndecided: true, rules: { ...rules, isDefinitionChanged: () => true } };
+    const shown = (status: PodStatus): unknown[] =>
+      [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(
+        ({ ready, state, containerID }) => [containerID, ready, Object.keys(state ?? {})],
+      );
+    const old = [
+      ['containerd://side-0', true, ['running']],
+      ['containerd://web-0', true, ['running']],
+    ];
+    const stopped = runtime(exited('side', 143), exited('web', 143));
+    const created = record('web', { attempt: 1, state: 'created' });
+    assert.deepEqual(shown(generate(subject, stopped, replacing)), old);
+    assert.deepEqual(shown(generate(subject, runtime(created, ...stopped.containers), replacing)), old);
+    const next = runtime(record('web', { attempt: 1 }), record('side', { attempt: 1 }), ...stopped.containers);
+    assert.deepEqual(shown(generate(subject, next, replacing)), [
+      ['containerd://side-1', true, ['running']],
+      ['containerd://web-1', true, ['running']],
+    ]);
+    assert.deepEqual(
+      shown(generate(subject, stopped, { ...replacing, isUndecided: false })).map((each) => (each as unknown[])[1]),
+      [false, false],
+    );
+  });
+
   it('shows the stop signal of the runtime only if the feature gate is enabled', () => {
     const told = runtime(record('web', { stopSignal: 'SIGTERM' }));
     assert.deepEqual(

@@ -91,8 +91,20 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   };
   const { init, regular, ephemeral } = rules.isGivenUp(pod, runtime) ? endStatuses(pod, known, 'given up') : known;
   const judged = {
-    init: init.map((status) => judge(facts, status, pod.spec.initContainers ?? [])),
-    regular: regular.map((status) => beingReplaced(facts, status) ?? judge(facts, status, pod.spec.containers)),
+    init: init.map((status) => {
+      const containers = pod.spec.initContainers ?? [];
+      return (
+        beingReplaced(facts, status, { containers, published: previous?.initContainerStatuses }) ??
+        judge(facts, status, containers)
+      );
+    }),
+    regular: regular.map((status) => {
+      const { containers } = pod.spec;
+      return (
+        beingReplaced(facts, status, { containers, published: previous?.containerStatuses }) ??
+        judge(facts, status, containers)
+      );
+    }),
   };
   const statuses = [...judged.init, ...judged.regular];
   const phase = finalPhase(facts, phaseOf(facts, statuses));
@@ -170,14 +182,18 @@ function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reas
  * successor runs or the sync has failed. Its pod stays Ready meanwhile (upstream: statuses are generated between syncs,
  * and one sync both stops and starts the container).
  */
-function beingReplaced(facts: PodStatusFacts, status: ContainerStatus): ContainerStatus | undefined {
-  if (facts.isUndecided !== true || status.state?.running !== undefined) return undefined;
-  const published = facts.previous?.containerStatuses?.find(({ name }) => name === status.name);
+function beingReplaced(
+  { isUndecided, runtime, runtimeName, rules }: PodStatusFacts,
+  status: ContainerStatus,
+  known: { readonly containers: readonly AnyContainer[]; readonly published: readonly ContainerStatus[] | undefined },
+): ContainerStatus | undefined {
+  if (isUndecided !== true || status.state?.running !== undefined) return undefined;
+  const published = known.published?.find(({ name }) => name === status.name);
   if (published?.state?.running === undefined) return undefined;
-  const container = facts.pod.spec.containers.find(({ name }) => name === status.name);
-  const stopped = facts.runtime.containers.find(({ id }) => `${facts.runtimeName}://${id}` === published.containerID);
+  const container = known.containers.find(({ name }) => name === status.name);
+  const stopped = runtime.containers.find(({ id }) => `${runtimeName}://${id}` === published.containerID);
   if (container === undefined || stopped === undefined) return undefined;
-  return facts.rules.isDefinitionChanged(container, stopped) ? published : undefined;
+  return rules.isDefinitionChanged(container, stopped) ? published : undefined;
 }
 
 /** Sets `started` and `ready` (upstream: prober_manager.go UpdatePodStatus). */
