@@ -177,6 +177,25 @@ describe('volumes of CSI drivers', () => {
     }
   });
 
+  it('are taken at once from a node that is out of service', async () => {
+    const { world, api, run, addPod, attach, attachmentOn, setNode } = setUp();
+    addPod('web', 'n1');
+    await run();
+    attach('n1');
+    await run();
+    setNode('n1', { volumesInUse: [KEY], conditions: [{ type: 'Ready', status: 'Unknown' }] });
+    api.remove(pods, { namespace: 'default', name: 'web' });
+    await run();
+    assert.equal(attachmentOn('n1')?.metadata.deletionTimestamp, undefined);
+    api.change(nodes, { namespace: '', name: 'n1' }, (node) => ({
+      ...node,
+      spec: { ...node.spec, taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }] },
+    }));
+    await run();
+    assert.notEqual(attachmentOn('n1')?.metadata.deletionTimestamp, undefined);
+    await world.stop();
+  });
+
   it('that could not be attached are reported with the error of the driver', async () => {
     const { world, api, run, addPod } = setUp();
     addPod('web', 'n1');

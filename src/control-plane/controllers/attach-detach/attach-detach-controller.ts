@@ -22,6 +22,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import { hasOutOfServiceTaint } from '../../controller-runtime/out-of-service.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import type { WantedVolume } from './plan-attachments.ts';
@@ -226,8 +227,9 @@ function wakeBy(views: Views, queue: RateLimitingQueue): (() => void)[] {
   const wakeOfVolume = ({ spec }: PersistentVolume): void =>
     wakeOfClaim({ namespace: spec.claimRef?.namespace ?? '', name: spec.claimRef?.name ?? '' });
   const wakeAll = (): void => views.nodes.list().forEach(({ metadata }) => wake(metadata.name));
-  const volumesOf = ({ status }: Node): string =>
+  const volumesOf = ({ spec, status }: Node): string =>
     JSON.stringify([
+      hasOutOfServiceTaint({ spec }),
       status?.volumesAttached,
       status?.volumesInUse,
       status?.conditions?.find(({ type }) => type === 'Ready')?.status,

@@ -1,6 +1,7 @@
 import { attachmentName, isAttachmentName } from '../../../api/attachable-volume.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { hasOutOfServiceTaint } from '../../controller-runtime/out-of-service.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 
 /** A volume that pods of a node want there. */
@@ -17,7 +18,7 @@ export interface WantedVolume {
 export interface AttachFacts {
   readonly nodeName: string;
   /** undefined for a node that was deleted. */
-  readonly node: Pick<Node, 'status'> | undefined;
+  readonly node: Pick<Node, 'spec' | 'status'> | undefined;
   readonly wanted: readonly WantedVolume[];
   /** Those of this node. */
   readonly attachments: readonly VolumeAttachment[];
@@ -52,7 +53,8 @@ const FORCE_AFTER_MS = 6 * 60_000;
 /**
  * What is to be done so that a node has the volumes of its pods (upstream: attach-detach controller, reconciler).
  * 1. The node's status names a volume only while it is attached; before it is detached it is taken from there.
- * 2. Nothing is taken from a node that still uses it, unless the node has been silent for six minutes, or is gone.
+ * 2. Nothing is taken from a node that still uses it, unless the node has been silent for six minutes, is out of service
+ *    or is gone.
  * 3. A volume that only one node may have waits until the other has let go.
  */
 export function planAttachments(facts: AttachFacts): AttachPlan {
@@ -148,7 +150,7 @@ function planLeaving(
   const leaving: string[] = [];
   const waits: number[] = [];
   const mayGo = (key: string, isInUse: boolean): boolean => {
-    if (!isInUse) return true;
+    if (!isInUse || hasOutOfServiceTaint(node)) return true;
     leaving.push(key);
     // A node that responds unmounts on its own, however long that takes.
     if (node !== undefined && isReady(node)) return false;

@@ -2,13 +2,12 @@ import { isConditionTrue } from '../../../api/conditions.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isTerminalPod } from '../../../api/pod.ts';
-
-const outOfService = 'node.kubernetes.io/out-of-service';
+import { hasOutOfServiceTaint } from '../../controller-runtime/out-of-service.ts';
 
 /** The machine is marked as permanently off: no kubelet will report that its pods are gone. */
 export function isOutOfService(node: Node | undefined): boolean {
   const ready = isConditionTrue(node?.status?.conditions, 'Ready');
-  return !ready && (node?.spec?.taints ?? []).some(({ key }) => key === outOfService);
+  return !ready && hasOutOfServiceTaint(node);
 }
 
 /**
