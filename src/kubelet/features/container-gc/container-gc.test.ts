@@ -28,6 +28,9 @@ function world(fate: CleanupDecision = 'kept') {
     },
   });
   const said: string[] = [];
+  const swept: { isRemoved: boolean; used: boolean[] }[] = [];
+  const sweptAttempts: string[] = [];
+  const removedPods: unknown[] = [];
   const state = { fate, ready: true, isOver: false };
   const gc = new ContainerGc({
     ...{
@@ -40,9 +43,19 @@ function world(fate: CleanupDecision = 'kept') {
     },
     logs: {
       removeContainer: async (_pod, { name, attempt }) => void said.push(`log ${name}#${attempt}`),
-      removePod: async (uid) => void said.push(`logs of ${uid}`),
-      sweep: async () => void said.push('sweep'),
-      sweepAttempts: async () => undefined,
+      removePod: async (uid, pod) => {
+        said.push(`logs of ${uid}`);
+        removedPods.push(pod);
+      },
+      sweep: async (isRemoved, isUsed) => {
+        said.push('sweep');
+        swept.push({ isRemoved: isRemoved(podUid('p')), used: runtime.containers('p').map(({ id }) => isUsed(id)) });
+      },
+      sweepAttempts: async ({ uid, name, namespace }, containers, attemptsOf) => {
+        sweptAttempts.push(
+          `${namespace}/${name}/${uid} ${containers.map((each) => `${each}: ${[...attemptsOf(each)].join()}`).join(' ')}`,
+        );
+      },
     },
     cache: {
       noteContainerRemoved: () => void said.push('container gone'),
@@ -68,7 +81,7 @@ function world(fate: CleanupDecision = 'kept') {
     await clock.advance(1000);
     await work;
   };
-  return { clock, runtime, said, gc, state, pod, run };
+  return { clock, runtime, said, swept, sweptAttempts, removedPods, gc, state, pod, run };
 }
 
 describe('container collection', () => {
@@ -141,6 +154,101 @@ describe('container collection', () => {
       [runtime.containers('p').length, runtime.sandboxes('p').length, tookMs, said.at(-1)],
       [0, 0, 40, 'logs of p'],
     );
+  });
+
+  it('removes what is left of a pod that is gone, with its logs, when all sources have reported', async () => {
+    const { gc, pod, run, runtime, said } = world('removed');
+    await pod(2);
+    runtime.killSandbox(runtime.sandboxes('p')[0]?.id ?? '', { withContainers: true });
+    await run(gc.collect());
+    assert.deepEqual([runtime.containers('p').length, runtime.sandboxes('p').length], [0, 0]);
+    assert.deepEqual(said.toSorted(), [
+      'container gone',
+      'container gone',
+      'log c#0',
+      'log c#1',
+      'sandbox gone',
+      'sweep',
+    ]);
+  });
+
+  it('lets logs go only of pods that are removed and of containers that have ended', async () => {
+    const { gc, pod, run, state, swept } = world();
+    await pod(2);
+    await run(gc.collect());
+    state.fate = 'removed';
+    await run(gc.collect());
+    assert.deepEqual(swept, [
+      { isRemoved: false, used: [false, true] },
+      { isRemoved: true, used: [true] },
+    ]);
+  });
+
+  it('compares the logs of kept pods with their attempts, but not in every pass', async () => {
+    const { gc, pod, run, state, sweptAttempts } = world();
+    await pod(2);
+    await run(gc.collect());
+    assert.deepEqual(sweptAttempts, ['default/pod-p/p c: 0,1']);
+    await run(gc.collect());
+    assert.equal(sweptAttempts.length, 1);
+    const other = world('busy');
+    await other.pod(2);
+    await other.run(other.gc.collect());
+    assert.deepEqual(other.sweptAttempts, []);
+    assert.equal(state.fate, 'kept');
+  });
+
+  it('leaves containers alone that no agent created', async () => {
+    const { gc, run, runtime, clock } = world('removed');
+    const { sandbox } = await runPod(runtime, { uid: '' }, []);
+    assert.ok(sandbox);
+    const id = await runtime.createContainer(
+      sandbox,
+      buildContainerConfig({ uid: '' }, { name: 'c', image: 'i:1', attempt: 0 }),
+      buildSandboxConfig({ uid: '' }),
+    );
+    await runtime.startContainer(id);
+    runtime.killSandbox(sandbox, { withContainers: true });
+    await clock.advance(10);
+    await run(gc.collect());
+    assert.equal((await runtime.listContainers()).length, 1);
+  });
+
+  it('leaves the logs and the sandbox of a finished pod while one of its containers runs or cannot be removed', async () => {
+    const { gc, pod, run, runtime, said } = world('removed');
+    await pod(2);
+    await run(gc.collectPod(podUid('p')));
+    assert.deepEqual([runtime.containers('p').length, runtime.sandboxes('p').length], [1, 1]);
+    assert.deepEqual(said, ['container gone']);
+    runtime.killSandbox(runtime.sandboxes('p')[0]?.id ?? '', { withContainers: true });
+    runtime.fail('removeContainer', { kind: 'Internal', message: 'busy', times: 1 });
+    await run(assert.rejects(gc.collectPod(podUid('p')), /failed to remove container c of pod default\/pod-p: busy/));
+    assert.deepEqual([runtime.sandboxes('p').length, said.includes('logs of p')], [1, false]);
+    await run(gc.collectPod(podUid('p')));
+    assert.deepEqual([runtime.sandboxes('p').length, said.at(-1)], [0, 'logs of p']);
+  });
+
+  it('clears only the finished pod, and looks up its names where the caller knows none', async () => {
+    const { gc, pod, run, runtime, removedPods } = world('removed');
+    await pod(2);
+    const other = await runPod(runtime, { uid: 'q' }, [{ name: 'c', image: 'i:1' }]);
+    for (const { id } of [...runtime.sandboxes('p'), ...runtime.sandboxes('q')])
+      runtime.killSandbox(id, { withContainers: true });
+    assert.ok(other.sandbox);
+    await run(gc.collectPod(podUid('p')));
+    assert.deepEqual([runtime.containers('q').length, runtime.sandboxes('q').length], [1, 1]);
+    await run(gc.collectPod(podUid('none')));
+    const named = { uid: podUid('q'), name: 'known', namespace: 'there' };
+    await run(gc.collectPod(podUid('q'), named));
+    assert.deepEqual(removedPods, [{ uid: 'p', name: 'pod-p', namespace: 'default' }, undefined, named]);
+  });
+
+  it('reports a sandbox that cannot be removed', async () => {
+    const { gc, pod, run, runtime } = world('removed');
+    await pod(1);
+    runtime.killSandbox(runtime.sandboxes('p')[0]?.id ?? '', { withContainers: true });
+    runtime.fail('removeSandbox', { kind: 'Internal', message: 'in use', times: 1 });
+    await run(assert.rejects(gc.collect(), /failed to remove sandbox of pod default\/pod-p: in use/));
   });
 
   it('goes on after a failure, reports it once, and retries', async () => {

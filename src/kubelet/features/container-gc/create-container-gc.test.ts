@@ -1,7 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { podUid } from '../../model/ids.ts';
-import { cleanupDecision } from './create-container-gc.ts';
+import { cleanupDecision, createContainerGc } from './create-container-gc.ts';
+
+test('of a pod that has ended everything counts as unused, unless its worker is at work', async () => {
+  const ended = { id: 'c', podUid: podUid('a'), name: 'c', attempt: 0, sandboxId: 's', state: 'exited' as const };
+  const unused = async (state: { phase: string; isBusy?: boolean } | undefined): Promise<number> => {
+    const clock = new FakeClock();
+    const gc = createContainerGc({
+      workers: () => ({ stateOf: () => state, isBusy: () => state?.isBusy === true }),
+      runtime: { listContainers: async () => [{ ...ended, createdAtMs: 0 }], listSandboxes: async () => [] },
+      policy: { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },
+      sourcesReady: () => true,
+      ...{ clock, random: seededRandom(1), log: recordingLog() },
+    } as unknown as Parameters<typeof createContainerGc>[0]);
+    return gc.countUnused();
+  };
+  assert.deepEqual(
+    await Promise.all([
+      unused({ phase: 'finished' }),
+      unused({ phase: 'finished', isBusy: true }),
+      unused({ phase: 'syncing' }),
+      unused(undefined),
+    ]),
+    [1, 0, 0, 1],
+  );
+});
 
 const decide = (state: { phase: string; isBusy?: boolean } | undefined): string =>
   cleanupDecision({ stateOf: () => state, isBusy: () => state?.isBusy === true }, podUid('a'));

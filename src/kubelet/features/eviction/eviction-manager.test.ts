@@ -148,6 +148,20 @@ describe('a soft threshold', () => {
     await world.manager.stop();
   });
 
+  test('gives a pod its own grace period where that is shorter, and the longest one where it has none', async () => {
+    for (const [own, graceMs] of [
+      [5, 5000],
+      [undefined, 20_000],
+    ] as const) {
+      const world = soft();
+      world.add('hog', { memoryBytes: 6.5 * GiB }, { 'spec.terminationGracePeriodSeconds': own });
+      world.manager.start();
+      await world.clock.advance(31_000);
+      assert.equal(world.killed[0]?.graceMs, graceMs);
+      await world.manager.stop();
+    }
+  });
+
   test('starts its grace period again when the shortage was over in between', async () => {
     const world = soft();
     world.add('hog', { memoryBytes: 6.5 * GiB });
@@ -217,6 +231,49 @@ describe('a shortage of disk', () => {
     await world.manager.stop();
   });
 
+  test('is over without an eviction only when the minimum reclaim is free too', async () => {
+    for (const [minimum, evictions] of [
+      ['1Gi', 0],
+      ['20Gi', 1],
+    ] as const) {
+      const world = hard({ 'nodefs.available': '10Gi' }, { evictionMinimumReclaim: { 'nodefs.available': minimum } });
+      world.root.otherBytes = 95 * GiB;
+      world.unused = { containers: 0, images: 10 * GiB };
+      world.add('writer', { diskBytes: GiB });
+      world.manager.start();
+      await world.clock.advance(900);
+      assert.deepEqual([world.reclaimed, world.killed.length], [['containers', 'images'], evictions]);
+      await world.manager.stop();
+    }
+  });
+
+  test('does not delay an eviction for memory while the node frees space', async () => {
+    const world = hard({ ...full, 'memory.available': '1Gi' });
+    world.root.otherBytes = 95 * GiB;
+    let finish: () => void = () => undefined;
+    world.reclaiming = new Promise((resolve) => (finish = resolve));
+    world.add('writer', { diskBytes: GiB });
+    world.manager.start();
+    await world.clock.advance(1000);
+    assert.deepEqual([world.reclaimed, world.killed], [['containers'], []]);
+    world.add('hog', { memoryBytes: 6.5 * GiB });
+    await world.clock.advance(11_000);
+    assert.deepEqual([world.killed[0]?.name, world.counted], ['hog', ['memory.available']]);
+    finish();
+    await world.manager.stop();
+  });
+
+  test('is tried to be ended with a pod when the node cannot free anything', async () => {
+    const world = hard(full);
+    world.root.otherBytes = 95 * GiB;
+    world.reclaiming = Promise.reject(new Error('the runtime is gone'));
+    world.add('writer', { diskBytes: GiB });
+    world.manager.start();
+    await world.clock.advance(2000);
+    assert.deepEqual([world.reclaimed.slice(0, 2), world.killed.length], [['containers', 'images'], 1]);
+    await world.manager.stop();
+  });
+
   test('of inodes counts files', async () => {
     const world = hard(full);
     world.root.inodes = 1000;
@@ -272,6 +329,22 @@ describe('limits of ephemeral storage', () => {
     ]);
     assert.deepEqual(world.counted, ['ephemeralpodfs.limit', 'emptydirfs.limit']);
     assert.equal(world.record.get(podUid('dir'))?.condition, undefined);
+    await world.manager.stop();
+  });
+
+  test('are checked every ten seconds', async () => {
+    const world = hard({});
+    world.add('writer', { diskBytes: 50 * MiB }, limited('100Mi'));
+    world.manager.start();
+    await world.clock.advance(1000);
+    world.change('writer', { diskBytes: 101 * MiB });
+    await world.clock.advance(8900);
+    assert.deepEqual(world.killed, []);
+    await world.clock.advance(1100);
+    assert.deepEqual(
+      world.killed.map(({ name, graceMs }) => [name, graceMs]),
+      [['writer', 1000]],
+    );
     await world.manager.stop();
   });
 

@@ -52,3 +52,34 @@ test('only pods with a limit are measured', () => {
     [true, false, false, false, true],
   );
 });
+
+test('the limits of single containers count, also when not all have one, and those of sidecars', () => {
+  const limits = { limits: { 'ephemeral-storage': '1Ki' } };
+  const container = (name: string, resources?: object) => ({ name, image: 'i:1', ...(resources && { resources }) });
+  const some = buildPod({ 'spec.containers': [container('main'), container('other', limits)] });
+  const zero = buildPod({
+    'spec.containers': [container('main', { limits: { 'ephemeral-storage': '0' } }), container('other')],
+  });
+  const sidecar = { ...container('side', limits), restartPolicy: 'Always' };
+  const onlyPod = buildPod({ 'spec.containers': [container('main', limits)], 'spec.initContainers': [sidecar] });
+  const onlySide = buildPod({ 'spec.containers': [container('main')], 'spec.initContainers': [sidecar] });
+  assert.deepEqual([some, zero, onlyPod, onlySide].map(hasStorageLimit), [true, true, true, true]);
+  const other = { ...use(0, 0), logs: new Map([['other', tree(1025)]]), total: tree(1024) };
+  assert.match(exceededLimit(some, other, 'shared')?.message ?? '', /^Container other exceeded/);
+  assert.equal(
+    exceededLimit(some, { ...use(5000, 5000), total: tree(1024) }, 'shared'),
+    undefined,
+    'a container without a limit',
+  );
+  assert.equal(
+    exceededLimit(zero, { ...use(5000, 5000), total: tree(0) }, 'shared'),
+    undefined,
+    '0 is no limit of a container',
+  );
+  assert.match(exceededLimit(onlyPod, use(2048, 1), 'shared')?.message ?? '', /^Pod ephemeral/);
+});
+
+test('what was not measured exceeds nothing', () => {
+  const nothing = { ...use(0, 0), layers: new Map(), logs: new Map(), volumes: new Map() };
+  assert.equal(exceededLimit(pod, nothing, 'shared'), undefined);
+});

@@ -103,3 +103,21 @@ test('250 pods are ranked in a few milliseconds of work: each comparison uses fi
   });
   assert.equal(asked, 250);
 });
+
+test('pods that could not be measured come first for memory; for processes only among those of their priority', () => {
+  const pods: readonly Given[] = [
+    { usage: 5, request: 0, priority: 0 },
+    { usage: undefined, request: 0, priority: 0 },
+    { usage: 1, request: 0, priority: -1 },
+    { usage: undefined, request: 0, priority: 1 },
+    { usage: 3, request: 9, priority: -1 },
+  ];
+  const order = (signal: EvictionSignal, resource: string): string => {
+    const made = pods.map((each, index) => podOf(each, index, resource));
+    return rankPods(made, signal, (pod) => pods[made.indexOf(pod)]?.usage)
+      .map(({ pod }) => pod.metadata.name)
+      .join(' ');
+  };
+  assert.equal(order('memory.available', 'memory'), 'p1 p3 p2 p0 p4');
+  assert.equal(order('pid.available', 'memory'), 'p4 p2 p1 p0 p3');
+});

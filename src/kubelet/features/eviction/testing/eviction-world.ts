@@ -58,6 +58,8 @@ export class EvictionWorld {
   images: { capacityBytes: number; usedBytes: number } | undefined;
   /** Freed by the node itself. */
   unused = { containers: 0, images: 0 };
+  /** What the removal of unused things waits for, and fails with. */
+  reclaiming: Promise<void> = Promise.resolve();
   ready = true;
   /** Reads of the node's memory. */
   looks = 0;
@@ -107,8 +109,8 @@ export class EvictionWorld {
       isReady: () => this.ready,
       isCleanedUp: (uid) => !this.pods.has(uid),
       reclaimer: {
-        deleteUnusedContainers: async () => this.#free('containers'),
-        deleteUnusedImages: async () => this.#free('images'),
+        deleteUnusedContainers: () => this.#free('containers'),
+        deleteUnusedImages: () => this.#free('images'),
       },
       saveEvicted: async () => undefined,
       kill: (uid, graceMs) => this.#kill(uid, graceMs),
@@ -168,8 +170,9 @@ export class EvictionWorld {
     });
   }
 
-  #free(what: 'containers' | 'images'): void {
+  async #free(what: 'containers' | 'images'): Promise<void> {
     this.reclaimed.push(what);
+    await this.reclaiming;
     this.root.otherBytes -= this.unused[what];
     this.unused[what] = 0;
   }
