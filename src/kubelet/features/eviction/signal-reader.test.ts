@@ -135,10 +135,10 @@ describe('file systems', () => {
   it('that cannot be read, or that the runtime does not name, are no signal, and are asked for again', async () => {
     const failing = async (): Promise<never> => Promise.reject(new Error('no'));
     assert.deepEqual(await readerOf({ fileSystem: failing }).readDisk('nodefs'), []);
-    let answer: { mountpoint: string } | undefined;
-    const reader = readerOf({ imageFs: async () => answer });
+    const answers: { mountpoint: string }[] = [];
+    const reader = readerOf({ imageFs: async () => answers[0] });
     assert.deepEqual([await reader.readDisk('imagefs'), await reader.findLayout()], [[], 'shared']);
-    answer = { mountpoint: '/images' };
+    answers.push({ mountpoint: '/images' });
     assert.equal((await reader.readDisk('imagefs')).length, 2);
     const broken = readerOf({ imageFs: failing });
     assert.deepEqual([await broken.findLayout(), await broken.readDisk('imagefs')], ['shared', []]);
