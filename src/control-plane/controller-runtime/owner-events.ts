@@ -17,6 +17,8 @@ export interface OwnerEventsOptions<O extends Selecting, T extends ApiObject> {
   readonly expectations?: Expectations;
   /** Whether a change of a dependent that it keeps is worth a pass. Absent: every one. */
   readonly matters?: (before: T, after: T) => boolean;
+  /** Whether a new dependent that has an owner is worth a pass of that owner. Default true. */
+  readonly wakesWhenAdded?: boolean;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface OwnerEventsOptions<O extends Selecting, T extends ApiObject> {
  * none every owner that would take it. Returns what ends it.
  */
 export function wakeOwners<O extends Selecting, T extends ApiObject>(options: OwnerEventsOptions<O, T>): () => void {
-  const { owners, dependents, add, expectations, matters = () => true } = options;
+  const { owners, dependents, add, expectations, matters = () => true, wakesWhenAdded = true } = options;
   const wakeOwner = (owner: O): void => add(formatKey(keyOf(owner)));
   const wake = (dependent: T): void => {
     const ref = controllerRefOf(dependent);
@@ -50,7 +52,7 @@ export function wakeOwners<O extends Selecting, T extends ApiObject>(options: Ow
           dependent.metadata.deletionTimestamp === undefined ? 'created' : 'deleted',
           dependent.metadata.uid,
         );
-        wake(dependent);
+        if (wakesWhenAdded || controllerRefOf(dependent) === undefined) wake(dependent);
       },
       onUpdate: (before, after) => {
         if (after.metadata.deletionTimestamp !== undefined) expectations?.observe('deleted', after.metadata.uid);

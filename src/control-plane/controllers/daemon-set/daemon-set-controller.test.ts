@@ -305,7 +305,7 @@ describe('revisions', () => {
     await world.stop();
   });
 
-  it('of the same template become one, and their pods follow', async () => {
+  it('of the same template become one in the next pass, for which a new revision alone is no cause, and their pods follow', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];
@@ -319,6 +319,10 @@ describe('revisions', () => {
       },
       revision: 5,
     });
+    await world.run(3_000);
+    assert.equal(world.api.all(controllerRevisions).length, 2);
+    const [daemonSet] = world.api.all(daemonSets) as [DaemonSet];
+    world.api.seed(daemonSets, { ...daemonSet, metadata: { ...daemonSet.metadata, annotations: { touched: 'yes' } } });
     await world.run(3_000);
     assert.deepEqual(
       [

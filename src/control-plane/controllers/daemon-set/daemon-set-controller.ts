@@ -62,7 +62,8 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
   const add = (key: string): void => queue.add(key);
   const ends = [
     wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
-    wakeOwners({ owners: parts.sets, dependents: parts.revisions, add }),
+    // A revision that another client adds may be removed again before the next pass (upstream: addHistory).
+    wakeOwners({ owners: parts.sets, dependents: parts.revisions, add, wakesWhenAdded: false }),
     wakeByNodes(parts, add),
   ];
   return runController({
