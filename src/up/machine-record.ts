@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KubeletError } from '../base/errors.ts';
+import type { KernelSettings } from './kernel-settings.ts';
 import { acquireProcessFile, waitUntil } from './processes.ts';
 
 const FOLDER = '/run/kubelet-ts';
@@ -17,6 +18,7 @@ export interface MachineRecord {
   readonly chains: Readonly<Record<IptablesProgram, readonly string[]>>;
   /** Folders outside of any data folder. */
   readonly folders: readonly string[];
+  readonly settings: KernelSettings;
 }
 
 /**
@@ -60,9 +62,10 @@ const recordFile = (folder: string): string =>
 /** Undefined when it is unknown: then everything shared counts as that of others. */
 export function readMachineRecord(folder: string = FOLDER): MachineRecord | undefined {
   try {
-    const { chains, folders } = JSON.parse(readFileSync(recordFile(folder), 'utf8')) as Partial<MachineRecord>;
+    const text = readFileSync(recordFile(folder), 'utf8');
+    const { chains, folders, settings = {} } = JSON.parse(text) as Partial<MachineRecord>;
     return Array.isArray(chains?.iptables) && Array.isArray(chains.ip6tables) && Array.isArray(folders)
-      ? { chains, folders }
+      ? { chains, folders, settings }
       : undefined;
   } catch {
     return undefined; // Not there, or half-written when the machine went down.

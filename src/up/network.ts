@@ -14,6 +14,7 @@ import {
   sharedChains,
 } from './host-tables.ts';
 import type { Instance } from './instance.ts';
+import { readKernelSettings, restoreKernelSettings } from './kernel-settings.ts';
 import type { IptablesProgram, MachineRecord } from './machine-record.ts';
 import {
   existingFolders,
@@ -77,6 +78,7 @@ async function noteShared(): Promise<void> {
   writeMachineRecord({
     chains: { iptables: sharedChains(v4), ip6tables: sharedChains(v6) },
     folders: existingFolders(CNI_CACHE),
+    settings: readKernelSettings(),
   });
 }
 
@@ -221,6 +223,7 @@ async function removeShared(instance: Instance): Promise<void> {
       for (const command of selectKubeletChainCleanUp(await listTables(program), before.chains[program]))
         await tryCommand([program, '-w', '10', ...command]);
     }
+    restoreKernelSettings(before.settings);
   }
   removeMachineRecord();
 }

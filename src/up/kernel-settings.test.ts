@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { readKernelSettings, restoreKernelSettings, selectRestores } from './kernel-settings.ts';
+
+function settings(t: TestContext, values: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'kts-settings-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const [name, value] of Object.entries(values)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), `${value}\n`);
+  }
+  return folder;
+}
+
+test('settings that an instance changed are set back; what was so before, or was changed since, stays', (t) => {
+  const before = settings(t, { 'kernel/panic': '0', 'vm/overcommit_memory': '0', 'net/ipv4/ip_forward': '1' });
+  const noted = readKernelSettings(before);
+  const now = settings(t, { 'kernel/panic': '10', 'vm/overcommit_memory': '2', 'net/ipv4/ip_forward': '1' });
+  assert.deepEqual(restoreKernelSettings(noted, now), []);
+  assert.equal(readFileSync(join(now, 'kernel/panic'), 'utf8')[0], '0');
+  assert.deepEqual(
+    ['vm/overcommit_memory', 'net/ipv4/ip_forward'].map((name) => readFileSync(join(now, name), 'utf8')),
+    ['2\n', '1\n'],
+  );
+});
+
+test('a setting that is in the record of no instance is never written', () => {
+  assert.deepEqual(selectRestores({ 'kernel/hostname': 'a' }, { 'kernel/hostname': 'b', 'kernel/panic': '10' }), {});
+  assert.deepEqual(selectRestores({ 'kernel/panic': '0' }, {}), {});
+});
