@@ -10,6 +10,7 @@ import { startCluster } from '../../e2e/support/cluster.ts';
 import { builtProgram } from '../../integration/support/agent-build.ts';
 import { writeNodeKubeconfig } from '../../integration/support/cluster-agent.ts';
 import type { TestContainerd } from '../../integration/support/containerd.ts';
+import { TestDevicePlugin } from '../../integration/support/device-plugin.ts';
 import { startContainerd } from '../../integration/support/containerd.ts';
 import { replaceSection } from '../control-plane/document.ts';
 import { interruption } from '../interruption.ts';
@@ -146,6 +147,7 @@ async function measure(
     program: options.kubelet ?? (await builtProgram('kubelet')),
     kubeconfig,
     nodeKubeconfig,
+    managers: options.managers,
   });
   stops.push(
     () => member.stop(),
@@ -153,6 +155,14 @@ async function measure(
   );
   member.start();
   if (!(await board.nodeReady(READY_TIMEOUT_MS))) throw member.broken('did not become a ready node');
+  if (options.managers) {
+    const plugin = new TestDevicePlugin('example.com/gpu', containerd.instance.kubeletRoot, [
+      { id: 'g0', nodes: [0] },
+      { id: 'g1', nodes: [0] },
+    ]);
+    stops.push(() => plugin.dispose());
+    await plugin.start();
+  }
   const context: ClusterContext = { ...sink, containerd, member, board, options };
   for (const { rows, run: take } of STAGES.filter((stage) => wants(context, ...stage.rows))) {
     say(`taking ${rows.filter((row) => wants(context, row)).join(' and ')}`);

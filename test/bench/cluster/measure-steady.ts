@@ -9,8 +9,8 @@ import { wants } from './context.ts';
 const TIMEOUT_MS = 300_000;
 const RSS_PERIOD_MS = 2000;
 const LEVELS = [
-  { pods: 50, mcpu: 20, mib: 110 },
-  { pods: 100, mcpu: 30, mib: 130 },
+  { pods: 50, mcpu: 20, mib: 110, managed: { mcpu: 8, mib: 125 } },
+  { pods: 100, mcpu: 30, mib: 130, managed: { mcpu: 14, mib: 125 } },
 ] as const;
 /** Past what a kubelet keeps for those who ask at the same moment. */
 const BETWEEN_SCRAPES_MS = 1500;
@@ -41,8 +41,10 @@ export async function measureSteady(context: ClusterContext): Promise<void> {
   await gone;
 }
 
-async function measureLevel(context: ClusterContext, { pods, mcpu, mib }: (typeof LEVELS)[number]): Promise<void> {
+async function measureLevel(context: ClusterContext, level: (typeof LEVELS)[number]): Promise<void> {
   const { member, options } = context;
+  const { pods } = level;
+  const { mcpu, mib } = options.managers ? level.managed : level;
   context.say(`settling for ${options.settleSeconds} s, then steady for ${options.idleSeconds} s`);
   await pause(options.settleSeconds * 1000);
   const begin = { atMs: performance.now(), cpuMs: member.cpuMs() };

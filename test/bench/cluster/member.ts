@@ -23,7 +23,28 @@ export interface MemberOptions {
   /** Of an administrator: who asks the kubelet's server. */
   readonly kubeconfig: string;
   readonly nodeKubeconfig: string;
+  readonly managers: boolean;
 }
+
+/** Every manager works, and every threshold is read; on two cores one stays for pods that may have exclusive ones. */
+const managed = {
+  cpuManagerPolicy: 'static',
+  reservedSystemCPUs: '0',
+  memoryManagerPolicy: 'Static',
+  kubeReserved: { memory: '100Mi' },
+  reservedMemory: [{ numaNode: 0, limits: { memory: '200Mi' } }],
+  topologyManagerPolicy: 'best-effort',
+  evictionHard: {
+    'memory.available': '100Mi',
+    'nodefs.available': '1%',
+    'nodefs.inodesFree': '1%',
+    'imagefs.available': '1%',
+    'imagefs.inodesFree': '1%',
+    'pid.available': '1%',
+  },
+  evictionSoft: { 'memory.available': '200Mi' },
+  evictionSoftGracePeriod: { 'memory.available': '1m' },
+};
 
 export interface Answer {
   readonly status: number;
@@ -83,6 +104,7 @@ export class Member {
         clusterDNS: ['10.96.0.10'],
         clusterDomain: 'cluster.local',
         evictionHard: { 'memory.available': '100Mi' },
+        ...(options.managers && managed),
         ...(existsSync(RESOLVED_CONF) && { resolvConf: RESOLVED_CONF }),
       }),
     );

@@ -11,7 +11,7 @@ test('rows are named, one or several, and others refused', () => {
 
 test('only a whole run of this kubelet in an embedded cluster goes into the documents', () => {
   assert.equal(parseOptions(['--write'])?.write, true);
-  for (const other of [['--quick'], ['--only', 'start'], ['--kubelet', '/k'], ['--kubeconfig', '/f']])
+  for (const other of [['--quick'], ['--managers'], ['--only', 'start'], ['--kubelet', '/k'], ['--kubeconfig', '/f']])
     assert.throws(() => parseOptions(['--write', ...other]), /whole run/);
 });
 

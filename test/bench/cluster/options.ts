@@ -15,6 +15,8 @@ export interface ClusterBenchOptions {
   readonly idleSeconds: number;
   readonly settleSeconds: number;
   readonly scrapes: number;
+  /** CPU, memory, topology and device managers and eviction thresholds of every kind. */
+  readonly managers: boolean;
   /** Another kubelet than the one built from this checkout. */
   readonly kubelet: string | undefined;
   /** An administrator of another API server than the embedded one. */
@@ -35,6 +37,7 @@ export const USAGE = `usage: npm run bench -- cluster [--quick] [--samples N] [-
   --quick                 fewer samples and shorter idle times: for a look, not for the documents
   --samples N             how often each single-pod row is taken (default 15, quick 5)
   --only NAME             one row or several: ${ROW_NAMES.join(', ')}
+  --managers              with exclusive CPUs, pinned memory, a device plugin and all eviction thresholds and its own goals
   --write                 put the results into docs/benchmarks.md
   --json FILE             every sample, for machines
   --logs FOLDER           keep the logs of the kubelet and of containerd there
@@ -53,6 +56,7 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
     options: {
       quick: flag,
       write: flag,
+      managers: flag,
       help: flag,
       samples: text,
       only: { type: 'string', multiple: true },
@@ -65,9 +69,9 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
     },
   });
   if (values.help) return undefined;
-  const { quick, write, kubelet, kubeconfig } = values;
+  const { quick, write, managers, kubelet, kubeconfig } = values;
   const only = values.only === undefined ? ROW_NAMES : values.only.flatMap((names) => names.split(',')).map(rowName);
-  if (write && (quick || only !== ROW_NAMES || kubelet !== undefined || kubeconfig !== undefined)) {
+  if (write && (quick || managers || only !== ROW_NAMES || kubelet !== undefined || kubeconfig !== undefined)) {
     throw new KubeletError(
       'Invalid',
       '--write: only the results of a whole run of this kubelet in an embedded cluster go into the documents',
@@ -79,6 +83,7 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
     only,
     quick,
     write,
+    managers,
     kubelet,
     kubeconfig,
     samples: values.samples === undefined ? (quick ? 5 : 15) : positive(values.samples),
