@@ -58,3 +58,30 @@ for (const [how, log] of [
     () => ({ log, write: (line) => writeFileSync('/dev/kmsg', `${line}\n`) }),
     mayWrite ? false : 'needs /dev/kmsg',
   );
+
+test('/dev/kmsg: with sinceBoot, records from before come first and say so', {
+  skip: mayWrite ? false : 'needs /dev/kmsg',
+}, async () => {
+  const mark = `kubelet test ${process.pid} since boot`;
+  writeFileSync('/dev/kmsg', `${mark} before\n`);
+  const keepAlive = setInterval(() => {}, 1000);
+  const seen: string[] = [];
+  const stop = await new Promise<() => void>((resolve, reject) => {
+    const ends = new LinuxKernelLog().follow(
+      {
+        onMessage: ({ text, isOld = false }) => {
+          if (!text.startsWith(mark)) return;
+          seen.push(`${text.slice(mark.length + 1)} ${isOld}`);
+          if (text.endsWith('after')) resolve(ends);
+        },
+        onLost: () => {},
+        onEnd: reject,
+      },
+      { sinceBoot: true },
+    );
+    writeFileSync('/dev/kmsg', `${mark} after\n`);
+  });
+  stop();
+  clearInterval(keepAlive);
+  assert.deepEqual(seen, ['before true', 'after false']);
+});

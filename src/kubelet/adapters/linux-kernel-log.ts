@@ -27,13 +27,14 @@ export class LinuxKernelLog implements KernelLog {
     this.#stream = stream;
   }
 
-  follow(handlers: KernelLogHandlers): () => void {
+  follow(handlers: KernelLogHandlers, { sinceBoot } = { sinceBoot: false }): () => void {
     const fd = this.#open();
+    const onOld = sinceBoot ? (record: string) => tellOld(record, handlers) : () => undefined;
     let stop = (): void => closeSync(fd);
     // The usual log is skipped at once. One that was made very large is skipped in turns; what is written meanwhile
     // counts as written before.
     const turn = (): void => {
-      if (skipRecords(fd)) stop = this.#follow(fd, handlers);
+      if (skipRecords(fd, onOld)) stop = this.#follow(fd, handlers);
       else {
         const next = setImmediate(() => {
           try {
@@ -91,10 +92,19 @@ export function parseKernelRecord(record: string): KernelMessage | undefined {
 }
 
 /** Whether the end of the log is reached. */
-function skipRecords(fd: number): boolean {
+function skipRecords(fd: number, onRecord: (record: string) => void): boolean {
   const buffer = Buffer.allocUnsafe(RECORD_LIMIT_BYTES);
-  for (let count = 0; count < RECORDS_SKIPPED_A_TURN; count++) if (readRecord(fd, buffer) === undefined) return true;
+  for (let count = 0; count < RECORDS_SKIPPED_A_TURN; count++) {
+    const record = readRecord(fd, buffer);
+    if (record === undefined) return true;
+    onRecord(record);
+  }
   return false;
+}
+
+function tellOld(record: string, { onMessage }: KernelLogHandlers): void {
+  const message = parseKernelRecord(record);
+  if (message !== undefined) onMessage({ ...message, isOld: true });
 }
 
 /** undefined at the end; '' for a record that was overwritten (EPIPE) or is too long (EINVAL). */

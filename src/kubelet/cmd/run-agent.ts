@@ -113,6 +113,7 @@ export async function startAgent(
       maxTotal: flags.maxDeadContainers,
     },
     pinnedImages: flags.pinnedImages,
+    nodeProblems: flags.nodeProblemConditions,
     credentialProviders: await credentialProviders(flags, platform),
     credentialProviderBinDir: flags.imageCredentialProviderBinDir,
     node: {

@@ -6,6 +6,8 @@ export interface KernelMessage {
   readonly byKernel: boolean;
   /** Without the line break; at most `KERNEL_TEXT_LIMIT` characters. Characters that are not printable are escaped. */
   readonly text: string;
+  /** Written before the call of `follow`. */
+  readonly isOld?: boolean;
 }
 
 export interface KernelLogHandlers {
@@ -22,8 +24,9 @@ export const KERNEL_TEXT_LIMIT = 4096;
 /** The log of the kernel (`dmesg`). */
 export interface KernelLog {
   /**
-   * Follows the records that are written from now on. Returns a function that stops it without a call of `onEnd`.
+   * Follows the records that are written from now on; with `sinceBoot` those that the kernel still has come first, the
+   * first ones perhaps before the call returns. Returns a function that stops it without a call of `onEnd`.
    * Throws Unavailable where the log cannot be opened.
    */
-  follow(handlers: KernelLogHandlers): () => void;
+  follow(handlers: KernelLogHandlers, options?: { readonly sinceBoot: boolean }): () => void;
 }

@@ -3,6 +3,7 @@ import { AllocatedPods } from '../../features/allocation/allocated-pods.ts';
 import type { ContainerManager } from '../../features/container-manager/container-manager.ts';
 import { createNodeSetup } from '../../features/container-manager/create-node-setup.ts';
 import { podCgroupPaths } from '../../features/container-manager/pod-cgroup-paths.ts';
+import { NodeProblems } from '../../features/node-problems/node-problems.ts';
 import { createOomWatcher } from '../../features/oom-watcher/create-oom-watcher.ts';
 import type { OomWatcher } from '../../features/oom-watcher/oom-watcher.ts';
 import { kernelPaths } from '../../adapters/cgroups/linux-cgroup-names.ts';
@@ -111,6 +112,7 @@ export function composeFeatures(parts: Given<keyof KnownParts>, evict: (uid: Pod
     podResources: composePodResources(parts, { devices, dra, ...managers }),
     cgroups,
     oomWatcher: composeOomWatcher(parts),
+    nodeProblems: composeNodeProblems(parts),
     nodeSetup: createNodeSetup({
       ...parts.platform,
       config: parts.settings.config,
@@ -255,6 +257,17 @@ function composeCgroups(
     random: platform.random,
     log: platform.log,
   });
+}
+
+function composeNodeProblems({
+  settings,
+  platform,
+  node,
+  recorder,
+}: Given<'node' | 'recorder'>): NodeProblems | undefined {
+  const { kernelLog, clock, log } = platform;
+  if (settings.nodeProblems !== true || kernelLog === undefined) return undefined;
+  return new NodeProblems({ kernelLog, recorder, onChange: () => node.statusChanges.notify(), clock, log });
 }
 
 function composeOomWatcher(parts: Given<'cache' | 'directory' | 'recorder'>): OomWatcher {

@@ -104,6 +104,7 @@ function composeNodeAgent(parts: KubeletParts): NodeAgent {
     node,
     statusSources: {
       pressure: () => parts.records.pressure.flags(),
+      machineConditions: () => parts.nodeProblems?.conditions ?? [],
       shutdownProblem: () => parts.shutdownState.problem(),
       devices: () => parts.devices.manager.capacity(),
       // The node is not ready before the cluster can know its drivers (upstream: initializeCSINode).
@@ -204,6 +205,7 @@ function composeStages(
     ['image collection', () => imageGc.start(), () => imageGc.stop()],
     ['node shutdown', () => parts.nodeShutdown.start(), () => parts.nodeShutdown.stop()],
     ['log rotation', () => logRotation.start(), () => logRotation.stop()],
+    ['node problems', () => parts.nodeProblems?.start(), () => parts.nodeProblems?.stop()],
     ['OOM watcher', () => parts.oomWatcher.start(), () => parts.oomWatcher.stop()],
     ['statistics', () => stats?.provider.start(), () => stats?.provider.stop()],
     ['eviction', () => eviction?.manager.start(), () => eviction?.manager.stop()],

@@ -16,6 +16,8 @@ export interface ComposeSettings {
   readonly containerGc: GcPolicy;
   /** Beginnings of names of images that are never collected. */
   readonly pinnedImages?: readonly string[];
+  /** Conditions and events of problems that the kernel logs. */
+  readonly nodeProblems?: boolean;
   readonly credentialProviders: readonly CredentialProvider[];
   readonly credentialProviderBinDir: string;
   readonly node?: NodeSettings;

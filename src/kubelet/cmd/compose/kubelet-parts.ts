@@ -11,6 +11,7 @@ import type { ContainerLogReader } from '../../features/container-logs/read-logs
 import type { EventLog } from '../../features/events/event-recorder.ts';
 import type { EventUploader } from '../../features/events/event-uploader.ts';
 import type { ContainerGc } from '../../features/container-gc/container-gc.ts';
+import type { NodeProblems } from '../../features/node-problems/node-problems.ts';
 import type { OomWatcher } from '../../features/oom-watcher/oom-watcher.ts';
 import type { ExplainStore } from '../../features/explain/explain-store.ts';
 import type { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
@@ -130,6 +131,8 @@ export interface FeatureParts {
   readonly podResources: PodResourcesService;
   readonly cgroups: ContainerManager;
   readonly oomWatcher: OomWatcher;
+  /** Undefined where they are not asked for. */
+  readonly nodeProblems: NodeProblems | undefined;
   readonly nodeSetup: NodeSetup;
   readonly admission: AdmissionManager;
   readonly allocation: AllocationManager;

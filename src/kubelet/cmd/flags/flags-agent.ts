@@ -153,6 +153,12 @@ export const agentFlags: readonly FlagSpec[] = [
       'Images that are never removed to free disk space, as beginnings of their names with commas between them, such as localhost/. For images that cannot be pulled again.',
     ],
     [
+      'node-problem-conditions',
+      'bool',
+      'Report problems that the kernel logs as conditions and events of the node: KernelDeadlock, ReadonlyFilesystem, XfsShutdown and others, under the names of node-problem-detector. For nodes where that does not run.',
+      { default: 'false' },
+    ],
+    [
       'shutdown-on-sigterm',
       'bool',
       'SIGTERM to the agent means that the machine goes down: stop all pods in order, within shutdownGracePeriod, before the agent ends. For machines without systemd-logind.',

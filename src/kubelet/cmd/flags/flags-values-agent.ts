@@ -41,6 +41,8 @@ export interface AgentFlags {
   readonly admissionHookTimeoutMs: number;
   readonly admissionHookFailurePolicy: 'hold' | 'ignore';
   readonly shutdownOnSigterm: boolean;
+  /** Problems that the kernel logs become conditions and events of the node. */
+  readonly nodeProblemConditions: boolean;
   /** Beginnings of image names. */
   readonly pinnedImages: readonly string[];
   readonly minimumContainerTtlMs: number;
@@ -215,6 +217,7 @@ export function readAgentFlags(
     admissionHookTimeoutMs: ms('admission-hook-timeout', '10s'),
     admissionHookFailurePolicy: text('admission-hook-failure-policy', 'hold') === 'ignore' ? 'ignore' : 'hold',
     shutdownOnSigterm: isOn('shutdown-on-sigterm'),
+    nodeProblemConditions: isOn('node-problem-conditions'),
     pinnedImages: text('pinned-images')
       .split(',')
       .map((prefix) => prefix.trim())

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { strategicPatch } from '../../../api/client/testing/fake-patch.ts';
 import type { Node, NodeCondition } from '../../../api/core/node.ts';
 import { computeNode } from './compute-node.ts';
+import type { NodeFacts } from './compute-node.ts';
 import { computeNodeEvents } from './node-events.ts';
 import { selectNodeImages } from './node-images.ts';
 import { computeNodePatch, nodeHasChanged, sameJson } from './node-patch.ts';
@@ -366,4 +367,27 @@ describe('the patch of a status', () => {
     assert.equal(sameJson({ a: [1, { b: undefined }] }, { a: [1, {}] }), true);
     assert.equal(sameJson([1], { 0: 1 }), false);
   });
+});
+
+it('conditions of the machine are shown with the time of their last transition; without any, those of others stay', () => {
+  const problem = { type: 'ReadonlyFilesystem', status: 'True', reason: 'FilesystemIsReadOnly', message: 'm' } as const;
+  const healthy = { ...problem, status: 'False', reason: 'FilesystemIsNotReadOnly' } as const;
+  const of = (before: Node, machine: NodeFacts['machine'], nowMs: number): Node =>
+    computeNode(before, nodeIdentity(), nodeFacts({ machine, nowMs })).node;
+  const shown = (node: Node): readonly unknown[] | undefined =>
+    node.status?.conditions
+      ?.filter(({ type }) => type === problem.type)
+      .map(({ status, reason, lastTransitionTime, lastHeartbeatTime }) => [
+        status,
+        reason,
+        lastTransitionTime,
+        lastHeartbeatTime,
+      ]);
+  const [t0, t1, t2] = ['1970-01-01T00:00:00Z', '1970-01-01T00:00:01Z', '1970-01-01T00:00:02Z'];
+  const first = of(bareNode(), [healthy], 0);
+  assert.deepEqual(shown(first), [['False', 'FilesystemIsNotReadOnly', t0, t0]]);
+  const second = of(first, [problem], 1000);
+  assert.deepEqual(shown(second), [['True', 'FilesystemIsReadOnly', t1, t1]]);
+  assert.deepEqual(shown(of(second, [problem], 2000)), [['True', 'FilesystemIsReadOnly', t1, t2]]);
+  assert.deepEqual(shown(of(second, [], 2000)), shown(second));
 });

@@ -5,7 +5,7 @@ import { isExtendedResource } from '../../../api/resources.ts';
 import { computeAllocatable } from './allocatable.ts';
 import type { AddressRules, NetworkFacts } from './node-addresses.ts';
 import { computeAddresses, withAddressHint } from './node-addresses.ts';
-import type { Pressure } from './node-conditions.ts';
+import type { ConditionFacts, Pressure } from './node-conditions.ts';
 import { computeConditions } from './node-conditions.ts';
 
 /** Facts that do not change while the agent runs. */
@@ -47,6 +47,7 @@ export interface NodeFacts {
   /** undefined before the images were listed: the reported ones stay. */
   readonly images: readonly ContainerImage[] | undefined;
   readonly pressure: Pressure;
+  readonly machine: ConditionFacts['machine'];
   /** The extended resources of device plugins; the capacity of removed ones is zero. */
   readonly devices: {
     readonly capacity: ResourceList;

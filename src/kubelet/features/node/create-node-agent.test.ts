@@ -48,6 +48,7 @@ function fixture() {
     node: { identity: nodeIdentity(), watch, statusChanges, local: () => bareNode() } as unknown as NodeParts,
     statusSources: {
       pressure: () => NO_PRESSURE,
+      machineConditions: () => [],
       storageProblem: () => state.storage,
       shutdownProblem: () => undefined,
       devices: () => nodeFacts().devices,

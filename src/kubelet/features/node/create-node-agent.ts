@@ -202,6 +202,7 @@ function createSource(
       runtime: monitor.health,
       images: inventory.images,
       pressure: statusSources.pressure(),
+      machine: statusSources.machineConditions(),
       devices: statusSources.devices(),
       problems: problems.filter((problem) => problem !== undefined),
       openQuestions: storage === undefined ? [] : [storage],

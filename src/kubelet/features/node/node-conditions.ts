@@ -14,6 +14,8 @@ export interface ConditionFacts {
   readonly pressure: Pressure;
   /** Why the node is not ready, in upstream's order: runtime, network, storage, shutdown, capacities. */
   readonly problems: readonly string[];
+  /** Problems of the machine; empty where they are not reported. */
+  readonly machine: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[];
 }
 
 type Words = readonly [reason: string, message: string];
@@ -52,6 +54,11 @@ export function computeConditions(before: readonly NodeCondition[], facts: Condi
     // A change by another client (the node was unreachable for a while) is answered with a new transition.
     if (old?.status === status) own.set(type, { ...old, lastHeartbeatTime: now });
     else own.set(type, { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason, message });
+  }
+  for (const condition of facts.machine) {
+    const old = before.find(({ type }) => type === condition.type);
+    const lastTransitionTime = old?.status === condition.status ? (old.lastTransitionTime ?? now) : now;
+    own.set(condition.type, { ...condition, lastHeartbeatTime: now, lastTransitionTime });
   }
   const ready = readyCondition(facts.problems);
   const oldReady = before.find(({ type }) => type === 'Ready');

@@ -1,9 +1,12 @@
+import type { NodeCondition } from '../../../api/core/node.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import type { Pressure } from './node-conditions.ts';
 
 /** State of the node that other features contribute. The status is computed from them each time. */
 export interface NodeStatusSources {
   pressure(): Pressure;
+  /** Problems of the machine that the kernel reported. */
+  machineConditions(): readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[];
   /**
    * Why the storage of the node cannot be used yet; undefined when it can. It keeps the node from becoming ready, but
    * does not change a node that is ready.

@@ -233,6 +233,7 @@ export const honouredFlags: Readonly<Record<string, Parity>> = {
   'admission-hook-timeout': honoured('not in upstream'),
   'admission-hook-failure-policy': honoured('not in upstream'),
   'pinned-images': honoured('not in upstream'),
+  'node-problem-conditions': honoured('not in upstream'),
   'shutdown-on-sigterm': honoured('not in upstream'),
   version: honoured(),
   help: honoured(),

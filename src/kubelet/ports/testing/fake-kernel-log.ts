@@ -1,5 +1,5 @@
 import { KubeletError } from '../../../base/errors.ts';
-import type { KernelLog, KernelLogHandlers } from '../kernel-log.ts';
+import type { KernelLog, KernelLogHandlers, KernelMessage } from '../kernel-log.ts';
 
 /** A kernel log to which tests write. */
 export class FakeKernelLog implements KernelLog {
@@ -7,14 +7,16 @@ export class FakeKernelLog implements KernelLog {
   refusals = 0;
   follows = 0;
   readonly #followers = new Set<KernelLogHandlers>();
+  readonly #written: KernelMessage[] = [];
   #sequence = 0;
 
-  follow(handlers: KernelLogHandlers): () => void {
+  follow(handlers: KernelLogHandlers, { sinceBoot } = { sinceBoot: false }): () => void {
     this.follows++;
     if (this.refusals > 0) {
       this.refusals--;
       throw new KubeletError('Unavailable', 'open /dev/kmsg: scripted');
     }
+    if (sinceBoot) for (const message of this.#written) handlers.onMessage({ ...message, isOld: true });
     this.#followers.add(handlers);
     return () => void this.#followers.delete(handlers);
   }
@@ -45,6 +47,8 @@ export class FakeKernelLog implements KernelLog {
 
   #send(text: string, byKernel: boolean): void {
     this.#sequence++;
-    for (const { onMessage } of [...this.#followers]) onMessage({ sequence: this.#sequence, byKernel, text });
+    const message = { sequence: this.#sequence, byKernel, text };
+    this.#written.push(message);
+    for (const { onMessage } of [...this.#followers]) onMessage(message);
   }
 }

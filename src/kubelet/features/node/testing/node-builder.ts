@@ -45,6 +45,7 @@ export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
     },
     images: [{ names: ['a:1'], sizeBytes: 5 }],
     pressure: { memory: false, disk: false, pid: false },
+    machine: [],
     devices: { capacity: {}, allocatable: {}, removed: [] },
     problems: [],
     openQuestions: [],
