@@ -46,6 +46,11 @@ export function isReservedFor({ status }: ResourceClaim, { metadata }: Pod): boo
   );
 }
 
+/** Whether no other pod uses the claim, so that it may be freed for another try of this one. */
+export function isOnlyFor({ status }: ResourceClaim, { metadata }: Pod): boolean {
+  return (status?.reservedFor ?? []).every(({ uid }) => uid === metadata.uid);
+}
+
 /** Upstream's limit of `status.reservedFor`. */
 export const MAX_CLAIM_CONSUMERS = 256;
 

@@ -1,3 +1,4 @@
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Rejection } from '../framework/rejection.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
@@ -6,7 +7,7 @@ import type { Profile } from '../framework/profile.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { computePreemption } from '../preemption/compute-preemption.ts';
 import type { PreemptionOutcome } from '../preemption/compute-preemption.ts';
-import { notPrepared, nothingToDeallocate } from '../plugins/dynamic-resources.ts';
+import { deallocated, notPrepared, nothingToDeallocate, stillNotSchedulable } from '../plugins/dynamic-resources.ts';
 import { formatDiagnosis } from './diagnosis.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { findNodes, preFilter } from './find-nodes.ts';
@@ -36,6 +37,8 @@ export type Decision =
       readonly message: string;
       /** Room that can be made by evicting pods. */
       readonly preemption: Extract<PreemptionOutcome, { kind: 'preempt' }> | undefined;
+      /** A claim of the pod to be freed, whose devices keep it from nodes. */
+      readonly deallocate: ResourceClaim | undefined;
       /** What `status.nominatedNodeName` is to be from now on; undefined leaves it. */
       readonly nominate: string | undefined;
       readonly nextStart: number;
@@ -118,6 +121,7 @@ function afterFilters(
   const reasons: string[] = [];
   let preemption: Extract<PreemptionOutcome, { kind: 'preempt' }> | undefined;
   let nominate: string | undefined;
+  let deallocate: ResourceClaim | undefined;
   for (const step of question.profile.postFilters) {
     if (step.kind === 'dynamicResources') {
       // Upstream's plugin fails where it was not asked beforehand, and preemption is not tried then. People and tools
@@ -126,7 +130,11 @@ function afterFilters(
         reasons.push(notPrepared);
         break;
       }
-      reasons.push(nothingToDeallocate);
+      const obstacle = more.checks.flatMap((check) => check.obstacle?.() ?? [])[0];
+      deallocate = obstacle?.claim;
+      reasons.push(
+        obstacle === undefined ? nothingToDeallocate : deallocate === undefined ? stillNotSchedulable : deallocated,
+      );
       continue;
     }
     const outcome = computePreemption({
@@ -152,6 +160,7 @@ function afterFilters(
     diagnosis,
     message: formatDiagnosis(diagnosis),
     preemption,
+    deallocate,
     nominate,
     nextStart: more.nextStart,
   };

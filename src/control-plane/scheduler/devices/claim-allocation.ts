@@ -15,7 +15,7 @@ import type { DeviceNeed } from './device-needs.ts';
 export function allocationOf(
   claim: ResourceClaim,
   picks: readonly Picked[],
-  classOf: (name: string) => DeviceClass | undefined,
+  { nodeName, classOf }: { readonly nodeName: string; readonly classOf: (name: string) => DeviceClass | undefined },
 ): AllocationResult {
   const results = picks.map(({ need, device, share }, index): DeviceRequestAllocationResult => {
     const { bindingConditions, bindingFailureConditions } = device.device;
@@ -34,7 +34,7 @@ export function allocationOf(
   });
   const chosen = new Map(picks.map(({ need }): [string, DeviceNeed] => [need.request, need]));
   const config = configOfClaim(claim, [...chosen.values()], classOf);
-  const nodeSelector = nodesOf(picks);
+  const nodeSelector = nodesOf(picks, nodeName);
   return {
     devices: { results, ...(config.length > 0 && { config }) },
     ...(nodeSelector !== undefined && { nodeSelector }),
@@ -42,15 +42,16 @@ export function allocationOf(
 }
 
 /** Where all of the devices are available (upstream: allocator createNodeSelector). */
-function nodesOf(picks: readonly Picked[]): NodeSelector | undefined {
+function nodesOf(picks: readonly Picked[], nodeName: string): NodeSelector | undefined {
   const expressions: NodeSelectorRequirement[] = [];
   const fields: NodeSelectorRequirement[] = [];
   for (const { device } of picks) {
-    if (device.reach === undefined) continue;
-    if ('nodeName' in device.reach) {
-      const local = { key: 'metadata.name', operator: 'In' as const, values: [device.reach.nodeName] };
+    const isLocal = device.reach !== undefined && 'nodeName' in device.reach;
+    if (isLocal || device.device.bindsToNode === true) {
+      const local = { key: 'metadata.name', operator: 'In' as const, values: [nodeName] };
       return { nodeSelectorTerms: [{ matchFields: [local] }] };
     }
+    if (device.reach === undefined || 'nodeName' in device.reach) continue;
     const [term] = device.reach.nodeSelector.nodeSelectorTerms;
     addNew(expressions, term?.matchExpressions);
     addNew(fields, term?.matchFields);

@@ -45,6 +45,8 @@ export interface PodCheck {
   };
   /** For a node that `filter` let pass. */
   volumePlan?(node: NodeInfo): VolumePlan | undefined;
+  /** After no node was found: an allocated claim that keeps the pod from nodes, and that no other pod uses. */
+  obstacle?(): { readonly claim: ResourceClaim | undefined };
   /** For a node that `filter` let pass. */
   claimPlan?(node: NodeInfo): ClaimPlan;
 }

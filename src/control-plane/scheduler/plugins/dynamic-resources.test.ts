@@ -322,3 +322,89 @@ it('the claim for extended resources is made before the pod is bound, and again 
   assert.equal(pod?.status?.extendedResourceClaimStatus?.resourceClaimName, metadata?.name);
   await scheduler.stop();
 });
+
+/** A world in which the device of the claim has to be prepared for a node before pods are bound. */
+function worldWithConditions(devices: readonly object[]): SchedulerWorld {
+  const scheduler = new SchedulerWorld({ lagMs: 300 });
+  scheduler.api.seed(deviceClasses, gpu);
+  scheduler.api.seed(resourceSlices, slice(undefined, devices));
+  scheduler.api.seed(resourceClaims, claim(one()));
+  scheduler.api.seed(pods, user('c'));
+  scheduler.addNode(buildNode('n'));
+  scheduler.start();
+  return scheduler;
+}
+const fabric = {
+  name: 'g0',
+  bindsToNode: true,
+  bindingConditions: ['attached'],
+  bindingFailureConditions: ['broken'],
+};
+const claimKey = { namespace: 'default', name: 'c' };
+const claimNow = (scheduler: SchedulerWorld): ResourceClaim | undefined => scheduler.api.peek(resourceClaims, claimKey);
+const nodeOfWeb = (scheduler: SchedulerWorld): string | undefined =>
+  scheduler.api.peek(pods, { namespace: 'default', name: 'web' })?.spec.nodeName;
+function report(scheduler: SchedulerWorld, type: string): void {
+  const condition = {
+    type,
+    status: 'True' as const,
+    reason: 'R',
+    message: 'm',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  const device = { driver: 'd.example.com', pool: 'all', device: 'g0', conditions: [condition] };
+  scheduler.api.change(resourceClaims, claimKey, (old) => ({ ...old, status: { ...old.status, devices: [device] } }));
+}
+
+it('a pod is bound when the drivers say that its devices are ready, and its claim belongs to the node', async () => {
+  const scheduler = worldWithConditions([fabric]);
+  await scheduler.clock.advance(60_000);
+  assert.equal(nodeOfWeb(scheduler), undefined);
+  const allocation = claimNow(scheduler)?.status?.allocation;
+  assert.equal(allocation?.nodeSelector?.nodeSelectorTerms[0]?.matchFields?.[0]?.values?.[0], 'n');
+  assert.match(allocation?.allocationTimestamp ?? '', /^2026-01-01T00:00:0/);
+  report(scheduler, 'attached');
+  await scheduler.clock.advance(1_000);
+  assert.equal(nodeOfWeb(scheduler), 'n');
+  await scheduler.stop();
+});
+
+it('a device that cannot be prepared is given back, and another one is tried', async () => {
+  const scheduler = worldWithConditions([fabric, { name: 'g1' }]);
+  await scheduler.clock.advance(10_000);
+  scheduler.api.change(resourceSlices, { namespace: '', name: 'slice-all' }, () => slice(undefined, [{ name: 'g1' }]));
+  report(scheduler, 'broken');
+  await scheduler.clock.advance(60_000);
+  assert.deepEqual([nodeOfWeb(scheduler), results(claimNow(scheduler))], ['n', ['r=all/g1']]);
+  await scheduler.stop();
+});
+
+it('a device that takes too long is given back', async () => {
+  const scheduler = worldWithConditions([fabric]);
+  await scheduler.clock.advance(599_000);
+  const first = claimNow(scheduler)?.status?.allocation?.allocationTimestamp;
+  await scheduler.clock.advance(30_000);
+  assert.notEqual(claimNow(scheduler)?.status?.allocation?.allocationTimestamp, first);
+  assert.equal(nodeOfWeb(scheduler), undefined);
+  await scheduler.stop();
+});
+
+it('a claim that is allocated where its pod cannot go is freed, unless others use it', async () => {
+  const gone = {
+    nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: ['x'] }] }],
+  };
+  const result = { request: 'r', driver: 'd.example.com', pool: 'x', device: 'g9' };
+  for (const others of [[], [{ resource: 'pods', name: 'other', uid: 'u' }]]) {
+    const scheduler = new SchedulerWorld({});
+    scheduler.api.seed(deviceClasses, gpu);
+    scheduler.api.seed(resourceSlices, slice('n', [{ name: 'g0' }]));
+    const status = { allocation: { devices: { results: [result] }, nodeSelector: gone }, reservedFor: others };
+    scheduler.api.seed(resourceClaims, claim(one(), { status }));
+    scheduler.api.seed(pods, user('c'));
+    scheduler.addNode(buildNode('n'));
+    scheduler.start();
+    await scheduler.clock.advance(30_000);
+    assert.equal(nodeOfWeb(scheduler), others.length === 0 ? 'n' : undefined);
+    await scheduler.stop();
+  }
+});

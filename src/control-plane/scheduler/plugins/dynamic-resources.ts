@@ -1,9 +1,16 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import { canBeReserved, isClaimForPod, isReservedFor, podClaimName } from '../../../api/resource/pod-claims.ts';
+import {
+  canBeReserved,
+  isClaimForPod,
+  isOnlyFor,
+  isReservedFor,
+  podClaimName,
+} from '../../../api/resource/pod-claims.ts';
 import type { ContainerExtendedResourceRequest } from '../../../api/core/pod-status.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { allocateDevices, MAX_TRIES_OF_POD } from '../devices/allocate-devices.ts';
 import type { ClaimNeeds, TryBudget } from '../devices/allocate-devices.ts';
+import { computeBindingReadiness } from '../devices/binding-conditions.ts';
 import { allocationOf } from '../devices/claim-allocation.ts';
 import type { DevicesInUse } from '../devices/device-use.ts';
 import { computeExtendedRequests, newExtendedClaim } from '../devices/extended-claim.ts';
@@ -23,6 +30,12 @@ const name = 'DynamicResources';
 
 /** What it says after a pod found no node; upstream asks it before preemption, whether the pod has claims or not. */
 export const nothingToDeallocate = 'no new claims to deallocate';
+
+/** What it says of a pod with claims that no node can serve. */
+export const stillNotSchedulable = 'still not schedulable';
+
+/** What it says when a claim that only this pod uses is freed. */
+export const deallocated = 'deallocation of ResourceClaim completed';
 
 /** What it says instead when another plugin had rejected the pod before it was asked. */
 export const notPrepared = 'not found';
@@ -75,13 +88,14 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
   if (claims.length === 0 && extended.length === 0) return skip;
   if (extended.length > 0 && objects.extendedClaim(pod.uid) !== undefined) return reject(unresolvable(name, leftClaim));
   const waiting: Waiting[] = [];
-  const places: NodeMatcher[] = [];
+  const places: Place[] = [];
   for (const claim of claims) {
     const allocation = claim.status?.allocation;
     if (allocation !== undefined) {
       if (!isReservedFor(claim, pod.pod) && !canBeReserved(claim))
         return reject(unresolvable(name, 'resourceclaim in use'));
-      if (allocation.nodeSelector !== undefined) places.push(compileNodeSelector(allocation.nodeSelector));
+      const matches = allocation.nodeSelector === undefined ? () => true : compileNodeSelector(allocation.nodeSelector);
+      places.push({ claim, matches });
       continue;
     }
     const wanted = waitingFor(claim, objects);
@@ -90,6 +104,14 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
   }
   return { kind: 'check', check: new DeviceCheck({ pod: pod.pod, claims, waiting, extended, places, objects }) };
 }
+
+/** Where the devices of an allocated claim are. */
+interface Place {
+  readonly claim: ResourceClaim;
+  readonly matches: NodeMatcher;
+}
+
+const hasFailed = (claim: ResourceClaim): boolean => computeBindingReadiness(claim).kind === 'failed';
 
 /** A claim that is not allocated. */
 interface Waiting {
@@ -118,8 +140,7 @@ interface DeviceQuestion {
   readonly claims: readonly ResourceClaim[];
   readonly waiting: readonly Waiting[];
   readonly extended: readonly string[];
-  /** Where the allocated ones are available. */
-  readonly places: readonly NodeMatcher[];
+  readonly places: readonly Place[];
   readonly objects: ClusterObjects;
 }
 
@@ -129,6 +150,8 @@ class DeviceCheck implements PodCheck {
   readonly #budget: TryBudget = { left: MAX_TRIES_OF_POD };
   /** By the resources that a node has no plugin for, what is claimed there. */
   readonly #extendedClaims = new Map<string, Waiting | string>();
+  /** Allocated claims that some node cannot serve. */
+  readonly #unavailable = new Set<ResourceClaim>();
   /** By node name. */
   readonly #plans = new Map<string, ClaimPlan>();
 
@@ -139,8 +162,9 @@ class DeviceCheck implements PodCheck {
 
   filter(info: NodeInfo): Rejection | undefined {
     const { places, objects } = this.#question;
-    if (places.some((matches) => !matches(info.node)))
-      return unresolvable(name, 'resourceclaim not available on the node');
+    const missing = places.filter(({ claim, matches }) => !matches(info.node) || hasFailed(claim));
+    for (const { claim } of missing) this.#unavailable.add(claim);
+    if (missing.length > 0) return unresolvable(name, 'resourceclaim not available on the node');
     const extended = this.#extendedOn(info);
     if (typeof extended === 'string') return unresolvable(name, extended);
     const waiting = extended === undefined ? this.#question.waiting : [...this.#question.waiting, extended];
@@ -150,11 +174,19 @@ class DeviceCheck implements PodCheck {
     if (picks === undefined) return unresolvable(name, 'cannot allocate all claims');
     const plan = waiting.map(({ claim, creates }, index) => ({
       claim,
-      allocation: allocationOf(claim, picks[index] ?? [], (each) => objects.deviceClass(each)),
+      allocation: allocationOf(claim, picks[index] ?? [], {
+        nodeName: info.name,
+        classOf: (each) => objects.deviceClass(each),
+      }),
       ...(creates !== undefined && { creates }),
     }));
     this.#plans.set(info.name, plan);
     return undefined;
+  }
+
+  obstacle(): { readonly claim: ResourceClaim | undefined } {
+    const { pod } = this.#question;
+    return { claim: [...this.#unavailable].find((claim) => isOnlyFor(claim, pod)) };
   }
 
   claimPlan({ name: nodeName }: NodeInfo): ClaimPlan {

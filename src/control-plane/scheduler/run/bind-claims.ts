@@ -4,8 +4,9 @@ import { pods, resourceClaims } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
 import { canBeReserved, isReservedFor } from '../../../api/resource/pod-claims.ts';
-import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { AllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
+import { formatTime } from '../../../api/time.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import type { ClaimPlan } from '../framework/plugin.ts';
 import type { SchedulerContext } from './context.ts';
@@ -77,7 +78,7 @@ export async function removeExtendedClaim({ client, objects }: SchedulerContext,
   }
 }
 
-async function bindClaim({ client, objects }: SchedulerContext, entry: Entry, pod: Pod): Promise<void> {
+async function bindClaim({ client, objects, clock }: SchedulerContext, entry: Entry, pod: Pod): Promise<void> {
   const update = async (changed: ResourceClaim, subresource?: 'status'): Promise<ResourceClaim> => {
     const after = await client.update(resourceClaims, changed, subresource === undefined ? {} : { subresource });
     objects.assumedResourceClaims.wroteOver(changed);
@@ -94,7 +95,8 @@ async function bindClaim({ client, objects }: SchedulerContext, entry: Entry, po
           ...claim,
           metadata: { ...claim.metadata, finalizers: [...finalizers, CLAIM_FINALIZER] },
         });
-      await update(reservedClaim({ ...entry, claim }, pod), 'status');
+      const reserved = reservedClaim({ ...entry, claim }, pod);
+      await update(entry.allocation === undefined ? reserved : stamped(reserved, clock.nowMs()), 'status');
       return;
     } catch (error) {
       if (!isApiError(error, 'Conflict')) throw error;
@@ -105,8 +107,23 @@ async function bindClaim({ client, objects }: SchedulerContext, entry: Entry, po
     const allocation = claim.status?.allocation;
     if (entry.allocation === undefined && allocation === undefined)
       throw new Error(`claim ${name} got deallocated elsewhere in the meantime`);
-    if (entry.allocation !== undefined && allocation !== undefined && !semanticEqual(allocation, entry.allocation))
+    if (entry.allocation !== undefined && allocation !== undefined && !sameDevices(allocation, entry.allocation))
       throw new Error(`claim ${name} got allocated elsewhere in the meantime`);
     if (!isReservedFor(claim, pod) && !canBeReserved(claim)) throw new Error(`claim ${name} has too many users`);
   }
+}
+
+/** Since when the claim is allocated, where that is not known. */
+function stamped(claim: ResourceClaim, nowMs: number): ResourceClaim {
+  const allocation = claim.status?.allocation;
+  if (allocation === undefined || allocation.allocationTimestamp !== undefined) return claim;
+  return {
+    ...claim,
+    status: { ...claim.status, allocation: { ...allocation, allocationTimestamp: formatTime(nowMs) } },
+  };
+}
+
+function sameDevices(actual: AllocationResult, decided: AllocationResult): boolean {
+  const { allocationTimestamp: _, ...rest } = actual;
+  return semanticEqual(rest, decided);
 }

@@ -222,6 +222,11 @@ export class LiveClusterObjects implements ClusterObjects {
     return use;
   }
 
+  /** Calls `listener` after each change of a resource claim. Returns what ends it. */
+  onClaimChange(listener: () => void): () => void {
+    return this.#resourceClaims.addHandlers({ onUpdate: listener, onDelete: listener });
+  }
+
   devicePools(): DevicePools {
     return this.#slices;
   }

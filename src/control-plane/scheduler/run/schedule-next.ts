@@ -1,6 +1,8 @@
 import { inBackground } from '../../../base/background.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { resourceClaimNames } from '../../../api/resource/pod-claims.ts';
+import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { noNodesMessage, schedulePod } from '../decide/schedule-pod.ts';
 import type { Decision } from '../decide/schedule-pod.ts';
@@ -9,6 +11,7 @@ import type { Profile } from '../framework/profile.ts';
 import type { QueuedPod } from '../queue/queued-pod.ts';
 import type { ClaimPlan } from '../framework/plugin.ts';
 import { bindClaims, namedPlan, removeExtendedClaim, reservedClaim } from './bind-claims.ts';
+import { awaitBindingConditions, BINDING_TIMEOUT_MS, deallocate } from './await-binding.ts';
 import { bindPod } from './bind-pod.ts';
 import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
 import type { VolumeWrites } from './bind-volumes.ts';
@@ -79,7 +82,8 @@ export class SchedulingCycle {
         });
       case 'unschedulable': {
         this.#start = decision.nextStart;
-        const { preemption, message, nominate, diagnosis } = decision;
+        const { preemption, deallocate: obstacle, message, nominate, diagnosis } = decision;
+        if (obstacle !== undefined) this.#free(obstacle, queued.info.pod);
         // Before the pod is put back, so that it is held back from the start.
         if (preemption !== undefined)
           inBackground(
@@ -111,6 +115,12 @@ export class SchedulingCycle {
     context.queue.putBackRejected(queued, rejectors);
     context.cache.nominator.nominate(pod, nominate);
     this.#say(pod, profile.schedulerName, { reason: 'Unschedulable', message, nominate });
+  }
+
+  /** The change of the claim wakes the pod. */
+  #free(claim: ResourceClaim, pod: Pod): void {
+    const { context } = this.#parts;
+    inBackground(context.log, 'free a claim that keeps a pod from nodes', deallocate(context, claim, pod));
   }
 
   /** Its deletion wakes the pod. */
@@ -195,6 +205,7 @@ export class SchedulingCycle {
     }
     try {
       await bindClaims(context, claims, pod);
+      await this.#awaitDevices({ pod, nodeName, claims, schedulerName: profile.schedulerName });
     } catch (error) {
       if (context.stopping.aborted) return;
       return this.#bindFailed(queued, assumed, `running PreBind plugin "DynamicResources": ${errorMessage(error)}`);
@@ -206,6 +217,33 @@ export class SchedulingCycle {
       type: 'Normal',
       reason: 'Scheduled',
       message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
+    });
+  }
+
+  async #awaitDevices({
+    pod,
+    nodeName,
+    claims,
+    schedulerName,
+  }: {
+    readonly pod: Pod;
+    readonly nodeName: string;
+    readonly claims: ClaimPlan;
+    readonly schedulerName: string;
+  }): Promise<void> {
+    const { context } = this.#parts;
+    const { namespace } = pod.metadata;
+    const names = new Set([...resourceClaimNames(pod), ...claims.map(({ claim }) => claim.metadata.name)]);
+    await awaitBindingConditions(context, {
+      pod,
+      claims: [...names].map((name) => ({ namespace, name })),
+      timeoutMs: BINDING_TIMEOUT_MS,
+      onWait: () =>
+        context.tell(pod, schedulerName, {
+          type: 'Normal',
+          reason: 'BindingConditionsPending',
+          message: `waiting for binding conditions for device on node ${nodeName}`,
+        }),
     });
   }
 
