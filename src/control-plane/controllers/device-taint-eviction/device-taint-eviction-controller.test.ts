@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import fc from 'fast-check';
 import { pods, resourceClaims, resourceSlices } from '../../../api/client/resource-types.ts';
 import type { DeviceToleration } from '../../../api/resource/device-config.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
@@ -118,4 +119,45 @@ it('a refusal is tried again and announced once', async () => {
   await world.clock.advance(2_000);
   assert.deepEqual([isLeaving(world), world.events], [true, [marked]]);
   await world.stop();
+});
+
+it('killed at any write and shown everything late, exactly the pods whose devices are tainted go', () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('taint' as const), isTainted: fc.boolean() }),
+    fc.record({ kind: fc.constant('kill' as const), writes: fc.nat(3) }),
+    fc.record({ kind: fc.constant('fail' as const), verb: fc.constantFrom('patch' as const, 'delete' as const) }),
+  );
+  return fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(step, fc.nat(4)), { maxLength: 10 }),
+      fc.constantFrom(undefined, 0, 2),
+      async (steps, tolerationSeconds) => {
+        const claim = claimWith(tolerationSeconds === undefined ? [] : [tolerating(tolerationSeconds)]);
+        const world = await setUp([], claim, 800);
+        let timeAdded = '';
+        let wasTainted = false;
+        let sinceMs: number | undefined;
+        for (const [each, halfSeconds] of steps) {
+          if (each.kind === 'kill') world.restartAtWrite(each.writes);
+          else if (each.kind === 'fail')
+            world.api.fail(each.verb, 'pods', new ApiStatusError('InternalError', 'no'), 1);
+          else {
+            if (each.isTainted && sinceMs === undefined) {
+              sinceMs = world.clock.nowMs();
+              timeAdded = new Date(sinceMs).toISOString();
+            } else if (!each.isTainted) sinceMs = undefined;
+            wasTainted ||= each.isTainted;
+            world.api.change(resourceSlices, sliceKey, () =>
+              sliceWith(each.isTainted ? [{ ...broken, timeAdded }] : []),
+            );
+          }
+          await world.clock.advance(halfSeconds * 500);
+        }
+        await world.clock.advance(60_000);
+        if (sinceMs !== undefined) assert.equal(isLeaving(world), true);
+        else if (!wasTainted) assert.equal(isLeaving(world), false);
+        await world.stop();
+      },
+    ),
+  );
 });

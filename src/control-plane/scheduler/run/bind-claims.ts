@@ -40,21 +40,30 @@ export function namedPlan(plan: ClaimPlan, random: Random): ClaimPlan {
 export async function bindClaims(context: SchedulerContext, plan: ClaimPlan, pod: Pod): Promise<void> {
   let failure: { readonly error: unknown } | undefined;
   for (const entry of plan) {
+    let isWritten = false;
     try {
-      if (failure === undefined) await bindEntry(context, entry, pod);
+      if (failure === undefined) await bindEntry(context, { entry, pod, onWritten: () => (isWritten = true) });
     } catch (error) {
       failure = { error };
     }
-    context.objects.assumedResourceClaims.settle(entry.claim, failure === undefined ? 'written' : 'failed');
+    context.objects.assumedResourceClaims.settle(entry.claim, isWritten ? 'written' : 'failed');
   }
   if (failure !== undefined) throw failure.error;
 }
 
-async function bindEntry(context: SchedulerContext, entry: Entry, pod: Pod): Promise<void> {
+interface EntryBinding {
+  readonly entry: Entry;
+  readonly pod: Pod;
+  /** The allocation is in the API, whatever comes after it. */
+  readonly onWritten: () => void;
+}
+
+async function bindEntry(context: SchedulerContext, { entry, pod, onWritten }: EntryBinding): Promise<void> {
   const { creates } = entry;
-  if (creates === undefined) return bindClaim(context, entry, pod);
-  const claim = await context.client.create(resourceClaims, entry.claim);
+  const claim = creates === undefined ? entry.claim : await context.client.create(resourceClaims, entry.claim);
   await bindClaim(context, { ...entry, claim }, pod);
+  onWritten();
+  if (creates === undefined) return;
   const status = {
     extendedResourceClaimStatus: { resourceClaimName: claim.metadata.name, requestMappings: creates },
   };
