@@ -77,6 +77,20 @@ export const endpointLabels = {
   slicesManagedBy: 'endpointslice.kubernetes.io/managed-by',
 } as const;
 
+/**
+ * By which binders, scheduler and provisioners tell each other how far a claim and its volume are (upstream:
+ * component-helpers storage/volume).
+ */
+export const storageAnnotations = {
+  bindCompleted: 'pv.kubernetes.io/bind-completed',
+  boundByController: 'pv.kubernetes.io/bound-by-controller',
+  provisionedBy: 'pv.kubernetes.io/provisioned-by',
+  selectedNode: 'volume.kubernetes.io/selected-node',
+  provisioner: 'volume.kubernetes.io/storage-provisioner',
+  betaProvisioner: 'volume.beta.kubernetes.io/storage-provisioner',
+  betaClass: 'volume.beta.kubernetes.io/storage-class',
+} as const;
+
 /** Priority values that change how the agent treats a pod (upstream: pkg/apis/scheduling/types.go). */
 export const priorities = {
   systemCritical: 2_000_000_000,

@@ -1,10 +1,10 @@
+import { storageAnnotations } from '../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { Blocker } from '../../api/explanation/explanation.ts';
 import { lastEvent, timeMs } from './cluster-view.ts';
 import type { ClusterView } from './cluster-view.ts';
 
-const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
 /**
@@ -89,7 +89,7 @@ function explainClaim(claim: PersistentVolumeClaim, step: string, view: ClusterV
       ),
     ];
   const isLate = storageClass.volumeBindingMode === 'WaitForFirstConsumer';
-  if (isLate && metadata.annotations?.[SELECTED_NODE] === undefined) return [];
+  if (isLate && metadata.annotations?.[storageAnnotations.selectedNode] === undefined) return [];
   const { provisioner } = storageClass;
   if (provisioner === NO_PROVISIONER) return [blocked(`no PersistentVolume of class ${className} matches it`, make)];
   return [

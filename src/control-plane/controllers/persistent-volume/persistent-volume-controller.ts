@@ -1,3 +1,4 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, storageClasses } from '../../../api/client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
@@ -10,7 +11,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import type { StorageParts } from './storage-parts.ts';
 import { ClaimSyncer } from './sync-claim.ts';
 import { VolumeSyncer } from './sync-volume.ts';
-import { annotations, hasAnnotation } from './volume-facts.ts';
+import { hasAnnotation } from './volume-facts.ts';
 
 const claimKey = (claim: { readonly namespace: string; readonly name: string }): string => `claim ${formatKey(claim)}`;
 const volumeKey = (name: string): string => `volume ${name}`;
@@ -50,7 +51,7 @@ function wakeBy(
   { claims, volumes, classes, pods: podInformer }: StorageParts,
   queue: RateLimitingQueue,
 ): (() => void)[] {
-  const unbound = claims.index('unbound', (claim) => (hasAnnotation(claim, annotations.bindCompleted) ? [] : ['']));
+  const unbound = claims.index('unbound', (claim) => (hasAnnotation(claim, storageAnnotations.bindCompleted) ? [] : ['']));
   const wakeUnbound = (): void => unbound.get('').forEach((claim) => queue.add(claimKey(keyOf(claim))));
   const wakeClaimOf = ({ spec }: PersistentVolume): void => {
     const { namespace, name } = spec.claimRef ?? {};
@@ -67,7 +68,7 @@ function wakeBy(
   const waits = (pod: Pod): void => {
     for (const name of claimNames(pod)) {
       const claim = claims.get({ namespace: pod.metadata.namespace, name });
-      if (claim !== undefined && !hasAnnotation(claim, annotations.bindCompleted)) queue.add(claimKey(keyOf(claim)));
+      if (claim !== undefined && !hasAnnotation(claim, storageAnnotations.bindCompleted)) queue.add(claimKey(keyOf(claim)));
     }
   };
   return [

@@ -1,8 +1,9 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import { mismatch, selectVolume } from './match-volume.ts';
-import { annotations, classOf, hasAnnotation, isBoundTo, saysClass } from './volume-facts.ts';
+import { classOf, hasAnnotation, isBoundTo, saysClass } from './volume-facts.ts';
 
 /** Events for users. */
 export interface Word {
@@ -32,7 +33,7 @@ export interface ClaimFacts {
 
 /** What a claim needs next (upstream: syncClaim). */
 export function planClaim(claim: PersistentVolumeClaim, facts: ClaimFacts): ClaimPlan {
-  if (hasAnnotation(claim, annotations.bindCompleted)) return planBound(claim, facts);
+  if (hasAnnotation(claim, storageAnnotations.bindCompleted)) return planBound(claim, facts);
   const { volumeName = '' } = claim.spec;
   return volumeName === '' ? planAnyVolume(claim, facts) : planNamedVolume(claim, facts.volumeOf(volumeName));
 }
@@ -81,7 +82,7 @@ function planAnyVolume(claim: PersistentVolumeClaim, facts: ClaimFacts): ClaimPl
   if (volume !== undefined) return { kind: 'bind', volume };
   if (!saysClass(claim) && facts.defaultClass !== undefined)
     return { kind: 'assignClass', className: facts.defaultClass };
-  if (delayed && !hasAnnotation(claim, annotations.selectedNode))
+  if (delayed && !hasAnnotation(claim, storageAnnotations.selectedNode))
     return { kind: 'pending', word: waitingWord(facts.waitingPods) };
   if (className === '')
     return {

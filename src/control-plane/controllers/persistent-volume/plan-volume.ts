@@ -1,7 +1,8 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Word } from './plan-claim.ts';
-import { annotations, differsInMode, hasAnnotation } from './volume-facts.ts';
+import { differsInMode, hasAnnotation } from './volume-facts.ts';
 
 export type VolumePlan =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
@@ -27,7 +28,7 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
   if (volumeName === volume.metadata.name) return { kind: 'phase', phase: 'Bound' };
   if (volumeName !== '') {
     const made =
-      hasAnnotation(volume, annotations.provisionedBy) && volume.spec.persistentVolumeReclaimPolicy === 'Delete';
+      hasAnnotation(volume, storageAnnotations.provisionedBy) && volume.spec.persistentVolumeReclaimPolicy === 'Delete';
     return made ? { kind: 'release', ...reclaim(volume) } : { kind: 'unbind' };
   }
   if (!differsInMode(volume, claim)) return { kind: 'wakeClaim' };
@@ -58,7 +59,7 @@ function reclaim({ metadata, spec }: PersistentVolume): { readonly failure?: Wor
     case 'Recycle':
       return failed('VolumeFailedRecycle', 'No recycler plugin found for the volume!');
     case 'Delete': {
-      const provisioner = metadata.annotations?.[annotations.provisionedBy] ?? '';
+      const provisioner = metadata.annotations?.[storageAnnotations.provisionedBy] ?? '';
       if (provisioner.startsWith('kubernetes.io/'))
         return failed('VolumeFailedDelete', `no volume plugin matched name: ${provisioner}`);
       if (provisioner !== '' || spec.csi !== undefined) return {};

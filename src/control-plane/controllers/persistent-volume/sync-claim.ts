@@ -1,3 +1,4 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
@@ -13,7 +14,7 @@ import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { StorageParts } from './storage-parts.ts';
 import { planClaim, selectDefaultClass } from './plan-claim.ts';
 import type { ClaimFacts, Word } from './plan-claim.ts';
-import { annotations, hasAnnotation, isBoundTo, withPhase } from './volume-facts.ts';
+import { hasAnnotation, isBoundTo, withPhase } from './volume-facts.ts';
 
 type Phase = PersistentVolumeClaimStatus['phase'];
 
@@ -94,17 +95,17 @@ export class ClaimSyncer {
       };
       const metadata = isBoundTo(volume, claim)
         ? volume.metadata
-        : withAnnotations(volume, { [annotations.boundByController]: 'yes' });
+        : withAnnotations(volume, { [storageAnnotations.boundByController]: 'yes' });
       taken = await client.update(persistentVolumes, { ...volume, metadata, spec: { ...volume.spec, claimRef } });
     }
     if (taken.status?.phase !== 'Bound')
       await client.update(persistentVolumes, withPhase(taken, 'Bound'), { subresource: 'status' });
     let bound = claim;
     const isNamed = claim.spec.volumeName === volume.metadata.name;
-    if (!isNamed || !hasAnnotation(claim, annotations.bindCompleted)) {
+    if (!isNamed || !hasAnnotation(claim, storageAnnotations.bindCompleted)) {
       const metadata = withAnnotations(claim, {
-        [annotations.bindCompleted]: 'yes',
-        ...(!isNamed && { [annotations.boundByController]: 'yes' }),
+        [storageAnnotations.bindCompleted]: 'yes',
+        ...(!isNamed && { [storageAnnotations.boundByController]: 'yes' }),
       });
       bound = await client.update(persistentVolumeClaims, {
         ...claim,
@@ -133,12 +134,12 @@ export class ClaimSyncer {
   }
 
   async #askProvisioner(claim: PersistentVolumeClaim, provisioner: string, word: Word): Promise<void> {
-    const asked = [annotations.provisioner, annotations.betaProvisioner].every(
+    const asked = [storageAnnotations.provisioner, storageAnnotations.betaProvisioner].every(
       (each) => claim.metadata.annotations?.[each] === provisioner,
     );
     const metadata = withAnnotations(claim, {
-      [annotations.provisioner]: provisioner,
-      [annotations.betaProvisioner]: provisioner,
+      [storageAnnotations.provisioner]: provisioner,
+      [storageAnnotations.betaProvisioner]: provisioner,
     });
     if (!asked) await this.#options.client.update(persistentVolumeClaims, { ...claim, metadata });
     this.#say(claim, word);

@@ -1,3 +1,4 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import type { ObjectKey } from '../../../api/client/resource-type.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
@@ -10,7 +11,7 @@ import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { StorageParts } from './storage-parts.ts';
 import type { Word } from './plan-claim.ts';
 import { planVolume } from './plan-volume.ts';
-import { annotations, hasAnnotation, withPhase } from './volume-facts.ts';
+import { hasAnnotation, withPhase } from './volume-facts.ts';
 
 /** Carries out what a volume needs. */
 export class VolumeSyncer {
@@ -86,9 +87,9 @@ export class VolumeSyncer {
   /** What a controller took is free for everyone; what a user kept for a claim stays kept for it. */
   async #unbind(volume: PersistentVolume): Promise<void> {
     const { claimRef, ...spec } = volume.spec;
-    const { [annotations.boundByController]: _, ...others } = volume.metadata.annotations ?? {};
+    const { [storageAnnotations.boundByController]: _, ...others } = volume.metadata.annotations ?? {};
     const { uid: __, ...kept } = claimRef ?? {};
-    const free = hasAnnotation(volume, annotations.boundByController)
+    const free = hasAnnotation(volume, storageAnnotations.boundByController)
       ? { ...volume, metadata: { ...volume.metadata, annotations: others }, spec }
       : { ...volume, spec: { ...spec, claimRef: kept } };
     await this.#writePhase(await this.#options.client.update(persistentVolumes, free), 'Available');

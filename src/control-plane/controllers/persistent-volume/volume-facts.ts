@@ -1,20 +1,7 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume, PersistentVolumePhase } from '../../../api/core/persistent-volume.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
-
-/**
- * The annotations by which binders, scheduler and provisioners tell each other how far they are (upstream:
- * component-helpers storage/volume).
- */
-export const annotations = {
-  bindCompleted: 'pv.kubernetes.io/bind-completed',
-  boundByController: 'pv.kubernetes.io/bound-by-controller',
-  provisionedBy: 'pv.kubernetes.io/provisioned-by',
-  selectedNode: 'volume.kubernetes.io/selected-node',
-  provisioner: 'volume.kubernetes.io/storage-provisioner',
-  betaProvisioner: 'volume.beta.kubernetes.io/storage-provisioner',
-  betaClass: 'volume.beta.kubernetes.io/storage-class',
-} as const;
 
 type Classed = Pick<PersistentVolumeClaim, 'metadata'> & { readonly spec: { readonly storageClassName?: string } };
 
@@ -24,12 +11,12 @@ export function hasAnnotation({ metadata }: Pick<PersistentVolumeClaim, 'metadat
 
 /** '' is no class. */
 export function classOf({ metadata, spec }: Classed): string {
-  return metadata.annotations?.[annotations.betaClass] ?? spec.storageClassName ?? '';
+  return metadata.annotations?.[storageAnnotations.betaClass] ?? spec.storageClassName ?? '';
 }
 
 /** Whether a class, or explicitly none, is set. */
 export function saysClass(claim: Classed): boolean {
-  return hasAnnotation(claim, annotations.betaClass) || claim.spec.storageClassName !== undefined;
+  return hasAnnotation(claim, storageAnnotations.betaClass) || claim.spec.storageClassName !== undefined;
 }
 
 /** Bound to, or kept for, this claim. */

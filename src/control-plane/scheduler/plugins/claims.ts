@@ -1,16 +1,10 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import { compileNodeSelector } from '../framework/node-matcher.ts';
 import type { NodeMatcher } from '../framework/node-matcher.ts';
-
-export const storageAnnotations = {
-  bindCompleted: 'pv.kubernetes.io/bind-completed',
-  boundByController: 'pv.kubernetes.io/bound-by-controller',
-  selectedNode: 'volume.kubernetes.io/selected-node',
-  betaClass: 'volume.beta.kubernetes.io/storage-class',
-} as const;
 
 /** The claim of a volume; an ephemeral volume has one named after the pod and itself. */
 export function claimNameOf(

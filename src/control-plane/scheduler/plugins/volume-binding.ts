@@ -1,3 +1,4 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
@@ -18,7 +19,6 @@ import {
   isBoundTo,
   isFullyBound,
   reachOf,
-  storageAnnotations,
   usesClaim,
 } from './claims.ts';
 import { EnoughStorage, volumeLimit } from './storage-capacity.ts';

@@ -1,10 +1,11 @@
+import { storageAnnotations } from '../../../api/annotations.ts';
 import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
 import type { VolumePlan } from '../framework/plugin.ts';
-import { isFullyBound, storageAnnotations } from '../plugins/claims.ts';
+import { isFullyBound } from '../plugins/claims.ts';
 import type { SchedulerContext } from './context.ts';
 import type { LiveClusterObjects } from './live-cluster-objects.ts';
 
