@@ -108,6 +108,16 @@ export const allowed: Record<string, readonly string[]> = {
     'node-network/dns',
     'node-network/adapters',
   ],
+  'node-storage/provisioner': ['base', 'api', 'control-plane/controller-runtime'],
+  'node-storage/adapters': ['base', 'node-storage/provisioner'],
+  'node-storage/cmd': [
+    'base',
+    'api',
+    'client',
+    'control-plane/controller-runtime',
+    'node-storage/provisioner',
+    'node-storage/adapters',
+  ],
   up: [
     'base',
     'api',
@@ -123,6 +133,7 @@ export const allowed: Record<string, readonly string[]> = {
     'client',
     'node-network/service-routing',
     'node-network/adapters',
+    'node-storage/provisioner',
     'control-plane/pki',
     'control-plane/cmd',
   ],
@@ -132,7 +143,7 @@ export const allowed: Record<string, readonly string[]> = {
 const outerIo =
   /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
 const ioAllowed =
-  /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
+  /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|node-storage\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
 
 interface Finding {
   readonly file: string;
@@ -143,7 +154,7 @@ interface Finding {
 function layerOf(file: string): { exact: string; rule: string } | undefined {
   const parts = file.split('/').slice(1);
   const [top, part, concept] = parts;
-  if (top !== 'kubelet' && top !== 'control-plane' && top !== 'node-network')
+  if (top !== 'kubelet' && top !== 'control-plane' && top !== 'node-network' && top !== 'node-storage')
     return top === undefined ? undefined : { exact: top, rule: top };
   if ((top === 'kubelet' && part === 'features') || (top === 'control-plane' && part === 'controllers'))
     return { exact: `${top}/${part}/${concept}`, rule: `${top}/${part}/*` };

@@ -14,7 +14,7 @@ export interface Said {
 export interface Saying {
   /** Wall milliseconds. */
   readonly nowMs: number;
-  /** Tells apart what is said within one millisecond. */
+  /** Tells apart what this component reports within one millisecond. */
   readonly serial: number;
   readonly component: string;
   /** The node; '' for what runs on none. */
@@ -28,7 +28,10 @@ export function makeEvent(
   { nowMs, serial, component, host }: Saying,
 ): Event {
   const time = formatTime(nowMs);
-  const nanos = BigInt(Math.floor(nowMs)) * BigInt(NANOS_PER_MS) + BigInt(serial % NANOS_PER_MS);
+  // Components count on their own: without a start of its own, each would give the first event of a millisecond the
+  // same name, and the API server would take only one of them.
+  const withinMs = (startOf(`${component}/${host}`) + serial) % NANOS_PER_MS;
+  const nanos = BigInt(Math.floor(nowMs)) * BigInt(NANOS_PER_MS) + BigInt(withinMs);
   return {
     metadata: {
       name: `${object.name}.${nanos.toString(16)}`,
@@ -46,4 +49,11 @@ export function makeEvent(
     reportingComponent: component,
     reportingInstance: host,
   } as Event;
+}
+
+/** FNV-1a of the name. */
+function startOf(name: string): number {
+  let hash = 0x811c_9dc5;
+  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x0100_0193) >>> 0;
+  return hash % NANOS_PER_MS;
 }

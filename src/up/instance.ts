@@ -45,6 +45,10 @@ export interface Instance {
   readonly nodeDir: string;
   readonly nodeNetworkConfig: string;
   readonly nodeNetworkLog: string;
+  readonly nodeStorageConfig: string;
+  readonly nodeStorageLog: string;
+  /** The data of dynamically provisioned volumes: it outlives a `down`. */
+  readonly storageDir: string;
   /** Manifests of a node in a cluster: static pods beside what the cluster sends. */
   readonly staticPodsDir: string;
   readonly registryDir: string;
@@ -93,6 +97,9 @@ export function deriveInstance(dataDir: string): Instance {
     nodeDir: at('node'),
     nodeNetworkConfig: at('node', 'node-network.conf'),
     nodeNetworkLog: at('node-network.log'),
+    nodeStorageConfig: at('node', 'node-storage.conf'),
+    nodeStorageLog: at('node-storage.log'),
+    storageDir: at('storage'),
     staticPodsDir: at('static-pods'),
     registryDir: at('registry'),
     registryLog: at('registry.log'),

@@ -7,17 +7,19 @@ import { parseCommandLine, usageOf } from './options.ts';
 
 describe('the command line of up', () => {
   it('a cluster in the default place needs no flags', () => {
-    const { command, mode, dataDir, example, dns, serviceRouting, detach, agentArgs } = parseCommandLine(['up'], {});
+    const line = parseCommandLine(['up'], {});
+    const { command, mode, dataDir, example, dns, serviceRouting, storage, detach, agentArgs } = line;
     assert.deepEqual(
-      [command, mode, dataDir, example, dns, serviceRouting, detach, agentArgs],
-      ['up', 'cluster', DEFAULT_DATA_DIR, true, true, true, false, []],
+      [command, mode, dataDir, example, dns, serviceRouting, storage, detach, agentArgs],
+      ['up', 'cluster', DEFAULT_DATA_DIR, true, true, true, true, false, []],
     );
   });
 
   it('parts are left out, and flags of the agent handed on', () => {
-    const { dns, serviceRouting, example, agentArgs, nodeName } = parseCommandLine(
+    const { dns, serviceRouting, storage, example, agentArgs, nodeName } = parseCommandLine(
       [
         'up',
+        '--no-storage',
         '--no-dns',
         '--no-service-routing',
         '--no-example',
@@ -31,8 +33,8 @@ describe('the command line of up', () => {
       {},
     );
     assert.deepEqual(
-      [dns, serviceRouting, example, agentArgs, nodeName],
-      [false, false, false, ['--node-labels', 'a=b', '--v=4', '--max-pods=5'], 'worker'],
+      [dns, serviceRouting, storage, example, agentArgs, nodeName],
+      [false, false, false, false, ['--node-labels', 'a=b', '--v=4', '--max-pods=5'], 'worker'],
     );
   });
 

@@ -8,7 +8,7 @@ const DATA_USAGE = `  --data DIR          directory for all files (default ${DEF
 
 const UP_USAGE = `usage: npm run up -- [--data DIR] [--detach] [FLAGS]
 
-Starts a one-node cluster: control plane, agent, registry, cluster DNS, service routing, and an example with three nginx replicas.
+Starts a one-node cluster: control plane, agent, registry, cluster DNS, service routing, volumes on the disk, and an example with three nginx replicas.
 
 ${DATA_USAGE}
   --detach            return when everything is ready, and keep running in the background
@@ -19,6 +19,7 @@ ${DATA_USAGE}
   --no-dns            do not serve DNS; bring CoreDNS, as the Service kube-dns in kube-system
   --no-service-routing
                       do not route services; bring kube-proxy
+  --no-storage        do not provision volumes; bring a StorageClass and its provisioner
   --node-name NAME    name of the node (default: the name of this machine)
   --node-labels K=V,...
                       labels of the node
@@ -35,7 +36,7 @@ const DOWN_USAGE = `usage: npm run down -- [--data DIR] [--purge]
 Removes what up created: processes, containers, mounts, network, rules and cgroups. It does not touch anything else.
 
 ${DATA_USAGE}
-  --purge             also remove images, manifests, logs and the cluster's state
+  --purge             also remove images, manifests, logs, the cluster's state and the data of its volumes
 `;
 
 const STATUS_USAGE = `usage: node src/up/main.ts status [--data DIR]
@@ -72,6 +73,7 @@ export interface CommandLine {
   readonly example: boolean;
   readonly dns: boolean;
   readonly serviceRouting: boolean;
+  readonly storage: boolean;
   readonly nodeName: string | undefined;
   readonly agentArgs: readonly string[];
   /** `up` itself behind a detached one: the flags it is started with. */
@@ -100,6 +102,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       'no-example': flag,
       'no-dns': flag,
       'no-service-routing': flag,
+      'no-storage': flag,
       purge: flag,
       help: flag,
     },
@@ -126,6 +129,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     example: !values['no-example'],
     dns: !values['no-dns'],
     serviceRouting: !values['no-service-routing'],
+    storage: !values['no-storage'],
     nodeName: values['node-name']?.toLowerCase(),
     agentArgs: [
       ...(values['node-labels'] === undefined ? [] : ['--node-labels', values['node-labels']]),

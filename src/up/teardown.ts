@@ -29,6 +29,7 @@ import {
 export const kubeletPidFile = (instance: Instance): string => join(instance.runDir, 'kubelet.json');
 export const controlPlanePidFile = (instance: Instance): string => join(instance.runDir, 'control-plane.json');
 export const nodeNetworkPidFile = (instance: Instance): string => join(instance.runDir, 'node-network.json');
+export const nodeStoragePidFile = (instance: Instance): string => join(instance.runDir, 'node-storage.json');
 
 /**
  * How each program of an instance is known when no record names it, because `up` was killed between its start and the
@@ -39,6 +40,7 @@ const signs = (instance: Instance): [pidFile: string, option: string, value: str
   [containerdPidFile(instance), '--config', instance.containerdConfig],
   [controlPlanePidFile(instance), '--data-dir', instance.controlPlaneDir],
   [nodeNetworkPidFile(instance), '--kubeconfig', instance.nodeNetworkConfig],
+  [nodeStoragePidFile(instance), '--kubeconfig', instance.nodeStorageConfig],
   [registryPidFile(instance), 'serve', join(instance.registryDir, 'config.yml')],
 ];
 
@@ -95,6 +97,7 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
 /** The programs of a cluster beside its agent and its runtime. */
 const beside = (instance: Instance): [what: string, pidFile: string][] => [
   ['names and services', nodeNetworkPidFile(instance)],
+  ['volumes on the disk', nodeStoragePidFile(instance)],
   ['the control plane', controlPlanePidFile(instance)],
   ['the registry', registryPidFile(instance)],
 ];

@@ -3,7 +3,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { Stats } from 'node:fs';
-import { existsSync, globSync, lstatSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
@@ -275,10 +286,49 @@ test('a rolling update goes through, and the service serves afterwards by new po
   await kubectl('wait', '--for=delete', '--timeout=45s', ...old);
 });
 
+/** Appends to its volume at each start, and runs as a user who does not own the node's directory. */
+const KEEPER = `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: data }
+spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 16Mi } } }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: keeper }
+spec:
+  securityContext: { runAsUser: 1000 }
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: main
+      image: busybox
+      command: [sh, -c, 'echo started >> /data/log; exec sleep 2147483647']
+      volumeMounts: [{ name: data, mountPath: /data }]
+  volumes: [{ name: data, persistentVolumeClaim: { claimName: data } }]
+`;
+/** What the pod wrote, with the node's path of it; undefined when there is no volume. */
+function keptLog(): string | undefined {
+  const [path] = globSync(join(first.storageDir, 'pvc-*', 'log'));
+  return path === undefined ? undefined : readFileSync(path, 'utf8');
+}
+
+test('a claim gets a volume on the disk of the node, which grows', async () => {
+  assert.equal(
+    await kubectl('get', 'storageclass', '-o', 'jsonpath={.items[*].metadata.name} {.items[*].volumeBindingMode}'),
+    'standard WaitForFirstConsumer',
+  );
+  writeFileSync(join(folder, 'keeper.yaml'), KEEPER);
+  await kubectl('apply', '-f', join(folder, 'keeper.yaml'));
+  await kubectl('wait', '--for=condition=Ready', 'pod/keeper', '--timeout=30s');
+  await eventually(async () => assert.equal(keptLog(), 'started\n'));
+  await kubectl('patch', 'pvc', 'data', '-p', '{"spec":{"resources":{"requests":{"storage":"32Mi"}}}}');
+  await kubectl('wait', '--for=jsonpath={.status.capacity.storage}=32Mi', 'pvc/data', '--timeout=30s');
+  assert.equal(await kubectl('get', 'pv', '-o', 'jsonpath={.items[*].spec.capacity.storage}'), '32Mi');
+});
+
 test('what dies is started again, and no container notices', async () => {
   const url = await serviceUrl();
   const before = await containers();
-  const files = ['kubelet', 'control-plane', 'node-network', 'registry', 'containerd'].map((name) =>
+  const files = ['kubelet', 'control-plane', 'node-network', 'node-storage', 'registry', 'containerd'].map((name) =>
     join(first.runDir, `${name}.json`),
   );
   const records = files.map(readProcessFile);
@@ -376,7 +426,7 @@ test('another node joins with the administrator’s kubeconfig, as itself, and o
 test('after everything was killed the next up cleans, and is the same cluster again, with its example as it was left', async () => {
   const url = await serviceUrl();
   const uid = await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid}');
-  for (const name of ['up', 'kubelet', 'control-plane', 'node-network', 'registry', 'containerd']) {
+  for (const name of ['up', 'kubelet', 'control-plane', 'node-network', 'node-storage', 'registry', 'containerd']) {
     const record = readProcessFile(join(first.runDir, `${name}.json`));
     assert.ok(record, name);
     signalProcess(record, 'SIGKILL');
@@ -389,6 +439,14 @@ test('after everything was killed the next up cleans, and is the same cluster ag
     `${uid} 4`,
   );
   assert.ok(await servedBy(url), 'on the address it had');
+});
+
+test('the data of a claim is there after the next up, and goes with the claim', async () => {
+  await kubectl('wait', '--for=condition=Ready', 'pod/keeper', '--timeout=60s');
+  await eventually(async () => assert.equal(keptLog(), 'started\nstarted\n'));
+  await kubectl('delete', '--grace-period=1', 'pod/keeper', 'pvc/data');
+  await eventually(async () => assert.equal(await kubectl('get', 'pv', '-o', 'name'), ''));
+  assert.deepEqual(readdirSync(first.storageDir), []);
 });
 
 test('down leaves nothing; with --purge not even the folder', async () => {

@@ -37,6 +37,19 @@ export async function applyObjects(api: HttpApiClient, wanted: readonly WantedOb
   }
 }
 
+/** An object that is there already stays as its users have changed it. */
+export async function createMissing<T extends ApiObject>(
+  api: HttpApiClient,
+  type: ResourceType<T>,
+  object: T,
+): Promise<void> {
+  try {
+    await api.create(type, object);
+  } catch (error) {
+    if (!isApiError(error, 'AlreadyExists')) throw error;
+  }
+}
+
 export async function exists(
   api: HttpApiClient,
   type: ResourceType,

@@ -1,5 +1,6 @@
 /**
- * What `up` puts into its cluster before anything else: the name service as a Service, and the rights of who serves it.
+ * What `up` puts into its cluster before anything else: the name service as a Service, the default StorageClass, and the rights of the programs behind
+ * both.
  * Pure.
  */
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
@@ -10,7 +11,9 @@ import {
   secrets,
   services,
 } from '../../api/client/resource-types.ts';
-import { endpointLabels } from '../../api/annotations.ts';
+import { endpointLabels, nodeLabels } from '../../api/annotations.ts';
+import type { StorageClass } from '../../api/storage/storage-class.ts';
+import { PROVISIONER } from '../../node-storage/provisioner/volume-name.ts';
 
 export interface WantedObject {
   readonly type: ResourceType;
@@ -19,18 +22,56 @@ export interface WantedObject {
 
 /** Of the program for names and routes, in its client certificate. */
 export const NODE_NETWORK_USER = 'kubelet-ts:node-network';
+/** Of the program for volumes. */
+export const NODE_STORAGE_USER = 'kubelet-ts:node-storage';
 /** The group whose first node certificates are approved automatically, as in kubeadm. */
 const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
 export const DNS_PORT = 10_053;
 
 /** Reading what names and routes are made of, and nothing else. */
 export function nodeNetworkRights(): WantedObject[] {
-  const metadata = { name: NODE_NETWORK_USER, namespace: '', uid: '' };
   const verbs = ['list', 'watch'];
-  const rules = [
+  return rightsOf(NODE_NETWORK_USER, [
     { apiGroups: [''], resources: ['services', 'namespaces'], verbs },
     { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs },
-  ];
+  ]);
+}
+
+/** What external provisioner and resizer of a CSI driver have, without Secrets. */
+export function nodeStorageRights(): WantedObject[] {
+  const read = ['list', 'watch'];
+  return rightsOf(NODE_STORAGE_USER, [
+    { apiGroups: [''], resources: ['persistentvolumes'], verbs: [...read, 'get', 'create', 'update', 'delete'] },
+    { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: read },
+    { apiGroups: [''], resources: ['persistentvolumeclaims/status'], verbs: ['update'] },
+    { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+    { apiGroups: ['storage.k8s.io'], resources: ['storageclasses'], verbs: read },
+  ]);
+}
+
+export const DEFAULT_CLASS = 'standard';
+
+/**
+ * The default StorageClass: volumes on the disk of this node, made when the first pod that needs one is scheduled. Only
+ * this node has a provisioner, so only it may be selected.
+ */
+export const defaultStorageClass = (hostname: string): StorageClass => ({
+  metadata: {
+    name: DEFAULT_CLASS,
+    namespace: '',
+    uid: '',
+    annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' },
+  },
+  provisioner: PROVISIONER,
+  reclaimPolicy: 'Delete',
+  volumeBindingMode: 'WaitForFirstConsumer',
+  allowVolumeExpansion: true,
+  allowedTopologies: [{ matchLabelExpressions: [{ key: nodeLabels.hostname, values: [hostname] }] }],
+});
+
+function rightsOf(user: string, rules: readonly object[]): WantedObject[] {
+  const metadata = { name: user, namespace: '', uid: '' };
   const group = 'rbac.authorization.k8s.io';
   return [
     { type: clusterRoles, object: { metadata, rules } as ApiObject },
@@ -38,8 +79,8 @@ export function nodeNetworkRights(): WantedObject[] {
       type: clusterRoleBindings,
       object: {
         metadata,
-        roleRef: { apiGroup: group, kind: 'ClusterRole', name: NODE_NETWORK_USER },
-        subjects: [{ apiGroup: group, kind: 'User', name: NODE_NETWORK_USER }],
+        roleRef: { apiGroup: group, kind: 'ClusterRole', name: user },
+        subjects: [{ apiGroup: group, kind: 'User', name: user }],
       } as ApiObject,
     },
   ];

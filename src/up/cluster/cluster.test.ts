@@ -9,7 +9,13 @@ import { deriveInstance } from '../instance.ts';
 import { renderKubeletConfig } from '../kubelet-config.ts';
 import { isAlive, readProcessFile, signalProcess, waitUntil } from '../processes.ts';
 import { addressInRange, chooseServiceRange } from '../subnet.ts';
-import { bootstrapTokenSecret, nameService, nodeNetworkRights } from './cluster-objects.ts';
+import {
+  bootstrapTokenSecret,
+  defaultStorageClass,
+  nameService,
+  nodeNetworkRights,
+  nodeStorageRights,
+} from './cluster-objects.ts';
 import type { ClusterRecord } from './cluster-record.ts';
 import { chooseClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
@@ -82,6 +88,32 @@ describe('what up puts into a cluster', () => {
           ['services', 'namespaces'],
         ],
         [['list', 'watch'], ['endpointslices']],
+      ],
+    );
+  });
+
+  it('the program for volumes may write volumes and the status of claims, and read no Secrets', () => {
+    const [role] = nodeStorageRights().map(
+      ({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] },
+    );
+    const written = (role?.rules ?? [])
+      .filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)))
+      .flatMap(({ resources }) => resources);
+    assert.deepEqual(written, ['persistentvolumes', 'persistentvolumeclaims/status', 'events']);
+    assert.equal(
+      role?.rules.some(({ resources }) => resources.includes('secrets')),
+      false,
+    );
+  });
+
+  it('the default StorageClass selects the node that has a provisioner', () => {
+    const { metadata, allowedTopologies, volumeBindingMode } = defaultStorageClass('node-1');
+    assert.deepEqual(
+      [metadata.annotations, volumeBindingMode, allowedTopologies],
+      [
+        { 'storageclass.kubernetes.io/is-default-class': 'true' },
+        'WaitForFirstConsumer',
+        [{ matchLabelExpressions: [{ key: 'kubernetes.io/hostname', values: ['node-1'] }] }],
       ],
     );
   });

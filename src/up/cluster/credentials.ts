@@ -9,7 +9,7 @@ import { ensureAuthority } from '../../control-plane/pki/authority-files.ts';
 import { ensureKubeconfig } from '../../control-plane/pki/issued-files.ts';
 import type { Instance } from '../instance.ts';
 import type { BootstrapToken } from './cluster-objects.ts';
-import { NODE_NETWORK_USER } from './cluster-objects.ts';
+import { NODE_NETWORK_USER, NODE_STORAGE_USER } from './cluster-objects.ts';
 
 export const authorityFile = (instance: Instance): string => join(instance.controlPlaneDir, 'pki', 'ca.crt');
 /** Written by the agent itself, once its first certificate is signed. */
@@ -21,11 +21,17 @@ export async function ensureClusterAuthority(instance: Instance): Promise<void> 
   await ensureAuthority(join(instance.controlPlaneDir, 'pki'), systemClock.nowMs());
 }
 
+/** The kubeconfigs of the programs beside the agent. */
+const programConfigs = (instance: Instance): [path: string, user: string][] => [
+  [instance.nodeNetworkConfig, NODE_NETWORK_USER],
+  [instance.nodeStorageConfig, NODE_STORAGE_USER],
+];
+
 /**
- * For the DNS and service routing program: signed by the CA in the data folder, and again when it expires soon or
- * the server has moved.
+ * For the programs beside the agent: signed by the CA in the data folder, and again when they expire soon or the server
+ * has moved.
  */
-export async function ensureNodeNetworkConfig(instance: Instance, server: string): Promise<void> {
+export async function ensureProgramConfigs(instance: Instance, server: string): Promise<void> {
   mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });
   const nowMs = systemClock.nowMs();
   const context = {
@@ -33,11 +39,8 @@ export async function ensureNodeNetworkConfig(instance: Instance, server: string
     nowMs,
     log: silentLogger,
   };
-  await ensureKubeconfig(
-    instance.nodeNetworkConfig,
-    { commonName: NODE_NETWORK_USER, organizations: [], server },
-    context,
-  );
+  for (const [path, commonName] of programConfigs(instance))
+    await ensureKubeconfig(path, { commonName, organizations: [], server }, context);
 }
 
 const TOKEN_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';

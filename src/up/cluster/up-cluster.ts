@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
-import { services } from '../../api/client/resource-types.ts';
+import { services, storageClasses } from '../../api/client/resource-types.ts';
 import { freePort, kubeletProgram, programPath, RESOLVED_CONF, nodeNameArguments, writeAgentConfig } from '../agent.ts';
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
@@ -17,10 +17,25 @@ import { claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
 import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import { addressInRange } from '../subnet.ts';
-import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile } from '../teardown.ts';
+import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
 import type { ClusterClient } from './cluster-client.ts';
-import { applyObjects, exists, followPods, openClusterClient, whenAvailable, whenNodeReady } from './cluster-client.ts';
-import { bootstrapTokenSecret, DNS_PORT, nameService, nodeNetworkRights } from './cluster-objects.ts';
+import {
+  applyObjects,
+  createMissing,
+  exists,
+  followPods,
+  openClusterClient,
+  whenAvailable,
+  whenNodeReady,
+} from './cluster-client.ts';
+import {
+  bootstrapTokenSecret,
+  defaultStorageClass,
+  DNS_PORT,
+  nameService,
+  nodeNetworkRights,
+  nodeStorageRights,
+} from './cluster-objects.ts';
 import type { ClusterRecord } from './cluster-record.ts';
 import { chooseClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
@@ -29,7 +44,7 @@ import {
   authorityFile,
   bootstrapConfig,
   ensureClusterAuthority,
-  ensureNodeNetworkConfig,
+  ensureProgramConfigs,
   newBootstrapToken,
   writeBootstrapConfig,
 } from './credentials.ts';
@@ -45,6 +60,7 @@ export interface UpClusterOptions {
   readonly cgroupDriver: CgroupDriver;
   readonly dns: boolean;
   readonly serviceRouting: boolean;
+  readonly storage: boolean;
   readonly example: boolean;
   readonly nodeName: string | undefined;
   /** For the agent, behind our own arguments. */
@@ -96,9 +112,10 @@ class ClusterStart {
     const [facts, client] = await Promise.all([runtime, cluster]);
     try {
       const network = this.#startNodeNetwork(record);
+      const storage = this.#startNodeStorage();
       const page = await prepareNodePage(this.#instance, subnet.gateway);
       const kubelet = await this.#startAgent(record, page);
-      await Promise.all([images, network?.ready]);
+      await Promise.all([images, network?.ready, storage?.ready]);
       const example = await this.#waitForPods(client);
       this.#options.say(
         renderSummary({
@@ -217,7 +234,7 @@ class ClusterStart {
   async #prepareCluster({ ready }: RunningProgram, record: ClusterRecord, server: string): Promise<ClusterClient> {
     await ready;
     this.#done(`the API server serves on ${server}`);
-    await ensureNodeNetworkConfig(this.#instance, server);
+    await ensureProgramConfigs(this.#instance, server);
     const client = openClusterClient(this.#instance.adminConfig);
     const token = newBootstrapToken(this.#clock.nowMs());
     writeBootstrapConfig(this.#instance, { server, ca: readFileSync(authorityFile(this.#instance), 'utf8'), token });
@@ -225,8 +242,10 @@ class ClusterStart {
     await applyObjects(client.api, [
       bootstrapTokenSecret(token),
       ...nodeNetworkRights(),
+      ...(this.#options.storage ? nodeStorageRights() : []),
       ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : []),
     ]);
+    if (this.#options.storage) await createMissing(client.api, storageClasses, defaultStorageClass(this.#nodeName));
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
       writeClusterRecord(this.#instance, { ...record, seeded: true });
@@ -261,6 +280,19 @@ class ClusterStart {
       ],
       log: nodeNetworkLog,
       pidFile: nodeNetworkPidFile(this.#instance),
+      ready: '"serving"',
+    });
+  }
+
+  #startNodeStorage(): RunningProgram | undefined {
+    if (!this.#options.storage) return undefined;
+    const { nodeStorageConfig, nodeStorageLog, storageDir } = this.#instance;
+    return this.#start({
+      name: 'the program for volumes',
+      command: programPath('kubelet-node-storage'),
+      args: [`--kubeconfig=${nodeStorageConfig}`, `--node-name=${this.#nodeName}`, `--root=${storageDir}`],
+      log: nodeStorageLog,
+      pidFile: nodeStoragePidFile(this.#instance),
       ready: '"serving"',
     });
   }

@@ -21,7 +21,12 @@ export async function globalTeardown(): Promise<void> {
   if (built !== undefined) rmSync(await built, { recursive: true, force: true });
 }
 
-export type Program = 'kubelet' | 'kubelet-control-plane' | 'kubelet-node-network' | 'fake-nodes';
+export type Program =
+  | 'kubelet'
+  | 'kubelet-control-plane'
+  | 'kubelet-node-network'
+  | 'kubelet-node-storage'
+  | 'fake-nodes';
 
 /** The path of a program in a folder that goes when the tests end. */
 export async function builtProgram(name: Program): Promise<string> {

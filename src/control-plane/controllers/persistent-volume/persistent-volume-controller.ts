@@ -51,7 +51,9 @@ function wakeBy(
   { claims, volumes, classes, pods: podInformer }: StorageParts,
   queue: RateLimitingQueue,
 ): (() => void)[] {
-  const unbound = claims.index('unbound', (claim) => (hasAnnotation(claim, storageAnnotations.bindCompleted) ? [] : ['']));
+  const unbound = claims.index('unbound', (claim) =>
+    hasAnnotation(claim, storageAnnotations.bindCompleted) ? [] : [''],
+  );
   const wakeUnbound = (): void => unbound.get('').forEach((claim) => queue.add(claimKey(keyOf(claim))));
   const wakeClaimOf = ({ spec }: PersistentVolume): void => {
     const { namespace, name } = spec.claimRef ?? {};
@@ -68,7 +70,8 @@ function wakeBy(
   const waits = (pod: Pod): void => {
     for (const name of claimNames(pod)) {
       const claim = claims.get({ namespace: pod.metadata.namespace, name });
-      if (claim !== undefined && !hasAnnotation(claim, storageAnnotations.bindCompleted)) queue.add(claimKey(keyOf(claim)));
+      if (claim !== undefined && !hasAnnotation(claim, storageAnnotations.bindCompleted))
+        queue.add(claimKey(keyOf(claim)));
     }
   };
   return [

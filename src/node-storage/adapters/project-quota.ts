@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { ProgramResult } from '../../base/run-program.ts';
+
+/** Limits directories by project quotas of ext4 and XFS. */
+export interface ProjectQuota {
+  /** Resolves with whether the limit is enforced. */
+  limit(path: string, sizeBytes: number): Promise<boolean>;
+}
+
+/** A mount as /proc/self/mounts has it. */
+export interface QuotaMount {
+  readonly path: string;
+  readonly type: 'ext4' | 'xfs';
+}
+
+/** The mount that holds `path`, if it counts project quotas; the last of the longest, as mounts cover earlier ones. */
+export function findQuotaMount(mounts: string, path: string): QuotaMount | undefined {
+  let found: { path: string; type: string; options: readonly string[] } | undefined;
+  for (const line of mounts.split('\n')) {
+    const [, target = '', type = '', options = ''] = line.split(' ');
+    const mountPath = target.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
+    if (mountPath === '' || !isBelow(path, mountPath)) continue;
+    if (found === undefined || mountPath.length >= found.path.length)
+      found = { path: mountPath, type, options: options.split(',') };
+  }
+  if (found === undefined || (found.type !== 'ext4' && found.type !== 'xfs')) return undefined;
+  const counts = found.options.includes('prjquota') || found.options.includes('pquota');
+  return counts ? { path: found.path, type: found.type } : undefined;
+}
+
+const isBelow = (path: string, mount: string): boolean =>
+  mount === '/' || path === mount || path.startsWith(`${mount}/`);
+
+/** Projects of volumes begin here, far from those that people number by hand; the range has room for all 31 bits of a hash. */
+const FIRST_PROJECT = 0x4000_0000;
+
+/**
+ * The project of a volume, from its name, so that it is the same after every restart: 30 bits of FNV-1a. Two volumes of
+ * one node would share a limit if they met, one chance in a billion for each pair.
+ */
+export function projectOf(path: string): number {
+  let hash = 0x811c_9dc5;
+  for (const byte of Buffer.from(path)) hash = Math.imul(hash ^ byte, 0x0100_0193) >>> 0;
+  return FIRST_PROJECT + (hash % FIRST_PROJECT);
+}
+
+/** The commands that give a directory a project and the project a limit. Blocks of `setquota` have 1 KiB. */
+export function quotaCommands({ path: mount, type }: QuotaMount, path: string, sizeBytes: number): readonly string[][] {
+  const project = String(projectOf(path));
+  const kibibytes = String(Math.ceil(sizeBytes / 1024));
+  return type === 'ext4'
+    ? [
+        ['chattr', '-p', project, '+P', path],
+        ['setquota', '-P', project, '0', kibibytes, '0', '0', mount],
+      ]
+    : [
+        ['xfs_quota', '-x', '-c', `project -s -p ${path} ${project}`, mount],
+        ['xfs_quota', '-x', '-c', `limit -p bhard=${kibibytes}k ${project}`, mount],
+      ];
+}
+
+export interface ProjectQuotaOptions {
+  readonly run: (program: string, args: readonly string[]) => Promise<ProgramResult>;
+  readonly log: Logger;
+  readonly readMounts?: () => Promise<string>;
+}
+
+/** A limit that cannot be set is reported and does not stop a volume from being made. */
+export function createProjectQuota({ run, log, readMounts = readOwnMounts }: ProjectQuotaOptions): ProjectQuota {
+  return {
+    limit: async (path, sizeBytes) => {
+      const mount = findQuotaMount(await readMounts(), path);
+      if (mount === undefined) return false;
+      try {
+        for (const [program = '', ...args] of quotaCommands(mount, path, sizeBytes)) {
+          const { exitCode, stderr } = await run(program, args);
+          if (exitCode !== 0) throw new Error(`${program}: ${stderr.trim()}`);
+        }
+        return true;
+      } catch (error) {
+        log.warn('The size of a volume is not enforced', { path, error: errorMessage(error) });
+        return false;
+      }
+    },
+  };
+}
+
+const readOwnMounts = (): Promise<string> => readFile('/proc/self/mounts', 'utf8');
