@@ -204,6 +204,11 @@ function compareElements(left: string, right: string): number {
  * Keys and values are parsed once each. The list itself when it is in order.
  */
 export function inWrittenOrder(elements: readonly string[]): readonly string[] {
+  // Most sets have fields only: their texts are their order.
+  if (elements.every((element) => element === self || element.startsWith('f:')))
+    return elements.every((element, at) => at === 0 || (elements[at - 1] ?? '') < element)
+      ? elements
+      : elements.toSorted();
   let before: Ordered | undefined;
   let isSorted = true;
   const ordered = elements.map((element) => {
