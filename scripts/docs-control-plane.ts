@@ -83,6 +83,7 @@ export const upstreamControllers: readonly string[] = [
   'replicationcontroller-controller',
   'resourcequota-controller',
   'root-ca-certificate-publisher-controller',
+  'service-cidr-controller',
   'serviceaccount-controller',
   'serviceaccount-token-controller',
   'statefulset-controller',

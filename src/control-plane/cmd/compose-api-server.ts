@@ -105,6 +105,7 @@ export async function composeApiServer(
     clock,
     random,
     allocationSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
+    allocationClient: () => clientOf(itself, 'kube-apiserver'),
     policy: { allowPrivileged: options.allowPrivileged },
     admission: admission.plugins,
     services: access.services,

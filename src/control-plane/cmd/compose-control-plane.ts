@@ -1,13 +1,15 @@
 import path from 'node:path';
 import { createInformers } from '../../api/client/informer.ts';
-import { services } from '../../api/client/resource-types.ts';
+import { ipAddresses, services } from '../../api/client/resource-types.ts';
+import { isServiceAddress } from '../../api/networking/service-address.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
 import { createBootstrapKeeper } from './bootstrap-objects.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import { createAllocationRepair } from '../registry/allocation/allocation-repair.ts';
-import { allocationsOfService } from '../resources/core/service/service-allocation.ts';
+import { createObjectRepair } from '../registry/allocation/object-repair.ts';
+import { addressesOfService, allocationsOfService } from '../resources/core/service/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
 import { createLeaderElection } from '../controller-runtime/leader-election.ts';
 import { composeApiServer } from './compose-api-server.ts';
@@ -52,6 +54,13 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     storage,
     held: () => api.reader.list(services, '').flatMap(allocationsOfService),
   });
+  const addressRepair = createObjectRepair({
+    ...deps,
+    client,
+    type: ipAddresses,
+    wanted: () => api.reader.list(services, '').flatMap(addressesOfService),
+    actual: () => api.reader.list(ipAddresses, '').filter(isServiceAddress),
+  });
   let port = options.securePort;
   const elect = (): Startable =>
     createLeaderElection({
@@ -80,6 +89,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     policy,
     createCompactor({ ...deps, storage }),
     allocationRepair,
+    addressRepair,
     createRoleAggregation({ ...deps, reader: api.reader, client }),
     leading,
   ]);

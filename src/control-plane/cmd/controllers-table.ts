@@ -34,6 +34,7 @@ import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.
 import { createServiceAccountTokenController } from '../controllers/service-account-token/service-account-token-controller.ts';
 import type { TokenControllerOptions } from '../controllers/service-account-token/service-account-token-controller.ts';
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
+import { createServiceCidrController } from '../controllers/service-cidr/service-cidr-controller.ts';
 import { createStatefulSetController } from '../controllers/stateful-set/stateful-set-controller.ts';
 import { createTaintEvictionController } from '../controllers/taint-eviction/taint-eviction-controller.ts';
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
@@ -155,6 +156,7 @@ export const controllersTable: readonly ControllerEntry[] = [
     account: 'endpointslicemirroring-controller',
     create: createEndpointSliceMirroringController,
   },
+  { name: 'service-cidr-controller', account: 'service-cidrs-controller', create: createServiceCidrController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
   {
     name: 'persistentvolume-binder-controller',

@@ -1,3 +1,4 @@
+import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
@@ -109,9 +110,13 @@ export interface AllocationStore {
    * checked.
    */
   take(space: string, name: string, owner: string): Promise<'taken' | 'used'>;
-  /** Releases the name only if `owner` holds it. */
-  release(space: string, name: string, owner: string): Promise<void>;
+  /** Releases the name only if `owner` holds it; `before` runs first, while it is still held. */
+  release(space: string, name: string, owner: string, before?: () => Promise<void>): Promise<void>;
+  /** Objects that show what is allocated. In a dry run nothing of it is stored. */
+  readonly objects: AllocationObjects;
 }
+
+export type AllocationObjects = Pick<ApiClient, 'get' | 'create' | 'delete'>;
 
 /** A name in a space of `AllocationStore`, with its owner. */
 export interface HeldAllocation {

@@ -7,6 +7,7 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type {
   ActionServices,
+  AllocationObjects,
   AllocationStore,
   ResourceDefinition,
   ReviewAccess,
@@ -49,6 +50,8 @@ export interface RegistryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly allocationSettings: AllocationStore['settings'];
+  /** For objects that show what is allocated. */
+  readonly allocationClient: () => AllocationObjects;
   readonly policy: ClusterPolicy;
   /** In the order in which they are asked. */
   readonly admission: readonly AdmissionPlugin[];
@@ -57,8 +60,8 @@ export interface RegistryOptions {
 }
 
 /** The verbs over a cache that has been started. */
-export function createRegistry({ reader, allocationSettings, ...tools }: RegistryOptions): Registry {
-  const claims = createAllocationStore({ ...tools, reader, settings: allocationSettings });
+export function createRegistry({ reader, allocationSettings, allocationClient, ...tools }: RegistryOptions): Registry {
+  const claims = createAllocationStore({ ...tools, reader, settings: allocationSettings, client: allocationClient });
   return new ObjectRegistry({ ...tools, claims });
 }
 

@@ -5,6 +5,7 @@ import type { AllocationStore } from '../../model/resource-definition.ts';
 import { FakeObjectReader } from '../../model/testing/fake-object-reader.ts';
 import { createAllocationStore } from './allocation-store.ts';
 import { startRegistry } from '../testing/registry-fixture.ts';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import type { RegistryFixture } from '../testing/registry-fixture.ts';
 
 const space = 'serviceips';
@@ -15,11 +16,13 @@ describe('claims on names, kept in the store', () => {
   let dry: AllocationStore;
   beforeEach(async () => {
     fixture = await startRegistry();
+    const objects = new FakeApiClient({ clock: fixture.clock });
     const of = createAllocationStore({
       ...fixture,
       reader: new FakeObjectReader(),
       random: seededRandom(1),
       settings: { serviceCidrs: [], nodePorts: { first: 1, last: 2 } },
+      client: () => objects,
     });
     [claims, dry] = [of(false), of(true)];
   });

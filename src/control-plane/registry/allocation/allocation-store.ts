@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
-import type { AllocationStore } from '../../model/resource-definition.ts';
+import type { AllocationObjects, AllocationStore } from '../../model/resource-definition.ts';
 import type { Storage } from '../../storage/storage.ts';
 
 /** Each allocation is a key in the store: the server that creates the key has the name. */
@@ -16,6 +16,16 @@ export interface AllocationStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly settings: AllocationStore['settings'];
+  /** The API server's own way to its API; asked for only once there are requests. */
+  readonly client: () => AllocationObjects;
+}
+
+function dryObjects(client: AllocationObjects): AllocationObjects {
+  return {
+    get: (type, key, options) => client.get(type, key, options),
+    create: (type, object) => client.create(type, object, { dryRun: true }),
+    delete: () => Promise.resolve(),
+  };
 }
 
 export function createAllocationStore({
@@ -24,6 +34,7 @@ export function createAllocationStore({
   clock,
   random,
   settings,
+  client,
 }: AllocationStoreOptions): (dryRun: boolean) => AllocationStore {
   return (dryRun) => ({
     settings,
@@ -39,11 +50,14 @@ export function createAllocationStore({
       const result = await storage.put(key, owner, { expected: 0 });
       return result.outcome === 'done' || result.current?.value === owner ? 'taken' : 'used';
     },
-    async release(space, name, owner) {
+    objects: dryRun ? dryObjects(client()) : client(),
+    async release(space, name, owner, before) {
       const key = allocationKey({ space, name });
       const there = dryRun ? undefined : await storage.get(key);
       // Another server may have released it, or given it to another owner.
-      if (there?.value === owner) await storage.delete(key, there.revision);
+      if (there?.value !== owner) return;
+      await before?.();
+      await storage.delete(key, there.revision);
     },
   });
 }

@@ -1,3 +1,4 @@
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -154,6 +155,7 @@ export async function onStorage(
     random: seededRandom(1),
     policy: permissivePolicy,
     allocationSettings: { serviceCidrs: [], nodePorts: { first: 30000, last: 32767 } },
+    allocationClient: () => new FakeApiClient({ clock }),
     admission,
     services: { apiAudiences: [], signServiceAccountToken: notHere },
     reviewAccess: ({ user }) => ({

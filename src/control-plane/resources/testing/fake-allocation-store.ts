@@ -1,4 +1,7 @@
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import type { ServiceCIDR } from '../../../api/networking/service-cidr.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { AllocationStore } from '../../model/resource-definition.ts';
 import { nowMs } from './rules-fixture.ts';
@@ -11,6 +14,9 @@ export class FakeAllocationStore implements AllocationStore {
   readonly held = new Map<string, string>();
   /** What the cache shows, which may be behind. */
   cached: readonly Service[] = [];
+  ranges: readonly ServiceCIDR[] = [];
+  /** Has the IPAddresses. */
+  readonly objects = new FakeApiClient({ clock: new FakeClock() });
   next = 0;
 
   constructor(serviceCidrs: readonly string[] = ['10.96.0.0/24'], nodePorts = { first: 30_000, last: 30_099 }) {
@@ -22,8 +28,8 @@ export class FakeAllocationStore implements AllocationStore {
   }
 
   list<U extends ApiObject>(type: ResourceType<U>): readonly U[] {
-    // The only kind that is asked for.
-    return (type.plural === 'services' ? this.cached : []) as unknown as readonly U[];
+    // The only kinds that are asked for.
+    return (type.plural === 'services' ? this.cached : this.ranges) as readonly ApiObject[] as readonly U[];
   }
 
   take(space: string, name: string, owner: string): Promise<'taken' | 'used'> {
@@ -33,8 +39,9 @@ export class FakeAllocationStore implements AllocationStore {
     return Promise.resolve(holder === undefined || holder === owner ? 'taken' : 'used');
   }
 
-  release(space: string, name: string, owner: string): Promise<void> {
-    if (this.held.get(`${space}/${name}`) === owner) this.held.delete(`${space}/${name}`);
-    return Promise.resolve();
+  async release(space: string, name: string, owner: string, before?: () => Promise<void>): Promise<void> {
+    if (this.held.get(`${space}/${name}`) !== owner) return;
+    await before?.();
+    this.held.delete(`${space}/${name}`);
   }
 }

@@ -24,15 +24,15 @@ export class IpAllocator {
   async allocate({ ipFamilies = [], clusterIPs = [] }: ServiceSpec): Promise<string[]> {
     const addresses: string[] = [];
     for (const [index, family] of ipFamilies.entries()) {
-      const range = this.#ranges.find((each) => each.family === family);
+      const ranges = this.#ranges.filter((each) => each.family === family);
       const wanted = clusterIPs[index] ?? '';
-      if (range === undefined)
+      if (ranges.length === 0)
         throw this.#reservation.refuse('spec.clusterIPs', clusterIPs, `${family} is not configured on this cluster`);
-      if (wanted === '') addresses.push(await this.#anyAddress(range));
+      if (wanted === '') addresses.push(await this.#anyAddress(ranges));
       else {
-        const problem = range.contains(wanted)
+        const problem = ranges.some((range) => range.contains(wanted))
           ? await this.#reservation.take(spaces.address, wanted)
-          : `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${range.cidr}`;
+          : 'the provided network does not match the current range';
         if (problem !== undefined)
           throw this.#reservation.refuse(
             'spec.clusterIPs',
@@ -45,12 +45,13 @@ export class IpAllocator {
     return addresses;
   }
 
-  async #anyAddress(range: AddressRange): Promise<string> {
+  async #anyAddress(ranges: readonly AddressRange[]): Promise<string> {
     const used = new Set(this.#store.list(services, '').flatMap(({ spec }) => spec.clusterIPs ?? []));
-    for (const index of candidates(range.size, reservedAddresses(range.size), () => this.#store.random())) {
-      const ip = range.at(index);
-      if (!used.has(ip) && (await this.#reservation.take(spaces.address, ip)) === undefined) return ip;
-    }
+    for (const range of ranges)
+      for (const index of candidates(range.size, reservedAddresses(range.size), () => this.#store.random())) {
+        const ip = range.at(index);
+        if (!used.has(ip) && (await this.#reservation.take(spaces.address, ip)) === undefined) return ip;
+      }
     throw internalError(
       new Error(
         `failed to allocate a serviceIP for Service ${JSON.stringify(this.#service.metadata.name)}: range is full`,

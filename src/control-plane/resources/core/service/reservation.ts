@@ -2,7 +2,8 @@ import { invalid } from '../../../../api/status/api-status-error.ts';
 import type { ApiStatusError } from '../../../../api/status/api-status-error.ts';
 import type { Service } from '../../../../api/core/service.ts';
 import { FieldErrors } from '../../../../api/validation/field-error.ts';
-import type { AllocationStore } from '../../../model/resource-definition.ts';
+import type { AllocationStore, HeldAllocation } from '../../../model/resource-definition.ts';
+import { forgetAddress, recordAddress } from './service-addresses.ts';
 
 export const spaces = { address: 'serviceips', port: 'servicenodeports' } as const;
 export type Space = (typeof spaces)[keyof typeof spaces];
@@ -25,6 +26,16 @@ export function holdingsOf(service: Service | undefined): Holdings {
 /** Includes the UID: what remains of a deleted service does not count for its successor of the same name. */
 export const ownerOf = ({ metadata: { namespace, name, uid } }: Service): string => `${namespace}/${name}/${uid}`;
 
+/** An address goes with the IPAddress that shows it. */
+export function releaseName(
+  store: AllocationStore,
+  { metadata }: Service,
+  { space, name, owner }: HeldAllocation,
+): Promise<void> {
+  const before = space === spaces.address ? () => forgetAddress(name, metadata, store) : undefined;
+  return store.release(space, name, owner, before);
+}
+
 /** What one write of a service takes from the store, and what the service had before. */
 export class Reservation {
   readonly before: Holdings;
@@ -45,19 +56,26 @@ export class Reservation {
     if (this.before[space].has(name) || this.taken[space].has(name)) return undefined;
     if ((await this.#store.take(space, name, this.#owner)) === 'used') return 'used';
     this.taken[space].add(name);
-    return undefined;
+    if (space !== spaces.address || (await recordAddress(name, this.#service, this.#store)) === undefined)
+      return undefined;
+    // Reserved by an IPAddress that no service has.
+    this.taken[space].delete(name);
+    await this.#store.release(space, name, this.#owner);
+    return 'used';
+  }
+
+  async #release(space: Space, name: string): Promise<void> {
+    await releaseName(this.#store, this.#service, { space, name, owner: this.#owner });
   }
 
   async releaseTaken(): Promise<void> {
-    for (const space of Object.values(spaces))
-      for (const name of this.taken[space]) await this.#store.release(space, name, this.#owner);
+    for (const space of Object.values(spaces)) for (const name of this.taken[space]) await this.#release(space, name);
   }
 
   async releaseUnused(stored: Service): Promise<void> {
     const now = holdingsOf(stored);
     for (const space of Object.values(spaces)) {
-      for (const name of this.before[space])
-        if (!now[space].has(name)) await this.#store.release(space, name, this.#owner);
+      for (const name of this.before[space]) if (!now[space].has(name)) await this.#release(space, name);
     }
   }
 

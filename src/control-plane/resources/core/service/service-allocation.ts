@@ -1,9 +1,14 @@
+import { serviceCidrs } from '../../../../api/client/resource-types.ts';
 import type { Service, ServiceSpec } from '../../../../api/core/service.ts';
+import type { IPAddress } from '../../../../api/networking/ip-address.ts';
+import { isReadyRange, newServiceAddress } from '../../../../api/networking/service-address.ts';
+import { defaultServiceCidrName } from '../../../../api/networking/service-cidr.ts';
 import type { Allocated, AllocationStore, HeldAllocation } from '../../../model/resource-definition.ts';
 import { parseAddressRange } from './address-range.ts';
+import type { AddressRange } from './address-range.ts';
 import { IpAllocator } from './ip-allocator.ts';
 import { PortAllocator } from './port-allocator.ts';
-import { holdingsOf, ownerOf, Reservation, spaces } from './reservation.ts';
+import { holdingsOf, ownerOf, releaseName, Reservation, spaces } from './reservation.ts';
 import { computeFamilies } from './service-families.ts';
 import { isHeadless, needsAddress, needsHealthPort, needsPorts } from './service-rules.ts';
 
@@ -35,8 +40,12 @@ export function allocationsOfService(service: Service): readonly HeldAllocation[
   return Object.values(spaces).flatMap((space) => [...holdings[space]].map((name) => ({ space, name, owner })));
 }
 
+/** The IPAddresses that stand for the cluster IPs of a service. */
+export const addressesOfService = (service: Service): readonly IPAddress[] =>
+  [...holdingsOf(service).serviceips].map((ip) => newServiceAddress(ip, service.metadata));
+
 export async function deallocateService(service: Service, store: AllocationStore): Promise<void> {
-  for (const { space, name, owner } of allocationsOfService(service)) await store.release(space, name, owner);
+  for (const held of allocationsOfService(service)) await releaseName(store, service, held);
 }
 
 async function complete(service: Service, store: AllocationStore, reservation: Reservation): Promise<Service> {
@@ -49,7 +58,9 @@ async function complete(service: Service, store: AllocationStore, reservation: R
     : {};
   const spec: ServiceSpec = { ...service.spec, ...families };
   if (needsAddress(service) && !isHeadless(service)) {
-    spec.clusterIPs = await new IpAllocator(service, ranges, store, reservation).allocate(spec);
+    spec.clusterIPs = await new IpAllocator(service, [...ranges, ...moreRanges(store)], store, reservation).allocate(
+      spec,
+    );
     spec.clusterIP = spec.clusterIPs[0];
   }
   const ports = new PortAllocator(service, store, reservation);
@@ -57,4 +68,12 @@ async function complete(service: Service, store: AllocationStore, reservation: R
   if (needsHealthPort(service))
     spec.healthCheckNodePort = await ports.allocateHealthPort(spec.healthCheckNodePort ?? 0);
   return { ...service, spec };
+}
+
+/** Ranges of ServiceCIDRs; that of the flags has an object of its own and comes before them. */
+function moreRanges(store: AllocationStore): AddressRange[] {
+  return store
+    .list(serviceCidrs, '')
+    .filter((cidr) => cidr.metadata.name !== defaultServiceCidrName && isReadyRange(cidr))
+    .flatMap(({ spec }) => (spec.cidrs ?? []).map(parseAddressRange));
 }

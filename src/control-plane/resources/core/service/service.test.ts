@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { ipAddresses } from '../../../../api/client/resource-types.ts';
 import type { Service } from '../../../../api/core/service.ts';
+import type { ServiceCIDR } from '../../../../api/networking/service-cidr.ts';
 import { ApiStatusError } from '../../../../api/status/api-status-error.ts';
 import type { Changes } from '../../../../api/testing/pod-builder.ts';
 import { permissivePolicy } from '../../../../api/validation/cluster-policy.ts';
@@ -58,6 +60,52 @@ test('a new service gets an address of the range and says which family that is',
   assert.deepEqual([...claims.held], [['serviceips/10.96.0.17', 'default/web/uid-1']]);
 });
 
+test('an address has an IPAddress for as long as the service has it, and one that is reserved is not given out', async () => {
+  const claims = new FakeAllocationStore(['10.96.0.0/29']);
+  const all = () => claims.objects.all(ipAddresses);
+  const mine = { resource: 'example', group: 'example.com', name: 'x' };
+  claims.objects.seed(ipAddresses, {
+    metadata: { name: '10.96.0.1', namespace: '', uid: '' },
+    spec: { parentRef: mine },
+  });
+  const service = await stored(claims);
+  assert.equal(service.spec.clusterIP, '10.96.0.2');
+  assert.deepEqual(
+    all().map(({ metadata, spec }) => [metadata.name, metadata.labels, spec.parentRef]),
+    [
+      ['10.96.0.1', undefined, mine],
+      [
+        '10.96.0.2',
+        { 'ipaddress.kubernetes.io/ip-family': 'IPv4', 'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io' },
+        { resource: 'services', namespace: 'default', name: 'web' },
+      ],
+    ],
+  );
+  assert.match(await refusal(claims, { 'spec.clusterIP': '10.96.0.1' }), /provided IP is already allocated/);
+  await deallocateService(service, claims);
+  assert.deepEqual([all().map(({ metadata }) => metadata.name), held(claims)], [['10.96.0.1'], []]);
+});
+
+test('a full range is followed by those of ServiceCIDRs that are ready', async () => {
+  const claims = new FakeAllocationStore(['10.96.0.0/30']);
+  const range = (name: string, cidr: string, status: 'True' | 'False'): ServiceCIDR => ({
+    metadata: { name, namespace: '', uid: name },
+    spec: { cidrs: [cidr] },
+    status: { conditions: [{ type: 'Ready', status, reason: '', message: '', lastTransitionTime: '' }] },
+  });
+  claims.ranges = [
+    range('kubernetes', '10.96.0.0/30', 'True'),
+    range('late', '10.97.0.0/30', 'False'),
+    range('more', '10.98.0.0/30', 'True'),
+  ];
+  const ips: (string | undefined)[] = [];
+  for (const name of ['a', 'b', 'c', 'd'])
+    ips.push((await stored(claims, { 'metadata.name': name, 'metadata.uid': name })).spec.clusterIP);
+  assert.deepEqual(ips, ['10.96.0.1', '10.96.0.2', '10.98.0.1', '10.98.0.2']);
+  assert.match(await refusal(claims, { 'metadata.name': 'e' }), /range is full/);
+  assert.match(await refusal(claims, { 'spec.clusterIP': '10.97.0.1' }), /does not match the current range/);
+});
+
 test('headless and external services take no address', async () => {
   const claims = new FakeAllocationStore();
   const headless = await stored(claims, { 'spec.clusterIP': 'None' });
@@ -83,7 +131,7 @@ test('what a service asks for it gets, or hears why not', async () => {
     ],
     [
       { 'spec.clusterIP': '10.97.0.10' },
-      'spec.clusterIPs: Invalid value: ["10.97.0.10"]: failed to allocate IP 10.97.0.10: the provided IP (10.97.0.10) is not in the valid range. The range of valid IPs is 10.96.0.0/24',
+      'spec.clusterIPs: Invalid value: ["10.97.0.10"]: failed to allocate IP 10.97.0.10: the provided network does not match the current range',
     ],
     [
       { 'spec.clusterIP': 'fd00::1' },

@@ -1,0 +1,49 @@
+import { formatIp, parseSloppyIp } from '../../base/ip-address.ts';
+import type { IPAddress } from './ip-address.ts';
+import type { ServiceCIDR } from './service-cidr.ts';
+
+/** Labels of the IPAddresses that stand for cluster IPs of services. */
+export const addressLabels = {
+  family: 'ipaddress.kubernetes.io/ip-family',
+  managedBy: 'ipaddress.kubernetes.io/managed-by',
+} as const;
+export const addressManager = 'ipallocator.k8s.io';
+
+interface ServiceName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The IPAddress by which a service has a cluster IP. Its name is the address in canonical form. */
+export function newServiceAddress(text: string, { namespace, name }: ServiceName): IPAddress {
+  const bytes = parseSloppyIp(text);
+  const ip = bytes === undefined ? text : formatIp(bytes);
+  const labels = {
+    [addressLabels.family]: ip.includes(':') ? 'IPv6' : 'IPv4',
+    [addressLabels.managedBy]: addressManager,
+  };
+  return {
+    metadata: { name: ip, namespace: '', uid: '', labels },
+    spec: { parentRef: { resource: 'services', namespace, name } },
+  };
+}
+
+export const isServiceAddress = ({ metadata: { labels = {} } }: IPAddress): boolean =>
+  labels[addressLabels.managedBy] === addressManager;
+
+export function belongsTo({ spec: { parentRef } }: IPAddress, service: ServiceName): boolean {
+  return (
+    (parentRef?.group ?? '') === '' &&
+    parentRef?.resource === 'services' &&
+    parentRef.namespace === service.namespace &&
+    parentRef.name === service.name
+  );
+}
+
+/** Whether services may get addresses from it. */
+export function isReadyRange({ metadata, status }: ServiceCIDR): boolean {
+  return (
+    metadata.deletionTimestamp === undefined &&
+    (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True')
+  );
+}

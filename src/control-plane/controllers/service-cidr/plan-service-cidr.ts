@@ -1,0 +1,65 @@
+import { containsPrefix, hasServiceAddress, overlapsPrefix, parseIpPrefix } from '../../../base/ip-prefix.ts';
+import type { IpPrefix } from '../../../base/ip-prefix.ts';
+import type { IPAddress } from '../../../api/networking/ip-address.ts';
+import { isServiceAddress } from '../../../api/networking/service-address.ts';
+import { serviceCidrFinalizer } from '../../../api/networking/service-cidr.ts';
+import type { ServiceCIDR } from '../../../api/networking/service-cidr.ts';
+import { parseTime } from '../../../api/time.ts';
+
+/** Allocators may not have seen the deletion yet: for so long addresses may still come from the range. */
+const DELETION_GRACE_MS = 10_000;
+
+export type ServiceCidrPlan =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'hold' }
+  | { readonly kind: 'ready' }
+  /** Addresses of services are in no other range. */
+  | { readonly kind: 'blocked' }
+  | { readonly kind: 'wait'; readonly forMs: number }
+  | { readonly kind: 'release' };
+
+export const prefixesOf = ({ spec }: ServiceCIDR): readonly IpPrefix[] =>
+  (spec.cidrs ?? []).flatMap((cidr) => parseIpPrefix(cidr) ?? []);
+
+/** Upstream: servicecidrs_controller sync. */
+export function planServiceCidr(
+  cidr: ServiceCIDR,
+  others: readonly ServiceCIDR[],
+  addresses: readonly IPAddress[],
+  nowMs: number,
+): ServiceCidrPlan {
+  const { deletionTimestamp, finalizers = [] } = cidr.metadata;
+  const isHeld = finalizers.includes(serviceCidrFinalizer);
+  const ready = cidr.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (deletionTimestamp === undefined) {
+    if (!isHeld) return { kind: 'hold' };
+    return ready?.status === 'True' ? { kind: 'nothing' } : { kind: 'ready' };
+  }
+  if (!isHeld) return { kind: 'nothing' };
+  if (!mayGo(cidr, others, addresses))
+    return ready?.reason === 'Terminating' ? { kind: 'nothing' } : { kind: 'blocked' };
+  const forMs = (parseTime(deletionTimestamp) ?? nowMs) + DELETION_GRACE_MS - nowMs;
+  return forMs > 0 ? { kind: 'wait', forMs } : { kind: 'release' };
+}
+
+/**
+ * Whether every address of a service that it covers is covered by another one, too (upstream: canDeleteCIDR). One that
+ * is to go as well does not count: both would go because of each other, which upstream lets happen.
+ */
+function mayGo(cidr: ServiceCIDR, others: readonly ServiceCIDR[], addresses: readonly IPAddress[]): boolean {
+  const own = prefixesOf(cidr);
+  const rest = others.filter(({ metadata }) => metadata.deletionTimestamp === undefined).flatMap(prefixesOf);
+  if (own.every((prefix) => rest.some((other) => containsPrefix(other, prefix)))) return true;
+  return !addresses.some(
+    (address) =>
+      isServiceAddress(address) &&
+      own.some((prefix) => hasServiceAddress(prefix, address.metadata.name)) &&
+      !rest.some((prefix) => hasServiceAddress(prefix, address.metadata.name)),
+  );
+}
+
+/** Whether a change of one can matter to the other. */
+export function overlaps(left: ServiceCIDR, right: ServiceCIDR): boolean {
+  const others = prefixesOf(right);
+  return prefixesOf(left).some((prefix) => others.some((other) => overlapsPrefix(prefix, other)));
+}
