@@ -162,14 +162,19 @@ test('a claim is allocated, prepared by its driver, used, kept over restarts, an
     apiVersion: 'resource.k8s.io/v1',
     kind: 'ResourceSlice',
     metadata: { name: 'node-dra.test' },
-    spec: { driver: driverName, nodeName: 'node', pool, devices: [{ name: 'd0' }] },
+    spec: { driver: driverName, nodeName: 'node', pool, devices: [{ name: 'd0' }, { name: 'd1' }] },
   };
   const driver = new TestDraDriver(agent.rootDir, { name: driverName, node: 'node', cdiFolder, devices: ['d0'] });
   try {
     await driver.start();
     await driver.asked('registered');
     await create(slice);
-    await create({ apiVersion: 'resource.k8s.io/v1', kind: 'DeviceClass', metadata: { name: 'null' } });
+    await create({
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'DeviceClass',
+      metadata: { name: 'null' },
+      spec: { extendedResourceName: 'dra.test/null' },
+    });
     const devices = { requests: [{ name: 'r', exactly: { deviceClassName: 'null' } }] };
     await create({
       apiVersion: 'resource.k8s.io/v1',
@@ -220,6 +225,23 @@ test('a claim is allocated, prepared by its driver, used, kept over restarts, an
       [name, 'd0', [{ name: 'dra.test/device=d0' }]],
     );
 
+    // The same through an extended resource, for which the scheduler makes the claim.
+    await create(
+      pod('extended', {
+        terminationGracePeriodSeconds: 1,
+        containers: [container('main', { resources: { limits: { 'dra.test/null': '1' } } })],
+      }),
+    );
+    const { status: made } = (await until('extended', ({ pod: each }) => isReady(each))).pod;
+    const own = made?.extendedResourceClaimStatus;
+    assert.deepEqual(
+      own?.requestMappings.map(({ containerName, requestName }) => `${containerName} ${requestName}`),
+      ['main container-0-request-0'],
+    );
+    assert.equal(driver.calls('NodePrepareResources')[1]?.claims?.[0]?.name, own?.resourceClaimName);
+    await cluster.kubectl(['delete', 'pod', 'extended']);
+    await driver.asked('NodeUnprepareResources');
+
     const before = performance.now();
     driver.setHealth('sick');
     const sick = (await health('Unhealthy', before)).pod.status?.containerStatuses?.[0];
@@ -233,7 +255,7 @@ test('a claim is allocated, prepared by its driver, used, kept over restarts, an
     await eventually(async () => assert.deepEqual((await cluster.client().list(resourceSlices, '')).items.length, 0));
     assert.equal((await get('claims')).status?.containerStatuses?.[0]?.containerID, shown?.containerID);
     await cluster.kubectl(['delete', 'pod', 'claims']);
-    const [ended] = await driver.asked('NodeUnprepareResources');
+    const [, ended] = await driver.asked('NodeUnprepareResources', 2);
     assert.deepEqual(ended?.claims, [{ namespace, name, uid }]);
     await eventually(async () => assert.deepEqual((await cluster.client().list(resourceClaims, namespace)).items, []));
   } finally {

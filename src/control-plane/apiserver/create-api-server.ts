@@ -4,6 +4,7 @@ import { AuditLog } from './audit/audit-log.ts';
 import { parseAuditPolicy } from './audit/audit-policy.ts';
 import { createConnectHandler } from './connect/connect-handler.ts';
 import { discoveryEndpoint } from './discovery/discovery-endpoint.ts';
+import { ResourceClaimMetrics } from './endpoints/claim-metrics.ts';
 import { flowMetrics } from './endpoints/flow-metrics.ts';
 import { healthEndpoint } from './endpoints/health.ts';
 import type { HealthEndpoint } from './endpoints/health.ts';
@@ -31,6 +32,8 @@ import { ResourceVerbs } from './verbs/resource-verbs.ts';
 import { WatchVerb } from './verbs/watch-verb.ts';
 
 export interface ApiServer {
+  /** Shown with those of the server. */
+  readonly claimMetrics: ResourceClaimMetrics;
   /** Answers one request; what the sockets call, and tests without one. */
   readonly handle: (http: HttpRequest) => Promise<Reply>;
   /** Resolves when connections are taken. */
@@ -113,6 +116,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   let server: HttpServer | undefined;
   return {
+    claimMetrics: new ResourceClaimMetrics(metrics.registry),
     handle,
     listen: ({ host, port, tls }) => {
       server = new HttpServer({

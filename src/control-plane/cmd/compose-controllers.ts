@@ -51,6 +51,7 @@ export function composeControllers(
     settings,
     rootCa: api.pki.authority.certificatePem,
     signLegacyToken: api.signLegacyToken,
+    claimMetrics: api.server.claimMetrics,
   };
   const controllers = selectControllers(options.controllers, table).map(({ account, create }) =>
     create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),

@@ -23,6 +23,7 @@ export function composeScheduler(
     ...deps,
     informers,
     client: api.clientOf(user, 'kube-scheduler'),
+    claimMetrics: api.server.claimMetrics,
     config: configOf(scheduler.configFile),
   });
 }

@@ -41,6 +41,7 @@ import { createTtlAfterFinishedController } from '../controllers/ttl-after-finis
 import { createAttributesClassProtectionController } from '../controllers/volume-attributes-class-protection/volume-attributes-class-protection-controller.ts';
 import { createVolumeExpandController } from '../controllers/volume-expand/volume-expand-controller.ts';
 import { allResources } from '../resources/all.ts';
+import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
 import type { CertificateTools } from './certificate-tools.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
@@ -49,6 +50,7 @@ export interface ClusterControllerOptions extends ControllerOptions {
   /** PEM of the cluster's authority. */
   readonly rootCa: string;
   readonly certificates: CertificateTools;
+  readonly claimMetrics: ClaimMetrics;
   readonly signLegacyToken: TokenControllerOptions['signLegacyToken'];
   readonly settings: Pick<
     ControlPlaneOptions,

@@ -11,6 +11,7 @@ import type { ObjectKey } from '../../api/client/resource-type.ts';
 import { nodes, pods } from '../../api/client/resource-types.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
+import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
 import { createEventRecorder } from '../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../controller-runtime/event-recorder.ts';
 import { SchedulerCache } from './cache/scheduler-cache.ts';
@@ -35,6 +36,7 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly claimMetrics?: ClaimMetrics;
   /** `defaultSchedulerConfig()`, or what `readSchedulerConfig` made of a file. */
   readonly config: SchedulerConfig;
 }
@@ -89,6 +91,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     ...{ client, clock, random, log, config, queue, objects, stopping: stopping.signal },
     cache: new SchedulerCache(objects),
     pods: podInformer,
+    claimMetrics: options.claimMetrics,
     tell: createTeller(options),
     setStatus: createStatusWriter(options),
   };

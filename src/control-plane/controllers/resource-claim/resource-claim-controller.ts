@@ -9,6 +9,8 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
+import type { ClaimMetrics } from '../../controller-runtime/claim-metrics.ts';
+import { countClaims } from './count-claims.ts';
 import { isPodDone, owningPod } from './plan-claim.ts';
 import { createClaimSync } from './sync-claim.ts';
 import { createPodSync } from './sync-pod.ts';
@@ -19,8 +21,10 @@ const WORKERS = 10;
  * Creates claims from templates for pods, and frees and removes claims whose pods are done (upstream:
  * resourceclaim-controller).
  */
-export function createResourceClaimController(options: ControllerOptions): Controller {
-  const { client, informers, clock, log } = options;
+export function createResourceClaimController(
+  options: ControllerOptions & { readonly claimMetrics?: ClaimMetrics },
+): Controller {
+  const { client, informers, clock, log, claimMetrics } = options;
   const podInformer = informers.for(pods);
   const claims = informers.for(resourceClaims);
   const templates = informers.for(resourceClaimTemplates);
@@ -37,7 +41,8 @@ export function createResourceClaimController(options: ControllerOptions): Contr
   /** By uid of the pod: claims that were created and are not in the cache yet. */
   const created = new Map<string, Map<string, ResourceClaim>>();
 
-  const syncPod = createPodSync({ client, podInformer, claims, templates, byOwner, recorder, created });
+  const syncPod = createPodSync({ client, podInformer, claims, templates, byOwner, recorder, created, claimMetrics });
+  claimMetrics?.countWith(() => countClaims(claims.list()));
   const syncClaim = createClaimSync({ client, podInformer, claims });
   const tolerant =
     (sync: (key: string) => Promise<void>) =>

@@ -7,6 +7,8 @@ import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { ResourceClaimTemplate } from '../../../api/resource/resource-claim-template.ts';
 import type { ControlledIndex } from '../../controller-runtime/controller-ref.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { ClaimMetrics } from '../../controller-runtime/claim-metrics.ts';
+import { hasAdminAccess } from './count-claims.ts';
 import { planPod } from './plan-pod.ts';
 
 export interface PodSyncParts {
@@ -16,17 +18,28 @@ export interface PodSyncParts {
   readonly templates: Informer<ResourceClaimTemplate>;
   readonly byOwner: ControlledIndex<ResourceClaim>;
   readonly recorder: EventRecorder;
+  readonly claimMetrics?: ClaimMetrics | undefined;
   /** By uid of the pod: claims that were created and are not in the cache yet. */
   readonly created: Map<string, Map<string, ResourceClaim>>;
 }
 
 /** One pass over a pod: creates what it lacks and names it in the status. */
 export function createPodSync(parts: PodSyncParts): (key: string) => Promise<void> {
-  const { client, podInformer, claims, templates, byOwner, recorder, created } = parts;
+  const { client, podInformer, claims, templates, byOwner, recorder, created, claimMetrics } = parts;
   const generatedFor = (pod: Pod): readonly ResourceClaim[] => [
     ...byOwner.ofOwner(pod),
     ...(created.get(pod.metadata.uid)?.values() ?? []),
   ];
+  const create = async (claim: ResourceClaim): Promise<ResourceClaim> => {
+    let isError = true;
+    try {
+      const made = await client.create(resourceClaims, claim);
+      isError = false;
+      return made;
+    } finally {
+      claimMetrics?.created('resourceclaim_controller', isError, hasAdminAccess(claim));
+    }
+  };
   const reserve = async (claim: ResourceClaim, { metadata: { name, uid } }: Pod): Promise<void> => {
     const reservedFor = [...(claim.status?.reservedFor ?? []), { resource: 'pods', name, uid }];
     const reserved = { ...claim, status: { ...claim.status, reservedFor } };
@@ -43,7 +56,7 @@ export function createPodSync(parts: PodSyncParts): (key: string) => Promise<voi
     });
     const statuses = [...plan.statuses];
     for (const { podClaim, claim } of plan.creates) {
-      const made = await client.create(resourceClaims, claim);
+      const made = await create(claim);
       const known = created.get(uid) ?? new Map<string, ResourceClaim>();
       if (claims.get(keyOf(made)) === undefined) created.set(uid, known.set(made.metadata.name, made));
       statuses.push({ name: podClaim, resourceClaimName: made.metadata.name });

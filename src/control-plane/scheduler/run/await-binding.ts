@@ -5,6 +5,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isOnlyFor } from '../../../api/resource/pod-claims.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { BindingConditionsWait } from '../../controller-runtime/claim-metrics.ts';
 import { bindingDeadlineMs, computeBindingReadiness, hasBindingConditions } from '../devices/binding-conditions.ts';
 import type { SchedulerContext } from './context.ts';
 
@@ -29,6 +30,7 @@ export async function awaitBindingConditions(context: SchedulerContext, wait: Bi
     wait.claims.flatMap((key) => objects.resourceClaim(key.namespace, key.name) ?? []);
   if (!claimsNow().some(hasBindingConditions)) return;
   wait.onWait();
+  const startMs = clock.monotonicMs();
   const outcome = await new Promise<Outcome>((resolve) => {
     const look = (): void => {
       if (stopping.aborted) return stop();
@@ -45,12 +47,13 @@ export async function awaitBindingConditions(context: SchedulerContext, wait: Bi
       stopping.removeEventListener('abort', stop);
       resolve(result);
     };
-    const stop = (): void => end({ isOver: true, error: 'the scheduler stops' });
+    const stop = (): void => end({ isOver: true, status: 'error', error: 'the scheduler stops' });
     let timer: ReturnType<typeof clock.setTimer> | undefined;
     const unfollow = objects.onClaimChange(look);
     stopping.addEventListener('abort', stop, { once: true });
     look();
   });
+  noteWait(context, { wait, claims: claimsNow(), status: outcome.status, durationMs: clock.monotonicMs() - startMs });
   if (outcome.error === undefined) return;
   if (outcome.claim !== undefined && !stopping.aborted) await deallocate(context, outcome.claim, wait.pod);
   throw new Error(outcome.error);
@@ -58,6 +61,7 @@ export async function awaitBindingConditions(context: SchedulerContext, wait: Bi
 
 interface Outcome {
   readonly isOver: true;
+  readonly status: BindingConditionsWait['status'];
   readonly error?: string;
   readonly claim?: ResourceClaim;
 }
@@ -70,12 +74,33 @@ function outcomeOf(
   let leftMs = Infinity;
   for (const claim of claims) {
     const readiness = computeBindingReadiness(claim);
-    if (readiness.kind === 'failed') return { isOver: true, error: readiness.message, claim };
+    if (readiness.kind === 'failed') return { isOver: true, status: 'failure', error: readiness.message, claim };
     if (readiness.kind === 'ready') continue;
     leftMs = Math.min(leftMs, bindingDeadlineMs(claim, timeoutMs, nowMs) - nowMs);
-    if (leftMs <= 0) return { isOver: true, error: `device binding timeout: claim=${claim.metadata.name}`, claim };
+    if (leftMs <= 0)
+      return { isOver: true, status: 'timeout', error: `device binding timeout: claim=${claim.metadata.name}`, claim };
   }
-  return leftMs === Infinity ? { isOver: true } : { leftMs };
+  return leftMs === Infinity ? { isOver: true, status: 'success' } : { leftMs };
+}
+
+function noteWait(
+  { claimMetrics }: SchedulerContext,
+  {
+    wait,
+    claims,
+    status,
+    durationMs,
+  }: {
+    readonly wait: BindingWait;
+    readonly claims: readonly ResourceClaim[];
+    readonly status: BindingConditionsWait['status'];
+    readonly durationMs: number;
+  },
+): void {
+  const profile = wait.pod.spec.schedulerName ?? '';
+  for (const claim of claims)
+    for (const { driver, bindingConditions = [] } of claim.status?.allocation?.devices.results ?? [])
+      claimMetrics?.waited({ profile, driver, status, durationMs, isConditional: bindingConditions.length > 0 });
 }
 
 /** Frees the devices of a claim that no other pod uses. What was changed meanwhile is left as it is. */

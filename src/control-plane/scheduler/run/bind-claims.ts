@@ -60,7 +60,7 @@ interface EntryBinding {
 
 async function bindEntry(context: SchedulerContext, { entry, pod, onWritten }: EntryBinding): Promise<void> {
   const { creates } = entry;
-  const claim = creates === undefined ? entry.claim : await context.client.create(resourceClaims, entry.claim);
+  const claim = creates === undefined ? entry.claim : await createClaim(context, entry.claim);
   await bindClaim(context, { ...entry, claim }, pod);
   onWritten();
   if (creates === undefined) return;
@@ -69,6 +69,17 @@ async function bindEntry(context: SchedulerContext, { entry, pod, onWritten }: E
   };
   const body = { metadata: { uid: pod.metadata.uid }, status };
   await context.client.patch(pods, keyOf(pod), { type: 'strategic', body }, { subresource: 'status' });
+}
+
+async function createClaim({ client, claimMetrics }: SchedulerContext, claim: ResourceClaim): Promise<ResourceClaim> {
+  let isError = true;
+  try {
+    const made = await client.create(resourceClaims, claim);
+    isError = false;
+    return made;
+  } finally {
+    claimMetrics?.created('scheduler', isError, false);
+  }
 }
 
 /** A pod that could not be bound gets another claim for its extended resources. Rejects when that must be tried again. */

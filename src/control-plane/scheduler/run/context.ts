@@ -4,6 +4,7 @@ import type { Random } from '../../../base/random.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { ClaimMetrics } from '../../controller-runtime/claim-metrics.ts';
 import type { SchedulerCache } from '../cache/scheduler-cache.ts';
 import type { LiveClusterObjects } from './live-cluster-objects.ts';
 import type { SchedulerConfig } from '../config/scheduler-config.ts';
@@ -22,6 +23,7 @@ export interface SchedulerContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly claimMetrics?: ClaimMetrics | undefined;
   readonly config: SchedulerConfig;
   /** Ends waits that may be long: their results are no longer needed. */
   readonly stopping: AbortSignal;
