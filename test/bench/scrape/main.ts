@@ -146,7 +146,7 @@ async function measure(layout: CgroupLayout): Promise<boolean> {
   });
   let met = true;
   console.log(
-    `${PODS} pods, cgroup v${layout.version}, ${ROUNDS} rounds\n\n| endpoint | median ms | CPU ms | of a core, one in 15 s | answer |\n|---|---|---|---|---|`,
+    `${PODS} pods, cgroup v${layout.version}, ${ROUNDS} rounds\n\n| endpoint | median ms | CPU ms | of a core, one in 15 s | answer | CPU ms of the first |\n|---|---|---|---|---|---|`,
   );
   for (const [endpoint, acceptEncoding] of [
     ['GET /metrics/resource', ''],
@@ -157,6 +157,10 @@ async function measure(layout: CgroupLayout): Promise<boolean> {
     const times: number[] = [];
     const costs: number[] = [];
     let bytes = 0;
+    // The first scrape of /metrics/cadvisor reads the groups, later ones find them read by housekeeping.
+    const reading = process.cpuUsage();
+    await endpoints.get(endpoint)?.({ method: 'GET', query: new URLSearchParams(), acceptEncoding });
+    const { user: readUser, system: readSystem } = process.cpuUsage(reading);
     for (let round = 0; round < ROUNDS; round++) {
       // Past what is kept for those who ask at the same moment.
       await new Promise((resolve) => setTimeout(resolve, 1050));
@@ -173,7 +177,7 @@ async function measure(layout: CgroupLayout): Promise<boolean> {
     );
     met &&= time < LIMIT_MS && cost / BETWEEN_MS < LIMIT_SHARE;
     console.log(
-      `| ${endpoint.slice(4)}${acceptEncoding === '' ? '' : ', packed'} | ${time.toFixed(1)} | ${cost.toFixed(1)} | ${((cost / BETWEEN_MS) * 100).toFixed(2)} % | ${Math.round(bytes / 1024)} KiB |`,
+      `| ${endpoint.slice(4)}${acceptEncoding === '' ? '' : ', packed'} | ${time.toFixed(1)} | ${cost.toFixed(1)} | ${((cost / BETWEEN_MS) * 100).toFixed(2)} % | ${Math.round(bytes / 1024)} KiB | ${((readUser + readSystem) / 1000).toFixed(1)} |`,
     );
   }
   console.log(

@@ -3,6 +3,7 @@ import { nextTurn } from '../../../base/turn.ts';
 import type { ListingEntry, GroupLabels } from './cadvisor-text.ts';
 import type { DiskFacts } from './disk-facts.ts';
 import type { GroupSample } from './group-samples.ts';
+import type { ListedGroups } from './listed-groups.ts';
 import type { MeasuredPod } from './pod-groups.ts';
 import { asMachine } from './as-machine.ts';
 
@@ -10,11 +11,15 @@ export interface ListingParts {
   readonly sources: NodeStatsSources;
   readonly disks: DiskFacts;
   readonly look: (path: string) => GroupSample | undefined;
+  /** What was read before; a group that was read within `maxAgeMs` is not read again. */
+  readonly kept: Pick<ListedGroups, 'get' | 'keep'>;
+  readonly maxAgeMs: number;
   readonly nowMs: number;
 }
 
 const GROUPS_AT_ONCE = 20;
 
+const noProcess = (): undefined => undefined;
 const noLabels: Omit<GroupLabels, 'id'> = { container: '', image: '', name: '', namespace: '', pod: '' };
 
 /**
@@ -28,24 +33,27 @@ export async function listGroups(
 ): Promise<ListingEntry[]> {
   const { groups } = parts.sources;
   const entries: ListingEntry[] = [];
-  const add = (path: string, labels: Omit<GroupLabels, 'id'>, pid?: number): void => {
-    const sample = parts.look(path);
-    if (sample !== undefined)
-      entries.push({ labels: { ...labels, id: path }, group: listed(parts, path, sample, pid) });
-  };
-  for (const path of systemPaths) add(path, noLabels, path === '/' ? 1 : undefined);
   let looked = 0;
+  const add = (path: string, labels: Omit<GroupLabels, 'id'>, pid: () => number | undefined): void => {
+    let group = parts.kept.get(path, parts.maxAgeMs);
+    if (group === undefined) {
+      looked++;
+      const sample = parts.look(path);
+      if (sample === undefined) return;
+      parts.kept.keep(path, (group = listed(parts, path, sample, pid())));
+    }
+    entries.push({ labels: { ...labels, id: path }, group });
+  };
+  for (const path of systemPaths) add(path, noLabels, () => (path === '/' ? 1 : undefined));
   for (const pod of pods) {
     const own = { ...noLabels, namespace: pod.namespace, pod: pod.name };
-    if (pod.path !== undefined) add(pod.path, own);
-    if (pod.sandbox !== undefined)
-      add(
-        pod.sandbox.path,
-        { ...own, name: pod.sandbox.id, image: pod.sandbox.image },
-        groups.processIds(pod.sandbox.path)[0],
-      );
-    for (const { path, id, name, image } of pod.containers) add(path, { ...own, container: name, name: id, image });
-    looked += pod.containers.length + 2;
+    if (pod.path !== undefined) add(pod.path, own, noProcess);
+    if (pod.sandbox !== undefined) {
+      const { path, id, image } = pod.sandbox;
+      add(path, { ...own, name: id, image }, () => groups.processIds(path)[0]);
+    }
+    for (const { path, id, name, image } of pod.containers)
+      add(path, { ...own, container: name, name: id, image }, noProcess);
     if (looked < GROUPS_AT_ONCE) continue;
     looked = 0;
     await nextTurn();

@@ -247,6 +247,60 @@ describe('samples between requests', () => {
   });
 });
 
+describe('/metrics/cadvisor while it is scraped', () => {
+  const memoryLines = (text: string): string[] =>
+    text.split('\n').filter((line) => line.startsWith('container_memory_usage_bytes{'));
+  const ids = (text: string): string[] => memoryLines(text).map((line) => /,id="([^"]*)"/.exec(line)?.[1] ?? '');
+
+  it('has the numbers of the last housekeeping with their time, and reads no group itself', async () => {
+    const { clock, node, provider, ask } = fixture();
+    provider.start();
+    const first = await ask('GET /metrics/cadvisor');
+    await clock.advance(16_000);
+    const before = node.looks;
+    const second = await ask('GET /metrics/cadvisor');
+    assert.equal(node.looks, before);
+    const timeOf = (text: string): number => Number(/ (\d+)$/.exec(memoryLines(text)[0] ?? '')?.[1]);
+    const age = clock.nowMs() - timeOf(second.text);
+    assert.ok(age >= 0 && age < 15_000, `${age} ms old`);
+    assert.ok(timeOf(second.text) > timeOf(first.text));
+    assert.deepEqual(ids(second.text), ids(first.text));
+    await provider.stop();
+  });
+
+  it('has a pod as soon as it runs, and none that is gone', async () => {
+    const { node, pods, provider, ask } = fixture();
+    provider.start();
+    await ask('GET /metrics/cadvisor');
+    pods.splice(0, 1, pod('2', [container('c2', 'other')]));
+    node.add('/kubepods/pod2', {});
+    node.add('/kubepods/pod2/sand-2', { pids: [51] });
+    node.add('/kubepods/pod2/cri-c2', { pids: [52] });
+    const shown = ids((await ask('GET /metrics/cadvisor')).text);
+    assert.ok(shown.includes('/kubepods/pod2/cri-c2'));
+    assert.ok(
+      shown.every((id) => !id.includes('pod1')),
+      shown.join(),
+    );
+    await provider.stop();
+  });
+
+  it('is read at once where housekeeping is late, and ahead no longer after the last scrape', async () => {
+    const { clock, node, provider, ask } = fixture();
+    await ask('GET /metrics/cadvisor');
+    await clock.advance(25_000);
+    const before = node.looks;
+    await ask('GET /metrics/cadvisor');
+    assert.ok(node.looks > before, 'nothing was read ahead');
+    provider.start();
+    await clock.advance(300_000);
+    const after = node.looks;
+    await clock.advance(60_000);
+    assert.equal(node.looks, after);
+    await provider.stop();
+  });
+});
+
 describe('/metrics/resource', () => {
   it('has the eleven families of upstream, with the time of each number', async () => {
     const { clock, ask } = fixture();

@@ -13,6 +13,7 @@ import { asMachine } from './as-machine.ts';
 import { listGroups } from './group-listing.ts';
 import type { GroupSample } from './group-samples.ts';
 import { GroupSamples } from './group-samples.ts';
+import { ListedGroups } from './listed-groups.ts';
 import type { MeasuredPod, PodPlace } from './pod-groups.ts';
 import { ContainerPaths, measuredPod } from './pod-groups.ts';
 import type { SampledPod } from './pod-json.ts';
@@ -43,6 +44,8 @@ const GROUPS_AT_ONCE = 30;
 const INTEREST_MS = 120_000;
 /** Requests at about the same time share one response. */
 const SAME_MOMENT_MS = 1000;
+/** Housekeeping takes time itself, and may be late. */
+const READ_AHEAD_SLACK_MS = 5000;
 
 /**
  * The figures of the node and its pods, read on request. While there are requests, samples are also taken in between,
@@ -56,12 +59,15 @@ export class StatsProvider {
   readonly #startedAtMs: number;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #listedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #listed: ListedGroups;
 
   constructor(options: StatsProviderOptions) {
     const { clock, random, log, sources } = options;
     this.#options = options;
     this.#samples = new GroupSamples(sources.groups, () => clock.nowMs());
     this.#paths = new ContainerPaths((path) => sources.groups.children(path));
+    this.#listed = new ListedGroups(() => clock.monotonicMs());
     this.#startedAtMs = clock.nowMs();
     this.#housekeeping = createLoop({
       name: 'statistics',
@@ -105,20 +111,28 @@ export class StatsProvider {
     return { node: root === undefined ? undefined : asMachine(root, this.#options.sources.machine), pods };
   }
 
-  /** Every group, for /metrics/cadvisor. */
-  async listing(): Promise<ListingEntry[]> {
+  /**
+   * Every group, for /metrics/cadvisor. While there are scrapes, groups are read ahead of them; as upstream's, an answer
+   * has the numbers of the last housekeeping with their times. Groups that are new since then are read at once.
+   */
+  listing(): Promise<ListingEntry[]> {
+    this.#askedAtMs = this.#listedAtMs = this.#options.clock.monotonicMs();
+    return this.#list(this.#options.housekeeping.longestMs + READ_AHEAD_SLACK_MS);
+  }
+
+  async #list(maxAgeMs: number): Promise<ListingEntry[]> {
     const { sources, disks, podsGroups, clock } = this.#options;
-    this.#askedAtMs = clock.monotonicMs();
     const pods = this.measuredPods();
     // Shows only known disk figures: a scrape does not wait for them.
     void disks.ask(pods);
     const system = new Set([...this.systemPaths().values(), ...podsGroups]);
     const entries = await listGroups(
-      { sources, disks, look: (path) => this.look(path, 'all'), nowMs: clock.nowMs() },
+      { sources, disks, look: (path) => this.look(path, 'all'), kept: this.#listed, maxAgeMs, nowMs: clock.nowMs() },
       [...system],
       pods,
     );
-    this.#noteLook(pods);
+    if (maxAgeMs === 0) this.#noteLook(pods);
+    this.#listed.retain(new Set(entries.map(({ labels }) => labels.id)));
     return entries;
   }
 
@@ -241,8 +255,11 @@ export class StatsProvider {
 
   async #keepRates(): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
+    const isListed = nowMs - this.#listedAtMs <= INTEREST_MS;
+    if (!isListed) this.#listed.clear();
     if (nowMs - this.#askedAtMs > INTEREST_MS || nowMs - this.#lookedAtMs < this.#options.housekeeping.periodMs / 2)
       return;
+    if (isListed) return void (await this.#list(0));
     await this.sample(this.measuredPods(), 'cpuAndMemory');
     for (const path of this.systemPaths().values()) this.look(path, 'cpuAndMemory');
   }
