@@ -23,8 +23,9 @@ import { defaultLimits } from './options.ts';
 import type { ApiServerOptions, ServerLimits } from './options.ts';
 import { dispatch } from './path/dispatch.ts';
 import type { ConnectHandler, Endpoint } from './path/dispatch.ts';
+import { createTraceObserver } from './path/trace-observer.ts';
 import { createRequestPath } from './path/request-path.ts';
-import type { RequestLimiter } from './path/request-path.ts';
+import type { RequestLimiter, RequestObserver } from './path/request-path.ts';
 import type { RequestInfo } from './path/request-info.ts';
 import { ServedResources } from './path/served-resource.ts';
 import { TextThread } from './texts/text-thread.ts';
@@ -110,7 +111,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     authentication: { authenticators: options.authenticators, anonymous: options.anonymousAuth ?? true },
     authorizer: options.authorizer,
     limiters: limiters(options, limits, metrics),
-    observers: [metrics, ...auditLogs(options)],
+    observers: [metrics, ...auditLogs(options), ...tracing(options)],
     unread,
     dispatch: (exchange) => dispatch(exchange, parts),
   });
@@ -218,6 +219,9 @@ function limiters(
   if (flowObjects !== undefined) followFlowConfig(flowObjects, (config) => flow.configure(config));
   return [...client, flow];
 }
+
+const tracing = ({ tracer }: ApiServerOptions): readonly RequestObserver[] =>
+  tracer === undefined ? [] : [createTraceObserver(tracer)];
 
 function auditLogs({ audit, clock }: ApiServerOptions): readonly AuditLog[] {
   if (audit === undefined) return [];

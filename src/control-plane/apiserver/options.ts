@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { FaultCounts } from '../../base/process-faults.ts';
 import type { Random } from '../../base/random.ts';
+import type { Tracer } from '../../base/tracer.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
@@ -38,6 +39,8 @@ export interface ApiServerOptions {
   /** Errors of the process that nothing handled. */
   readonly faults?: FaultCounts;
   readonly audit?: AuditOptions;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer;
   readonly kubelets?: KubeletClientOptions;
   readonly limits?: Partial<ServerLimits>;
   /** Where FlowSchemas and PriorityLevelConfigurations are read. Absent: upstream's standard ones count. */

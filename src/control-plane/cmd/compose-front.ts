@@ -7,11 +7,14 @@ import { nodeDialer } from '../apiserver/connect/node-dialer.ts';
 import type { ApiServerOptions, AuditOptions, ProcessUsage } from '../apiserver/options.ts';
 import type { BaseDeps } from './base-deps.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { openTracer } from '../../tracing/open-tracer.ts';
+import type { OpenTracer } from '../../tracing/tracer-options.ts';
+import { readTracingConfig } from './read-tracing-config.ts';
 import { readYamlFile } from './read-yaml-file.ts';
 
 export interface ComposedFront {
-  readonly options: Pick<ApiServerOptions, 'kubelets' | 'audit' | 'publicAddress' | 'processUsage'>;
-  /** Writes what waits for the audit log. */
+  readonly options: Pick<ApiServerOptions, 'kubelets' | 'audit' | 'tracer' | 'publicAddress' | 'processUsage'>;
+  /** Writes what waits for the audit log, and sends the last traces. */
   close(): Promise<void>;
 }
 
@@ -37,15 +40,29 @@ export async function composeFront(options: ControlPlaneOptions, { clock, log }:
     preferredAddressTypes: options.kubeletPreferredAddressTypes,
   };
   const audit = await composeAudit(options, { clock, log });
+  const tracer = await composeTracer(options, { clock, log });
   return {
     options: {
       kubelets,
       publicAddress: `${options.advertiseAddress}:${options.securePort}`,
       processUsage,
       ...(audit !== undefined && { audit: audit.options }),
+      ...(tracer !== undefined && { tracer }),
     },
-    close: () => audit?.close() ?? Promise.resolve(),
+    close: async () => {
+      await audit?.close();
+      await tracer?.close();
+    },
   };
+}
+
+async function composeTracer(
+  { tracingConfigFile }: ControlPlaneOptions,
+  { clock, log }: Pick<BaseDeps, 'clock' | 'log'>,
+): Promise<OpenTracer | undefined> {
+  if (tracingConfigFile === undefined) return undefined;
+  const config = await readTracingConfig(tracingConfigFile);
+  return openTracer({ ...config, service: 'apiserver', clock, log });
 }
 
 async function composeAudit(

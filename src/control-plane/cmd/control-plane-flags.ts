@@ -95,6 +95,11 @@ const flags = {
     file: true,
     help: 'AdmissionConfiguration with plugin settings',
   },
+  'tracing-config-file': {
+    type: 'string',
+    file: true,
+    help: 'apiserver.config.k8s.io/v1 TracingConfiguration: where traces of requests are sent',
+  },
   'audit-policy-file': { type: 'string', file: true, help: 'audit.k8s.io/v1 Policy; needs --audit-log-path' },
   'audit-log-path': {
     type: 'string',
@@ -376,6 +381,7 @@ function readLine(reader: FlagReader): CommandLine {
     allowPrivileged: reader.boolean('allow-privileged'),
     disabledAdmission: reader.list('disable-admission-plugins'),
     ...optional('admissionConfigFile', reader.text('admission-control-config-file')),
+    ...optional('tracingConfigFile', reader.text('tracing-config-file')),
     ...audit(reader),
     limits: {
       maxRequestsInflight: reader.number('max-requests-inflight'),

@@ -39,6 +39,8 @@ export interface ControlPlaneOptions {
   /** AdmissionConfiguration with the settings of plugins (PodSecurity, EventRateLimit, ...). */
   readonly admissionConfigFile?: string;
   readonly audit?: AuditFileOptions;
+  /** TracingConfiguration: where traces of requests go. */
+  readonly tracingConfigFile?: string;
   readonly limits: {
     readonly maxRequestsInflight: number;
     readonly maxMutatingRequestsInflight: number;
