@@ -82,6 +82,11 @@ function simpleSection(title: string, head: string, rows: Readonly<Record<string
   )}`;
 }
 
+function gateCount(): string {
+  const of = (state: ParityState): number => Object.values(gateRows).filter((row) => row.state === state).length;
+  return `${Object.keys(gateRows).length} in all: ${of('honoured')} have upstream's effect, ${of('partly')} some of it, ${of('notYet')} none, for the reason in the note.`;
+}
+
 function gateSection(): string {
   const defaults = new Map(gateStates(computeFeatureGates({}).gates).map(({ name, enabled }) => [name, enabled]));
   const rows = Object.entries(gateRows).map(([name, { state, note }]) => [
@@ -91,7 +96,7 @@ function gateSection(): string {
     note,
     testCell([gateTests[name]?.test ?? []].flat()),
   ]);
-  return `## Feature gates\n\nThose that upstream's kubelet reads and that can be set; locked ones are refused, unknown ones too. ${counted(Object.values(gateRows))} effect. Gates of other components are accepted without effect.\n\n${table(['Gate', 'Default', 'Has its effect', 'Note', 'Shown by'], rows)}`;
+  return `## Feature gates\n\nThose that upstream's kubelet reads and that can be set; locked ones are refused, unknown ones too. ${gateCount()} Gates of other components are accepted without effect.\n\n${table(['Gate', 'Default', 'Has its effect', 'Note', 'Shown by'], rows)}`;
 }
 
 function reasonSection(): string {
@@ -100,7 +105,8 @@ function reasonSection(): string {
     const missing = reasons.filter((reason) => reasonsNotYet.has(reason));
     return [title, given.map(code).join(', '), missing.map(code).join(', ')];
   });
-  return `## Reasons\n\nUntil there is an API server, events go to the log, to \`kubelet explain\` and to \`kubelet events\`.\n\n${table(['Where', 'Given', 'Not yet'], rows)}`;
+  const reasonsWhy = [...reasonsNotYet].map(([reason, why]) => [code(reason), why]);
+  return `## Reasons\n\nOn a node without an API server, events go to the log, to \`kubelet explain\` and to \`kubelet events\`.\n\n${table(['Where', 'Given', 'Not given'], rows)}\n\n${table(['Not given', 'Why'], reasonsWhy)}`;
 }
 
 export function renderParity(): string {

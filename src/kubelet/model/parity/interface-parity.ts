@@ -80,7 +80,7 @@ export const reasonTables: Readonly<Record<string, readonly string[]>> = {
 
 const later = (names: string, why: string): readonly [string, string][] => names.split(' ').map((name) => [name, why]);
 
-/** Reasons that this agent does not report yet. Those not listed are reported where upstream reports them. */
+/** Reasons that this agent does not report, and why. Those not listed are reported where upstream reports them. */
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later(
     'VolumeAttachmentLimitExceeded',
@@ -96,15 +96,15 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
     'the agent reports an expired certificate as a problem of its own, with the expiry time as a metric',
   ),
   ...later(
-    'TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError',
-    'CPU, memory and topology managers are not implemented yet',
+    'EmptyPodSharedPoolError',
+    'only with the alpha gate PodLevelResourceManagers: managers assign to containers here',
   ),
   ...later('ImageVolumeMountFailed', 'the runtime reports it in the message of CreateContainerError, as in upstream'),
   ...later(
     'InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden',
     'for cases that cannot occur here',
   ),
-  ...later('PreCreateHookError PreStartHookError', 'hooks of the resource managers, which are not implemented yet'),
+  ...later('PreCreateHookError PreStartHookError', 'managers assign at admission and cannot fail later'),
   ...later('HostIPsIPFamilyMismatch', 'there is no cloud provider that chooses addresses'),
   ...later('ConfigPodSandboxError RROUnsupported', 'upstream defines these reasons but never reports them'),
   ...later(
