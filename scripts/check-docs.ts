@@ -5,7 +5,7 @@ import path from 'node:path';
 import { allowed } from './check-layers.ts';
 import { missingKindsSentence, withControlPlaneTables } from './docs-control-plane.ts';
 import { checkFalseWhen, checkMissingSections, featureState } from './docs-features.ts';
-import { hasFamilies, metricsDocument, withFamilies } from './docs-metrics.ts';
+import { hasFamilies, METRICS_DOCUMENT, withFamilies } from './docs-metrics.ts';
 import { renderWorks } from './docs-works.ts';
 
 export interface Finding {
@@ -225,7 +225,7 @@ function openRepository(root: string): Repository {
   };
 }
 
-const controlPlaneDocument = 'docs/control-plane.md';
+const CONTROL_PLANE_DOCUMENT = 'docs/control-plane.md';
 
 export function checkDocuments(root: string): Finding[] {
   const repository = openRepository(root);
@@ -247,17 +247,17 @@ export function checkDocuments(root: string): Finding[] {
       message:
         'the table of what works, or the kinds that are missing, are not current: run node scripts/check-docs.ts --write',
     });
-  const controlPlane = repository.read(controlPlaneDocument);
+  const controlPlane = repository.read(CONTROL_PLANE_DOCUMENT);
   if (withControlPlaneTables(controlPlane, root) !== controlPlane)
     findings.push({
-      file: controlPlaneDocument,
+      file: CONTROL_PLANE_DOCUMENT,
       line: 1,
       message: 'its tables are not current: run node scripts/check-docs.ts --write',
     });
-  const metrics = repository.read(metricsDocument);
+  const metrics = repository.read(METRICS_DOCUMENT);
   if (withFamilies(metrics) !== metrics || !hasFamilies(metrics))
     findings.push({
-      file: metricsDocument,
+      file: METRICS_DOCUMENT,
       line: 1,
       message: 'its table of families is not current: run node scripts/check-docs.ts --write',
     });
@@ -278,8 +278,8 @@ if (import.meta.main) {
     const renew = (file: string, render: (text: string) => string): void =>
       writeFileSync(path.join(root, file), render(readFileSync(path.join(root, file), 'utf8')));
     renew('README.md', withWorks);
-    renew(controlPlaneDocument, (text) => withControlPlaneTables(text, root));
-    renew(metricsDocument, withFamilies);
+    renew(CONTROL_PLANE_DOCUMENT, (text) => withControlPlaneTables(text, root));
+    renew(METRICS_DOCUMENT, withFamilies);
   }
   const findings = checkDocuments(root);
   for (const { file, line, message } of findings) console.error(`${file}:${line}: ${message}`);

@@ -200,7 +200,7 @@ function checkFile(file: string, source: string): Finding[] {
   return findings;
 }
 
-const compositionRoot = 'src/kubelet/cmd/compose/';
+const COMPOSITION_ROOT = 'src/kubelet/cmd/compose/';
 
 /**
  * Functions and classes of a file of the composition root that do something else than compose: what decides something
@@ -265,7 +265,7 @@ if (import.meta.main) {
   const sources = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
   const findings = [...sources].flatMap(([file, source]) => checkFile(file, source));
   for (const [file, source] of sources)
-    if (file.startsWith(compositionRoot) && !isTestCode(file))
+    if (file.startsWith(COMPOSITION_ROOT) && !isTestCode(file))
       for (const name of strayFunctions(source))
         findings.push({ file, message: `${name} does not compose: it belongs in a feature or in loop/, with a test` });
   const circles = findCircles(new Map([...sources].map(([file, source]) => [file, targetsOf(file, source)])));

@@ -9,7 +9,7 @@ import type { ResourceDefinition } from '../src/control-plane/model/resource-def
 import { allResources } from '../src/control-plane/resources/all.ts';
 import { insteadOf, servedElsewhere, upstreamKinds } from './upstream-kinds.ts';
 
-const allVerbs = 8;
+const ALL_VERBS = 8;
 
 const table = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
   [
@@ -42,7 +42,7 @@ function kindsTable(): string {
       subresourcesOf(definition)
         .map((name) => `\`${name}\``)
         .join(', '),
-      verbs === undefined || verbs.length === allVerbs ? 'all' : verbs.join(', '),
+      verbs === undefined || verbs.length === ALL_VERBS ? 'all' : verbs.join(', '),
     ];
   });
   return table(['Group and version', 'Kind', 'Subresources', 'Verbs'], rows);
@@ -100,13 +100,13 @@ const missed: Readonly<Record<string, string>> = {
   'node-ipam-controller': 'nodes get no `podCIDR`',
 };
 
-const controllersFile = 'src/control-plane/cmd/controllers-table.ts';
+const CONTROLLERS_FILE = 'src/control-plane/cmd/controllers-table.ts';
 
 function controllersTableText(root: string): string {
-  const source = readFileSync(path.join(root, controllersFile), 'utf8');
+  const source = readFileSync(path.join(root, CONTROLLERS_FILE), 'utf8');
   const fileOf = (factory: string): string =>
     path.posix.join(
-      path.posix.dirname(controllersFile),
+      path.posix.dirname(CONTROLLERS_FILE),
       new RegExp(`\\b${factory}\\b[^;]* from '([^']+)'`).exec(source)?.[1] ?? '',
     );
   const rows = controllersTable.map(({ name, account }) => {

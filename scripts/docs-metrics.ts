@@ -1,7 +1,7 @@
 /** The table of docs/metrics.md: the families of each endpoint, from the list that a test holds against what is registered. */
 import { metricGroups, namesIn } from '../src/kubelet/model/parity/metric-groups.ts';
 
-export const metricsDocument = 'docs/metrics.md';
+export const METRICS_DOCUMENT = 'docs/metrics.md';
 
 const block = /(<!-- families:begin -->\n)[\s\S]*?(<!-- families:end -->)/;
 

@@ -69,7 +69,7 @@ const retry = [
   '--test-concurrency=1',
   '--test-global-setup=test/integration/support/agent-build.ts',
 ];
-const STAGES: readonly Stage[] = [
+const allStages: readonly Stage[] = [
   npmStage('unit 1/2', 'test:unit', 'tests', { runs: 'side by side', nodeOptions: '--test-shard=1/2' }),
   npmStage('unit 2/2', 'test:unit', 'tests', { runs: 'side by side', nodeOptions: '--test-shard=2/2' }),
   npmStage('lint', 'lint', 'check', { runs: 'in the background' }),
@@ -299,7 +299,8 @@ function printSlowest(results: readonly { stage: Stage; result: StageResult }[])
 
 async function main(): Promise<void> {
   const only = process.argv.slice(2);
-  const stages = only.length === 0 ? STAGES : STAGES.filter((stage) => only.includes(stage.name.split(' ')[0] ?? ''));
+  const stages =
+    only.length === 0 ? allStages : allStages.filter((stage) => only.includes(stage.name.split(' ')[0] ?? ''));
   const notes = only.length === 0 ? [] : [`only: ${stages.map((stage) => stage.name).join(', ')}`];
   process.exitCode = await runStages(stages, notes);
 }

@@ -18,7 +18,7 @@ import { runProgram } from './vm-program.ts';
 
 const RELEASE = 'bookworm';
 /** What a machine needs that is not one yet. Without a network it cannot fetch anything later. */
-const SYSTEM_PACKAGES = [
+const systemPackages = [
   'linux-image-cloud-amd64',
   'initramfs-tools',
   'systemd-sysv',
@@ -34,7 +34,7 @@ const SYSTEM_PACKAGES = [
   'libstdc++6',
 ];
 /** The tests start what they need of these. The others would only take time from the tests. */
-const MASKED_UNITS = [
+const maskedUnits = [
   'containerd.service',
   'docker-registry.service',
   'etcd.service',
@@ -179,7 +179,7 @@ export async function ensureImage(
   signal: AbortSignal,
 ): Promise<VmImage> {
   const packages = [
-    ...SYSTEM_PACKAGES,
+    ...systemPackages,
     ...packagesOfSetup(readFileSync(path.join(parts.root, 'scripts/setup-machine.sh'), 'utf8')),
   ];
   const folder = path.join(parts.cache, `disk-${imageKey(packages, readFileSync(import.meta.filename, 'utf8'))}`);
@@ -229,7 +229,7 @@ function configure(target: string): void {
   writeFileSync(at('resolv.conf'), 'nameserver 127.0.0.1\n');
   rmSync(at('machine-id'), { force: true });
   writeFileSync(at('machine-id'), `${createHash('md5').update(ROOT_LABEL).digest('hex')}\n`);
-  for (const unit of MASKED_UNITS) {
+  for (const unit of maskedUnits) {
     rmSync(path.join(units, unit), { force: true });
     symlinkSync('/dev/null', path.join(units, unit));
   }

@@ -27,12 +27,12 @@ const processor = (accelerator: Accelerator): string[] =>
   accelerator === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,thread=multi', '-cpu', 'max'];
 
 /** Nothing that the arguments do not name, and no network. */
-const BARE = ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-nic', 'none', '-machine', 'q35'];
+const bare = ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-nic', 'none', '-machine', 'q35'];
 
 /** What the tests print goes to QEMU's standard output. The disk of the cache stays as it is. */
 export function qemuArguments({ image, repository, console, result, accelerator }: VmMachine): string[] {
   return [
-    ...BARE,
+    ...bare,
     ...processor(accelerator),
     ...['-m', MEMORY, '-smp', String(PROCESSORS)],
     ...['-kernel', image.kernel, '-initrd', image.initrd],
@@ -51,7 +51,7 @@ const port = (name: string): string => `virtserialport,chardev=${name},name=${na
 /** A kernel without a disk: it comes as far as its panic where the accelerator works. */
 export function probeArguments(kernel: string): string[] {
   return [
-    ...BARE,
+    ...bare,
     ...processor('kvm'),
     ...['-m', '256M', '-serial', 'stdio', '-kernel', kernel, '-append', 'console=ttyS0 panic=-1'],
   ];

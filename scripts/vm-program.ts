@@ -4,13 +4,13 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
 /** Each program with the Debian package that has it. */
-export const DEBIAN_PACKAGE_OF = {
+export const debianPackageOf = {
   'qemu-system-x86_64': 'qemu-system-x86',
   mmdebstrap: 'mmdebstrap',
   mke2fs: 'e2fsprogs',
   'apt-get': 'apt',
 } as const;
-export type VmProgram = keyof typeof DEBIAN_PACKAGE_OF;
+export type VmProgram = keyof typeof debianPackageOf;
 
 const SEARCH_PATH = `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
 
@@ -31,7 +31,7 @@ function isThere(program: string): boolean {
 export function missingPrograms(programs: readonly VmProgram[], has = isThere): string | undefined {
   const missing = programs.filter((program) => !has(program));
   if (missing.length === 0) return undefined;
-  const packages = missing.map((program) => DEBIAN_PACKAGE_OF[program]);
+  const packages = missing.map((program) => debianPackageOf[program]);
   return `${missing.join(' and ')} not found: apt-get install --no-install-recommends ${packages.join(' ')}`;
 }
 

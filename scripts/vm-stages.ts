@@ -5,7 +5,7 @@ import type { Stage } from './test-stages.ts';
 import { runStages } from './test-stages.ts';
 
 /** Tests that find more to do on cgroup v2 or under systemd than where neither is. */
-export const DEFAULT_FILES: readonly string[] = [
+export const defaultFiles: readonly string[] = [
   'test/integration/host/cgroups.test.ts',
   'test/integration/configuration.test.ts',
   'test/integration/node-setup.test.ts',

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { aptOptions, debianSources, imageKey, mmdebstrapArguments, packagesOfSetup } from './vm-image.ts';
 import { parseResult, probeArguments, qemuArguments } from './vm-machine.ts';
 import { missingPrograms } from './vm-program.ts';
-import { DEFAULT_FILES, vmStages } from './vm-stages.ts';
+import { defaultFiles, vmStages } from './vm-stages.ts';
 import { testFiles } from './vm-test.ts';
 
 const root = path.join(import.meta.dirname, '..');
@@ -16,11 +16,11 @@ test('every test that asks for cgroup v2 or systemd runs in the machine unless f
   );
   assert.ok(asks.length >= 5);
   assert.deepEqual(
-    asks.filter((file) => !DEFAULT_FILES.includes(file)),
+    asks.filter((file) => !defaultFiles.includes(file)),
     [],
   );
   assert.deepEqual(
-    DEFAULT_FILES.filter((file) => !existsSync(path.join(root, file))),
+    defaultFiles.filter((file) => !existsSync(path.join(root, file))),
     [],
   );
 });
@@ -30,7 +30,7 @@ test('files are named by their path and must be integration tests', () => {
   const file = 'test/integration/csi.test.ts';
   assert.deepEqual(
     testFiles([], () => false),
-    DEFAULT_FILES,
+    defaultFiles,
   );
   assert.deepEqual(testFiles([`./${file}`], only(file)), [file]);
   assert.match(String(testFiles([file], () => false)), /csi\.test\.ts is not a test in test\/integration/);

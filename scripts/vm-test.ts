@@ -7,25 +7,25 @@ import type { Accelerator } from './vm-machine.ts';
 import { chooseAccelerator, QEMU, runMachine } from './vm-machine.ts';
 import { missingPrograms, runProgram } from './vm-program.ts';
 import type { VmRun } from './vm-stages.ts';
-import { DEFAULT_FILES, RUN_FILE } from './vm-stages.ts';
+import { defaultFiles, RUN_FILE } from './vm-stages.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const USAGE = 'usage: npm run test:vm [-- FILE...]   each FILE is a test in test/integration';
 const MINUTE_MS = 60_000;
-const LIMITS_MS: Readonly<Record<Accelerator, { bootMs: number; allMs: number }>> = {
+const limitsMs: Readonly<Record<Accelerator, { bootMs: number; allMs: number }>> = {
   kvm: { bootMs: 3 * MINUTE_MS, allMs: 40 * MINUTE_MS },
   tcg: { bootMs: 20 * MINUTE_MS, allMs: 240 * MINUTE_MS },
 };
 const COPY_TIMEOUT_MS = 10 * MINUTE_MS;
 /** What of the repository the tests read; `dist` is built for the machine. */
-const COPIED = ['bin', 'src', 'scripts', 'test', 'package.json', 'package-lock.json', 'tsconfig.json', '.data'];
+const copied = ['bin', 'src', 'scripts', 'test', 'package.json', 'package-lock.json', 'tsconfig.json', '.data'];
 const DISK_SIZE = '4G';
 
 const say = (text: string): void => console.log(`vm: ${text}`);
 
 /** Paths in the repository, or what is wrong with them. */
 export function testFiles(given: readonly string[], exists: (file: string) => boolean): readonly string[] | string {
-  if (given.length === 0) return DEFAULT_FILES;
+  if (given.length === 0) return defaultFiles;
   const files = given.map((file) => path.relative(root, path.resolve(root, file)));
   const wrong = files.find((file) => !/^test\/integration\/.*\.test\.ts$/.test(file) || !exists(file));
   return wrong === undefined ? files : `${wrong} is not a test in test/integration`;
@@ -46,7 +46,7 @@ async function makeRepositoryDisk(scratch: string, run: VmRun, signal: AbortSign
   const copy = (names: readonly string[], to: string): Promise<string> =>
     runProgram(['cp', '-a', '--reflink=auto', '-t', to, ...names], limits);
   await copy(
-    COPIED.map((name) => path.join(root, name)).filter((each) => existsSync(each)),
+    copied.map((name) => path.join(root, name)).filter((each) => existsSync(each)),
     folder,
   );
   const from = realpathSync(path.join(root, 'node_modules'));
@@ -81,7 +81,7 @@ async function runTests(
   const machine = { image, repository, accelerator, console: log, result: path.join(scratch, 'result') };
   let code: number | undefined;
   try {
-    code = await runMachine(machine, (text) => process.stdout.write(text), { ...LIMITS_MS[accelerator], signal });
+    code = await runMachine(machine, (text) => process.stdout.write(text), { ...limitsMs[accelerator], signal });
     return code;
   } finally {
     if (code !== 0 && existsSync(log)) {

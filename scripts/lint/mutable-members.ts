@@ -24,7 +24,7 @@ import type { FileSystem } from 'typescript/unstable/fs';
 import type { Project } from 'typescript/unstable/sync';
 import { API } from 'typescript/unstable/sync';
 
-export const message = 'No code assigns this member: make it `readonly`.';
+export const MESSAGE = 'No code assigns this member: make it `readonly`.';
 
 export interface Finding {
   readonly file: string;
@@ -122,7 +122,7 @@ function main(): void {
     return /^(src|test|scripts)\//.test(name) && !name.includes('/generated/');
   };
   const findings = findMutableMembers(path.join(root, 'tsconfig.json'), isChecked);
-  for (const { file, line } of findings) console.error(`${path.relative(root, file)}:${line}: ${message}`);
+  for (const { file, line } of findings) console.error(`${path.relative(root, file)}:${line}: ${MESSAGE}`);
   process.exitCode = findings.length === 0 ? 0 : 1;
 }
 

@@ -19,7 +19,7 @@ import type { FileSystem } from 'typescript/unstable/fs';
 import type { Checker, Project, Type } from 'typescript/unstable/sync';
 import { API, SymbolFlags, TypeFlags } from 'typescript/unstable/sync';
 
-export const message =
+export const MESSAGE =
   'Wrap the table in lookupTable (src/base/lookup.ts): as it is, it answers `constructor` and `__proto__` with what every object inherits.';
 
 export interface Finding {
@@ -119,7 +119,7 @@ function main(): void {
     return name.startsWith('src/') && !/\.test\.ts$|\/(testing|generated)\//.test(name) && !exempt.has(name);
   };
   const findings = findOutsideLookups(path.join(root, 'tsconfig.json'), isChecked);
-  for (const { file, line } of findings) console.error(`${path.relative(root, file)}:${line}: ${message}`);
+  for (const { file, line } of findings) console.error(`${path.relative(root, file)}:${line}: ${MESSAGE}`);
   process.exitCode = findings.length === 0 ? 0 : 1;
 }
 

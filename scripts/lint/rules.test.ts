@@ -27,6 +27,7 @@ const core: Readonly<Record<string, string>> = {
   'eslint(prefer-spread)':
     'export const f = (g: (...n: number[]) => void, n: number[]): void => g.apply(undefined, n);',
   'local(plain-syntax)': 'try { void 0; } catch { /* dropped */ }',
+  'local(constant-case)': 'export const limitMs = 10 * 60;',
   'local(hooks-in-suites)': "import { beforeEach } from 'node:test';\nbeforeEach(() => undefined);",
   'local(injected-time)': 'export const now = Date.now();',
   'typescript(ban-ts-comment)': '// @ts-ignore\nexport const a: string = 1;',
@@ -54,12 +55,13 @@ const core: Readonly<Record<string, string>> = {
   'typescript(triple-slash-reference)': '/// <reference path="./a.ts" />\nexport const a = 1;',
 };
 
-/** More of the two rules that have several patterns each: what is said about each. */
+/** More of the rules that have several patterns each: what is said about each. */
 const said: Readonly<Record<string, string>> = {
   'Use a union of string literals.': 'export enum E { a }',
   'Named exports only.': 'export default 1;',
   'Say in a comment-bearing statement': 'try { void 0; } catch { /* dropped */ }',
   'Inject Clock.': 'export const a = new Date();',
+  'camelCase for a table': 'export const NAMES = [1];',
   'Inject Random.': 'export const a = Math.random() + Number(crypto.randomUUID());',
   'Unused eslint-disable directive': '// eslint-disable-next-line no-var\nexport const a = 1;',
 };

@@ -19,7 +19,7 @@ interface SyntaxNode {
   readonly argument?: SyntaxNode | null;
 }
 
-const LEVELS = new Set(['debug', 'info', 'warn', 'error']);
+const levels = new Set(['debug', 'info', 'warn', 'error']);
 
 /** Why this place is left alone; undefined when it is mutated. */
 export function reasonToIgnore({ node, parent }: SyntaxPath): string | undefined {
@@ -33,7 +33,7 @@ export function reasonToIgnore({ node, parent }: SyntaxPath): string | undefined
 /** A call like `log.info(...)`, `this.#deps.log?.warn(...)` or `logger.debug(...)`. */
 function isLogCall({ callee }: SyntaxNode): boolean {
   if (callee?.type !== 'MemberExpression' && callee?.type !== 'OptionalMemberExpression') return false;
-  return LEVELS.has(nameOf(callee.property)) && ['log', 'logger'].includes(nameOf(callee.object));
+  return levels.has(nameOf(callee.property)) && ['log', 'logger'].includes(nameOf(callee.object));
 }
 
 /** `default: return unreachable(kind);` */

@@ -6,7 +6,7 @@ import type { RuntimeClass } from './node/runtime-class.ts';
 import { compareQuantities } from './quantity.ts';
 
 /** Upstream's words for an overhead that no runtime class gave. */
-export const overheadWithoutClass =
+export const OVERHEAD_WITHOUT_CLASS =
   'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
 
 export type AppliedRuntimeClass =
@@ -19,7 +19,8 @@ export type AppliedRuntimeClass =
  */
 export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeClass): AppliedRuntimeClass {
   const spec = { ...pod.spec };
-  if (overhead === undefined && spec.overhead !== undefined) return { kind: 'refused', message: overheadWithoutClass };
+  if (overhead === undefined && spec.overhead !== undefined)
+    return { kind: 'refused', message: OVERHEAD_WITHOUT_CLASS };
   if (overhead !== undefined) {
     const podFixed = overhead.podFixed ?? {};
     const own = spec.overhead ?? {};

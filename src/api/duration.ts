@@ -11,7 +11,7 @@ const unitNanos: Readonly<Record<string, bigint>> = lookupTable({
   m: 60_000_000_000n,
   h: 3_600_000_000_000n,
 });
-const maxNanos = 2n ** 63n - 1n;
+const MAX_NANOS = 2n ** 63n - 1n;
 const part = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
 /** Nanoseconds, or undefined for what Go's `time.ParseDuration` refuses (a number without unit, an overflow). */
@@ -31,9 +31,9 @@ export function parseDurationNanos(text: string): bigint | undefined {
     const scale = unitNanos[unit] ?? 0n;
     total += BigInt(whole === '' ? 0 : whole) * scale;
     if (fraction !== '') total += (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
-    if (total > maxNanos + 1n) return undefined;
+    if (total > MAX_NANOS + 1n) return undefined;
   }
-  if (total > maxNanos && !negative) return undefined;
+  if (total > MAX_NANOS && !negative) return undefined;
   return negative ? -total : total;
 }
 

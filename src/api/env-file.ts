@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { KubeletError } from '../base/errors.ts';
 
 /** Upstream reads line by line and gives up on one that is longer. */
-const longestLineBytes = 64 * 1024;
+const LONGEST_LINE_BYTES = 64 * 1024;
 
 /**
  * The value of `key` in a file of variables; '' when it is not there (upstream: kubelet/util/env ParseEnv). The syntax
@@ -63,7 +63,7 @@ class Lines {
     const line = this.#text.slice(this.#at, end === -1 ? undefined : end);
     this.#at = end === -1 ? this.#text.length : end + 1;
     this.number++;
-    if (Buffer.byteLength(line) >= longestLineBytes) throw this.invalid('token too long');
+    if (Buffer.byteLength(line) >= LONGEST_LINE_BYTES) throw this.invalid('token too long');
     return line.endsWith('\r') ? line.slice(0, -1) : line;
   }
 

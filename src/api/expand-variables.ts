@@ -4,8 +4,8 @@ import { KubeletError } from '../base/errors.ts';
  * What the kernel takes of one word of a command line or environment (MAX_ARG_STRLEN), and of all of them: longer ones
  * could not be run.
  */
-const longestText = 128 * 1024;
-const mostInAll = 6 * 1024 * 1024;
+const LONGEST_TEXT = 128 * 1024;
+const MOST_IN_ALL = 6 * 1024 * 1024;
 
 /**
  * What the variables of one container have come to: each may hold others twice, so that thirty of them would fill any
@@ -16,10 +16,10 @@ export class ExpandedSize {
 
   add(value: string): string {
     this.#characters += value.length;
-    if (this.#characters > mostInAll)
+    if (this.#characters > MOST_IN_ALL)
       throw new KubeletError(
         'Invalid',
-        `the variables of the container have more than ${mostInAll} bytes, which cannot be run`,
+        `the variables of the container have more than ${MOST_IN_ALL} bytes, which cannot be run`,
       );
     return value;
   }
@@ -42,10 +42,10 @@ export function expandVariables(
     const value = lookup(name);
     if (value === undefined) return found;
     characters += value.length;
-    if (characters > longestText)
+    if (characters > LONGEST_TEXT)
       throw new KubeletError(
         'Invalid',
-        `the expansion with $(${name}) has more than ${longestText} bytes, which cannot be run`,
+        `the expansion with $(${name}) has more than ${LONGEST_TEXT} bytes, which cannot be run`,
       );
     return size.add(value);
   });

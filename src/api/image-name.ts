@@ -14,7 +14,7 @@ const pathPattern = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[
 const tagPattern = /^\w[\w.-]{0,127}$/;
 const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 const bareId = /^[a-f0-9]{64}$/;
-const maxNameLength = 255;
+const MAX_NAME_LENGTH = 255;
 
 /** Parses an image reference by the distribution grammar; undefined when it is not one. */
 export function parseImageName(image: string): ImageName | undefined {
@@ -26,7 +26,7 @@ export function parseImageName(image: string): ImageName | undefined {
   const hasTag = colon > named.lastIndexOf('/');
   const tag = hasTag ? named.slice(colon + 1) : undefined;
   const { domain, path } = splitDomain(hasTag ? named.slice(0, colon) : named);
-  if (!domainPattern.test(domain) || !pathPattern.test(path) || path.length > maxNameLength) return undefined;
+  if (!domainPattern.test(domain) || !pathPattern.test(path) || path.length > MAX_NAME_LENGTH) return undefined;
   if (tag !== undefined && !tagPattern.test(tag)) return undefined;
   if (digest !== undefined && !digestPattern.test(digest)) return undefined;
   return {

@@ -34,12 +34,12 @@ function comparesWhole(requirement: Requirement, value: string | undefined): boo
 }
 
 /** From so many values on a set is worth being made. */
-const fewValues = 8;
+const FEW_VALUES = 8;
 /** Of lists that were asked before. What a selector is made of is never changed. */
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 function isAmong(values: readonly string[], value: string): boolean {
-  if (values.length <= fewValues) return values.includes(value);
+  if (values.length <= FEW_VALUES) return values.includes(value);
   let set = sets.get(values);
   if (set === undefined) sets.set(values, (set = new Set(values)));
   return set.has(value);
@@ -147,7 +147,7 @@ function joined(requirements: readonly Requirement[]): LabelMatcher {
   return {
     empty: false,
     matches: (labels) => {
-      if (all.length <= fewValues) return all.every(([key, conditions]) => conditions.holdFor(valueOf(labels, key)));
+      if (all.length <= FEW_VALUES) return all.every(([key, conditions]) => conditions.holdFor(valueOf(labels, key)));
       const keys = Object.keys(labels);
       if (wanted > keys.length) return false;
       let found = 0;

@@ -7,23 +7,23 @@ export interface JsonMeasure {
   readonly depth: number;
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 
 /** Reads the bytes once, and strings only for their end; no further when there are more than `mostValues`. */
 export function measureJson(bytes: Uint8Array, mostValues: number): JsonMeasure {
   let [values, keys, open, depth] = [1, 0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
-      case quote:
+      case QUOTE:
         at = endOfString(bytes, at);
         break;
-      case comma:
+      case COMMA:
         if (++values > mostValues) return { values, keys, depth };
         break;
-      case colon:
+      case COLON:
         keys++;
         break;
       case 0x5b:
@@ -50,8 +50,8 @@ function isClosedAtOnce(bytes: Uint8Array, at: number): boolean {
 function endOfString(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at++) {
     const sign = bytes[at];
-    if (sign === quote) return at;
-    if (sign === backslash) at++;
+    if (sign === QUOTE) return at;
+    if (sign === BACKSLASH) at++;
   }
   return bytes.length;
 }

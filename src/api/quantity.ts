@@ -14,10 +14,10 @@ export interface Quantity {
   readonly format: QuantityFormat;
 }
 
-const maxTextLength = 256;
-const maxExponent = 60;
-const nano = 1_000_000_000n;
-const maxBinaryNanos = (2n ** 63n - 1n) * nano;
+const MAX_TEXT_LENGTH = 256;
+const MAX_EXPONENT = 60;
+const NANO = 1_000_000_000n;
+const MAX_BINARY_NANOS = (2n ** 63n - 1n) * NANO;
 const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 const binaryPowers: Readonly<Record<string, bigint>> = lookupTable({
   Ki: 10n,
@@ -42,23 +42,23 @@ const decimalPowers: Readonly<Record<string, number>> = lookupTable({
 const decimalSuffixes = new Map(Object.entries(decimalPowers).map(([suffix, power]) => [power, suffix]));
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-const badShape = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-const badSuffix = "unable to parse quantity's suffix";
-const badNumber = 'unable to parse numeric part of quantity';
+const BAD_SHAPE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const BAD_SUFFIX = "unable to parse quantity's suffix";
+const BAD_NUMBER = 'unable to parse numeric part of quantity';
 
 /** Parses a quantity. A string result is the reason why it is not one, in upstream's words. */
 export function tryParseQuantity(text: string): Quantity | string {
-  if (text.length === 0 || text.length > maxTextLength) return badShape;
+  if (text.length === 0 || text.length > MAX_TEXT_LENGTH) return BAD_SHAPE;
   const match = shape.exec(text);
-  if (match === null) return badShape;
+  if (match === null) return BAD_SHAPE;
   const [, sign = '', whole = '', fraction = '', suffix = ''] = match;
-  if (whole.length + fraction.length === 0) return text.includes('.') ? badNumber : badShape;
+  if (whole.length + fraction.length === 0) return text.includes('.') ? BAD_NUMBER : BAD_SHAPE;
   const unit = unitOf(suffix);
-  if (unit === undefined) return badSuffix;
+  if (unit === undefined) return BAD_SUFFIX;
   const digits = BigInt(whole + fraction);
   const magnitude = toNanos(digits, fraction.length, unit);
-  const capped = unit.format === 'BinarySI' && magnitude > maxBinaryNanos ? maxBinaryNanos : magnitude;
-  const format = unit.format === 'BinarySI' && capped > 0n && capped < nano ? 'DecimalSI' : unit.format;
+  const capped = unit.format === 'BinarySI' && magnitude > MAX_BINARY_NANOS ? MAX_BINARY_NANOS : magnitude;
+  const format = unit.format === 'BinarySI' && capped > 0n && capped < NANO ? 'DecimalSI' : unit.format;
   return { nanos: sign === '-' ? -capped : capped, format };
 }
 
@@ -84,11 +84,11 @@ function unitOf(suffix: string): Unit | undefined {
   if (!/^[eE][-+]?[0-9]+$/.test(suffix)) return undefined;
   const power = Number(suffix.slice(1));
   // Beyond this the number has no meaning for any resource, and the big integer would be a way to burn memory.
-  return power > maxExponent ? undefined : { format: 'DecimalExponent', power: Math.max(power, -maxTextLength * 2) };
+  return power > MAX_EXPONENT ? undefined : { format: 'DecimalExponent', power: Math.max(power, -MAX_TEXT_LENGTH * 2) };
 }
 
 function toNanos(digits: bigint, decimals: number, unit: Unit): bigint {
-  if (unit.format === 'BinarySI') return divideUp(digits * (1n << BigInt(unit.power)) * nano, 10n ** BigInt(decimals));
+  if (unit.format === 'BinarySI') return divideUp(digits * (1n << BigInt(unit.power)) * NANO, 10n ** BigInt(decimals));
   const power = unit.power - decimals + 9;
   return power >= 0 ? digits * 10n ** BigInt(power) : divideUp(digits, 10n ** BigInt(-power));
 }
@@ -105,8 +105,8 @@ function divideUp(value: bigint, by: bigint): bigint {
 export function formatQuantity(quantity: Quantity): string {
   const { nanos, format } = quantity;
   if (nanos === 0n) return '0';
-  const useBinary = format === 'BinarySI' && nanos % nano === 0n && (nanos <= -1024n * nano || nanos >= 1024n * nano);
-  if (useBinary) return formatBinary(nanos / nano);
+  const useBinary = format === 'BinarySI' && nanos % NANO === 0n && (nanos <= -1024n * NANO || nanos >= 1024n * NANO);
+  if (useBinary) return formatBinary(nanos / NANO);
   return formatDecimal(nanos, format === 'DecimalExponent');
 }
 
@@ -139,7 +139,7 @@ export function canonicalQuantity(text: string): string {
 
 /** The integer amount, rounded away from zero: `1500m` is 2. Exact up to 2^53. */
 export function quantityValue(text: string): number {
-  return Number(divideUp(parseQuantity(text).nanos, nano));
+  return Number(divideUp(parseQuantity(text).nanos, NANO));
 }
 
 /** The amount in thousandths, rounded away from zero: `1.5` is 1500. */
@@ -184,7 +184,7 @@ export function addQuantities(left: string, right: string): string {
 
 /** A quantity from a whole number of units, such as bytes (`BinarySI`) or pods (`DecimalSI`). */
 export function quantityOf(amount: number, format: QuantityFormat): string {
-  return formatQuantity({ nanos: BigInt(Math.ceil(amount)) * nano, format });
+  return formatQuantity({ nanos: BigInt(Math.ceil(amount)) * NANO, format });
 }
 
 /** A CPU quantity from thousandths of a CPU. */

@@ -17,9 +17,9 @@ export interface JsonScan {
   readonly error: string | undefined;
 }
 
-const maxFieldProblems = 100;
+const MAX_FIELD_PROBLEMS = 100;
 /** Keys may be as long as the text, and each path repeats those around it. */
-const maxReportedChars = 65_536;
+const MAX_REPORTED_CHARS = 65_536;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
@@ -85,7 +85,7 @@ function linesOf(source: string, repeats: readonly Repeat[]): readonly string[] 
   }
   let chars = 0;
   return repeats
-    .filter(({ key }) => (chars += key.length) <= maxReportedChars)
+    .filter(({ key }) => (chars += key.length) <= MAX_REPORTED_CHARS)
     .map((repeat) => `line ${lines.get(repeat)}: key ${goQuote(repeat.key)} already set in map`);
 }
 
@@ -179,7 +179,7 @@ class Scanner {
   }
 
   #report(problem: 'unknown field' | 'duplicate field'): void {
-    if (this.#problems.size >= maxFieldProblems || this.#reportedChars > maxReportedChars) return;
+    if (this.#problems.size >= MAX_FIELD_PROBLEMS || this.#reportedChars > MAX_REPORTED_CHARS) return;
     const path = this.#path();
     this.#reportedChars += path.length;
     this.#problems.add(`${problem} ${goQuote(path)}`);
@@ -195,7 +195,7 @@ class Scanner {
     const sign = this.#source[this.#at];
     if (frame === undefined) return this.#unexpected('after top-level value');
     if (frame.kind === 'object' && frame.repeatedAt !== undefined) {
-      if (this.#repeats.length < maxFieldProblems) this.#repeats.push({ key: frame.key, at: frame.repeatedAt });
+      if (this.#repeats.length < MAX_FIELD_PROBLEMS) this.#repeats.push({ key: frame.key, at: frame.repeatedAt });
       frame.repeatedAt = undefined;
     }
     const end = frame.kind === 'object' ? '}' : ']';

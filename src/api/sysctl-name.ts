@@ -3,8 +3,8 @@
 /** The kernel namespace a parameter belongs to, as upstream prints it. */
 export type SysctlNamespace = 'IPC' | 'Net';
 
-export const maxSysctlBytes = 253;
-export const sysctlSegment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+export const MAX_SYSCTL_BYTES = 253;
+export const SYSCTL_SEGMENT = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 
 /** `kernel.shm` and `kernel.msg` are what is left of the patterns `kernel.shm*` and `kernel.msg*`. */
 const ipcNames = new Set([

@@ -1,6 +1,6 @@
-const contextLines = 3;
+const CONTEXT_LINES = 3;
 /** Beyond so many pairs of lines the middle counts as replaced: a refusal is not worth seconds of CPU. */
-const maxPairs = 4_000_000;
+const MAX_PAIRS = 4_000_000;
 
 interface Edit {
   readonly kind: ' ' | '-' | '+';
@@ -56,7 +56,7 @@ function computeEdits(left: readonly string[], right: readonly string[]): readon
 function diffMiddle(left: readonly string[], right: readonly string[]): readonly Edit[] {
   const width = right.length + 1;
   const edits: Edit[] = [];
-  if (left.length * right.length > maxPairs)
+  if (left.length * right.length > MAX_PAIRS)
     return [...left.map((line): Edit => ({ kind: '-', line })), ...right.map((line): Edit => ({ kind: '+', line }))];
   const common = new Uint32Array((left.length + 1) * width);
   const at = (row: number, column: number): number => common[row * width + column] ?? 0;
@@ -90,8 +90,8 @@ function hunksOf(edits: readonly Edit[]): readonly { start: number; end: number 
   const hunks: { start: number; end: number }[] = [];
   for (const [index, { kind }] of edits.entries()) {
     if (kind === ' ') continue;
-    const start = Math.max(0, index - contextLines);
-    const end = Math.min(edits.length, index + 1 + contextLines);
+    const start = Math.max(0, index - CONTEXT_LINES);
+    const end = Math.min(edits.length, index + 1 + CONTEXT_LINES);
     const last = hunks.at(-1);
     if (last !== undefined && start <= last.end) last.end = end;
     else hunks.push({ start, end });

@@ -11,7 +11,7 @@ const json = JSON as unknown as SourceJson;
 /** Sixteen digits or more: only such numbers can be beyond 2^53. */
 const longDigits = /\d{16}/;
 const wholeNumber = /^-?\d{16,19}$/;
-const largest = 2n ** 63n - 1n;
+const LARGEST = 2n ** 63n - 1n;
 
 /**
  * Has JSON show bigints as numbers with all their digits. It is set for the whole process: any text that is made of an
@@ -40,7 +40,7 @@ export function parseExactJson(text: string): unknown {
 
 /** A number where it loses nothing, else the bigint; undefined beyond an int64. */
 export function exactly(value: bigint): number | bigint | undefined {
-  if (value > largest || value < -largest - 1n) return undefined;
+  if (value > LARGEST || value < -LARGEST - 1n) return undefined;
   const near = Number(value);
   return Number.isSafeInteger(near) ? near : value;
 }

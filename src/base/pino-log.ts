@@ -87,7 +87,7 @@ function bounded(fields: LogFields): LogFields {
       };
 }
 
-const LETTERS: ReadonlyMap<string, string> = new Map([
+const letters: ReadonlyMap<string, string> = new Map([
   ['error', 'E'],
   ['warn', 'W'],
   ['info', 'I'],
@@ -107,5 +107,5 @@ function klogLine(json: string, { pid, program }: LogOptions): string {
         ` ${/^[\w./-]+$/.test(key) ? key : JSON.stringify(key)}=${typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)}`,
     )
     .join('');
-  return `${LETTERS.get(level) ?? 'I'}${day} ${time} ${String(pid).padStart(7)} ${program}] ${JSON.stringify(msg)}${text}\n`;
+  return `${letters.get(level) ?? 'I'}${day} ${time} ${String(pid).padStart(7)} ${program}] ${JSON.stringify(msg)}${text}\n`;
 }

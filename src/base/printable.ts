@@ -3,14 +3,14 @@
  * ASCII and of Latin-1 (0x9b alone begins a terminal's command), the separators of lines and paragraphs, marks of
  * direction, and the mark of byte order.
  */
-const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const steering = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /**
  * The text with each of them as `\u` and its number, so that what others wrote is shown and does nothing. Line feeds
  * and tabulators stay. In JSON it stands for the same value.
  */
 export function printable(text: string): string {
-  return text.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(steering, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** At most so many characters, with the number of those left out. */

@@ -55,7 +55,7 @@ export interface ProgramEnd {
 /** As of a process that ended by a fault of its own (upstream's programs, and the agent, exit so). */
 export const FAULTED = 255;
 /** After a fault a part may never stop. */
-const stopMs = 20_000;
+const STOP_MS = 20_000;
 
 /** Runs until the program is asked to stop or something in it was not caught; then stops it in order. The exit code. */
 export async function runToEnd(
@@ -70,7 +70,7 @@ export async function runToEnd(
     await stop();
     return faults.counts.exceptions === 0 ? 0 : FAULTED;
   }
-  const timer = clock.setTimer(stopMs, () => {
+  const timer = clock.setTimer(STOP_MS, () => {
     log.error('the program did not stop in time');
     exit(FAULTED);
   });

@@ -5,15 +5,15 @@ import path from 'node:path';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Meant for this process alone: systemd's sockets, the channel and the options of its own Node. */
-const OWN =
+const ownVariables =
   /^(?:NOTIFY_SOCKET|WATCHDOG_(?:USEC|PID)|LISTEN_(?:FDS|PID|FDNAMES)|NODE_(?:OPTIONS|PATH|CHANNEL_FD|CHANNEL_SERIALIZATION_MODE|UNIQUE_ID)|KUBERNETES_EXEC_INFO)$/;
 /**
  * Makes a program run what stands elsewhere: the loader's variables, and those of shells. What a package manager adds
  * for its own scripts is of no use to others, and may hold its credentials.
  */
-const STEERING = /^(?:LD_.*|GCONV_PATH|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|BASH_FUNC_.*|npm_.*)$/i;
+const steering = /^(?:LD_.*|GCONV_PATH|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|BASH_FUNC_.*|npm_.*)$/i;
 
-const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const systemFolders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
@@ -22,7 +22,9 @@ const STICKY = 0o1000;
  * `extra` as it is.
  */
 export function programEnvironment(own: Environment, extra: Environment = {}): Record<string, string | undefined> {
-  const kept = Object.fromEntries(Object.entries(own).filter(([name]) => !OWN.test(name) && !STEERING.test(name)));
+  const kept = Object.fromEntries(
+    Object.entries(own).filter(([name]) => !ownVariables.test(name) && !steering.test(name)),
+  );
   return { ...kept, ...(own['PATH'] !== undefined && { PATH: safeSearchPath(own['PATH']) }), ...extra };
 }
 
@@ -33,7 +35,7 @@ export function programEnvironment(own: Environment, extra: Environment = {}): R
 export function safeSearchPath(searchPath: string): string {
   const folders = searchPath.split(':').filter((folder) => folder.startsWith('/') && isClosedFolder(folder));
   // An empty PATH would mean the working directory.
-  return (folders.length === 0 ? SYSTEM_FOLDERS : folders).join(':');
+  return (folders.length === 0 ? systemFolders : folders).join(':');
 }
 
 /** Sticky or not: a name that is not there yet is what a search finds first. */

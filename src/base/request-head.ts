@@ -51,7 +51,7 @@ const methods: ReadonlySet<string> = new Set<RequestMethod>([
 const hostPattern = /^[A-Za-z0-9._:[\]-]+$/;
 /** Lengths beyond this are no lengths: they would lose digits. */
 const lengthPattern = /^\d{1,15}$/;
-const longestDecodedPath = 4096;
+const LONGEST_DECODED_PATH = 4096;
 
 /**
  * Reads the head of a request strictly. What two readers could understand in two ways is refused; the connection ends
@@ -131,7 +131,7 @@ function readLength({ version, endsWithHead = false }: SentHead, values: Values)
  * signs, backslashes, control characters, empty parts or parts of dots would let two readers see two paths.
  */
 export function plainPath({ rawPath }: RequestTarget): string | undefined {
-  if (rawPath.length > longestDecodedPath) return undefined;
+  if (rawPath.length > LONGEST_DECODED_PATH) return undefined;
   const path = decodePart(rawPath);
   if (path === undefined || path.split('/').length !== rawPath.split('/').length) return undefined;
   return /[\\%?#\p{Cc}]|\/\/|\/\.{1,2}(?:\/|$)/u.test(path) ? undefined : path;

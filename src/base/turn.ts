@@ -9,7 +9,7 @@ export function nextTurn(): Promise<void> {
 }
 
 /** Work that has taken so long lets others have their turn before it goes on. */
-const longMs = 10;
+const LONG_MS = 10;
 
 /** One piece of work in several stages, of which most are short and need no turn of their own. */
 export class Pace {
@@ -23,7 +23,7 @@ export class Pace {
 
   /** To be awaited between stages. Undefined while there is no need to wait. */
   rest(): Promise<void> | undefined {
-    if (this.#clock.monotonicMs() - this.#sinceMs < longMs) return undefined;
+    if (this.#clock.monotonicMs() - this.#sinceMs < LONG_MS) return undefined;
     return nextTurn().then(() => {
       this.#sinceMs = this.#clock.monotonicMs();
     });

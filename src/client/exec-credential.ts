@@ -106,7 +106,7 @@ const shown = (value: unknown): string =>
       ? '""'
       : `a value of type ${typeof value}`;
 
-const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 /**
  * Wall time. A time that cannot be read is an error, as it is upstream: taken for none, the credential would count
@@ -114,7 +114,7 @@ const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d
  */
 function expiryOf(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined;
-  const ms = typeof given === 'string' && RFC3339.test(given) ? Date.parse(given) : NaN;
+  const ms = typeof given === 'string' && rfc3339.test(given) ? Date.parse(given) : NaN;
   if (Number.isNaN(ms)) throw new Error('decoding stdout: expirationTimestamp is no time of RFC 3339');
   return ms;
 }

@@ -22,9 +22,9 @@ interface Given {
   wrong(what: string): Error;
 }
 
-const v1 = 'client.authentication.k8s.io/v1';
-const versions: readonly string[] = [v1, 'client.authentication.k8s.io/v1beta1'];
-const clusterExtension = 'client.authentication.k8s.io/exec';
+const V1 = 'client.authentication.k8s.io/v1';
+const versions: readonly string[] = [V1, 'client.authentication.k8s.io/v1beta1'];
+const CLUSTER_EXTENSION = 'client.authentication.k8s.io/exec';
 
 /**
  * Undefined without one. Refusals are in upstream's words (client-go tools/clientcmd validation,
@@ -61,7 +61,7 @@ function checkMode(
   }: { readonly apiVersion: string; readonly use: string; readonly userName: string; wrong(what: string): Error },
 ): void {
   if (mode === undefined) {
-    if (apiVersion === v1) throw wrong(`interactiveMode must be specified ${use}`);
+    if (apiVersion === V1) throw wrong(`interactiveMode must be specified ${use}`);
   } else if (mode === 'Always')
     throw wrong('exec plugin cannot support interactive mode: standard input is unavailable');
   else if (mode !== 'Never' && mode !== 'IfAvailable')
@@ -80,7 +80,7 @@ function environmentOf(given: unknown, unnamed: string, wrong: (what: string) =>
 /** `spec.cluster` of an ExecCredential. */
 function clusterInfo(cluster: Section): object {
   const extensions = Array.isArray(cluster['extensions']) ? (cluster['extensions'] as readonly unknown[]) : [];
-  const config = extensions.find((each): each is Section => isSection(each) && each['name'] === clusterExtension)?.[
+  const config = extensions.find((each): each is Section => isSection(each) && each['name'] === CLUSTER_EXTENSION)?.[
     'extension'
   ];
   const fields = [

@@ -18,7 +18,7 @@ import { apiErrorFromStatus } from '../api/status/api-status-error.ts';
 import type { Status } from '../api/status/status.ts';
 import type { ApiTransport } from './http-transport.ts';
 
-const initialEventsEnd = 'k8s.io/initial-events-end';
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 const patchTypes: Record<Patch['type'], string> = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
@@ -208,6 +208,6 @@ function toEvent<T extends ApiObject>(event: unknown): WatchEvent<T> {
   return {
     type,
     resourceVersion: shown.metadata.resourceVersion ?? '',
-    initialEventsEnd: shown.metadata.annotations?.[initialEventsEnd] === 'true',
+    initialEventsEnd: shown.metadata.annotations?.[INITIAL_EVENTS_END] === 'true',
   };
 }

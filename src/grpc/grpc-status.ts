@@ -2,7 +2,7 @@ import { errorKind, errorMessage, KubeletError } from '../base/errors.ts';
 import type { ErrorKind } from '../base/errors.ts';
 
 /** Names of the gRPC status codes, by number, spelled as Go prints them. */
-const CODE_NAMES = [
+const codeNames = [
   'OK',
   'Canceled',
   'Unknown',
@@ -22,7 +22,7 @@ const CODE_NAMES = [
   'Unauthenticated',
 ] as const;
 
-export type GrpcCodeName = (typeof CODE_NAMES)[number];
+export type GrpcCodeName = (typeof codeNames)[number];
 
 /** What a gRPC call ended with. grpc-js's ServiceError has this shape. */
 export interface GrpcStatus {
@@ -34,7 +34,7 @@ export interface GrpcStatus {
  * A cancellation that we did not ask for means that the runtime gave the call up (it is stopping): `Unavailable`.
  * `ResourceExhausted` is how both sides report a message above the size limit; trying again does not help.
  */
-const KIND_OF_CODE: Readonly<Record<GrpcCodeName, ErrorKind>> = {
+const kindOfCode: Readonly<Record<GrpcCodeName, ErrorKind>> = {
   OK: 'Internal',
   Canceled: 'Unavailable',
   Unknown: 'Internal',
@@ -54,7 +54,7 @@ const KIND_OF_CODE: Readonly<Record<GrpcCodeName, ErrorKind>> = {
   Unauthenticated: 'Internal',
 };
 
-const CODE_OF_KIND: Readonly<Record<ErrorKind, GrpcCodeName>> = {
+const codeOfKind: Readonly<Record<ErrorKind, GrpcCodeName>> = {
   NotFound: 'NotFound',
   AlreadyExists: 'AlreadyExists',
   Conflict: 'FailedPrecondition',
@@ -67,11 +67,11 @@ const CODE_OF_KIND: Readonly<Record<ErrorKind, GrpcCodeName>> = {
 };
 
 export function grpcCode(name: GrpcCodeName): number {
-  return CODE_NAMES.indexOf(name);
+  return codeNames.indexOf(name);
 }
 
 export function grpcCodeByName(name: string): number | undefined {
-  const code = CODE_NAMES.findIndex((known) => known === name);
+  const code = codeNames.findIndex((known) => known === name);
   return code === -1 ? undefined : code;
 }
 
@@ -96,7 +96,7 @@ export type StatusWording = 'full' | 'bareUnknown';
  * clients, and all who try again, call a server that is gone Unavailable.
  */
 function codeOf({ code, details }: GrpcStatus): GrpcCodeName {
-  return details.endsWith('(Call ended without gRPC status)') ? 'Unavailable' : (CODE_NAMES[code] ?? 'Unknown');
+  return details.endsWith('(Call ended without gRPC status)') ? 'Unavailable' : (codeNames[code] ?? 'Unknown');
 }
 
 /**
@@ -116,7 +116,7 @@ export function errorFromStatus(op: string, failure: unknown, wording: StatusWor
       : failure.details;
   const bare = wording === 'bareUnknown' && code === 'Unknown';
   const message = bare ? details : `rpc error: code = ${code} desc = ${details}`;
-  return new KubeletError(KIND_OF_CODE[code], message, { op, cause: failure });
+  return new KubeletError(kindOfCode[code], message, { op, cause: failure });
 }
 
 /** The code a failed call ended with; undefined for a failure that no gRPC status stands behind. */
@@ -126,11 +126,11 @@ export function grpcCodeOf(error: unknown): GrpcCodeName | undefined {
 }
 
 /** The name of the code that a failure is sent with. */
-export const codeName = (error: unknown): GrpcCodeName => CODE_NAMES[statusFromError(error).code] ?? 'Unknown';
+export const codeName = (error: unknown): GrpcCodeName => codeNames[statusFromError(error).code] ?? 'Unknown';
 
 /** The way back, for servers. A status that came from another gRPC server passes through unchanged. */
 export function statusFromError(error: unknown): GrpcStatus {
   if (error instanceof KubeletError && isGrpcStatus(error.cause))
     return { code: error.cause.code, details: error.cause.details };
-  return { code: grpcCode(CODE_OF_KIND[errorKind(error)]), details: errorMessage(error) };
+  return { code: grpcCode(codeOfKind[errorKind(error)]), details: errorMessage(error) };
 }

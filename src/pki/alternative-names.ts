@@ -6,9 +6,9 @@ import type { AltNames } from './certificate-template.ts';
 import { derError, DerFields, derTags, readObjectId, readOnly } from './der-reader.ts';
 import type { DerElement } from './der-reader.ts';
 
-export const subjectAltNameId = '2.5.29.17';
+export const SUBJECT_ALT_NAME_ID = '2.5.29.17';
 /** Of a request; see `readRequestedSubject`. */
-const mostRequested = 256;
+const MOST_REQUESTED = 256;
 
 /** The values of extensions by object identifier. Throws `Invalid` for one that is there twice. */
 export function readExtensions(extensions: DerElement): ReadonlyMap<string, Uint8Array> {
@@ -47,14 +47,14 @@ const kinds: ReadonlyMap<number, KnownKind> = new Map<number, KnownKind>([
  * such as directory names, are refused in a request and passed over in a certificate.
  */
 export function altNamesOf(extensions: ReadonlyMap<string, Uint8Array>, where: 'request' | 'certificate'): AltNames {
-  const value = extensions.get(subjectAltNameId);
+  const value = extensions.get(SUBJECT_ALT_NAME_ID);
   if (value === undefined) return noNames;
   const found: Record<keyof AltNames, string[]> = { dnsNames: [], ipAddresses: [], emailAddresses: [], uris: [] };
   const fields = new DerFields(readOnly(value, derTags.sequence, 'the subject alternative names').content);
   if (fields.isEmpty) throw derError('the subject alternative names are empty');
   for (let count = 1; !fields.isEmpty; count++) {
-    if (where === 'request' && count > mostRequested)
-      throw derError(`there are more than ${mostRequested} subject alternative names`);
+    if (where === 'request' && count > MOST_REQUESTED)
+      throw derError(`there are more than ${MOST_REQUESTED} subject alternative names`);
     const { tag, content } = fields.any('a subject alternative name');
     const known = kinds.get(tag);
     if (known === undefined) {

@@ -17,8 +17,8 @@ export interface CertificateNames {
   readonly ipAddresses: readonly string[];
 }
 
-const versionTag = 0xa0;
-const extensionsTag = 0xa3;
+const VERSION_TAG = 0xa0;
+const EXTENSIONS_TAG = 0xa3;
 /** Of an issuer and of a subject; no longer in use. */
 const uniqueIdTags = [0x81, 0x82] as const;
 
@@ -60,7 +60,7 @@ function openCertificate(der: Uint8Array): {
 } {
   const certificate = new DerFields(readOnly(der, derTags.sequence, 'the certificate').content);
   const signed = new DerFields(certificate.take(derTags.sequence, 'the signed part').content);
-  signed.optional(versionTag, 'the version');
+  signed.optional(VERSION_TAG, 'the version');
   signed.take(derTags.integer, 'the serial number');
   signed.take(derTags.sequence, 'the algorithm of the signature');
   signed.take(derTags.sequence, 'the issuer');
@@ -68,7 +68,7 @@ function openCertificate(der: Uint8Array): {
   const subject = signed.take(derTags.sequence, 'the subject');
   signed.take(derTags.sequence, 'the public key');
   for (const tag of uniqueIdTags) signed.optional(tag, 'a unique identifier');
-  const extensions = signed.optional(extensionsTag, 'the extensions');
+  const extensions = signed.optional(EXTENSIONS_TAG, 'the extensions');
   signed.end('the signed part');
   return { subject, extensions };
 }

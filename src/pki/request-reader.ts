@@ -22,9 +22,9 @@ export interface CertificateRequest extends AltNames {
 }
 
 /** Of the request in PEM. Enough for hundreds of names. */
-const longestRequest = 65_536;
-const extensionRequestId = '1.2.840.113549.1.9.14';
-const attributesTag = 0xa0;
+const LONGEST_REQUEST = 65_536;
+const EXTENSION_REQUEST_ID = '1.2.840.113549.1.9.14';
+const ATTRIBUTES_TAG = 0xa0;
 
 interface SignatureAlgorithm {
   readonly digest: string | null;
@@ -95,7 +95,7 @@ interface SignedRequest {
 }
 
 function readSigned(pem: string): SignedRequest {
-  if (pem.length > longestRequest) throw derError(`the request is longer than ${longestRequest} bytes`);
+  if (pem.length > LONGEST_REQUEST) throw derError(`the request is longer than ${LONGEST_REQUEST} bytes`);
   const request = new DerFields(
     readOnly(onlyPemBlock(pem, 'CERTIFICATE REQUEST'), derTags.sequence, 'the request').content,
   );
@@ -108,7 +108,7 @@ function readSigned(pem: string): SignedRequest {
   if (version.length !== 1 || version[0] !== 0) throw derError('the version of the request is not 0');
   const subject = info.take(derTags.sequence, 'the subject');
   const publicKey = readRequestedKey(info.take(derTags.sequence, 'the public key'));
-  const attributes = info.take(attributesTag, 'the attributes');
+  const attributes = info.take(ATTRIBUTES_TAG, 'the attributes');
   info.end('the signed part');
   const isSigned =
     algorithm.keyType === publicKey.asymmetricKeyType && verify(algorithm.digest, signed.bytes, publicKey, signature);
@@ -139,7 +139,7 @@ function requestedExtensions(attributes: DerElement): ReadonlyMap<string, Uint8A
     if (found.has(id)) throw derError(`the attribute ${id} of the request is there twice`);
     found.set(id, values);
   }
-  const requested = found.get(extensionRequestId);
+  const requested = found.get(EXTENSION_REQUEST_ID);
   return requested === undefined
     ? new Map()
     : readExtensions(readOnly(requested.content, derTags.sequence, 'the requested extensions'));

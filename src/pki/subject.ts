@@ -29,12 +29,12 @@ export interface SubjectAttribute {
 }
 
 /** Of a request. Each takes a while to write into a certificate, and who may request one may do so again and again. */
-const mostRequested = 128;
+const MOST_REQUESTED = 128;
 const namesById: ReadonlyMap<string, SubjectAttributeName> = new Map(
   Object.entries(subjectAttributes).map(([name, id]) => [id, name as SubjectAttributeName]),
 );
 /** Of the uid of a user (upstream: authentication/request/x509). */
-const userIdAttribute = '1.3.6.1.4.1.57683.2';
+const USER_ID_ATTRIBUTE = '1.3.6.1.4.1.57683.2';
 
 interface Attribute {
   /** The object identifier. */
@@ -47,7 +47,7 @@ interface Attribute {
  * or serial number.
  */
 export function readRequestedSubject(name: DerElement): readonly SubjectAttribute[] {
-  const attributes = readAttributes(name, mostRequested).map(({ type, value }): SubjectAttribute => {
+  const attributes = readAttributes(name, MOST_REQUESTED).map(({ type, value }): SubjectAttribute => {
     const known = namesById.get(type);
     if (known === undefined) throw derError(`the subject has the attribute ${type}, which no certificate carries`);
     return { name: known, value: readText(value, `${known} of the subject`) };
@@ -74,7 +74,7 @@ export function readCertificateSubject(name: DerElement): CertificateSubject {
   const attributes = readAttributes(name);
   const values = (wanted: string, what: string): readonly string[] =>
     attributes.filter(({ type }) => type === wanted).map(({ value }) => readText(value, `${what} of the subject`));
-  const [commonNames, uids] = [values(subjectAttributes.commonName, 'commonName'), values(userIdAttribute, 'uid')];
+  const [commonNames, uids] = [values(subjectAttributes.commonName, 'commonName'), values(USER_ID_ATTRIBUTE, 'uid')];
   refuseSecond(commonNames, 'commonName');
   refuseSecond(uids, 'uid');
   return {

@@ -25,7 +25,7 @@ import {
   Version,
 } from '@peculiar/asn1-x509';
 import { KubeletError } from '../base/errors.ts';
-import { subjectAltNameId } from './alternative-names.ts';
+import { SUBJECT_ALT_NAME_ID } from './alternative-names.ts';
 import { canonicalAddress } from './canonical-address.ts';
 import type { AltNames, CertificateTemplate } from './certificate-template.ts';
 import { toPem } from './pem.ts';
@@ -88,7 +88,7 @@ export const objectIds = {
   extendedKeyUsage: '2.5.29.37',
   subjectKeyIdentifier: '2.5.29.14',
   authorityKeyIdentifier: '2.5.29.35',
-  subjectAltName: subjectAltNameId,
+  subjectAltName: SUBJECT_ALT_NAME_ID,
 } as const;
 
 /** Each attribute in an RDN of its own. */

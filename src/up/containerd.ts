@@ -20,8 +20,8 @@ import { hasSysResource, parseContainerdVersion, renderContainerdConfig } from '
 
 const START_TIMEOUT_MS = 30_000;
 /** Debian's place first, then upstream's. */
-const CNI_BIN_DIRS = ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'];
-const CNI_PLUGINS = ['bridge', 'host-local', 'loopback', 'portmap'];
+const cniBinDirs = ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'];
+const cniPlugins = ['bridge', 'host-local', 'loopback', 'portmap'];
 
 export const containerdPidFile = (instance: Instance): string => join(instance.runDir, 'containerd.json');
 
@@ -32,11 +32,11 @@ export function runningContainerd(instance: Instance): ProcessRecord | undefined
 
 /** Reads the machine: version, capabilities, whether overlay mounts work below the data folder. */
 async function readContainerdFacts(instance: Instance): Promise<ContainerdFacts> {
-  const cniBinDir = CNI_BIN_DIRS.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(join(folder, plugin))));
+  const cniBinDir = cniBinDirs.find((folder) => cniPlugins.every((plugin) => existsSync(join(folder, plugin))));
   if (cniBinDir === undefined)
     throw new KubeletError(
       'NotFound',
-      `no CNI plugins (${CNI_PLUGINS.join(', ')}) in ${CNI_BIN_DIRS.join(', ')}; install containernetworking-plugins`,
+      `no CNI plugins (${cniPlugins.join(', ')}) in ${cniBinDirs.join(', ')}; install containernetworking-plugins`,
     );
   return {
     ...parseContainerdVersion(await runCommand(['containerd', '--version'])),

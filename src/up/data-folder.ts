@@ -13,7 +13,7 @@ import { endpointFile } from './instance.ts';
 const MARKER = '.kubelet-ts';
 const MARKER_TEXT = 'This folder belongs to "npm run up"; "npm run down -- --purge" removes what up has made in it.\n';
 /** What a person may have put there before the first `up`. */
-const PREPARED = new Set(['manifests', 'static-pods']);
+const prepared = new Set(['manifests', 'static-pods']);
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 
@@ -74,7 +74,7 @@ const mendOf = ({ uid, mode }: Stats): string =>
 
 function isDataFolder(dataDir: string): boolean {
   const names = readdirSync(dataDir);
-  return names.includes(MARKER) || names.every((name) => PREPARED.has(name)) || isOfOlderVersion(dataDir);
+  return names.includes(MARKER) || names.every((name) => prepared.has(name)) || isOfOlderVersion(dataDir);
 }
 
 /** Before the marker was. */

@@ -12,7 +12,7 @@ import type { Instance } from './instance.ts';
 /** The last line of an `up` in the background that serves. */
 export const READY_LINE = '-- serving --';
 /** It waits for nearly all of its life. */
-const SMALL = [
+const small = [
   '--optimize-for-size',
   '--max-semi-space-size=2',
   '--max-old-space-size=128',
@@ -25,7 +25,7 @@ export async function detach(instance: Instance, args: readonly string[]): Promi
   mkdirSync(dirname(instance.upLog), { recursive: true });
   writeFileSync(instance.upLog, '');
   const log = openSync(instance.upLog, 'a');
-  const child = spawn(process.execPath, [...SMALL, process.argv[1] ?? '', ...args], {
+  const child = spawn(process.execPath, [...small, process.argv[1] ?? '', ...args], {
     detached: true,
     stdio: ['ignore', log, log],
     env: { ...process.env, [KEEPER_VARIABLE]: '1' },

@@ -48,7 +48,7 @@ export interface IptablesCleanUp {
   readonly commands: string[][];
 }
 
-const SHARED_CNI_CHAINS = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'];
+const sharedCniChains = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'];
 
 /**
  * `rules` is `iptables -t TABLE -S`. Ours are: our own chain and jumps to it; the rules the CNI plugins wrote for our
@@ -73,7 +73,7 @@ export function selectIptablesCleanUp(
   ]);
   const othersUse = added.some((args) => args[1] === 'CNI-HOSTPORT-DNAT' && !ofNetwork.includes(args));
   if (!othersUse)
-    SHARED_CNI_CHAINS.filter((chain) => !own.chainsBefore.includes(chain)).forEach((chain) => doomed.add(chain));
+    sharedCniChains.filter((chain) => !own.chainsBefore.includes(chain)).forEach((chain) => doomed.add(chain));
   const present = [...doomed].filter((chain) => chains.has(chain));
   const rulesOut = added.filter(
     (args) => !present.includes(args[1] ?? '') && (ofNetwork.includes(args) || present.includes(jumpTarget(args))),
@@ -88,12 +88,12 @@ export function selectIptablesCleanUp(
 }
 
 /** Chains that kubelets make for other programs, whichever kubelet comes first (`makeIPTablesUtilChains`), by table. */
-export const KUBELET_CHAINS = {
+export const kubeletChains = {
   mangle: ['KUBE-IPTABLES-HINT', 'KUBE-KUBELET-CANARY'],
   nat: ['KUBE-KUBELET-CANARY'],
   filter: ['KUBE-FIREWALL', 'KUBE-KUBELET-CANARY'],
 } as const;
-export type RuleTable = keyof typeof KUBELET_CHAINS;
+export type RuleTable = keyof typeof kubeletChains;
 /** `iptables -t TABLE -S` of each table. */
 export type RulesByTable = Readonly<Record<RuleTable, string>>;
 
@@ -103,12 +103,12 @@ const PROXY_CANARY = 'KUBE-PROXY-CANARY';
 /** The comment of the only rule that our agent puts into it. */
 const FIREWALL_COMMENT = 'block incoming localnet connections';
 /** The kernel's chains from which our agent jumps to it. */
-const FIREWALL_CALLERS = ['INPUT', 'OUTPUT'];
+const firewallCallers = ['INPUT', 'OUTPUT'];
 
 /** `TABLE CHAIN` for each chain that several programs of a machine share and that is there. */
 export function sharedChains(rules: RulesByTable): string[] {
-  return (Object.keys(KUBELET_CHAINS) as RuleTable[]).flatMap((table) => {
-    const shared: readonly string[] = [...KUBELET_CHAINS[table], ...SHARED_CNI_CHAINS];
+  return (Object.keys(kubeletChains) as RuleTable[]).flatMap((table) => {
+    const shared: readonly string[] = [...kubeletChains[table], ...sharedCniChains];
     return chainNames(rules[table])
       .filter((chain) => shared.includes(chain))
       .map((chain) => `${table} ${chain}`);
@@ -124,13 +124,13 @@ export const hasInstanceChain = (rules: RulesByTable, except?: string): boolean 
  */
 export function selectKubeletChainCleanUp(rules: RulesByTable, before: readonly string[]): string[][] {
   const hasProxy = Object.values(rules).some((text) => chainNames(text).includes(PROXY_CANARY));
-  return (Object.keys(KUBELET_CHAINS) as RuleTable[]).flatMap((table) => {
+  return (Object.keys(kubeletChains) as RuleTable[]).flatMap((table) => {
     const added = rules[table]
       .split('\n')
       .map(splitRule)
       .filter(([verb]) => verb === '-A');
     const present = chainNames(rules[table]);
-    return KUBELET_CHAINS[table]
+    return kubeletChains[table]
       .filter((chain) => present.includes(chain) && !before.includes(`${table} ${chain}`))
       .flatMap((chain) => {
         const inside = added.filter((args) => args[1] === chain);
@@ -139,7 +139,7 @@ export function selectKubeletChainCleanUp(rules: RulesByTable, before: readonly 
           chain === FIREWALL
             ? !hasProxy &&
               inside.every((args) => args.includes(FIREWALL_COMMENT)) &&
-              callers.every((caller) => FIREWALL_CALLERS.includes(caller))
+              callers.every((caller) => firewallCallers.includes(caller))
             : inside.length + callers.length === 0;
         return isOurs
           ? [

@@ -17,22 +17,22 @@ import type { Snapshotter } from './runtime-config.ts';
 /**
  * The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one.
  */
-const BUSYBOX_PATHS = [
+const busyboxPaths = [
   '/bin/busybox',
   '/usr/bin/busybox',
   join(repositoryRoot, '.data/busybox-static/bin/busybox'),
   join(repositoryRoot, '.data/busybox-static/usr/bin/busybox'),
 ];
 
-const NGINX_PATHS = ['/usr/sbin/nginx', join(repositoryRoot, '.data/nginx/usr/sbin/nginx')];
-const DYNAMIC_BUSYBOX_PATHS = [
+const nginxPaths = ['/usr/sbin/nginx', join(repositoryRoot, '.data/nginx/usr/sbin/nginx')];
+const dynamicBusyboxPaths = [
   join(repositoryRoot, '.data/busybox/bin/busybox'),
   join(repositoryRoot, '.data/busybox/usr/bin/busybox'),
 ];
 
 /** Where a busybox is that runs without libraries. Throws `NotFound` if set-up did not provide one. */
 export function findBusybox(): string {
-  const path = BUSYBOX_PATHS.find((candidate) => existsSync(candidate) && isStaticElf(readFileSync(candidate)));
+  const path = busyboxPaths.find((candidate) => existsSync(candidate) && isStaticElf(readFileSync(candidate)));
   if (path === undefined)
     throw new KubeletError('NotFound', 'no static busybox found: run `sh scripts/setup-machine.sh`');
   return path;
@@ -48,12 +48,12 @@ export async function readBusybox(): Promise<Busybox> {
  * of it is missing.
  */
 export function readNginx(): Promise<DynamicProgram> {
-  return readDynamic('nginx', NGINX_PATHS);
+  return readDynamic('nginx', nginxPaths);
 }
 
 /** Debian's dynamic busybox, unpacked by scripts/setup-machine.sh: unlike the static one it can look up names. */
 export function readDynamicBusybox(): Promise<DynamicProgram> {
-  return readDynamic('busybox', DYNAMIC_BUSYBOX_PATHS);
+  return readDynamic('busybox', dynamicBusyboxPaths);
 }
 
 /** A program with what it is loaded with on this machine. */

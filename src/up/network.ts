@@ -29,8 +29,8 @@ import type { Route, Subnet } from './subnet.ts';
 import { chooseServiceRange, chooseSubnet, isSubnetFree } from './subnet.ts';
 
 /** Of our own rules. */
-const TABLES = ['nat', 'filter'] as const;
-const PROGRAMS = ['iptables', 'ip6tables'] as const;
+const tables = ['nat', 'filter'] as const;
+const programs = ['iptables', 'ip6tables'] as const;
 /** Where libcni remembers what it handed out, whatever the engine; our files begin with our network's name. */
 const CNI_CACHE = '/var/lib/cni/results';
 
@@ -198,7 +198,7 @@ async function removeServiceRules(instance: Instance): Promise<void> {
 /** Our own chain only, in both tables, and the plugins' rules for our network. */
 async function removeRules(instance: Instance): Promise<void> {
   const before = readMachineRecord()?.chains.iptables;
-  for (const table of TABLES) {
+  for (const table of tables) {
     const rules = await listRules(table);
     // Without a record nothing is known about who made the shared chains: they stay.
     const chainsBefore =
@@ -219,7 +219,7 @@ async function removeShared(instance: Instance): Promise<void> {
   if (hasInstanceChain(await listTables('iptables'), instance.iptablesChain)) return;
   removeCniFolders(before);
   if (before !== undefined && !doesKubeletRun()) {
-    for (const program of PROGRAMS) {
+    for (const program of programs) {
       for (const command of selectKubeletChainCleanUp(await listTables(program), before.chains[program]))
         await tryCommand([program, '-w', '10', ...command]);
     }
@@ -269,7 +269,7 @@ function removeCniFolders(before: MachineRecord | undefined): void {
 
 /** Names of the bridge, rules and cached results that still bear the instance's name. */
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
-  const rules = (await Promise.all(TABLES.map((table) => listRules(table)))).join('\n').split('\n');
+  const rules = (await Promise.all(tables.map((table) => listRules(table)))).join('\n').split('\n');
   return [
     ...[instance.bridge, `${instance.bridge}p`]
       .filter((name) => existsSync(`/sys/class/net/${name}`))

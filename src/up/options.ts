@@ -46,7 +46,7 @@ Prints whether it runs, and which kernel objects (mounts, rules, cgroups ...) it
 ${DATA_USAGE}
 `;
 
-const USAGES: ReadonlyMap<string, string> = new Map([
+const usages: ReadonlyMap<string, string> = new Map([
   ['up', UP_USAGE],
   ['down', DOWN_USAGE],
   ['status', STATUS_USAGE],
@@ -54,7 +54,7 @@ const USAGES: ReadonlyMap<string, string> = new Map([
 
 /** The text for a command, or for all of them. */
 export const usageOf = (command: string | undefined): string =>
-  USAGES.get(command ?? '') ?? [...USAGES.values()].join('\n');
+  usages.get(command ?? '') ?? [...usages.values()].join('\n');
 
 /** The first argument; npm's scripts give it. */
 export const commandOf = (args: readonly string[]): string | undefined =>

@@ -48,7 +48,7 @@ export function hasSysResource(procStatus: string): boolean {
 }
 
 /** Unused plugins, disabled to keep containerd small; `opt` would create /opt/containerd. */
-const UNUSED_PLUGINS_V1 = [
+const unusedPluginsV1 = [
   'io.containerd.snapshotter.v1.aufs',
   'io.containerd.snapshotter.v1.btrfs',
   'io.containerd.snapshotter.v1.devmapper',
@@ -58,7 +58,7 @@ const UNUSED_PLUGINS_V1 = [
   'io.containerd.internal.v1.tracing',
   'io.containerd.tracing.processor.v1.otlp',
 ];
-const UNUSED_PLUGINS_V2 = [
+const unusedPluginsV2 = [
   'io.containerd.snapshotter.v1.blockfile',
   'io.containerd.snapshotter.v1.btrfs',
   'io.containerd.snapshotter.v1.devmapper',
@@ -85,7 +85,7 @@ export function renderContainerdConfig(instance: Instance, facts: ContainerdFact
     version: v2 ? 3 : 2,
     root: instance.containerdRoot,
     state: instance.containerdState,
-    disabled_plugins: v2 ? UNUSED_PLUGINS_V2 : UNUSED_PLUGINS_V1,
+    disabled_plugins: v2 ? unusedPluginsV2 : unusedPluginsV1,
   };
   return `# Written by kubelet-ts at each start; changes are lost.\n${renderTable(head)}${tables.map(([name, table]) => `\n[${name}]\n${renderTable(table)}`).join('')}`;
 }

@@ -33,9 +33,9 @@ const sources = {
   containerResource: 'CPU or memory of one container of each pod.',
   external: 'A metric that belongs to no object of the cluster, such as the length of a queue.',
 };
-const metric = 'The name of the metric, and which of its series count.';
-const target = 'The value that the metric shall have.';
-const current = 'The value that the metric has.';
+const METRIC = 'The name of the metric, and which of its series count.';
+const TARGET = 'The value that the metric shall have.';
+const CURRENT = 'The value that the metric has.';
 
 export const docs: readonly TypeDocs[] = [
   describe(CrossVersionObjectReferenceSchema, 'Names an object of the same namespace.', {
@@ -55,20 +55,23 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(ObjectMetricSourceSchema, 'Scales by a metric of one object.', {
     describedObject: 'The object that the metric is about.',
-    target,
-    metric,
+    target: TARGET,
+    metric: METRIC,
   }),
-  describe(PodsMetricSourceSchema, 'Scales by a metric of each pod.', { metric, target }),
+  describe(PodsMetricSourceSchema, 'Scales by a metric of each pod.', { metric: METRIC, target: TARGET }),
   describe(ResourceMetricSourceSchema, 'Scales by CPU or memory of the pods.', {
     name: 'The name of the resource: cpu or memory.',
-    target,
+    target: TARGET,
   }),
   describe(ContainerResourceMetricSourceSchema, 'Scales by CPU or memory of one container of each pod.', {
     name: 'The name of the resource: cpu or memory.',
-    target,
+    target: TARGET,
     container: 'The name of the container.',
   }),
-  describe(ExternalMetricSourceSchema, 'Scales by a metric from outside the cluster.', { metric, target }),
+  describe(ExternalMetricSourceSchema, 'Scales by a metric from outside the cluster.', {
+    metric: METRIC,
+    target: TARGET,
+  }),
   describe(MetricSpecSchema, 'A metric to scale by. The field that the type names is set, and no other.', {
     type: 'What the metric is about.',
     ...sources,
@@ -106,21 +109,24 @@ export const docs: readonly TypeDocs[] = [
     averageUtilization: 'The average over the pods, in percent of what they request.',
   }),
   describe(ObjectMetricStatusSchema, 'The value of a metric of one object.', {
-    metric,
-    current,
+    metric: METRIC,
+    current: CURRENT,
     describedObject: 'The object that the metric is about.',
   }),
-  describe(PodsMetricStatusSchema, 'The value of a metric of each pod.', { metric, current }),
+  describe(PodsMetricStatusSchema, 'The value of a metric of each pod.', { metric: METRIC, current: CURRENT }),
   describe(ResourceMetricStatusSchema, 'The CPU or memory that pods use.', {
     name: 'The name of the resource.',
-    current,
+    current: CURRENT,
   }),
   describe(ContainerResourceMetricStatusSchema, 'The CPU or memory that one container of each pod uses.', {
     name: 'The name of the resource.',
-    current,
+    current: CURRENT,
     container: 'The name of the container.',
   }),
-  describe(ExternalMetricStatusSchema, 'The value of a metric from outside the cluster.', { metric, current }),
+  describe(ExternalMetricStatusSchema, 'The value of a metric from outside the cluster.', {
+    metric: METRIC,
+    current: CURRENT,
+  }),
   describe(MetricStatusSchema, 'The value of a metric.', { type: 'What the metric is about.', ...sources }),
   describe(HorizontalPodAutoscalerConditionSchema, 'One aspect of the state of an autoscaler.', {
     type: 'What the condition is about.',

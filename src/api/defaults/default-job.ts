@@ -1,5 +1,5 @@
 import type { Job, JobSpec, PodFailurePolicy } from '../batch/job.ts';
-import { int32Max } from '../validation/names.ts';
+import { INT32_MAX } from '../validation/names.ts';
 import { defaultPodTemplate } from './default-apps.ts';
 
 /** A copy as the API server would have stored it (upstream: batch/v1/defaults.go). */
@@ -16,7 +16,7 @@ function defaultSpec(spec: JobSpec): JobSpec {
     ...spec,
     ...(alone && { completions: 1 }),
     parallelism: spec.parallelism ?? 1,
-    backoffLimit: spec.backoffLimit ?? (spec.backoffLimitPerIndex === undefined ? 6 : int32Max),
+    backoffLimit: spec.backoffLimit ?? (spec.backoffLimitPerIndex === undefined ? 6 : INT32_MAX),
     completionMode: spec.completionMode ?? 'NonIndexed',
     suspend: spec.suspend ?? false,
     podReplacementPolicy:

@@ -1,6 +1,6 @@
 import type { RoleRef, Subject } from '../rbac/policy-rule.ts';
 
-const group = 'rbac.authorization.k8s.io';
+const GROUP = 'rbac.authorization.k8s.io';
 
 interface Binding {
   readonly subjects?: Subject[] | undefined;
@@ -15,7 +15,7 @@ export function defaultBinding<B extends Binding>(binding: B): B {
   const { roleRef, subjects } = binding;
   return {
     ...binding,
-    ...(roleRef.apiGroup === '' && { roleRef: { ...roleRef, apiGroup: group } }),
+    ...(roleRef.apiGroup === '' && { roleRef: { ...roleRef, apiGroup: GROUP } }),
     ...(subjects !== undefined && { subjects: subjects.map(defaultSubject) }),
   };
 }
@@ -23,5 +23,5 @@ export function defaultBinding<B extends Binding>(binding: B): B {
 function defaultSubject(subject: Subject): Subject {
   return subject.apiGroup || (subject.kind !== 'User' && subject.kind !== 'Group')
     ? subject
-    : { ...subject, apiGroup: group };
+    : { ...subject, apiGroup: GROUP };
 }

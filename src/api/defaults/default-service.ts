@@ -1,7 +1,7 @@
 import { copyJson } from '../../base/copy-json.ts';
 import type { Service } from '../core/service.ts';
 
-const affinityTimeoutSeconds = 10_800;
+const AFFINITY_TIMEOUT_SECONDS = 10_800;
 
 /**
  * A copy as the API server would have stored it, but for addresses and ports that it would have given out (upstream:
@@ -13,7 +13,7 @@ export function defaultService(service: Service): Service {
   spec.sessionAffinity ||= 'None';
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
   else if (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined)
-    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: affinityTimeoutSeconds } };
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: AFFINITY_TIMEOUT_SECONDS } };
   spec.type ||= 'ClusterIP';
   for (const port of spec.ports ?? []) {
     port.protocol ||= 'TCP';

@@ -3,22 +3,22 @@ import type { DownwardAPIVolumeFile, VolumeProjection } from '../core/volume-sou
 import { pullPolicyFor } from './default-container.ts';
 import { defaultClaimSpecInPlace } from './default-storage.ts';
 
-const readableByAll = 0o644;
-const oneHourSeconds = 3600;
+const READABLE_BY_ALL = 0o644;
+const ONE_HOUR_SECONDS = 3600;
 
 /** Fills in what the API server would (upstream: core/v1/defaults.go and its generated callers). Changes `volume`. */
 export function defaultVolumeInPlace(volume: Volume): void {
   if (!hasSource(volume)) volume.emptyDir = {};
   if (volume.image !== undefined) volume.image.pullPolicy ||= pullPolicyFor(volume.image.reference ?? '');
   if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
-  if (volume.secret !== undefined) volume.secret.defaultMode ??= readableByAll;
-  if (volume.configMap !== undefined) volume.configMap.defaultMode ??= readableByAll;
+  if (volume.secret !== undefined) volume.secret.defaultMode ??= READABLE_BY_ALL;
+  if (volume.configMap !== undefined) volume.configMap.defaultMode ??= READABLE_BY_ALL;
   if (volume.downwardAPI !== undefined) {
-    volume.downwardAPI.defaultMode ??= readableByAll;
+    volume.downwardAPI.defaultMode ??= READABLE_BY_ALL;
     defaultFilesInPlace(volume.downwardAPI.items);
   }
   if (volume.projected !== undefined) {
-    volume.projected.defaultMode ??= readableByAll;
+    volume.projected.defaultMode ??= READABLE_BY_ALL;
     for (const source of volume.projected.sources) defaultProjectionInPlace(source);
   }
   defaultRemoteInPlace(volume);
@@ -33,7 +33,7 @@ function hasSource(volume: Volume): boolean {
 
 function defaultProjectionInPlace(source: VolumeProjection): void {
   defaultFilesInPlace(source.downwardAPI?.items);
-  if (source.serviceAccountToken !== undefined) source.serviceAccountToken.expirationSeconds ??= oneHourSeconds;
+  if (source.serviceAccountToken !== undefined) source.serviceAccountToken.expirationSeconds ??= ONE_HOUR_SECONDS;
 }
 
 function defaultFilesInPlace(files: readonly DownwardAPIVolumeFile[] | undefined): void {

@@ -2,7 +2,7 @@
  * From which count of a unit on it stands alone; below that the next smaller unit is named too (upstream: apimachinery
  * duration.HumanDuration).
  */
-const AGES: readonly { seconds: number; unit: string; from: number; aloneFrom: number }[] = [
+const ages: readonly { seconds: number; unit: string; from: number; aloneFrom: number }[] = [
   { seconds: 365 * 86_400, unit: 'y', from: 2, aloneFrom: 8 },
   { seconds: 86_400, unit: 'd', from: 2, aloneFrom: 8 },
   { seconds: 3600, unit: 'h', from: 3, aloneFrom: 8 },
@@ -13,10 +13,10 @@ const AGES: readonly { seconds: number; unit: string; from: number; aloneFrom: n
 /** `119s`, `3m12s`, `4h7m`, `2d3h`, as kubectl writes ages. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
-  const index = AGES.findIndex((each) => seconds >= each.from * each.seconds);
-  const { seconds: size, unit, aloneFrom } = AGES[index] as (typeof AGES)[number];
+  const index = ages.findIndex((each) => seconds >= each.from * each.seconds);
+  const { seconds: size, unit, aloneFrom } = ages[index] as (typeof ages)[number];
   const whole = Math.floor(seconds / size);
-  const next = AGES[index + 1];
+  const next = ages[index + 1];
   const rest = next === undefined || whole >= aloneFrom ? 0 : Math.floor((seconds % size) / next.seconds);
   return `${whole}${unit}${rest === 0 ? '' : `${rest}${next?.unit}`}`;
 }

@@ -16,7 +16,7 @@ import {
   UserSubjectSchema,
 } from './flow-schema.ts';
 
-const verbs = 'The verbs, or `*` alone for all.';
+const VERBS = 'The verbs, or `*` alone for all.';
 
 export const docs: readonly TypeDocs[] = [
   describe(UserSubjectSchema, 'A user.', { name: 'The name of the user, or `*` for every user.' }),
@@ -32,14 +32,14 @@ export const docs: readonly TypeDocs[] = [
     serviceAccount: 'The service account.',
   }),
   describe(ResourcePolicyRuleSchema, 'Requests for resources. A request matches if each list matches.', {
-    verbs,
+    verbs: VERBS,
     apiGroups: 'The API groups, or `*` alone for all.',
     resources: 'The resources, `resource` or `resource/subresource`, or `*` alone for all.',
     clusterScope: 'Whether requests without a namespace match. Default false.',
     namespaces: 'The namespaces, or `*` alone for all. Needed unless clusterScope is true.',
   }),
   describe(NonResourcePolicyRuleSchema, 'Requests for paths that are no resources.', {
-    verbs,
+    verbs: VERBS,
     nonResourceURLs: 'The paths, such as `/healthz` or `/healthz/*`, or `*` alone for all.',
   }),
   describe(PolicyRulesWithSubjectsSchema, 'Requests of some subjects.', {

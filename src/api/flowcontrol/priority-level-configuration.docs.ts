@@ -11,7 +11,7 @@ import {
   QueuingConfigurationSchema,
 } from './priority-level-configuration.ts';
 
-const lendable = 'The percentage of its seats that other levels may use while this one does not, 0 to 100. Default 0.';
+const LENDABLE = 'The percentage of its seats that other levels may use while this one does not, 0 to 100. Default 0.';
 
 export const docs: readonly TypeDocs[] = [
   describe(QueuingConfigurationSchema, 'The queues of a priority level.', {
@@ -27,14 +27,14 @@ export const docs: readonly TypeDocs[] = [
     nominalConcurrencyShares:
       'The part of the seats of the server that belongs to this level, compared with the shares of the other levels. Default 30.',
     limitResponse: 'What happens to requests that find no free seat.',
-    lendablePercent: lendable,
+    lendablePercent: LENDABLE,
     borrowingLimitPercent:
       'How many seats the level may use beyond its own, as a percentage of its own. Absent: no limit of its own.',
   }),
   describe(ExemptPriorityLevelConfigurationSchema, 'The share of the level whose requests never wait.', {
     nominalConcurrencyShares:
       'The part of the seats that is reserved for this level, compared with the shares of the other levels. Default 0.',
-    lendablePercent: lendable,
+    lendablePercent: LENDABLE,
   }),
   describe(PriorityLevelConfigurationSpecSchema, 'How a priority level limits requests.', {
     type: 'Limited, or Exempt for the level `exempt`, whose requests never wait.',

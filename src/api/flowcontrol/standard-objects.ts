@@ -2,7 +2,7 @@ import type { FlowSchemaSpec, PolicyRulesWithSubjects, ResourcePolicyRule, Subje
 import type { PriorityLevelConfigurationSpec } from './priority-level-configuration.ts';
 
 /** Whether the server keeps the spec of a standard object up to date (`true`), or an administrator owns it. */
-export const autoUpdateAnnotation = 'apf.kubernetes.io/autoupdate-spec';
+export const AUTO_UPDATE_ANNOTATION = 'apf.kubernetes.io/autoupdate-spec';
 
 /**
  * `mandatory` objects are always there with this spec; `suggested` ones are made, and kept unless an administrator
@@ -86,11 +86,11 @@ function flowSchema(
   };
 }
 
-const controllerManager = 'system:kube-controller-manager';
-const scheduler = 'system:kube-scheduler';
+const CONTROLLER_MANAGER = 'system:kube-controller-manager';
+const SCHEDULER = 'system:kube-scheduler';
 
 const leaderElection: PolicyRulesWithSubjects = {
-  subjects: [...users(controllerManager, scheduler), systemAccounts],
+  subjects: [...users(CONTROLLER_MANAGER, SCHEDULER), systemAccounts],
   resourceRules: [resources(['get', 'create', 'update'], 'coordination.k8s.io', ['leases'], false)],
 };
 const nodeReports: PolicyRulesWithSubjects = {
@@ -121,9 +121,9 @@ export const standardFlowSchemas: readonly StandardObject<FlowSchemaSpec>[] = [
   suggested('system-nodes', flowSchema('system', 500, 'ByUser', everything(groups('system:nodes')))),
   suggested(
     'kube-controller-manager',
-    flowSchema('workload-high', 800, 'ByNamespace', everything(users(controllerManager))),
+    flowSchema('workload-high', 800, 'ByNamespace', everything(users(CONTROLLER_MANAGER))),
   ),
-  suggested('kube-scheduler', flowSchema('workload-high', 800, 'ByNamespace', everything(users(scheduler)))),
+  suggested('kube-scheduler', flowSchema('workload-high', 800, 'ByNamespace', everything(users(SCHEDULER)))),
   suggested(
     'kube-system-service-accounts',
     flowSchema('workload-high', 900, 'ByNamespace', everything([systemAccounts])),

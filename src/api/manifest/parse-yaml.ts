@@ -16,11 +16,11 @@ class TooMuch extends Error {}
  * What the parser says and then goes on to quote: the text may be a Secret's, and errors go into logs. The line and the
  * column say where.
  */
-const QUOTING =
+const quoting =
   /^(Not a YAML token|Block scalar header includes extra characters|Unresolved tag|Unresolved alias[^:]*|Could not resolve tag|Not a valid tag|Verbatim tags aren't resolved|Unexpected .*? token in YAML (?:stream|document)|Invalid escape sequence|Unknown directive|Unsupported YAML version|The(?= .* tag has no suffix))[^]*$/;
 
 function withoutQuotes(message: string): string {
-  return message.replace(QUOTING, (_all, said: string) => (said === 'The' ? 'A tag has no suffix' : said));
+  return message.replace(quoting, (_all, said: string) => (said === 'The' ? 'A tag has no suffix' : said));
 }
 
 /**

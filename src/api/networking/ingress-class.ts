@@ -27,6 +27,6 @@ export const IngressClassSchema = object('IngressClass', {
 export type IngressClass = Infer<typeof IngressClassSchema>;
 
 /** With the value `true`, it marks the class of Ingresses that name none. */
-export const defaultIngressClassAnnotation = 'ingressclass.kubernetes.io/is-default-class';
+export const DEFAULT_INGRESS_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
 /** How an Ingress named its class before there was a field. */
-export const ingressClassAnnotation = 'kubernetes.io/ingress.class';
+export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';

@@ -7,7 +7,7 @@ export const addressLabels = {
   family: 'ipaddress.kubernetes.io/ip-family',
   managedBy: 'ipaddress.kubernetes.io/managed-by',
 } as const;
-export const addressManager = 'ipallocator.k8s.io';
+export const ADDRESS_MANAGER = 'ipallocator.k8s.io';
 
 interface ServiceName {
   readonly namespace: string;
@@ -20,7 +20,7 @@ export function newServiceAddress(text: string, { namespace, name }: ServiceName
   const ip = bytes === undefined ? text : formatIp(bytes);
   const labels = {
     [addressLabels.family]: ip.includes(':') ? 'IPv6' : 'IPv4',
-    [addressLabels.managedBy]: addressManager,
+    [addressLabels.managedBy]: ADDRESS_MANAGER,
   };
   return {
     metadata: { name: ip, namespace: '', uid: '', labels },
@@ -29,7 +29,7 @@ export function newServiceAddress(text: string, { namespace, name }: ServiceName
 }
 
 export const isServiceAddress = ({ metadata: { labels = {} } }: IPAddress): boolean =>
-  labels[addressLabels.managedBy] === addressManager;
+  labels[addressLabels.managedBy] === ADDRESS_MANAGER;
 
 export function belongsTo({ spec: { parentRef } }: IPAddress, service: ServiceName): boolean {
   return (

@@ -24,6 +24,6 @@ export const ServiceCIDRSchema = object('ServiceCIDR', {
 export type ServiceCIDR = Infer<typeof ServiceCIDRSchema>;
 
 /** The range that the flags of the API server set. */
-export const defaultServiceCidrName = 'kubernetes';
+export const DEFAULT_SERVICE_CIDR_NAME = 'kubernetes';
 /** Keeps a range until no service has an address that only it covers. */
-export const serviceCidrFinalizer = 'networking.k8s.io/service-cidr-finalizer';
+export const SERVICE_CIDR_FINALIZER = 'networking.k8s.io/service-cidr-finalizer';

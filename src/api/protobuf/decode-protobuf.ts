@@ -10,10 +10,10 @@ import { messagePlan } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
 
 /** The content type under which clients send and accept it. */
-export const protobufContentType = 'application/vnd.kubernetes.protobuf';
+export const PROTOBUF_CONTENT_TYPE = 'application/vnd.kubernetes.protobuf';
 
 const magic = Buffer.from('k8s\0');
-const deepest = 64;
+const DEEPEST = 64;
 
 export class ProtobufError extends Error {}
 
@@ -96,7 +96,7 @@ class MessageDecoder {
   }
 
   #fields(plan: MessagePlan, into: Record<string, unknown>, end: number, depth: number): void {
-    if (depth > deepest) throw new ProtobufError('nested too deep');
+    if (depth > DEEPEST) throw new ProtobufError('nested too deep');
     const reader = this.#reader;
     this.#eachField(end, (number, wire) => {
       const field = plan.get(number);

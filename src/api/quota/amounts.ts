@@ -5,12 +5,12 @@ import type { Quantity } from '../quantity.ts';
 /** A resource list to reckon with. Never changed after it was made; every function here makes a new one. */
 export type Amounts = ReadonlyMap<string, Quantity>;
 
-const nano = 1_000_000_000n;
+const NANO = 1_000_000_000n;
 
-export const oneItem: Quantity = { nanos: nano, format: 'DecimalSI' };
+export const oneItem: Quantity = { nanos: NANO, format: 'DecimalSI' };
 export const noItem: Quantity = { nanos: 0n, format: 'DecimalSI' };
 
-export const itemsOf = (count: number): Quantity => ({ nanos: BigInt(count) * nano, format: 'DecimalSI' });
+export const itemsOf = (count: number): Quantity => ({ nanos: BigInt(count) * NANO, format: 'DecimalSI' });
 
 export function parseAmounts(list: ResourceList | undefined): Amounts {
   return new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));

@@ -90,14 +90,14 @@ const serviceEvaluator: QuotaEvaluator = {
     (old as Service).spec.ports?.length !== (object as Service).spec.ports?.length,
 };
 
-const byClass = '.storageclass.storage.k8s.io/';
+const BY_CLASS = '.storageclass.storage.k8s.io/';
 const claimCounts = ['persistentvolumeclaims', 'requests.storage'];
 
 const claimEvaluator: QuotaEvaluator = {
   ...anything,
   counts: (name) =>
     name === 'count/persistentvolumeclaims' ||
-    claimCounts.some((each) => name === each || name.endsWith(byClass + each)),
+    claimCounts.some((each) => name === each || name.endsWith(BY_CLASS + each)),
   usage: (object) => {
     const claim = object as PersistentVolumeClaim;
     const usage = new Map<string, Quantity>([
@@ -106,11 +106,11 @@ const claimEvaluator: QuotaEvaluator = {
     ]);
     const className =
       claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec.storageClassName ?? '';
-    if (className !== '') usage.set(`${className}${byClass}persistentvolumeclaims`, oneItem);
+    if (className !== '') usage.set(`${className}${BY_CLASS}persistentvolumeclaims`, oneItem);
     const storage = storageOf(claim);
     if (storage === undefined) return usage;
     usage.set('requests.storage', storage);
-    if (className !== '') usage.set(`${className}${byClass}requests.storage`, storage);
+    if (className !== '') usage.set(`${className}${BY_CLASS}requests.storage`, storage);
     return usage;
   },
   isInScope: (object, requirement) => claimIsInScope(object as PersistentVolumeClaim, requirement),

@@ -12,9 +12,9 @@ import type { Amounts } from './amounts.ts';
 import { oneItem } from './amounts.ts';
 
 /** What quotas count of pods (upstream: pkg/quota/v1/evaluator/core/pods.go). */
-const podCount = 'count/pods';
+const POD_COUNT = 'count/pods';
 const named = new Set([
-  podCount,
+  POD_COUNT,
   'cpu',
   'memory',
   'ephemeral-storage',
@@ -26,25 +26,25 @@ const named = new Set([
   'limits.ephemeral-storage',
   'pods',
 ]);
-const hugePages = 'hugepages-';
-const requestsPrefix = 'requests.';
+const HUGE_PAGES = 'hugepages-';
+const REQUESTS_PREFIX = 'requests.';
 /** Every container must say these when a quota bounds them. */
 const mustBeGiven = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory'];
 
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
-const isExtended = (name: string): boolean => !isNative(name) && !name.startsWith(requestsPrefix);
+const isExtended = (name: string): boolean => !isNative(name) && !name.startsWith(REQUESTS_PREFIX);
 
 export function isCountedOfPods(name: string): boolean {
-  if (named.has(name) || name.startsWith(hugePages) || name.startsWith(requestsPrefix + hugePages)) return true;
+  if (named.has(name) || name.startsWith(HUGE_PAGES) || name.startsWith(REQUESTS_PREFIX + HUGE_PAGES)) return true;
   return (
-    name.startsWith(requestsPrefix) &&
-    (!isNative(name) || name.startsWith(`${requestsPrefix}deviceclass.resource.kubernetes.io/`))
+    name.startsWith(REQUESTS_PREFIX) &&
+    (!isNative(name) || name.startsWith(`${REQUESTS_PREFIX}deviceclass.resource.kubernetes.io/`))
   );
 }
 
 /** Pods that are over count only as objects. */
 export function podUsage(pod: Pod, nowMs: number): Amounts {
-  const usage = new Map<string, Quantity>([[podCount, oneItem]]);
+  const usage = new Map<string, Quantity>([[POD_COUNT, oneItem]]);
   if (!isCharged(pod, nowMs)) return usage;
   const options = { useStatus: true };
   for (const [name, amount] of usageOf(podRequests(pod, options), podLimits(pod, options))) usage.set(name, amount);
@@ -63,10 +63,10 @@ function usageOf(requests: ResourceList | undefined, limits: ResourceList | unde
   const usage = new Map<string, Quantity>([['pods', oneItem]]);
   for (const [name, text] of Object.entries(requests ?? {})) {
     const isBasic = name === 'cpu' || name === 'memory' || name === 'ephemeral-storage';
-    if (!isBasic && !name.startsWith(hugePages) && !isExtended(name)) continue;
+    if (!isBasic && !name.startsWith(HUGE_PAGES) && !isExtended(name)) continue;
     const amount = parseQuantity(text);
     if (!isExtended(name)) usage.set(name, amount);
-    usage.set(requestsPrefix + name, amount);
+    usage.set(REQUESTS_PREFIX + name, amount);
   }
   for (const name of ['cpu', 'memory', 'ephemeral-storage']) {
     const text = limits?.[name];

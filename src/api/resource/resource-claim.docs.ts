@@ -29,7 +29,7 @@ const requestFields = {
   tolerations: 'Taints of devices that the request tolerates. At most 16.',
   capacity: 'How much of a device that several claims may share is needed.',
 };
-const requestNames = 'Names of requests it is for, or REQUEST/SUBREQUEST. None: all requests. At most 32.';
+const REQUEST_NAMES = 'Names of requests it is for, or REQUEST/SUBREQUEST. None: all requests. At most 32.';
 
 export const docs: readonly TypeDocs[] = [
   describe(CapacityRequirementsSchema, 'How much of the capacity of a device is needed.', {
@@ -50,12 +50,12 @@ export const docs: readonly TypeDocs[] = [
     firstAvailable: 'Alternatives in order of preference. The first that can be satisfied is used. At most 8.',
   }),
   describe(DeviceConstraintSchema, 'What must hold for several devices of a claim together.', {
-    requests: requestNames,
+    requests: REQUEST_NAMES,
     matchAttribute: 'All devices must have this attribute with the same value, such as dra.example.com/numa.',
     distinctAttribute: 'All devices must have this attribute, each with another value.',
   }),
   describe(DeviceClaimConfigurationSchema, 'Configuration for the devices of a claim.', {
-    requests: requestNames,
+    requests: REQUEST_NAMES,
     opaque: 'Parameters for a driver.',
   }),
   describe(DeviceClaimSchema, 'Which devices a claim needs.', {
@@ -78,7 +78,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(DeviceAllocationConfigurationSchema, 'Configuration that applies to the allocated devices.', {
     source: 'Where the configuration comes from: FromClass or FromClaim.',
-    requests: requestNames,
+    requests: REQUEST_NAMES,
     opaque: 'Parameters for a driver.',
   }),
   describe(DeviceAllocationResultSchema, 'The allocated devices and their configuration.', {

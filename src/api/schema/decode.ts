@@ -80,11 +80,11 @@ export function formatStrictErrors(errors: readonly DecodeError[]): string {
   return `strict decoding error: ${errors.map(formatDecodeError).join(', ')}`;
 }
 
-const int32Max = 2_147_483_647;
-const int64Max = 2n ** 63n - 1n;
+const INT32_MAX = 2_147_483_647;
+const INT64_MAX = 2n ** 63n - 1n;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const rfc3339 = /^\d{4}-(\d{2})-(\d{2})T(\d{2}):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
-const shownLength = 60;
+const SHOWN_LENGTH = 60;
 
 class Decoder {
   readonly errors: DecodeError[] = [];
@@ -171,8 +171,8 @@ class Decoder {
     if (typeof input === 'number' && !Number.isInteger(input)) return this.#wrongType(schema, input);
     const inRange =
       schema.format === 'int32'
-        ? input >= -int32Max - 1 && input <= int32Max
-        : BigInt(input) >= -int64Max - 1n && BigInt(input) <= int64Max;
+        ? input >= -INT32_MAX - 1 && input <= INT32_MAX
+        : BigInt(input) >= -INT64_MAX - 1n && BigInt(input) <= INT64_MAX;
     if (inRange)
       return schema.small === true || schema.format === 'int32' ? Number(input) : (exactly(BigInt(input)) ?? input);
     const range =
@@ -185,7 +185,7 @@ class Decoder {
   }
 
   #quantity(schema: Schema, input: unknown): unknown {
-    this.#values += quantityValues - 1;
+    this.#values += QUANTITY_VALUES - 1;
     if (typeof input !== 'string' && typeof input !== 'number' && typeof input !== 'bigint')
       return this.#wrongType(schema, input);
     const parsed = tryParseQuantity(String(input).trim());
@@ -283,14 +283,14 @@ class Decoder {
   }
 }
 
-const quantityValues = 3;
-const fieldsOfOneValue = 8;
+const QUANTITY_VALUES = 3;
+const FIELDS_OF_ONE_VALUE = 8;
 const moreValuesCache = new WeakMap<ObjectSchema, number>();
 
 function moreValues(schema: ObjectSchema): number {
   let more = moreValuesCache.get(schema);
   if (more === undefined)
-    moreValuesCache.set(schema, (more = Math.floor(Object.keys(schema.fields).length / fieldsOfOneValue)));
+    moreValuesCache.set(schema, (more = Math.floor(Object.keys(schema.fields).length / FIELDS_OF_ONE_VALUE)));
   return more;
 }
 
@@ -359,7 +359,7 @@ function describe(input: unknown): string {
   if (Array.isArray(input)) return 'a list';
   switch (typeof input) {
     case 'string':
-      return `the string ${quote(input.length > shownLength ? `${input.slice(0, shownLength)}...` : input)}`;
+      return `the string ${quote(input.length > SHOWN_LENGTH ? `${input.slice(0, SHOWN_LENGTH)}...` : input)}`;
     case 'number':
     case 'bigint':
       return `the number ${String(input)}`;

@@ -2,10 +2,10 @@ import type { Condition } from '../core/condition.ts';
 import type { FieldErrors } from './field-error.ts';
 import { byteLength, checkLabelKey } from './names.ts';
 
-const maxReasonBytes = 1024;
-const maxMessageBytes = 32 * 1024;
+const MAX_REASON_BYTES = 1024;
+const MAX_MESSAGE_BYTES = 32 * 1024;
 const reasonPattern = /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
-const reasonText =
+const REASON_TEXT =
   "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' " +
   "(e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
@@ -24,9 +24,9 @@ export function validateConditions(errors: FieldErrors, path: string, conditions
     if (lastTransitionTime === undefined) errors.required(`${at}.lastTransitionTime`);
     if (reason === '') errors.required(`${at}.reason`);
     else {
-      if (!reasonPattern.test(reason)) errors.invalid(`${at}.reason`, reason, reasonText);
-      if (byteLength(reason) > maxReasonBytes) errors.tooLong(`${at}.reason`, maxReasonBytes);
+      if (!reasonPattern.test(reason)) errors.invalid(`${at}.reason`, reason, REASON_TEXT);
+      if (byteLength(reason) > MAX_REASON_BYTES) errors.tooLong(`${at}.reason`, MAX_REASON_BYTES);
     }
-    if (byteLength(message) > maxMessageBytes) errors.tooLong(`${at}.message`, maxMessageBytes);
+    if (byteLength(message) > MAX_MESSAGE_BYTES) errors.tooLong(`${at}.message`, MAX_MESSAGE_BYTES);
   }
 }

@@ -23,9 +23,9 @@ export interface FieldError {
  * Limits of the number of problems reported for one object, of a shown value, and of all of them together: each may
  * name its value, and a large object has as many as it has parts.
  */
-export const mostErrors = 1000;
-const longestValue = 10_000;
-const mostCharacters = 1_000_000;
+export const MOST_ERRORS = 1000;
+const LONGEST_VALUE = 10_000;
+const MOST_CHARACTERS = 1_000_000;
 
 /** Gathers what is wrong with one object, in upstream's words and order. */
 export class FieldErrors {
@@ -88,7 +88,7 @@ export class FieldErrors {
   }
 
   get #isFull(): boolean {
-    return this.list.length >= mostErrors || this.#characters > mostCharacters;
+    return this.list.length >= MOST_ERRORS || this.#characters > MOST_CHARACTERS;
   }
 
   /** A list that is wrong in many places is written once. */
@@ -125,5 +125,5 @@ export function formatInvalid(kind: string, name: string, errors: readonly Field
 }
 
 function cut(text: string): string {
-  return text.length > longestValue ? `${text.slice(0, longestValue)}...` : text;
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}...` : text;
 }

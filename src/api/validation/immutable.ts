@@ -1,9 +1,9 @@
 import { semanticEqual } from '../semantic-equal.ts';
 import type { FieldErrors } from './field-error.ts';
 
-export const immutableMessage = 'field is immutable';
+export const IMMUTABLE_MESSAGE = 'field is immutable';
 
 /** Refuses a change of what may only be set once (upstream: ValidateImmutableField). */
 export function validateImmutable(errors: FieldErrors, field: string, value: unknown, old: unknown): void {
-  if (!semanticEqual(value, old)) errors.invalid(field, value, immutableMessage);
+  if (!semanticEqual(value, old)) errors.invalid(field, value, IMMUTABLE_MESSAGE);
 }

@@ -1,6 +1,6 @@
 import type { FieldErrors } from './field-error.ts';
 
-const notAPercentage =
+const NOT_A_PERCENTAGE =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
 function percentOf(value: number | string): number | undefined {
@@ -16,7 +16,7 @@ export function plainNumber(value: number | string): number {
 /** A count, or a percentage (upstream: apps ValidatePositiveIntOrPercent). */
 export function validateIntOrPercent(errors: FieldErrors, field: string, value: number | string): void {
   if (typeof value === 'number') errors.nonNegative(field, value);
-  else if (percentOf(value) === undefined) errors.invalid(field, value, notAPercentage);
+  else if (percentOf(value) === undefined) errors.invalid(field, value, NOT_A_PERCENTAGE);
 }
 
 export function validateAtMostAll(errors: FieldErrors, field: string, value: number | string): void {

@@ -11,7 +11,7 @@ import {
 } from './names.ts';
 import type { Complaints } from './names.ts';
 
-const maxAnnotationBytes = 256 * 1024;
+const MAX_ANNOTATION_BYTES = 256 * 1024;
 type StringMap = Readonly<Record<string, string>>;
 
 export interface MetaRules {
@@ -62,7 +62,7 @@ export function validateAnnotations(errors: FieldErrors, path: string, annotatio
 export function validateAnnotationSize(errors: FieldErrors, path: string, annotations: StringMap | undefined): void {
   let total = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) total += byteLength(key) + byteLength(value);
-  if (total > maxAnnotationBytes) errors.tooLong(path, maxAnnotationBytes);
+  if (total > MAX_ANNOTATION_BYTES) errors.tooLong(path, MAX_ANNOTATION_BYTES);
 }
 
 function validateOwners(errors: FieldErrors, path: string, owners: readonly OwnerReference[]): void {
@@ -108,7 +108,7 @@ export function isNamelessFinalizer(finalizer: string): boolean {
   return !finalizer.includes('/') && !standardFinalizers.includes(finalizer);
 }
 
-export const namelessFinalizer = 'name is neither a standard finalizer name nor is it fully qualified';
+export const NAMELESS_FINALIZER = 'name is neither a standard finalizer name nor is it fully qualified';
 
 /**
  * `anyValue`: values in expressions may be anything, as in objects that older versions let in (upstream:

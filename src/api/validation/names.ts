@@ -7,26 +7,26 @@ import { parseIp, parseSloppyIp, unmapped } from '../../base/ip-address.ts';
  */
 export type Complaints = readonly string[];
 
-const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-const subdomain = `${label}(\\.${label})*`;
-const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
-const labelUnderscore = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
-const subdomainUnderscore = `${labelUnderscore}(\\.${labelUnderscore})*`;
-const labelKey = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
-const labelValue = `(${labelKey})?`;
-const configKey = '[-._a-zA-Z0-9]+';
-const headerName = '[-A-Za-z0-9]+';
+const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`;
+const LABEL1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const LABEL_UNDERSCORE = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const SUBDOMAIN_UNDERSCORE = `${LABEL_UNDERSCORE}(\\.${LABEL_UNDERSCORE})*`;
+const LABEL_KEY = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const LABEL_VALUE = `(${LABEL_KEY})?`;
+const CONFIG_KEY = '[-._a-zA-Z0-9]+';
+const HEADER_NAME = '[-A-Za-z0-9]+';
 
-const labelPattern = new RegExp(`^${label}$`);
-const label1035Pattern = new RegExp(`^${label1035}$`);
-const subdomainPattern = new RegExp(`^${subdomain}$`);
-const subdomainUnderscorePattern = new RegExp(`^${subdomainUnderscore}$`);
-const labelKeyPattern = new RegExp(`^${labelKey}$`);
-const labelValuePattern = new RegExp(`^${labelValue}$`);
-const configKeyPattern = new RegExp(`^${configKey}$`);
-const headerNamePattern = new RegExp(`^${headerName}$`);
+const labelPattern = new RegExp(`^${LABEL}$`);
+const label1035Pattern = new RegExp(`^${LABEL1035}$`);
+const subdomainPattern = new RegExp(`^${SUBDOMAIN}$`);
+const subdomainUnderscorePattern = new RegExp(`^${SUBDOMAIN_UNDERSCORE}$`);
+const labelKeyPattern = new RegExp(`^${LABEL_KEY}$`);
+const labelValuePattern = new RegExp(`^${LABEL_VALUE}$`);
+const configKeyPattern = new RegExp(`^${CONFIG_KEY}$`);
+const headerNamePattern = new RegExp(`^${HEADER_NAME}$`);
 
-export const int32Max = 2_147_483_647;
+export const INT32_MAX = 2_147_483_647;
 
 /** Length as Go counts it. */
 export function byteLength(text: string): number {
@@ -58,7 +58,7 @@ export function checkDnsLabel(value: string): Complaints {
     complaints.push(
       regexError(
         "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-        label,
+        LABEL,
         ['my-name', '123-abc'],
       ),
     );
@@ -73,7 +73,7 @@ export function checkDns1035Label(value: string): Complaints {
     complaints.push(
       regexError(
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-        label1035,
+        LABEL1035,
         ['my-name', 'abc-123'],
       ),
     );
@@ -88,7 +88,7 @@ export function checkDnsSubdomain(value: string, tooLong: (max: number) => strin
     complaints.push(
       regexError(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-        subdomain,
+        SUBDOMAIN,
         ['example.com'],
       ),
     );
@@ -96,7 +96,7 @@ export function checkDnsSubdomain(value: string, tooLong: (max: number) => strin
   return complaints;
 }
 
-const wildcardSubdomainPattern = new RegExp(`^\\*\\.${subdomain}$`);
+const wildcardSubdomainPattern = new RegExp(`^\\*\\.${SUBDOMAIN}$`);
 
 /** A domain whose first label is `*` (upstream: IsWildcardDNS1123Subdomain). */
 export function checkWildcardDnsSubdomain(value: string): Complaints {
@@ -106,7 +106,7 @@ export function checkWildcardDnsSubdomain(value: string): Complaints {
     complaints.push(
       regexError(
         "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
-        `\\*\\.${subdomain}`,
+        `\\*\\.${SUBDOMAIN}`,
         ['*.example.com'],
       ),
     );
@@ -121,7 +121,7 @@ export function checkDnsSubdomainWithUnderscore(value: string): Complaints {
     complaints.push(
       regexError(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
-        subdomainUnderscore,
+        SUBDOMAIN_UNDERSCORE,
         ['example.com'],
       ),
     );
@@ -134,7 +134,7 @@ export function checkNamePrefix(value: string, check: (name: string) => Complain
   return check(value.length > 1 && value.endsWith('-') ? `${value.slice(0, -2)}a` : value);
 }
 
-const labelKeyMessage =
+const LABEL_KEY_MESSAGE =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const labelKeyExamples = ['MyName', 'my.name', '123-abc'];
 
@@ -143,7 +143,7 @@ export function checkLabelKey(value: string): Complaints {
   const parts = value.split('/');
   if (parts.length > 2)
     return [
-      `a valid label key ${regexError(labelKeyMessage, labelKey, labelKeyExamples)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${regexError(LABEL_KEY_MESSAGE, LABEL_KEY, labelKeyExamples)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   const complaints: string[] = [];
   const name = parts.at(-1) ?? '';
@@ -155,7 +155,7 @@ export function checkLabelKey(value: string): Complaints {
   if (name === '') complaints.push('name part must be non-empty');
   else if (byteLength(name) > 63) complaints.push(`name part ${tooManyBytes(63)}`);
   if (!labelKeyPattern.test(name))
-    complaints.push(`name part ${regexError(labelKeyMessage, labelKey, labelKeyExamples)}`);
+    complaints.push(`name part ${regexError(LABEL_KEY_MESSAGE, LABEL_KEY, labelKeyExamples)}`);
   return complaints;
 }
 
@@ -166,7 +166,7 @@ export function checkLabelValue(value: string): Complaints {
     complaints.push(
       regexError(
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-        labelValue,
+        LABEL_VALUE,
         ['MyValue', 'my_value', '12345'],
       ),
     );
@@ -179,7 +179,7 @@ export function checkConfigKey(value: string): Complaints {
   if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));
   if (!configKeyPattern.test(value)) {
     complaints.push(
-      regexError("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", configKey, [
+      regexError("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", CONFIG_KEY, [
         'key.name',
         'KEY_NAME',
         'key-name',
@@ -215,7 +215,11 @@ export function checkEnvName(value: string): Complaints {
 export function checkHeaderName(value: string): Complaints {
   return headerNamePattern.test(value)
     ? []
-    : [regexError("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, ['X-Header-Name'])];
+    : [
+        regexError("a valid HTTP header must consist of alphanumeric characters or '-'", HEADER_NAME, [
+          'X-Header-Name',
+        ]),
+      ];
 }
 
 export function checkPortNumber(port: number): Complaints {
@@ -235,10 +239,10 @@ export function checkPortName(name: string): Complaints {
 
 /** User and group ids share their range. */
 export function checkId(id: number): Complaints {
-  return id >= 0 && id <= int32Max ? [] : [rangeError(0, int32Max)];
+  return id >= 0 && id <= INT32_MAX ? [] : [rangeError(0, INT32_MAX)];
 }
 
-const notAnIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+const NOT_AN_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 
 /** Upstream tells the two families apart by the colon. */
 export function isIpv6Text(value: string): boolean {
@@ -248,7 +252,7 @@ export function isIpv6Text(value: string): boolean {
 /** As strict as v1.36 is with fields of old (gate StrictIPCIDRValidation). */
 export function checkStrictIp(value: string): Complaints {
   const bytes = parseSloppyIp(value);
-  if (bytes === undefined) return [notAnIp];
+  if (bytes === undefined) return [NOT_AN_IP];
   if (parseIp(value) === undefined) return ['must not have leading 0s'];
   return unmapped(bytes).length < bytes.length ? ['must not be an IPv4-mapped IPv6 address'] : [];
 }

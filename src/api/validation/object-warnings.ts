@@ -7,7 +7,7 @@ import { deprecatedNodeLabels, warnOfFractions, warnOfTerm } from './pod/pod-war
 import type { ManifestWarning, Warn } from './pod/pod-warnings.ts';
 
 const STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
-const useStorageClassName = 'deprecated since v1.8; use "storageClassName" attribute instead';
+const USE_STORAGE_CLASS_NAME = 'deprecated since v1.8; use "storageClassName" attribute instead';
 
 /**
  * What `kubectl apply` would print as warnings of a valid object that is no pod (upstream: pkg/api/persistentvolume,
@@ -25,7 +25,7 @@ export function objectWarnings({ kind, object }: KindedObject): ManifestWarning[
 
 function warnOfVolume(warn: Warn, { metadata, spec }: PersistentVolume): void {
   const { annotations = {} } = metadata;
-  if (Object.hasOwn(annotations, STORAGE_CLASS)) warn(`metadata.annotations[${STORAGE_CLASS}]`, useStorageClassName);
+  if (Object.hasOwn(annotations, STORAGE_CLASS)) warn(`metadata.annotations[${STORAGE_CLASS}]`, USE_STORAGE_CLASS_NAME);
   const options = 'volume.beta.kubernetes.io/mount-options';
   if (Object.hasOwn(annotations, options))
     warn(`metadata.annotations[${options}]`, 'deprecated since v1.31; use "mountOptions" attribute instead');
@@ -40,7 +40,7 @@ function warnOfVolume(warn: Warn, { metadata, spec }: PersistentVolume): void {
 
 function warnOfClaim(warn: Warn, { metadata, spec }: PersistentVolumeClaim): void {
   if (Object.hasOwn(metadata.annotations ?? {}, STORAGE_CLASS))
-    warn(`metadata.annotations[${STORAGE_CLASS}]`, useStorageClassName);
+    warn(`metadata.annotations[${STORAGE_CLASS}]`, USE_STORAGE_CLASS_NAME);
   warnOfFractions(warn, 'spec.resources.requests', spec.resources?.requests);
   warnOfFractions(warn, 'spec.resources.limits', spec.resources?.limits);
 }

@@ -7,7 +7,7 @@ import type { FieldError } from './field-error.ts';
 import { validateObjectMeta } from './metadata.ts';
 import { byteLength, checkConfigKey } from './names.ts';
 
-const maxBytes = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 /** What the API server would answer to the creation of this config map (upstream: ValidateConfigMap). */
 export function validateConfigMap(configMap: ConfigMap): FieldError[] {
@@ -25,7 +25,7 @@ export function validateConfigMap(configMap: ConfigMap): FieldError[] {
     total += base64Bytes(value);
   }
   // Upstream reports the size of the whole at an empty path, which it prints so.
-  if (total > maxBytes) errors.tooLong('[]', maxBytes);
+  if (total > MAX_BYTES) errors.tooLong('[]', MAX_BYTES);
   return errors.list;
 }
 
@@ -39,7 +39,7 @@ export function validateSecret(secret: Secret): FieldError[] {
     errors.invalidEach(`data[${key}]`, key, checkConfigKey(key));
     total += base64Bytes(value);
   }
-  if (total > maxBytes) errors.tooLong('data', maxBytes);
+  if (total > MAX_BYTES) errors.tooLong('data', MAX_BYTES);
   validateTyped(errors, secret, data);
   return errors.list;
 }

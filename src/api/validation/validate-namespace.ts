@@ -1,7 +1,7 @@
 import type { Namespace } from '../core/namespace.ts';
 import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
-import { isNamelessFinalizer, namelessFinalizer } from './metadata.ts';
+import { isNamelessFinalizer, NAMELESS_FINALIZER } from './metadata.ts';
 import { checkLabelKey } from './names.ts';
 
 /** Without its metadata (upstream: core/validation ValidateNamespace). */
@@ -33,5 +33,5 @@ export function validateNamespaceStatus({ metadata, status }: Namespace): FieldE
 
 function validateFinalizer(errors: FieldErrors, field: string, finalizer: string): void {
   errors.invalidEach(field, finalizer, checkLabelKey(finalizer));
-  if (isNamelessFinalizer(finalizer)) errors.invalid(field, finalizer, namelessFinalizer);
+  if (isNamelessFinalizer(finalizer)) errors.invalid(field, finalizer, NAMELESS_FINALIZER);
 }

@@ -5,8 +5,8 @@ import type { FieldError } from './field-error.ts';
 import { validateImmutable } from './immutable.ts';
 import { validatePreemption } from './pod/pod-policies.ts';
 
-const systemPrefix = 'system-';
-const highestUserPriority = 1_000_000_000;
+const SYSTEM_PREFIX = 'system-';
+const HIGHEST_USER_PRIORITY = 1_000_000_000;
 
 /** The classes that every cluster has, with their values. */
 export const systemPriorityClasses: readonly { readonly name: string; readonly value: number }[] = [
@@ -18,15 +18,15 @@ export const systemPriorityClasses: readonly { readonly name: string; readonly v
 export function validatePriorityClass(priorityClass: PriorityClass): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, value, preemptionPolicy } = priorityClass;
-  if (metadata.name.startsWith(systemPrefix)) {
+  if (metadata.name.startsWith(SYSTEM_PREFIX)) {
     const wrong = misfit(priorityClass);
     if (wrong !== undefined)
       errors.forbidden(
         'metadata.name',
-        `priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${wrong}`,
+        `priority class names with '${SYSTEM_PREFIX}' prefix are reserved for system use only. error: ${wrong}`,
       );
-  } else if (value > highestUserPriority)
-    errors.forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`);
+  } else if (value > HIGHEST_USER_PRIORITY)
+    errors.forbidden('value', `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`);
   validatePreemption(errors, 'preemptionPolicy', preemptionPolicy);
   return errors.list;
 }

@@ -2,9 +2,9 @@ import { lookupTable } from '../../base/lookup.ts';
 import type { ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../core/resource-quota.ts';
 import type { ResourceList } from '../core/resource-requirements.ts';
 import { parseQuantity } from '../quantity.ts';
-import { FieldErrors, mostErrors } from './field-error.ts';
+import { FieldErrors, MOST_ERRORS } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
-import { immutableMessage } from './immutable.ts';
+import { IMMUTABLE_MESSAGE } from './immutable.ts';
 import { isCounted, isQuotaName, validateQuotaName } from './resource-names.ts';
 
 const podCompute = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
@@ -39,7 +39,7 @@ export function validateResourceQuotaUpdate({ spec }: ResourceQuota, old: Resour
   const errors = new FieldErrors();
   validateSpec(errors, spec);
   const [now, before] = [new Set<string>(spec.scopes), new Set<string>(old.spec.scopes)];
-  if (now.symmetricDifference(before).size > 0) errors.invalid('spec.scopes', spec.scopes ?? null, immutableMessage);
+  if (now.symmetricDifference(before).size > 0) errors.invalid('spec.scopes', spec.scopes ?? null, IMMUTABLE_MESSAGE);
   return errors.list;
 }
 
@@ -84,7 +84,7 @@ function unfitFor(names: readonly string[]): (scope: string) => readonly string[
   return (scope) => {
     let unfit = known.get(scope);
     if (unfit === undefined)
-      known.set(scope, (unfit = names.filter((name) => scopes[scope]?.includes(name) === false).slice(0, mostErrors)));
+      known.set(scope, (unfit = names.filter((name) => scopes[scope]?.includes(name) === false).slice(0, MOST_ERRORS)));
     return unfit;
   };
 }

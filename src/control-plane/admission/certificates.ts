@@ -8,8 +8,8 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts
 import type { Authorizer, UserInfo } from '../model/user-info.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 
-const ownDomain = 'kubernetes.io/';
-const clientSigner = 'kubernetes.io/kube-apiserver-client';
+const OWN_DOMAIN = 'kubernetes.io/';
+const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 
 const isWrite = (attributes: AdmissionAttributes, operation: 'CREATE' | 'UPDATE', subresource: string): boolean =>
   attributes.operation === operation && isAbout(attributes, certificateSigningRequests, subresource);
@@ -91,10 +91,10 @@ export function createCertificateSubjectRestriction(read: ReadRequest): Admissio
     handles: (attributes) => isWrite(attributes, 'CREATE', ''),
     validate: (attributes) => {
       const { spec } = objectOf(attributes, certificateSigningRequests);
-      if (spec.signerName !== clientSigner) return;
+      if (spec.signerName !== CLIENT_SIGNER) return;
       const { organizations } = readOr(read, spec.request, (why) => refusal(attributes, `failed to parse CSR: ${why}`));
       if (organizations.includes('system:masters'))
-        throw refusal(attributes, `use of ${clientSigner} signer with system:masters group is not allowed`);
+        throw refusal(attributes, `use of ${CLIENT_SIGNER} signer with system:masters group is not allowed`);
     },
   };
 }
@@ -115,7 +115,7 @@ export function createCertificateRequestSignature({ read, signature }: RequestRe
         errors.invalid('spec.request', spec.request, why);
         return invalid({ group: 'certificates.k8s.io', kind: 'CertificateSigningRequest' }, metadata.name, errors.list);
       };
-      readOr<unknown>(spec.signerName.startsWith(ownDomain) ? read : signature, spec.request, refuse);
+      readOr<unknown>(spec.signerName.startsWith(OWN_DOMAIN) ? read : signature, spec.request, refuse);
     },
   };
 }

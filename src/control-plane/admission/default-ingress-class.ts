@@ -1,5 +1,5 @@
 import { ingressClasses, ingresses } from '../../api/client/resource-types.ts';
-import { defaultIngressClassAnnotation, ingressClassAnnotation } from '../../api/networking/ingress-class.ts';
+import { DEFAULT_INGRESS_CLASS_ANNOTATION, INGRESS_CLASS_ANNOTATION } from '../../api/networking/ingress-class.ts';
 import type { IngressClass } from '../../api/networking/ingress-class.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
@@ -13,7 +13,7 @@ export function createDefaultIngressClass(reader: ObjectReader): AdmissionPlugin
     mutate(attributes) {
       const ingress = objectOf(attributes, ingresses);
       if (ingress.spec.ingressClassName !== undefined) return ingress;
-      if (ingress.metadata.annotations?.[ingressClassAnnotation] !== undefined) return ingress;
+      if (ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined) return ingress;
       const [newest] = reader.list(ingressClasses, '').filter(isDefault).sort(newestFirst);
       return newest === undefined
         ? ingress
@@ -23,7 +23,7 @@ export function createDefaultIngressClass(reader: ObjectReader): AdmissionPlugin
 }
 
 const isDefault = ({ metadata }: IngressClass): boolean =>
-  metadata.annotations?.[defaultIngressClassAnnotation] === 'true';
+  metadata.annotations?.[DEFAULT_INGRESS_CLASS_ANNOTATION] === 'true';
 
 /** Of classes that are as old as each other, the first by name. */
 function newestFirst({ metadata: one }: IngressClass, { metadata: other }: IngressClass): number {

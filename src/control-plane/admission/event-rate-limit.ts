@@ -22,7 +22,7 @@ const ConfigurationSchema = object('Configuration', {
 const kind = { kind: 'Configuration', apiVersions: ['eventratelimit.admission.k8s.io/v1alpha1'] };
 const limitTypes = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
 type LimitType = (typeof limitTypes)[number];
-const defaultCacheSize = 4096;
+const DEFAULT_CACHE_SIZE = 4096;
 /** Of a key, in the words of a refusal. */
 const MAX_SHOWN_KEY = 256;
 
@@ -53,7 +53,7 @@ export function readEventRateLimitConfiguration(document: unknown): readonly Eve
     type: type as LimitType,
     qps,
     burst,
-    cacheSize: cacheSize === 0 ? defaultCacheSize : cacheSize,
+    cacheSize: cacheSize === 0 ? DEFAULT_CACHE_SIZE : cacheSize,
   }));
 }
 

@@ -2,11 +2,11 @@ import type { Container } from '../../api/core/container.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ServiceAccount } from '../../api/core/service-account.ts';
 
-const enforceAnnotation = 'kubernetes.io/enforce-mountable-secrets';
+const ENFORCE_ANNOTATION = 'kubernetes.io/enforce-mountable-secrets';
 
 /** Whether pods of the account may use only the secrets it lists. */
 export function enforcesMountableSecrets({ metadata }: ServiceAccount): boolean {
-  return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(metadata.annotations?.[enforceAnnotation] ?? '');
+  return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(metadata.annotations?.[ENFORCE_ANNOTATION] ?? '');
 }
 
 export function usesTokenProjection(pod: Pod): boolean {

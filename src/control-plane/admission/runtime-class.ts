@@ -1,4 +1,4 @@
-import { applyRuntimeClass, overheadWithoutClass } from '../../api/apply-runtime-class.ts';
+import { applyRuntimeClass, OVERHEAD_WITHOUT_CLASS } from '../../api/apply-runtime-class.ts';
 import { pods, runtimeClasses } from '../../api/client/resource-types.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
@@ -13,7 +13,7 @@ export function createRuntimeClassAdmission(reader: ObjectReader): AdmissionPlug
       const pod = objectOf(attributes, pods);
       const { runtimeClassName } = pod.spec;
       if (runtimeClassName === undefined) {
-        if (pod.spec.overhead !== undefined) throw refusal(attributes, overheadWithoutClass);
+        if (pod.spec.overhead !== undefined) throw refusal(attributes, OVERHEAD_WITHOUT_CLASS);
         return pod;
       }
       const found = reader.get(runtimeClasses, { namespace: '', name: runtimeClassName });

@@ -13,13 +13,13 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf, refusal } from './attributes.ts';
 import { checkMountableSecrets, enforcesMountableSecrets, usesTokenProjection } from './mountable-secrets.ts';
 
-const defaultAccount = 'default';
-const volumePrefix = 'kube-api-access-';
-const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+const DEFAULT_ACCOUNT = 'default';
+const VOLUME_PREFIX = 'kube-api-access-';
+const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** An hour and a few seconds, by which upstream distinguishes these tokens from requested ones. */
-const tokenSeconds = 3607;
+const TOKEN_SECONDS = 3607;
 /** A namespace's default account is made by a controller, right after the namespace: worth waiting for. */
-const accountWaitMs = 1000;
+const ACCOUNT_WAIT_MS = 1000;
 
 export interface ServiceAccountOptions {
   readonly reader: ObjectReader;
@@ -40,7 +40,7 @@ export function createServiceAccountAdmission(options: ServiceAccountOptions): A
     async mutate(attributes) {
       const pod = objectOf(attributes, pods);
       if (attributes.operation !== 'CREATE' || isMirrorPod(pod)) return pod;
-      const name = pod.spec.serviceAccountName || defaultAccount;
+      const name = pod.spec.serviceAccountName || DEFAULT_ACCOUNT;
       const account = await lookUp(options, attributes, name);
       const named = { ...pod, spec: { ...pod.spec, serviceAccountName: name, serviceAccount: name } };
       return withPullSecrets(wantsToken(account, pod) ? withToken(named, options.random) : named, account);
@@ -74,7 +74,7 @@ async function lookUp(
 ): Promise<ServiceAccount> {
   const { namespace } = attributes;
   const find = (): ServiceAccount | undefined => reader.get(serviceAccounts, { namespace, name });
-  const found = find() ?? (name === defaultAccount ? await appearing(reader, clock, find) : undefined);
+  const found = find() ?? (name === DEFAULT_ACCOUNT ? await appearing(reader, clock, find) : undefined);
   if (found === undefined)
     throw refusal(
       attributes,
@@ -90,7 +90,7 @@ async function appearing(
 ): Promise<ServiceAccount | undefined> {
   let finish: () => void = () => undefined;
   const settled = new Promise<void>((resolve) => (finish = resolve));
-  const timer = clock.setTimer(accountWaitMs, finish);
+  const timer = clock.setTimer(ACCOUNT_WAIT_MS, finish);
   const end = reader.onChange(serviceAccounts, () => {
     if (find() !== undefined) finish();
   });
@@ -113,13 +113,16 @@ function withPullSecrets(pod: Pod, account: ServiceAccount): Pod {
 
 function withToken(pod: Pod, random: Random): Pod {
   const { volumes = [], containers, initContainers } = pod.spec;
-  const existing = volumes.find(({ name }) => name.startsWith(volumePrefix));
-  const name = existing?.name ?? generateName(volumePrefix, random);
+  const existing = volumes.find(({ name }) => name.startsWith(VOLUME_PREFIX));
+  const name = existing?.name ?? generateName(VOLUME_PREFIX, random);
   const needs = (container: Container): boolean =>
-    !(container.volumeMounts ?? []).some((mount) => mount.mountPath === mountPath);
+    !(container.volumeMounts ?? []).some((mount) => mount.mountPath === MOUNT_PATH);
   const mounted = (container: Container): Container =>
     needs(container)
-      ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }] }
+      ? {
+          ...container,
+          volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: MOUNT_PATH }],
+        }
       : container;
   const needed = [...containers, ...(initContainers ?? [])].some(needs);
   return {
@@ -139,7 +142,7 @@ function tokenVolume(name: string): Volume {
     projected: {
       defaultMode: 0o644,
       sources: [
-        { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
+        { serviceAccountToken: { path: 'token', expirationSeconds: TOKEN_SECONDS } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
         {
           downwardAPI: {

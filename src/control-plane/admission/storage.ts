@@ -12,7 +12,7 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 
-const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
+const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 const defaultAnnotations = [
   'storageclass.kubernetes.io/is-default-class',
   'storageclass.beta.kubernetes.io/is-default-class',
@@ -25,7 +25,7 @@ export function createDefaultStorageClass(reader: ObjectReader): AdmissionPlugin
     handles: (attributes) => attributes.operation === 'CREATE' && isAbout(attributes, persistentVolumeClaims),
     mutate(attributes) {
       const claim = objectOf(attributes, persistentVolumeClaims);
-      if (claim.metadata.annotations?.[classAnnotation] !== undefined || claim.spec.storageClassName !== undefined)
+      if (claim.metadata.annotations?.[CLASS_ANNOTATION] !== undefined || claim.spec.storageClassName !== undefined)
         return claim;
       const found = defaultClass(reader.list(storageClasses, ''));
       return found === undefined ? claim : { ...claim, spec: { ...claim.spec, storageClassName: found.metadata.name } };
@@ -54,7 +54,7 @@ function defaultClass(classes: readonly StorageClass[]): StorageClass | undefine
 /** Only claims that are bound, of a class that allows it, grow. Upstream: PersistentVolumeClaimResize. */
 export function createPersistentVolumeClaimResize(reader: ObjectReader): AdmissionPlugin {
   const classOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
-    metadata.annotations?.[classAnnotation] ?? spec.storageClassName ?? '';
+    metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName ?? '';
   return {
     name: 'PersistentVolumeClaimResize',
     handles: (attributes) => attributes.operation === 'UPDATE' && isAbout(attributes, persistentVolumeClaims),

@@ -5,8 +5,8 @@ import type { Logger } from '../../base/log.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { TokenAuthenticator, UserInfo } from '../model/user-info.ts';
 
-const PATTERN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
-const GROUP = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
+const pattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
+const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 
 export interface BootstrapTokenOptions {
   readonly reader: ObjectReader;
@@ -22,7 +22,7 @@ export function createBootstrapTokenAuthenticator({ reader, nowMs, log }: Bootst
   return {
     name: 'bootstrap token',
     authenticateToken: (token) => {
-      const [, id, part] = PATTERN.exec(token) ?? [];
+      const [, id, part] = pattern.exec(token) ?? [];
       const secret =
         id === undefined ? undefined : reader.get(secrets, { namespace: 'kube-system', name: `bootstrap-token-${id}` });
       if (id === undefined || part === undefined || secret === undefined) return Promise.resolve({ outcome: 'none' });
@@ -51,7 +51,7 @@ export function judgeBootstrapSecret(
   if (value('usage-bootstrap-authentication') !== 'true') return 'not marked usage-bootstrap-authentication=true.';
   const extra = value('auth-extra-groups');
   const groups = extra === '' ? [] : extra.split(',');
-  const bad = groups.find((group) => !GROUP.test(group));
+  const bad = groups.find((group) => !groupPattern.test(group));
   if (bad !== undefined)
     return `has invalid value for key auth-extra-groups: bootstrap group ${JSON.stringify(bad)} is invalid`;
   return { name: `system:bootstrap:${token.id}`, groups: [...new Set(['system:bootstrappers', ...groups])].sort() };

@@ -170,7 +170,7 @@ export interface BootstrapKeeperOptions {
 }
 
 /** Only for what an event should have announced. */
-const safetyNetMs = 60_000;
+const SAFETY_NET_MS = 60_000;
 
 /** Restores bootstrap objects that were deleted or changed. */
 export function createBootstrapKeeper({ client, reader, clock, log, facts }: BootstrapKeeperOptions): {
@@ -184,7 +184,7 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
     clock,
     log,
     workers: 1,
-    sync: () => ensureAll().then(() => safetyNetMs),
+    sync: () => ensureAll().then(() => SAFETY_NET_MS),
   });
   const ends: (() => void)[] = [];
   return {
@@ -207,7 +207,7 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
         );
       }
       queue.start();
-      queue.addAfter(all, safetyNetMs);
+      queue.addAfter(all, SAFETY_NET_MS);
     },
     stop: async () => {
       for (const end of ends.splice(0)) end();

@@ -18,7 +18,7 @@ export interface ComposedFront {
   close(): Promise<void>;
 }
 
-const mebibyte = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 
 /** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
 export async function composeFront(options: ControlPlaneOptions, { clock, log }: BaseDeps): Promise<ComposedFront> {
@@ -81,7 +81,7 @@ async function composeAudit(
     };
   const file = new RotatingFile({
     file: audit.logPath,
-    maxBytes: audit.maxSizeMib * mebibyte,
+    maxBytes: audit.maxSizeMib * MEBIBYTE,
     maxBackups: audit.maxBackups,
     maxAgeDays: audit.maxAgeDays,
     clock,

@@ -9,7 +9,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { BaseDeps } from './base-deps.ts';
 
 /** In the order of metrics-server's manifests: names of nodes need not be known to anybody. */
-const ADDRESS_TYPES = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
+const addressTypes = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
 
 /** metrics.k8s.io beside what is stored, where there is a way to kubelets. */
 export function withUsage(
@@ -27,7 +27,7 @@ export function withUsage(
     clock,
     log,
     scrape: async (node) =>
-      scrapeKubelet(dialer, { ...kubeletAddressOf(node, ADDRESS_TYPES), security: 'kubelet', mayBeLocal: true }),
+      scrapeKubelet(dialer, { ...kubeletAddressOf(node, addressTypes), security: 'kubelet', mayBeLocal: true }),
   });
   return usageRegistry({
     registry,

@@ -77,7 +77,7 @@ const inNamespaces: readonly ResourceType[] = allResources
   .filter((each) => each.review === undefined && each.storedAs === undefined && each.type.namespaced)
   .map(({ type }) => type);
 
-const certificates = 'certificate-controller';
+const CERTIFICATES = 'certificate-controller';
 
 /** Every controller, in the order they are started. */
 export const controllersTable: readonly ControllerEntry[] = [
@@ -197,17 +197,17 @@ export const controllersTable: readonly ControllerEntry[] = [
   },
   {
     name: 'certificatesigningrequest-approving-controller',
-    account: certificates,
+    account: CERTIFICATES,
     create: (options) => createCertificateApprover({ ...options, ...options.certificates }),
   },
   {
     name: 'certificatesigningrequest-signing-controller',
-    account: certificates,
+    account: CERTIFICATES,
     create: (options) => createCertificateSigner({ ...options, ...options.certificates }),
   },
   {
     name: 'certificatesigningrequest-cleaner-controller',
-    account: certificates,
+    account: CERTIFICATES,
     create: (options) => createCertificateCleaner({ ...options, ...options.certificates }),
   },
   { name: 'resourceclaim-controller', account: 'resource-claim-controller', create: createResourceClaimController },

@@ -1,11 +1,11 @@
 import { formatIp, parseSloppyIp } from '../../base/ip-address.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { serviceCidrs } from '../../api/client/resource-types.ts';
-import { defaultServiceCidrName } from '../../api/networking/service-cidr.ts';
+import { DEFAULT_SERVICE_CIDR_NAME } from '../../api/networking/service-cidr.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { formatTime } from '../../api/time.ts';
 
-const message = 'Kubernetes default Service CIDR is ready';
+const MESSAGE = 'Kubernetes default Service CIDR is ready';
 
 /**
  * The ServiceCIDR that shows the ranges of `--service-cluster-ip-range`, which are ready from the start (upstream:
@@ -16,7 +16,7 @@ export async function ensureDefaultServiceCidr(
   ranges: readonly string[],
   nowMs: number,
 ): Promise<void> {
-  const key = { namespace: '', name: defaultServiceCidrName };
+  const key = { namespace: '', name: DEFAULT_SERVICE_CIDR_NAME };
   const metadata = { ...key, uid: '' };
   try {
     const found = await client.get(serviceCidrs, key).catch((error: unknown) => {
@@ -29,7 +29,7 @@ export async function ensureDefaultServiceCidr(
       type: 'Ready',
       status: 'True' as const,
       reason: 'Ready',
-      message,
+      message: MESSAGE,
       lastTransitionTime: formatTime(nowMs),
     };
     const status = { ...found.status, conditions: [...conditions, ready] };

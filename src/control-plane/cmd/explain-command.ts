@@ -9,7 +9,7 @@ import type { ClusterView } from '../explain/cluster-view.ts';
 import { explainCluster } from '../explain/explain-cluster.ts';
 import { fetchAgents, fetchClusterView } from './fetch-cluster-view.ts';
 
-export const explainUsage = `usage: kubelet-control-plane explain [NAME] [-n NAMESPACE | -A] [-o json] [--context NAME] [--kubeconfig FILE]
+export const EXPLAIN_USAGE = `usage: kubelet-control-plane explain [NAME] [-n NAMESPACE | -A] [-o json] [--context NAME] [--kubeconfig FILE]
        kubectl explain-pod [NAME] ...          (with kubectl-explain_pod in PATH)
 
 Explains why pods do not exist, do not run or are not ready, and suggests fixes. Works with any cluster, through its API.
@@ -48,11 +48,11 @@ export async function explainCommand(args: readonly string[], io: ExplainIo): Pr
     if (values.output !== undefined && values.output !== 'json')
       throw new Error(`--output: ${values.output} is not json`);
   } catch (error) {
-    io.error(`${errorMessage(error)}\n${explainUsage}`);
+    io.error(`${errorMessage(error)}\n${EXPLAIN_USAGE}`);
     return FAILED;
   }
   if (values.help === true) {
-    io.out(explainUsage);
+    io.out(EXPLAIN_USAGE);
     return 0;
   }
   let transport: HttpTransport | undefined;

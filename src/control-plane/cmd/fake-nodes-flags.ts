@@ -3,14 +3,14 @@ import { errorMessage } from '../../base/errors.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
 import type { FakeNodeShape } from '../fake-nodes/fake-status.ts';
 
-export const fakeNodesUsage = `usage: fake-nodes N [--kubeconfig FILE] [--prefix NAME] [--cpu 8] [--memory 32Gi] [--pods 110]
+export const FAKE_NODES_USAGE = `usage: fake-nodes N [--kubeconfig FILE] [--prefix NAME] [--cpu 8] [--memory 32Gi] [--pods 110]
                   [--labels KEY=VALUE,...] [--react-ms 10] [--lease-seconds 10]
 
 Registers nodes NAME-0, NAME-1, ... that report all pods bound to them as running, until it is stopped. Pods that do not restart
 complete. Annotations of a pod: fake-nodes/run-ms, fake-nodes/exit-code, fake-nodes/ready: "false".
 `;
 
-const most = 5000;
+const MOST = 5000;
 
 export interface FakeNodesLine {
   readonly count: number;
@@ -50,7 +50,7 @@ export function parseFakeNodes(args: readonly string[]): ParsedFakeNodes {
     return text;
   };
   if (positionals.length !== 1) errors.push('one number of nodes is needed, as in: fake-nodes 3');
-  const count = number('N', positionals[0] ?? '1', [1, most]);
+  const count = number('N', positionals[0] ?? '1', [1, MOST]);
   const shape = {
     cpu: amount('--cpu', values.cpu),
     memory: amount('--memory', values.memory),

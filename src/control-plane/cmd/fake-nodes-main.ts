@@ -7,7 +7,7 @@ import { HttpApiClient } from '../../client/http-api-client.ts';
 import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import { createFakeNodes } from '../fake-nodes/fake-nodes.ts';
-import { fakeNodesUsage, parseFakeNodes } from './fake-nodes-flags.ts';
+import { FAKE_NODES_USAGE, parseFakeNodes } from './fake-nodes-flags.ts';
 
 /** The exit code of who was called wrongly. */
 const MISUSED = 2;
@@ -19,7 +19,7 @@ async function main(args: readonly string[]): Promise<number> {
     return MISUSED;
   }
   if (parsed.kind === 'help') {
-    process.stdout.write(fakeNodesUsage);
+    process.stdout.write(FAKE_NODES_USAGE);
     return 0;
   }
   const { kubeconfig, ...line } = parsed.line;

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import { flowSchemas, priorityLevelConfigurations } from '../../api/client/resource-types.ts';
 import {
-  autoUpdateAnnotation,
+  AUTO_UPDATE_ANNOTATION,
   standardFlowSchemas,
   standardPriorityLevels,
 } from '../../api/flowcontrol/standard-objects.ts';
@@ -42,7 +42,7 @@ async function ensureAll<Spec, T extends Configured<Spec>>(
 }
 
 function newObject<Spec, T extends Configured<Spec>>({ name, spec }: StandardObject<Spec>): T {
-  const metadata = { name, namespace: '', uid: '', annotations: { [autoUpdateAnnotation]: 'true' } };
+  const metadata = { name, namespace: '', uid: '', annotations: { [AUTO_UPDATE_ANNOTATION]: 'true' } };
   // A FlowSchema or a PriorityLevelConfiguration: both are metadata and a spec.
   return { metadata, spec } as unknown as T;
 }
@@ -53,7 +53,7 @@ function newObject<Spec, T extends Configured<Spec>>({ name, spec }: StandardObj
  */
 function isOwnedByServer<Spec>({ metadata }: Configured<Spec>, { name, role }: StandardObject<Spec>): boolean {
   if (role === 'mandatory' && name !== 'exempt') return true;
-  const said = metadata.annotations?.[autoUpdateAnnotation];
+  const said = metadata.annotations?.[AUTO_UPDATE_ANNOTATION];
   if (said === 'true' || said === 'false') return said === 'true';
   return metadata.generation === 1;
 }

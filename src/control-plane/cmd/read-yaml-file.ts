@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { KubeletError } from '../../base/errors.ts';
 
-const maxLexemes = 100_000;
+const MAX_LEXEMES = 100_000;
 const limits = { maxDepth: 64, maxAliasValues: 10_000 };
 
 /**
@@ -19,7 +19,7 @@ export async function readYamlFile(flag: string, file: string, duplicates: 'allo
   } catch (error) {
     throw new KubeletError('Invalid', `--${flag} ${file} cannot be read`, { cause: error });
   }
-  const { document, errors } = parseYaml(text, maxLexemes);
+  const { document, errors } = parseYaml(text, MAX_LEXEMES);
   const [error] = errors;
   if (document === undefined || error !== undefined)
     throw new KubeletError('Invalid', `--${flag} ${file} is no YAML: ${error?.message ?? 'it is empty'}`);

@@ -11,14 +11,14 @@ import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import { writeSecretFile } from '../../pki/pki-files.ts';
 
-const usage = `usage: kubelet-control-plane token create [--data-dir DIR] [--ttl 24h0m0s] [--print-join-command] [--bootstrap-kubeconfig FILE]
+const USAGE = `usage: kubelet-control-plane token create [--data-dir DIR] [--ttl 24h0m0s] [--print-join-command] [--bootstrap-kubeconfig FILE]
 
 Creates and prints a bootstrap token for joining nodes. --bootstrap-kubeconfig also writes a kubeconfig with the token, for the agent's flag of
 that name. --print-join-command prints the command for kubeadm instead.
 `;
 
-const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const word = (length: number): string => Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const word = (length: number): string => Array.from({ length }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 
 interface TokenRequest {
   readonly dataDir: string;
@@ -43,7 +43,7 @@ export async function tokenCommand(
   try {
     wish = parseWish(args, defaultDataDir);
   } catch (error) {
-    write(`${errorMessage(error)}\n${usage}`);
+    write(`${errorMessage(error)}\n${USAGE}`);
     return 1;
   }
   const token = `${word(6)}.${word(16)}`;

@@ -5,7 +5,7 @@ import { findCondition, transitionTime } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodCondition } from '../../api/core/pod-status.ts';
 
-export const disruptionTarget = 'DisruptionTarget';
+export const DISRUPTION_TARGET = 'DisruptionTarget';
 
 /** The condition by which others (such as a Job's failure policy) see that the pod was disrupted. */
 export function disruptionCondition(
@@ -13,9 +13,9 @@ export function disruptionCondition(
   said: { readonly reason: string; readonly message: string },
   nowMs: number,
 ): PodCondition {
-  const lastTransitionTime = transitionTime(findCondition(status?.conditions, disruptionTarget), 'True', nowMs);
+  const lastTransitionTime = transitionTime(findCondition(status?.conditions, DISRUPTION_TARGET), 'True', nowMs);
   return {
-    type: disruptionTarget,
+    type: DISRUPTION_TARGET,
     ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
     status: 'True',
     lastTransitionTime,

@@ -12,7 +12,7 @@ export interface LeaseQuestion {
   readonly nowMs: number;
 }
 
-const defaultSeconds = 15;
+const DEFAULT_SECONDS = 15;
 
 /**
  * Whether the lease may be taken: it is one's own, has no holder, or was not renewed for as long as it lasts, since one
@@ -24,7 +24,7 @@ export function judgeLease(
 ): { readonly observed: ObservedLease; readonly verdict: 'take' | 'wait' } {
   const { resourceVersion = '' } = lease.metadata;
   const seen = observed?.resourceVersion === resourceVersion ? observed : { resourceVersion, atMs: nowMs };
-  const { holderIdentity = '', leaseDurationSeconds = defaultSeconds } = lease.spec ?? {};
+  const { holderIdentity = '', leaseDurationSeconds = DEFAULT_SECONDS } = lease.spec ?? {};
   const free = holderIdentity === '' || holderIdentity === identity || nowMs - seen.atMs >= leaseDurationSeconds * 1000;
   return { observed: seen, verdict: free ? 'take' : 'wait' };
 }

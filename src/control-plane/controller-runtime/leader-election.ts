@@ -35,11 +35,11 @@ export interface LeaderElectionOptions {
  * As kube-controller-manager has them; the deadline is so much shorter that even a call that hangs just then does not
  * carry it past the lease's end.
  */
-const leaseDurationMs = 15_000;
-const renewDeadlineMs = 8_000;
-const retryMs = 2000;
-const callLimitMs = 3000;
-const namespace = 'kube-system';
+const LEASE_DURATION_MS = 15_000;
+const RENEW_DEADLINE_MS = 8_000;
+const RETRY_MS = 2000;
+const CALL_LIMIT_MS = 3000;
+const NAMESPACE = 'kube-system';
 
 /**
  * Of all processes that ask, one leads (upstream: client-go leaderelection).
@@ -52,7 +52,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeadingPar
   const loop = createLoop({
     ...options,
     name: `leader election of ${options.name}`,
-    periodMs: retryMs,
+    periodMs: RETRY_MS,
     jitterFactor: 0.2,
     pass: () => elector.pass(),
   });
@@ -77,7 +77,7 @@ class Elector {
   async pass(): Promise<void> {
     const { clock, log, name, create } = this.#options;
     const askedAtMs = clock.monotonicMs();
-    const held = await withDeadline({ clock, limitMs: callLimitMs, op: 'renew the lease' }, () =>
+    const held = await withDeadline({ clock, limitMs: CALL_LIMIT_MS, op: 'renew the lease' }, () =>
       this.#acquireOrRenew(),
     ).catch((error: unknown) => {
       log.warn('unable to acquire or renew the lease', { lease: name, error: errorMessage(error) });
@@ -88,7 +88,7 @@ class Elector {
       log.info('became leader', { lease: name, identity: this.#options.identity });
       this.#leading = { part: create(), renewedAtMs: askedAtMs };
       await this.#leading.part.start();
-    } else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= renewDeadlineMs) {
+    } else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= RENEW_DEADLINE_MS) {
       log.warn('lost leadership', { lease: name });
       const { part } = this.#leading;
       this.#leading = undefined;
@@ -104,7 +104,7 @@ class Elector {
     await leading.part.stop();
     const { client, name, identity, log } = this.#options;
     try {
-      const lease = await client.get(leases, { namespace, name });
+      const lease = await client.get(leases, { namespace: NAMESPACE, name });
       if (lease.spec?.holderIdentity === identity)
         await client.update(leases, {
           ...lease,
@@ -120,7 +120,7 @@ class Elector {
     const lease = await this.#read();
     if (lease === undefined)
       return this.#won(() =>
-        client.create(leases, { metadata: { name, namespace, uid: '' }, spec: this.#spec(undefined) }),
+        client.create(leases, { metadata: { name, namespace: NAMESPACE, uid: '' }, spec: this.#spec(undefined) }),
       );
     const { observed, verdict } = judgeLease(lease, { identity, observed: this.#observed, nowMs: clock.monotonicMs() });
     this.#observed = observed;
@@ -129,7 +129,7 @@ class Elector {
 
   async #read(): Promise<Lease | undefined> {
     try {
-      return await this.#options.client.get(leases, { namespace, name: this.#options.name });
+      return await this.#options.client.get(leases, { namespace: NAMESPACE, name: this.#options.name });
     } catch (error) {
       if (isApiError(error, 'NotFound')) return undefined;
       throw error;
@@ -155,7 +155,7 @@ class Elector {
     return {
       ...before,
       holderIdentity: identity,
-      leaseDurationSeconds: leaseDurationMs / 1000,
+      leaseDurationSeconds: LEASE_DURATION_MS / 1000,
       renewTime: nowText,
       acquireTime: changes ? nowText : (before.acquireTime ?? nowText),
       leaseTransitions: (before?.leaseTransitions ?? 0) + (lease !== undefined && changes ? 1 : 0),

@@ -1,5 +1,5 @@
 import type { PodTemplateSpec } from '../../api/core/pod-template.ts';
-import { safeAlphabet } from '../../api/generate-name.ts';
+import { SAFE_ALPHABET } from '../../api/generate-name.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 
 const FNV_OFFSET = 0x811c9dc5;
@@ -15,7 +15,7 @@ export function hashTemplate(template: object, collisions: number | undefined): 
   let hash = FNV_OFFSET;
   const text = canonical(template) + (collisions === undefined ? '' : `/${collisions}`);
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), FNV_PRIME) >>> 0;
-  return [...String(hash)].map((digit) => safeAlphabet[digit.charCodeAt(0) % safeAlphabet.length]).join('');
+  return [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('');
 }
 
 function canonical(value: unknown): string {

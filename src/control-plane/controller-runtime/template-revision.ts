@@ -2,11 +2,11 @@ import { exactly } from '../../base/exact-json.ts';
 import type { ControllerRevision } from '../../api/apps/controller-revision.ts';
 import type { PodTemplateSpec } from '../../api/core/pod-template.ts';
 import { goEscaped } from '../../api/go-json.ts';
-import { safeAlphabet } from '../../api/generate-name.ts';
+import { SAFE_ALPHABET } from '../../api/generate-name.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 
 /** The label of a pod and a revision: whose template the pod was made of. */
-export const revisionHashLabel = 'controller-revision-hash';
+export const REVISION_HASH_LABEL = 'controller-revision-hash';
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
@@ -38,7 +38,7 @@ export function goJson(value: unknown): string {
 export function hashRevision(data: object, collisions: number): string {
   let hash = FNV_OFFSET;
   for (const byte of Buffer.from(goJson(data) + String(collisions))) hash = (Math.imul(hash, FNV_PRIME) ^ byte) >>> 0;
-  return [...String(hash)].map((digit) => safeAlphabet[digit.charCodeAt(0) % safeAlphabet.length]).join('');
+  return [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('');
 }
 
 export function revisionName(owner: string, hash: string): string {

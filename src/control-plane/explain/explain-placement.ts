@@ -2,8 +2,8 @@ import { findCondition } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { seededRandom } from '../../base/random.ts';
 import type { Blocker } from '../../api/explanation/explanation.ts';
-import { defaultSchedulerConfig, defaultSchedulerName } from '../scheduler/config/scheduler-config.ts';
-import { noNodesMessage, schedulePod } from '../scheduler/decide/schedule-pod.ts';
+import { defaultSchedulerConfig, DEFAULT_SCHEDULER_NAME } from '../scheduler/config/scheduler-config.ts';
+import { NO_NODES_MESSAGE, schedulePod } from '../scheduler/decide/schedule-pod.ts';
 import type { NodeInfo } from '../scheduler/framework/node-info.ts';
 import { podInfoOf } from '../scheduler/framework/pod-info.ts';
 import type { PodInfo } from '../scheduler/framework/pod-info.ts';
@@ -45,7 +45,7 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
   const said = findCondition(pod.status?.conditions, 'PodScheduled');
   const sinceMs = timeMs(said?.lastTransitionTime) ?? timeMs(pod.metadata.creationTimestamp) ?? 0;
   const base = { step: 'find a node', sinceMs, ...(said?.message !== undefined && { lastError: said.message }) };
-  const name = pod.spec.schedulerName ?? defaultSchedulerName;
+  const name = pod.spec.schedulerName ?? DEFAULT_SCHEDULER_NAME;
   const profile = defaultSchedulerConfig().profiles.get(name);
   if (profile === undefined) {
     const isHeard = said !== undefined;
@@ -71,7 +71,7 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
   );
   switch (decision.kind) {
     case 'noNodes':
-      return { ...base, cause: noNodesMessage, cures: ['add a node'] };
+      return { ...base, cause: NO_NODES_MESSAGE, cures: ['add a node'] };
     case 'placed': {
       if (said === undefined)
         return {

@@ -39,9 +39,9 @@ export interface FakeNodes {
   revive(name: string): void;
 }
 
-const leaseSeconds = 40;
-const leaseNamespace = 'kube-node-lease';
-const podWorkers = 64;
+const LEASE_SECONDS = 40;
+const LEASE_NAMESPACE = 'kube-node-lease';
+const POD_WORKERS = 64;
 
 /** Nodes that only say that they run pods: for tests of control planes, and to try things without machines. */
 export function createFakeNodes(options: FakeNodesOptions): FakeNodes {
@@ -79,7 +79,7 @@ class FakeKubelets implements FakeNodes {
       name: 'fake-nodes',
       clock,
       log,
-      workers: podWorkers,
+      workers: POD_WORKERS,
       sync: (key) => this.#sync(key),
     });
     const wake = (pod: Pod): void => this.#queue.addAfter(formatKey(keyOf(pod)), options.reactMs);
@@ -144,14 +144,14 @@ class FakeKubelets implements FakeNodes {
     try {
       await client.patch(
         leases,
-        { namespace: leaseNamespace, name },
-        { type: 'merge', body: { spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime } } },
+        { namespace: LEASE_NAMESPACE, name },
+        { type: 'merge', body: { spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime } } },
       );
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
       await client.create(leases, {
-        metadata: { name, namespace: leaseNamespace, uid: '' },
-        spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime },
+        metadata: { name, namespace: LEASE_NAMESPACE, uid: '' },
+        spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
       });
     }
   }

@@ -102,19 +102,19 @@ export interface FakeLife {
   readonly ready: boolean;
 }
 
-const prefix = 'fake-nodes/';
-const defaultJobMs = 500;
+const PREFIX = 'fake-nodes/';
+const DEFAULT_JOB_MS = 500;
 
 /** Pods that are not restarted are taken for jobs: they end soon, and well, unless they say otherwise. */
 export function fakeLife(pod: Pod): FakeLife {
   const annotations = pod.metadata.annotations ?? {};
   const number = (name: string): number | undefined =>
-    /^\d+$/.test(annotations[prefix + name] ?? '') ? Number(annotations[prefix + name]) : undefined;
+    /^\d+$/.test(annotations[PREFIX + name] ?? '') ? Number(annotations[PREFIX + name]) : undefined;
   const ends = pod.spec.restartPolicy === 'Never' || pod.spec.restartPolicy === 'OnFailure';
   return {
-    runMs: number('run-ms') ?? (ends ? defaultJobMs : undefined),
+    runMs: number('run-ms') ?? (ends ? DEFAULT_JOB_MS : undefined),
     exitCode: number('exit-code') ?? 0,
-    ready: annotations[`${prefix}ready`] !== 'false',
+    ready: annotations[`${PREFIX}ready`] !== 'false',
   };
 }
 

@@ -4,7 +4,7 @@ const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const CORE = 'io.k8s.api.core.v1';
 
 /** Types of meta/v1, wherever they are used. */
-const META_TYPES: ReadonlySet<string> = new Set([
+const metaTypes: ReadonlySet<string> = new Set([
   'Condition',
   'DeleteOptions',
   'FieldSelectorRequirement',
@@ -21,7 +21,7 @@ const META_TYPES: ReadonlySet<string> = new Set([
   'StatusDetails',
 ]);
 /** Types of core/v1 that kinds of other groups use and no core kind does. */
-const CORE_TYPES: ReadonlySet<string> = new Set([
+const coreTypes: ReadonlySet<string> = new Set([
   'PodTemplateSpec',
   'TopologySelectorLabelRequirement',
   'TopologySelectorTerm',
@@ -55,7 +55,7 @@ export class DefinitionNames {
   readonly #atomic = new Set<string>();
 
   nameOf(schema: ObjectSchema): string {
-    if (META_TYPES.has(schema.name)) return `${META}.${schema.name}`;
+    if (metaTypes.has(schema.name)) return `${META}.${schema.name}`;
     const name = this.#names.get(schema.fields);
     if (name === undefined) throw new TypeError(`no group has shown the type ${schema.name}`);
     return name;
@@ -68,7 +68,7 @@ export class DefinitionNames {
     if (schema.kind !== 'object') return;
     const known = this.#names.get(schema.fields);
     if (known !== undefined) return this.#noteAtomic(known, schema);
-    const name = `${META_TYPES.has(schema.name) ? META : CORE_TYPES.has(schema.name) ? CORE : packageOf(home)}.${schema.name}`;
+    const name = `${metaTypes.has(schema.name) ? META : coreTypes.has(schema.name) ? CORE : packageOf(home)}.${schema.name}`;
     this.#names.set(schema.fields, name);
     this.#noteAtomic(name, schema);
     for (const field of Object.values(schema.fields)) this.show(field.schema, home);

@@ -9,7 +9,7 @@ import type { OpenApiDocument, OpenApiDocuments } from './served-document.ts';
 const JSON_TYPE = 'application/json';
 /** What is sent; the first form of the name, with its `@`, is no valid media type, but what older clients ask with. */
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-const PROTOBUF_NAMES: readonly string[] = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', PROTOBUF_TYPE];
+const protobufNames: readonly string[] = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', PROTOBUF_TYPE];
 
 /** Everything here is made at the first request for it. */
 export function documentStore(
@@ -46,7 +46,7 @@ export function documentStore(
     );
   return async ({ path, accept, query }) => {
     if (path === '/openapi/v2') {
-      const form = acceptedForm(accept, [JSON_TYPE, ...PROTOBUF_NAMES]);
+      const form = acceptedForm(accept, [JSON_TYPE, ...protobufNames]);
       if (form === JSON_TYPE) return once('2', JSON_TYPE, () => JSON.stringify(renderV2(definitions, kinds, version)));
       return once('2+protobuf', PROTOBUF_TYPE, () => encodeV2(renderV2(definitions, kinds, version)));
     }

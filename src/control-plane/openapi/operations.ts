@@ -16,7 +16,7 @@ import {
   updateParameters,
 } from './parameters.ts';
 
-const ALL_VERBS: readonly ResourceVerb[] = [
+const allVerbs: readonly ResourceVerb[] = [
   'get',
   'list',
   'watch',
@@ -275,7 +275,7 @@ class OperationMaker {
   }
 
   #has(verb: string): boolean {
-    return (this.#definition.verbs ?? ALL_VERBS).some((known) => known === verb);
+    return (this.#definition.verbs ?? allVerbs).some((known) => known === verb);
   }
 }
 

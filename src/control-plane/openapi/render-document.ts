@@ -6,9 +6,9 @@ import { basePath, operationsOf } from './operations.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-const READ_TYPES = ['application/json', 'application/yaml'];
-const STREAM_TYPES = [...READ_TYPES, 'application/json;stream=watch'];
-const PATCH_TYPES = [
+const readTypes = ['application/json', 'application/yaml'];
+const streamTypes = [...readTypes, 'application/json;stream=watch'];
+const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
@@ -17,7 +17,7 @@ const PATCH_TYPES = [
 
 const info = (version: string): JsonObject => ({ title: 'Kubernetes', version });
 const unauthorized = { description: 'Unauthorized' };
-const WORDS: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
+const words: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
 
 /** Everything in one document of OpenAPI 2. */
 export function renderV2(definitions: readonly ResourceDefinition[], kinds: Kinds, version: string): JsonObject {
@@ -114,12 +114,12 @@ function operationV2(operation: Operation): JsonObject {
   return {
     ...common(operation),
     schemes: ['https'],
-    consumes: body?.patch === true ? PATCH_TYPES : ['*/*'],
-    produces: plain ? ['*/*'] : streams === true ? STREAM_TYPES : READ_TYPES,
+    consumes: body?.patch === true ? patchTypes : ['*/*'],
+    produces: plain ? ['*/*'] : streams === true ? streamTypes : readTypes,
     parameters: [...bodies, ...query.map(parameterV2)],
     responses: {
       ...Object.fromEntries(
-        answers.map(({ code, definition }) => [code, { description: WORDS[code], schema: ref(definition) }]),
+        answers.map(({ code, definition }) => [code, { description: words[code], schema: ref(definition) }]),
       ),
       401: unauthorized,
     },
@@ -133,13 +133,13 @@ function operationV3(operation: Operation): JsonObject {
     return Object.fromEntries(types.map((type) => [type, { schema }]));
   };
   const answerTypes = (definition: string | undefined): readonly string[] =>
-    definition === undefined ? ['*/*'] : streams === true ? STREAM_TYPES : READ_TYPES;
+    definition === undefined ? ['*/*'] : streams === true ? streamTypes : readTypes;
   return {
     ...common(operation),
     ...(query.length > 0 && { parameters: query.map(parameterV3) }),
     ...(body !== undefined && {
       requestBody: {
-        content: content(body.patch === true ? PATCH_TYPES : ['*/*'], body.definition),
+        content: content(body.patch === true ? patchTypes : ['*/*'], body.definition),
         ...(body.required && { required: true }),
       },
     }),
@@ -147,7 +147,7 @@ function operationV3(operation: Operation): JsonObject {
       ...Object.fromEntries(
         answers.map(({ code, definition }) => [
           code,
-          { description: WORDS[code], content: content(answerTypes(definition), definition) },
+          { description: words[code], content: content(answerTypes(definition), definition) },
         ]),
       ),
       401: unauthorized,

@@ -204,7 +204,7 @@ function afterConflicts(
 }
 
 /** So many conflicts are named: every field may be one with every other manager. */
-const mostNamed = 1000;
+const MOST_NAMED = 1000;
 
 function conflictError(conflicts: readonly Conflict[]): ApiStatusError {
   const sorted = [...conflicts].sort(
@@ -212,7 +212,7 @@ function conflictError(conflicts: readonly Conflict[]): ApiStatusError {
       compareTexts(left.entry.manager, right.entry.manager) ||
       compareTexts(left.entry.operation, right.entry.operation),
   );
-  const causes = sorted.slice(0, mostNamed).map(({ entry, path }) => ({
+  const causes = sorted.slice(0, MOST_NAMED).map(({ entry, path }) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with ${formatManager(entry)}`,
     field: formatPath(path),
@@ -225,7 +225,7 @@ function conflictMessage(conflicts: readonly Conflict[]): string {
   if (conflicts.length === 1 && first !== undefined)
     return `Apply failed with 1 conflict: conflict with ${formatManager(first.entry)}: ${formatPath(first.path)}`;
   const lines: string[] = [];
-  for (const [index, { entry, path }] of conflicts.slice(0, mostNamed).entries()) {
+  for (const [index, { entry, path }] of conflicts.slice(0, MOST_NAMED).entries()) {
     if (entry !== conflicts[index - 1]?.entry) lines.push(`conflicts with ${formatManager(entry)}:`);
     lines.push(`- ${formatPath(path)}`);
   }

@@ -10,11 +10,11 @@ export type FieldSet = { readonly [element: string]: FieldSet };
 
 /** What stands below a member without children. One object for all of them. */
 export const leaf: FieldSet = Object.freeze({});
-const self = '.';
+const SELF = '.';
 
 /** Whether the element with this node is itself in the set, not only something below it. */
 export function isMember(node: FieldSet): boolean {
-  return node === leaf || Object.hasOwn(node, self);
+  return node === leaf || Object.hasOwn(node, SELF);
 }
 
 /**
@@ -28,7 +28,7 @@ export function hasChildren(node: FieldSet): boolean {
 /** The node of an element, from whether it is a member and what is below it; undefined for neither. */
 export function makeNode(member: boolean, below: FieldSet | undefined): FieldSet | undefined {
   if (below === undefined) return member ? leaf : undefined;
-  return !member || isMember(below) ? below : { [self]: leaf, ...below };
+  return !member || isMember(below) ? below : { [SELF]: leaf, ...below };
 }
 
 /**
@@ -45,7 +45,7 @@ export class FieldSetBuilder {
 
   add(element: string, node: FieldSet | undefined): void {
     if (node === undefined) return;
-    this.#fields ??= this.#member ? { [self]: leaf } : {};
+    this.#fields ??= this.#member ? { [SELF]: leaf } : {};
     setOwn(this.#fields, element, node);
   }
 
@@ -68,7 +68,7 @@ function combine(left: FieldSet, right: FieldSet): FieldSet {
   for (const element of Object.keys(right)) {
     const theirs = right[element] ?? leaf;
     const ours = childOf(left, element);
-    const both = ours === undefined ? theirs : element === self ? leaf : combineNodes(ours, theirs);
+    const both = ours === undefined ? theirs : element === SELF ? leaf : combineNodes(ours, theirs);
     if (both === ours) continue;
     out ??= { ...left };
     setOwn(out, element, both);
@@ -96,11 +96,11 @@ export function recursiveDifference(left: FieldSet | undefined, right: FieldSet 
 function subtract(left: FieldSet | undefined, right: FieldSet | undefined, recursive: boolean): FieldSet | undefined {
   if (left === undefined || right === undefined) return left;
   const elements = Object.keys(right);
-  if (elements.length > fewElements) return subtractMany(left, right, recursive);
+  if (elements.length > FEW_ELEMENTS) return subtractMany(left, right, recursive);
   let out: Record<string, FieldSet> | undefined;
   for (const element of elements) {
     const ours = childOf(left, element);
-    if (ours === undefined || element === self) continue;
+    if (ours === undefined || element === SELF) continue;
     const rest = subtractNode(ours, right[element] ?? leaf, recursive);
     if (rest === ours) continue;
     out ??= { ...left };
@@ -114,13 +114,13 @@ function subtract(left: FieldSet | undefined, right: FieldSet | undefined, recur
  * Up to so many elements are taken out of a copy; more are left out while copying, since deleting from large objects is
  * slow.
  */
-const fewElements = 50;
+const FEW_ELEMENTS = 50;
 
 function subtractMany(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet | undefined {
-  const out = new FieldSetBuilder(Object.hasOwn(left, self));
+  const out = new FieldSetBuilder(Object.hasOwn(left, SELF));
   let changed = false;
   for (const element of Object.keys(left)) {
-    if (element === self) continue;
+    if (element === SELF) continue;
     const ours = left[element] ?? leaf;
     const theirs = childOf(right, element);
     const rest = theirs === undefined ? ours : subtractNode(ours, theirs, recursive);
@@ -131,8 +131,8 @@ function subtractMany(left: FieldSet, right: FieldSet, recursive: boolean): Fiel
 }
 
 function normalised(set: FieldSet): FieldSet | undefined {
-  for (const element in set) if (element !== self) return set;
-  return Object.hasOwn(set, self) ? leaf : undefined;
+  for (const element in set) if (element !== SELF) return set;
+  return Object.hasOwn(set, SELF) ? leaf : undefined;
 }
 
 function subtractNode(ours: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
@@ -142,7 +142,7 @@ function subtractNode(ours: FieldSet, theirs: FieldSet, recursive: boolean): Fie
   const rest = theirs === leaf ? ours : subtract(ours, theirs, recursive);
   if (!taken || rest === undefined || !isMember(rest)) return rest;
   if (rest === leaf) return undefined;
-  const { [self]: _, ...below } = rest;
+  const { [SELF]: _, ...below } = rest;
   return below;
 }
 
@@ -156,7 +156,7 @@ function intersect(left: FieldSet, right: FieldSet, member: boolean): FieldSet |
   for (const element of Object.keys(left)) {
     const theirs = childOf(right, element);
     const ours = left[element] ?? leaf;
-    if (theirs !== undefined && element !== self)
+    if (theirs !== undefined && element !== SELF)
       out.add(element, intersect(ours, theirs, isMember(ours) && isMember(theirs)));
   }
   return out.build();
@@ -183,7 +183,7 @@ export function pathsOf(set: FieldSet | undefined, prefix: readonly string[] = [
   if (set === undefined) return [];
   const paths: (readonly string[])[] = [];
   const elements = Object.keys(set)
-    .filter((element) => element !== self)
+    .filter((element) => element !== SELF)
     .sort(compareElements);
   for (const element of elements) if (isMember(set[element] ?? leaf)) paths.push([...prefix, element]);
   for (const element of elements)
@@ -191,10 +191,10 @@ export function pathsOf(set: FieldSet | undefined, prefix: readonly string[] = [
   return paths;
 }
 
-const kinds = 'fkvi';
+const KINDS = 'fkvi';
 
 function compareElements(left: string, right: string): number {
-  const order = kinds.indexOf(left[0] ?? '') - kinds.indexOf(right[0] ?? '');
+  const order = KINDS.indexOf(left[0] ?? '') - KINDS.indexOf(right[0] ?? '');
   return order !== 0 ? order : compareScalars(left, right);
 }
 
@@ -205,7 +205,7 @@ function compareElements(left: string, right: string): number {
  */
 export function inWrittenOrder(elements: readonly string[]): readonly string[] {
   // Most sets have fields only: their texts are their order.
-  if (elements.every((element) => element === self || element.startsWith('f:')))
+  if (elements.every((element) => element === SELF || element.startsWith('f:')))
     return elements.every((element, at) => at === 0 || (elements[at - 1] ?? '') < element)
       ? elements
       : elements.toSorted();
@@ -227,7 +227,7 @@ interface Ordered {
 }
 
 function orderOf(element: string): Ordered {
-  const kind = kinds.indexOf(element[0] ?? '');
+  const kind = KINDS.indexOf(element[0] ?? '');
   const content = element.slice(2);
   if (element[0] === 'i') return { element, kind, parts: [Number(content)] };
   if (element[0] !== 'k' && element[0] !== 'v') return { element, kind, parts: [content] };

@@ -2,16 +2,16 @@ import { setOwn } from '../../api/schema/decode.ts';
 import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
 import { equalJson, isDeeperThan, isJsonObject, jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { checkDepth, maxDepth } from './patch-limits.ts';
+import { checkDepth, MAX_DEPTH } from './patch-limits.ts';
 
-const maxOperations = 10_000;
+const MAX_OPERATIONS = 10_000;
 /** What all copies of a patch may add together, in bytes of JSON (apiserver: JSONPatchMaxCopyBytes). */
-const maxCopyBytes = 3 * 1024 * 1024;
+const MAX_COPY_BYTES = 3 * 1024 * 1024;
 /**
  * Elements that inserting and removing in lists may move; a patch of permitted size could otherwise keep the server
  * busy for minutes.
  */
-const maxMovedElements = 25_000_000;
+const MAX_MOVED_ELEMENTS = 25_000_000;
 
 interface Operation {
   readonly op: string;
@@ -28,10 +28,10 @@ interface Operation {
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
   const operations = readOperations(patch);
-  if (operations.length > maxOperations) {
+  if (operations.length > MAX_OPERATIONS) {
     throw new ApiStatusError(
       'RequestEntityTooLarge',
-      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`,
     );
   }
   const patcher = new Patcher(document);
@@ -191,15 +191,15 @@ class Patcher {
     this.#copiedBytes += JSON.stringify(value, (_key, entry: unknown) =>
       typeof entry === 'bigint' ? Number(entry) : entry,
     ).length;
-    if (this.#copiedBytes <= maxCopyBytes) return deepCopy(value);
+    if (this.#copiedBytes <= MAX_COPY_BYTES) return deepCopy(value);
     throw new PatchFailure(
-      `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopyBytes}`,
+      `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${MAX_COPY_BYTES}`,
     );
   }
 
   #count(elements: number): void {
     this.#movedElements += elements;
-    if (this.#movedElements > maxMovedElements) throw new PatchFailure('the patch moves too many elements');
+    if (this.#movedElements > MAX_MOVED_ELEMENTS) throw new PatchFailure('the patch moves too many elements');
   }
 
   /** The container a path ends in, ours to change unless only to be read. */
@@ -258,7 +258,7 @@ function indexOf(key: string, size: number, last: number): number {
 
 /** Operations can nest shallow values without end. */
 function checkShallow(value: unknown): void {
-  if (isDeeperThan(value, maxDepth)) throw new PatchFailure(`nested deeper than ${maxDepth} levels`);
+  if (isDeeperThan(value, MAX_DEPTH)) throw new PatchFailure(`nested deeper than ${MAX_DEPTH} levels`);
 }
 
 function deepCopy(value: unknown): unknown {

@@ -10,8 +10,8 @@ import { appliedFields } from './typed-fields.ts';
 import { validateConfig } from './validate-config.ts';
 
 /** All annotations of an object together, keys and values (apimachinery validation: TotalAnnotationSizeLimitB). */
-const annotationsLimitBytes = 256 * 1024;
-const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const ANNOTATIONS_LIMIT_BYTES = 256 * 1024;
+const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * Fields that kubectl set by client-side apply and that were not changed since, by its annotation; undefined when
@@ -22,7 +22,7 @@ export function forgiveLastApplied(
   live: ApiObject,
   apiVersion: string,
 ): ((path: readonly string[]) => boolean) | undefined {
-  const text = live.metadata.annotations?.[annotation];
+  const text = live.metadata.annotations?.[ANNOTATION];
   const config = text === undefined || text === '' ? undefined : parseObject(text);
   if (config?.['apiVersion'] !== apiVersion || validateConfig(schema, config).length > 0) return undefined;
   try {
@@ -50,21 +50,21 @@ function parseObject(text: string): JsonObject | undefined {
  */
 export function refreshLastApplied(object: ApiObject, config: JsonObject): ApiObject {
   const { metadata } = object;
-  const before = metadata?.annotations?.[annotation];
+  const before = metadata?.annotations?.[ANNOTATION];
   if (before === undefined || before === '') return object;
   const text = `${sortedJson(withoutAnnotation(config))}\n`;
-  const refreshed = { ...metadata.annotations, [annotation]: text };
+  const refreshed = { ...metadata.annotations, [ANNOTATION]: text };
   let bytes = 0;
   for (const [key, value] of Object.entries(refreshed)) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-  const { [annotation]: _, ...others } = refreshed;
-  return { ...object, metadata: { ...metadata, annotations: bytes > annotationsLimitBytes ? others : refreshed } };
+  const { [ANNOTATION]: _, ...others } = refreshed;
+  return { ...object, metadata: { ...metadata, annotations: bytes > ANNOTATIONS_LIMIT_BYTES ? others : refreshed } };
 }
 
 function withoutAnnotation(config: JsonObject): JsonObject {
   const metadata = config['metadata'];
   const given = isJsonObject(metadata) ? metadata['annotations'] : undefined;
   if (!isJsonObject(metadata) || !isJsonObject(given)) return config;
-  const { [annotation]: _, ...others } = given;
+  const { [ANNOTATION]: _, ...others } = given;
   return { ...config, metadata: { ...metadata, annotations: others } };
 }
 

@@ -22,7 +22,7 @@ export interface ManagerEntry {
 }
 
 /** At most so many entries of updates; older ones become one (upstream: DefaultMaxUpdateManagers). */
-const maxUpdateEntries = 10;
+const MAX_UPDATE_ENTRIES = 10;
 const canonical = new WeakMap<object, FieldSet>();
 const sharedSets = new SharedSets();
 
@@ -166,11 +166,11 @@ const secondsOf = (time: string | undefined): number =>
 /** Makes one entry `ancient-changes` of the oldest updates, so that there are no more than ten. */
 export function capUpdates(entries: readonly ManagerEntry[]): readonly ManagerEntry[] {
   const updates = entries.filter((entry) => entry.operation === 'Update');
-  if (updates.length <= maxUpdateEntries) return entries;
+  if (updates.length <= MAX_UPDATE_ENTRIES) return entries;
   updates.sort(
     (left, right) => secondsOf(left.time) - secondsOf(right.time) || compareTexts(left.manager, right.manager),
   );
-  const oldest = updates.slice(0, updates.length - maxUpdateEntries + 1);
+  const oldest = updates.slice(0, updates.length - MAX_UPDATE_ENTRIES + 1);
   const newest = oldest.at(-1);
   if (newest === undefined) return entries;
   const bucket: ManagerEntry = {

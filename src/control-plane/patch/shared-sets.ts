@@ -6,8 +6,8 @@ import type { FieldSet } from './field-set.ts';
  * Beyond so many different subtrees, or so much text of their keys, the table starts over: subtrees in use stay shared,
  * only later sets do not find it.
  */
-const maxSets = 20_000;
-const maxCharacters = 8 * 1024 * 1024;
+const MAX_SETS = 20_000;
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /**
  * Field sets of which equal subtrees are one object. The pods of a cluster own the same few sets thousands of times:
@@ -39,7 +39,7 @@ export class SharedSets {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     this.#characters += key.length;
-    if (this.#known.size >= maxSets || this.#characters > maxCharacters) {
+    if (this.#known.size >= MAX_SETS || this.#characters > MAX_CHARACTERS) {
       this.#known.clear();
       this.#characters = key.length;
     }

@@ -9,7 +9,7 @@ interface MergeRule {
   readonly mergeItem: (original: JsonObject, patch: JsonObject) => JsonObject;
 }
 
-const directive = '$patch';
+const DIRECTIVE = '$patch';
 type ItemKind = 'map' | 'scalar';
 
 /**
@@ -56,7 +56,7 @@ export function mergeLists(
  * Each element that names another again is merged with all that came of it before, which may be a large list: no client
  * needs to do that often.
  */
-const mostRepeats = 100;
+const MOST_REPEATS = 100;
 
 function mergeItems(
   kept: readonly JsonObject[],
@@ -71,8 +71,8 @@ function mergeItems(
   let repeats = 0;
   for (const change of changes) {
     const key = keyValue(change, mergeKey);
-    if (seen.has(key) && ++repeats > mostRepeats)
-      throw badRequest(`the patch names elements of a list again more than ${mostRepeats} times`);
+    if (seen.has(key) && ++repeats > MOST_REPEATS)
+      throw badRequest(`the patch names elements of a list again more than ${MOST_REPEATS} times`);
     seen.add(key);
     const at = places.get(key);
     const ours = at === undefined ? undefined : merged[at];
@@ -95,7 +95,7 @@ function applyItemDirectives(
   const deleted = new Set<unknown>();
   let replace = false;
   for (const item of patch) {
-    const wanted = Object.hasOwn(item, directive) ? item[directive] : undefined;
+    const wanted = Object.hasOwn(item, DIRECTIVE) ? item[DIRECTIVE] : undefined;
     if (wanted === undefined) changes.push(item);
     else if (wanted === 'delete') deleted.add(keyValue(item, mergeKey));
     else if (wanted === 'replace') replace = true;
@@ -166,7 +166,7 @@ function orderAfterDeletions(
   keyOf: (item: unknown) => unknown,
 ): readonly unknown[] {
   const known = new Set(before);
-  const isDeletion = (item: unknown): boolean => isJsonObject(item) && item[directive] === 'delete';
+  const isDeletion = (item: unknown): boolean => isJsonObject(item) && item[DIRECTIVE] === 'delete';
   const deleted = new Set(change.filter(isDeletion).map(keyOf));
   if (deleted.size === 0) return before;
   const kept = before.filter((key) => !deleted.has(key));
@@ -183,7 +183,7 @@ function checkOrder(change: readonly unknown[], order: readonly unknown[], merge
   const keyOf = (item: unknown): unknown => (mergeKey === undefined ? item : keyValue(asMap(item), mergeKey));
   let at = 0;
   for (const item of change) {
-    if (isJsonObject(item) && Object.hasOwn(item, directive)) continue;
+    if (isJsonObject(item) && Object.hasOwn(item, DIRECTIVE)) continue;
     const key = keyOf(item);
     while (at < order.length && keyOf(order[at]) !== key) at++;
     if (at++ >= order.length) {

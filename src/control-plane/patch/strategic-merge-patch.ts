@@ -6,10 +6,10 @@ import type { JsonObject } from './json-value.ts';
 import { checkDepth } from './patch-limits.ts';
 import { deleteScalars, mergeLists, orderList } from './strategic-lists.ts';
 
-const directive = '$patch';
-const retainKeys = '$retainKeys';
-const deleteFromList = '$deleteFromPrimitiveList';
-const elementOrder = '$setElementOrder';
+const DIRECTIVE = '$patch';
+const RETAIN_KEYS = '$retainKeys';
+const DELETE_FROM_LIST = '$deleteFromPrimitiveList';
+const ELEMENT_ORDER = '$setElementOrder';
 
 /**
  * The document with a strategic merge patch applied: as a merge patch, but lists are merged where the schema says so,
@@ -30,14 +30,14 @@ export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObj
 const untyped: Schema = { kind: 'opaque' };
 
 function mergeStruct(schema: Schema, original: JsonObject, given: JsonObject): JsonObject {
-  if (Object.hasOwn(given, directive)) return byDirective(given);
+  if (Object.hasOwn(given, DIRECTIVE)) return byDirective(given);
   const out: Record<string, unknown> = { ...original };
   const patch: Record<string, unknown> = { ...given };
   applyRetainKeys(out, patch);
   applyElementOrders(schema, out, patch);
   for (const key of Object.keys(patch)) {
     const value = patch[key];
-    if (key.startsWith(deleteFromList)) applyDeletions(schema, out, { key: targetOf(key, deleteFromList), value });
+    if (key.startsWith(DELETE_FROM_LIST)) applyDeletions(schema, out, { key: targetOf(key, DELETE_FROM_LIST), value });
     else if (value === null) delete out[key];
     else mergeField(schema, out, { key, value });
   }
@@ -46,7 +46,7 @@ function mergeStruct(schema: Schema, original: JsonObject, given: JsonObject): J
 
 /** `$patch: replace` makes the patch the value; `$patch: delete` leaves nothing. */
 function byDirective(patch: JsonObject): JsonObject {
-  const { [directive]: wanted, ...rest } = patch;
+  const { [DIRECTIVE]: wanted, ...rest } = patch;
   if (wanted === 'replace') return rest;
   if (wanted === 'delete') return {};
   throw unknownDirective(wanted, patch);
@@ -88,13 +88,13 @@ function mergeListField(
 
 /** Keys that the patch says stay; all others go. What the patch itself sets must be among them. */
 function applyRetainKeys(out: Record<string, unknown>, patch: Record<string, unknown>): void {
-  if (!Object.hasOwn(patch, retainKeys)) return;
-  const kept = patch[retainKeys];
-  delete patch[retainKeys];
+  if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
+  const kept = patch[RETAIN_KEYS];
+  delete patch[RETAIN_KEYS];
   if (!isJsonArray(kept)) throw badRequest('invalid patch format of retainKeys');
   const names = new Set(kept);
   for (const key of Object.keys(patch)) {
-    const sets = patch[key] !== null && !key.startsWith(deleteFromList) && !key.startsWith(elementOrder);
+    const sets = patch[key] !== null && !key.startsWith(DELETE_FROM_LIST) && !key.startsWith(ELEMENT_ORDER);
     if (sets && !names.has(key)) throw badRequest('invalid patch format of retainKeys');
   }
   for (const key of Object.keys(out)) if (!names.has(key)) delete out[key];
@@ -111,12 +111,12 @@ function applyDeletions(schema: Schema, out: Record<string, unknown>, { key, val
 /** Lists with an order are merged first, and then put into it. */
 function applyElementOrders(schema: Schema, out: Record<string, unknown>, patch: Record<string, unknown>): void {
   for (const directiveKey of Object.keys(patch)) {
-    if (!directiveKey.startsWith(elementOrder)) continue;
+    if (!directiveKey.startsWith(ELEMENT_ORDER)) continue;
     const order = patch[directiveKey];
     delete patch[directiveKey];
     if (!isJsonArray(order))
       throw new ApiStatusError('Unknown', `expected a []interface {}, but received a ${goTypeName(order)}`);
-    const key = targetOf(directiveKey, elementOrder);
+    const key = targetOf(directiveKey, ELEMENT_ORDER);
     const before = listOrUndefined(out, key);
     const change = listOrUndefined(patch, key);
     delete patch[key];
@@ -148,7 +148,7 @@ function listOrUndefined(object: JsonObject, key: string): readonly unknown[] | 
 function targetOf(key: string, prefix: string): string {
   if (key.startsWith(`${prefix}/`)) return key.slice(prefix.length + 1);
   throw badRequest(
-    prefix === deleteFromList
+    prefix === DELETE_FROM_LIST
       ? 'invalid patch format of primitive list'
       : 'invalid patch format of setElementOrder list',
   );
@@ -161,10 +161,10 @@ function targetOf(key: string, prefix: string): string {
 function withoutDirectives(value: unknown): unknown {
   if (isJsonArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isJsonObject(value)) return value;
-  if (Object.hasOwn(value, directive)) return undefined;
+  if (Object.hasOwn(value, DIRECTIVE)) return undefined;
   const out: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    if (value[key] === null || key === retainKeys || key.startsWith(deleteFromList) || key.startsWith(elementOrder))
+    if (value[key] === null || key === RETAIN_KEYS || key.startsWith(DELETE_FROM_LIST) || key.startsWith(ELEMENT_ORDER))
       continue;
     const child = withoutDirectives(value[key]);
     if (child !== undefined) setOwn(out, key, child);

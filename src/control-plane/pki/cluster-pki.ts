@@ -54,7 +54,7 @@ export async function ensureClusterPki(options: ClusterPkiOptions): Promise<Clus
       'apiserver-kubelet-client',
       {
         commonName: 'kube-apiserver-kubelet-client',
-        organizations: [administrators],
+        organizations: [ADMINISTRATORS],
         purpose: 'client',
         dnsNames: [],
         ipAddresses: [],
@@ -70,10 +70,10 @@ export async function ensureClusterPki(options: ClusterPkiOptions): Promise<Clus
 }
 
 /** kubeadm's group of administrators: bound to cluster-admin, so that, unlike system:masters, it can be taken away. */
-const administrators = 'kubeadm:cluster-admins';
+const ADMINISTRATORS = 'kubeadm:cluster-admins';
 
 const kubeconfigs: readonly (readonly [string, string, readonly string[]])[] = [
-  ['admin.conf', 'kubernetes-admin', [administrators]],
+  ['admin.conf', 'kubernetes-admin', [ADMINISTRATORS]],
   ['super-admin.conf', 'kubernetes-super-admin', ['system:masters']],
   ['controller-manager.conf', 'system:kube-controller-manager', []],
   ['scheduler.conf', 'system:kube-scheduler', []],

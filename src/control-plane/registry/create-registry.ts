@@ -40,7 +40,7 @@ import { servedBody } from './write/write-tools.ts';
 import type { WriteTools } from './write/write-tools.ts';
 
 /** So many objects of a collection are deleted before others have their turn. */
-const deletionsPerTurn = 20;
+const DELETIONS_PER_TURN = 20;
 
 export interface RegistryOptions {
   readonly cache: WatchCache;
@@ -139,7 +139,7 @@ class ObjectRegistry implements Registry {
     for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
       // A dry run waits for nothing.
-      if (index % deletionsPerTurn === 0) await nextTurn();
+      if (index % DELETIONS_PER_TURN === 0) await nextTurn();
       try {
         await this.delete({ ...request, name, namespace }, options);
       } catch (error) {

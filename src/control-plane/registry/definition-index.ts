@@ -2,7 +2,7 @@ import { apiVersionOf, formatKey } from '../../api/client/resource-type.ts';
 import type { ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
-export const registryPrefix = '/registry/';
+export const REGISTRY_PREFIX = '/registry/';
 
 /**
  * The definitions, found by what requests and keys of the store say. Two versions of a kind may share a place in the
@@ -38,7 +38,7 @@ export class DefinitionIndex {
    * (`services/specs`).
    */
   locate(storageKey: string): { definition: ResourceDefinition; objectKey: string } | undefined {
-    const rest = storageKey.slice(registryPrefix.length);
+    const rest = storageKey.slice(REGISTRY_PREFIX.length);
     const first = rest.indexOf('/');
     if (first < 0) return undefined;
     const short = this.#byStoragePath.get(rest.slice(0, first));
@@ -63,7 +63,7 @@ export function isStored(definition: ResourceDefinition): boolean {
 }
 
 export function storagePrefix(definition: ResourceDefinition): string {
-  return `${registryPrefix}${definition.storagePath}/`;
+  return `${REGISTRY_PREFIX}${definition.storagePath}/`;
 }
 
 export function storageKey(definition: ResourceDefinition, key: ObjectKey): string {

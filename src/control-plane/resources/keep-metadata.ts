@@ -1,12 +1,12 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectMeta } from '../../api/core/meta.ts';
 
-const KEPT = ['deletionTimestamp', 'generation', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
+const kept = ['deletionTimestamp', 'generation', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
 /** For status writes that leave the rest of the metadata alone (upstream: ResetObjectMetaForStatus). */
 export function keepMetadata<T extends ApiObject>(object: T, old: T): T {
   const metadata: Record<string, unknown> = { ...object.metadata };
-  for (const field of KEPT)
+  for (const field of kept)
     if (old.metadata[field] === undefined) delete metadata[field];
     else metadata[field] = old.metadata[field];
   // The fields of one ObjectMeta and of another.

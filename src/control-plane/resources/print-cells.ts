@@ -104,7 +104,7 @@ export const countEntries = (map: Readonly<Record<string, string>> | undefined):
   map === undefined ? 0 : Object.keys(map).length;
 
 /** Longer lists of addresses are cut in the narrow table. */
-const shownCharacters = 16;
+const SHOWN_CHARACTERS = 16;
 
 /** The addresses of a load balancer as one text, or nothing. */
 export function balancerAddresses(
@@ -114,5 +114,5 @@ export function balancerAddresses(
     .filter((address) => address !== '')
     .sort()
     .join(',');
-  return text === '' ? [] : [text.length > shownCharacters ? `${text.slice(0, shownCharacters - 3)}...` : text];
+  return text === '' ? [] : [text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 3)}...` : text];
 }

@@ -67,10 +67,10 @@ export interface Scheduler {
  * Binds under way at once, and statuses being written: enough to hide the latency of a far server, few enough not to
  * crowd a near one.
  */
-const writesAtOnce = 32;
+const WRITES_AT_ONCE = 32;
 /** After so long, or so many, others on this thread get their turn. */
-const turnMs = 4;
-const turnPods = 32;
+const TURN_MS = 4;
+const TURN_PODS = 32;
 
 /** kube-scheduler in this process: pods without a node get one (upstream: cmd/kube-scheduler, pkg/scheduler). */
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -95,7 +95,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     tell: createTeller(options),
     setStatus: createStatusWriter(options),
   };
-  const cycle = new SchedulingCycle({ context, preemptions, limit: createLimiter(writesAtOnce) });
+  const cycle = new SchedulingCycle({ context, preemptions, limit: createLimiter(WRITES_AT_ONCE) });
   let state: 'idle' | 'started' | 'stopped' = 'idle';
   let unfollow: () => void = () => {};
   const begin = async (): Promise<void> => {
@@ -151,8 +151,8 @@ function createPump(clock: Clock, step: () => boolean): Pump {
   };
   const turn = (): void => {
     timer = undefined;
-    const endMs = clock.monotonicMs() + turnMs;
-    for (let count = 0; count < turnPods && clock.monotonicMs() <= endMs; count++)
+    const endMs = clock.monotonicMs() + TURN_MS;
+    for (let count = 0; count < TURN_PODS && clock.monotonicMs() <= endMs; count++)
       if (state === 'closed' || !step()) return;
     wake();
   };
@@ -189,7 +189,7 @@ function createStatusWriter({ client, clock, log, informers }: SchedulerOptions)
     readonly pod: Pod;
     readonly wanted: WantedStatus;
   }
-  const limit = createLimiter(writesAtOnce);
+  const limit = createLimiter(WRITES_AT_ONCE);
   const informer = informers.for(pods);
   const write = async ({ pod, wanted }: Wish): Promise<void> => {
     const known = informer.get(keyOf(pod));

@@ -5,7 +5,7 @@ import { computeModuleLevels, frameOf } from './log-modules.ts';
 
 /** Frames between the statement that logs and this file. */
 const DEEPEST_FRAME = 4;
-const OWN = /\/(?:log-callers|pino-log)\.[jt]s$/;
+const own = /\/(?:log-callers|pino-log)\.[jt]s$/;
 
 /**
  * Whether the statement that logs is in a file for which `--vmodule` sets at least this level; undefined without
@@ -30,7 +30,7 @@ function callerFile(maps: Map<string, SourceMap | undefined>): string | undefine
     if (!maps.has(frame.file)) maps.set(frame.file, sourceMapOf(frame.file));
     const entry = maps.get(frame.file)?.findEntry(frame.line - 1, frame.column - 1);
     const file = entry !== undefined && 'originalSource' in entry ? entry.originalSource : frame.file;
-    if (!OWN.test(file)) return file;
+    if (!own.test(file)) return file;
   }
   return undefined;
 }

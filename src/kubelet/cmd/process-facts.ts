@@ -1,7 +1,7 @@
 import type { AdjustableLogger } from '../../base/pino-log.ts';
 import type { ProcessFacts } from './servers/compose-server.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
-import { kubernetesVersion } from './flags/flags-version.ts';
+import { KUBERNETES_VERSION } from './flags/flags-version.ts';
 
 /** What /flagz, /statusz and /debug show of this process. `log` is the root of all loggers. */
 export function processFacts(flags: AgentFlags, log: AdjustableLogger): ProcessFacts {
@@ -15,7 +15,7 @@ export function processFacts(flags: AgentFlags, log: AdjustableLogger): ProcessF
     flags: () => shown,
     about: () => ({
       startedAtMs,
-      version: kubernetesVersion,
+      version: KUBERNETES_VERSION,
       engine: `Node.js ${process.version}`,
       commandLine: process.argv,
     }),

@@ -23,7 +23,7 @@ const PERIOD_MS = 5000;
  * Errors are checked often at first, so that a short outage ends at once; a node that waits hours for its network polls
  * once a second.
  */
-const RETRY: BackoffCurve = { initialMs: 100, maxMs: 1000, factor: 1.5 };
+const retry: BackoffCurve = { initialMs: 100, maxMs: 1000, factor: 1.5 };
 const DOWN_AFTER_MS = 30_000;
 
 /** Tracks whether the runtime and its network are up, and notifies listeners as soon as that changes. */
@@ -44,7 +44,7 @@ export class RuntimeMonitor {
       clock: options.clock,
       random: options.random,
       log: options.log,
-      periodMs: () => (this.#checksInTrouble === 0 ? PERIOD_MS : backoffDelayMs(RETRY, this.#checksInTrouble)),
+      periodMs: () => (this.#checksInTrouble === 0 ? PERIOD_MS : backoffDelayMs(retry, this.#checksInTrouble)),
       pass: () => this.#check(),
     });
   }

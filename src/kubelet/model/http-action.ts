@@ -3,7 +3,7 @@ import type { HTTPGetAction } from '../../api/core/probe.ts';
 import { KubeletError } from '../../base/errors.ts';
 
 /** The version in the User-Agent of probes. */
-const probeVersion = '1.36';
+const PROBE_VERSION = '1.36';
 
 /**
  * The port of a probe or hook as a number: a name is looked up among the container's ports, and parsed as a number in
@@ -37,7 +37,7 @@ export function httpActionRequest(
   const headers = given
     .filter((header) => !(acceptIsEmpty && header.name.toLowerCase() === 'accept'))
     .map(({ name, value }) => ({ name, value }));
-  if (!has('user-agent')) headers.push({ name: 'User-Agent', value: `kube-${target.purpose}/${probeVersion}` });
+  if (!has('user-agent')) headers.push({ name: 'User-Agent', value: `kube-${target.purpose}/${PROBE_VERSION}` });
   if (!has('accept')) headers.push({ name: 'Accept', value: '*/*' });
   return {
     scheme: action.scheme === 'HTTPS' ? 'https' : 'http',

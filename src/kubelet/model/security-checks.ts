@@ -24,7 +24,7 @@ export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorPr
   );
 }
 
-const localhostPrefix = 'localhost/';
+const LOCALHOST_PREFIX = 'localhost/';
 
 /**
  * Static pods may still have it. A value that validation would reject names no profile, so that the next in order
@@ -34,8 +34,8 @@ function annotatedAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile |
   const value = pod.metadata.annotations?.[annotations.appArmorContainerPrefix + container.name];
   if (value === 'runtime/default') return { type: 'RuntimeDefault' };
   if (value === 'unconfined') return { type: 'Unconfined' };
-  return value?.startsWith(localhostPrefix) === true
-    ? { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) }
+  return value?.startsWith(LOCALHOST_PREFIX) === true
+    ? { type: 'Localhost', localhostProfile: value.slice(LOCALHOST_PREFIX.length) }
     : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Which sysctls a pod may set on this node (upstream: pkg/kubelet/sysctl). */
 import type { Pod } from '../../api/core/pod.ts';
-import { dottedSysctl, maxSysctlBytes, sysctlNamespace, sysctlSegment } from '../../api/sysctl-name.ts';
+import { dottedSysctl, MAX_SYSCTL_BYTES, sysctlNamespace, SYSCTL_SEGMENT } from '../../api/sysctl-name.ts';
 import type { SysctlNamespace } from '../../api/sysctl-name.ts';
 import { podReasons } from '../../api/reasons.ts';
 import type { Refusal } from './security-checks.ts';
@@ -21,8 +21,8 @@ const safeSysctls: readonly { name: string; since?: string }[] = [
   { name: 'net.ipv4.tcp_wmem', since: '4.15' },
 ];
 
-const patternFormat = `(${sysctlSegment}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
-const pattern = new RegExp(`^${patternFormat}$`);
+const PATTERN_FORMAT = `(${SYSCTL_SEGMENT}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
+const pattern = new RegExp(`^${PATTERN_FORMAT}$`);
 
 /** Names in the dotted form; prefixes end where their star was. */
 export interface SysctlAllowList {
@@ -32,8 +32,8 @@ export interface SysctlAllowList {
 
 /** The problem of one entry of `allowedUnsafeSysctls`; undefined when it is valid. */
 export function sysctlPatternProblem(entry: string): string | undefined {
-  if (Buffer.byteLength(entry) > maxSysctlBytes || !pattern.test(entry))
-    return `sysctl ${JSON.stringify(entry)} must have at most ${maxSysctlBytes} characters and match regex ${patternFormat}`;
+  if (Buffer.byteLength(entry) > MAX_SYSCTL_BYTES || !pattern.test(entry))
+    return `sysctl ${JSON.stringify(entry)} must have at most ${MAX_SYSCTL_BYTES} characters and match regex ${PATTERN_FORMAT}`;
   const { stem } = splitPattern(entry);
   return sysctlNamespace(stem) === undefined
     ? `the sysctls ${JSON.stringify(stem)} are not known to be namespaced`

@@ -20,7 +20,7 @@ import { createNameService } from '../dns/name-service.ts';
 import type { ServiceRouter } from '../service-routing/service-router.ts';
 import { createServiceRouter } from '../service-routing/service-router.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
-import { parseNodeNetwork, usage } from './node-network-flags.ts';
+import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
 
 /** The exit code of who was called wrongly. */
 const MISUSED = 2;
@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
     return MISUSED;
   }
   if (parsed.kind === 'help') {
-    process.stdout.write(usage);
+    process.stdout.write(USAGE);
     return 0;
   }
   const log = createPinoLog({

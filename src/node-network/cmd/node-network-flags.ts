@@ -26,7 +26,7 @@ export type ParsedNodeNetwork =
   | { readonly kind: 'help' }
   | { readonly kind: 'error'; readonly error: string };
 
-export const usage = `usage: kubelet-node-network --kubeconfig FILE --node-name NAME [FLAGS]
+export const USAGE = `usage: kubelet-node-network --kubeconfig FILE --node-name NAME [FLAGS]
 
 Cluster DNS and service routing on one node, for a cluster without CoreDNS and kube-proxy.
 

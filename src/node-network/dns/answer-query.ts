@@ -15,7 +15,7 @@ import { messageEnd } from './message-bounds.ts';
 
 /** kubeadm's time to live for names of the cluster. */
 export const TTL_SECONDS = 30;
-const RCODE = { formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const;
+const responseCodes = { formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const;
 /** What a client without EDNS takes over UDP, and what we take ourselves. */
 const PLAIN_UDP_BYTES = 512;
 export const MAX_UDP_BYTES = 1232;
@@ -50,13 +50,13 @@ export function readQuery(message: Buffer): ReadQuery {
     kind: 'refused',
     answer: encode({ type: 'response', id, flags: rcode }),
   });
-  if (((message.readUInt16BE(2) >> 11) & 0xf) !== 0) return refused(RCODE.notImplemented);
-  if (!hasFormOfQuery(message)) return refused(RCODE.formatError);
+  if (((message.readUInt16BE(2) >> 11) & 0xf) !== 0) return refused(responseCodes.notImplemented);
+  if (!hasFormOfQuery(message)) return refused(responseCodes.formatError);
   try {
     const packet = decode(message);
     const [question] = packet.questions ?? [];
-    if (question === undefined || !isAsWritten(question, message)) return refused(RCODE.formatError);
-    if (question.class !== 'IN') return refused(RCODE.refused);
+    if (question === undefined || !isAsWritten(question, message)) return refused(responseCodes.formatError);
+    if (question.class !== 'IN') return refused(responseCodes.refused);
     const extension = packet.additionals?.find((record) => record.type === 'OPT');
     const offered = extension?.type === 'OPT' ? extension.udpPayloadSize : PLAIN_UDP_BYTES;
     return {
@@ -65,7 +65,7 @@ export function readQuery(message: Buffer): ReadQuery {
     };
   } catch {
     // What cannot be read is said so, once: the library throws on every message cut short or led in a circle.
-    return refused(RCODE.formatError);
+    return refused(responseCodes.formatError);
   }
 }
 
@@ -155,7 +155,7 @@ export function answerFromCluster(
   if (known.kind === 'elsewhere') return undefined;
   const soa: Answer[] = [soaRecord(view.domain)];
   if (known.kind === 'no-such-name')
-    return { answer: response(query, { rcode: RCODE.noSuchName, authoritative: true, authorities: soa }) };
+    return { answer: response(query, { rcode: responseCodes.noSuchName, authoritative: true, authorities: soa }) };
   const answers = known.answers.map((record) => toAnswer(record, view.domain));
   const alias = known.answers.find((record) => record.type === 'CNAME' && question.type !== 'CNAME');
   const additionals = known.additionals.map((record) => toAnswer(record, view.domain));
@@ -168,7 +168,7 @@ export function answerFromCluster(
   return alias?.type === 'CNAME' ? { answer, alias: alias.data } : { answer };
 }
 
-export const serverFailure = (query: Query): Packet => response(query, { rcode: RCODE.serverFailure });
+export const serverFailure = (query: Query): Packet => response(query, { rcode: responseCodes.serverFailure });
 
 interface ResponseParts {
   readonly rcode?: number;

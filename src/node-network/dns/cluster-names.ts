@@ -44,7 +44,7 @@ const found = (answers: readonly DnsRecord[], additionals: readonly DnsRecord[] 
   answers,
   additionals,
 });
-const NO_SUCH_NAME: ClusterAnswer = { kind: 'no-such-name' };
+const noSuchName: ClusterAnswer = { kind: 'no-such-name' };
 const SPECIFICATION = '1.1.0';
 
 /** `name` as it was asked, without a dot at its end. */
@@ -59,9 +59,9 @@ export function answerClusterName(name: string, type: string, view: ClusterView)
   if (last === 'dns-version' && namespace === undefined)
     return found(type === 'TXT' ? [{ type, name, data: SPECIFICATION }] : []);
   if (last === 'dns' && namespace === 'ns' && rest.length === 0) return found([]);
-  if (last !== 'svc' && last !== 'pod') return NO_SUCH_NAME;
+  if (last !== 'svc' && last !== 'pod') return noSuchName;
   if (namespace === undefined) return found([]);
-  if (!view.hasNamespace(namespace)) return NO_SUCH_NAME;
+  if (!view.hasNamespace(namespace)) return noSuchName;
   if (rest.length === 0) return found([]);
   return last === 'pod' ? answerPod(name, type, rest) : answerService({ name, type, namespace, rest, view });
 }
@@ -77,11 +77,11 @@ function apexRecords(name: string, type: string, domain: string): DnsRecord[] {
  */
 function answerPod(name: string, type: string, rest: readonly string[]): ClusterAnswer {
   const [text = '', ...more] = rest;
-  if (more.length > 0) return NO_SUCH_NAME;
+  if (more.length > 0) return noSuchName;
   const [v4, v6] = [text.replaceAll('-', '.'), text.replaceAll('-', ':')];
   if (isV4(v4)) return found(type === 'A' ? [{ type, name, data: v4 }] : []);
   if (isV6(v6)) return found(type === 'AAAA' ? [{ type, name, data: v6 }] : []);
-  return NO_SUCH_NAME;
+  return noSuchName;
 }
 
 interface ServiceQuestion {
@@ -97,10 +97,10 @@ function answerService(question: ServiceQuestion): ClusterAnswer {
   const { name, type, namespace, rest, view } = question;
   const [serviceName = '', second, third, ...more] = rest;
   const service = view.service(namespace, serviceName);
-  if (service === undefined || more.length > 0) return NO_SUCH_NAME;
+  if (service === undefined || more.length > 0) return noSuchName;
   const { spec } = service;
   if (spec.type === 'ExternalName')
-    return second === undefined ? answerExternalName(name, type, spec.externalName ?? '') : NO_SUCH_NAME;
+    return second === undefined ? answerExternalName(name, type, spec.externalName ?? '') : noSuchName;
   const asked = third === undefined ? { hostname: second } : { port: third, protocol: second };
   const base = `${serviceName}.${namespace}.svc.${view.domain}`;
   const targets = isHeadless(service)
@@ -115,12 +115,12 @@ function answerService(question: ServiceQuestion): ClusterAnswer {
           false,
         )
       : answerEndpointName(question, base, asked.hostname);
-  if (third === undefined && second?.startsWith('_') === true) return NO_SUCH_NAME;
+  if (third === undefined && second?.startsWith('_') === true) return noSuchName;
   const chosen =
     'port' in asked
       ? targets.filter(({ portName, protocol }) => `_${portName}` === asked.port && `_${protocol}` === asked.protocol)
       : targets;
-  if ('port' in asked) return chosen.length === 0 ? NO_SUCH_NAME : addresses(name, type, chosen, true);
+  if ('port' in asked) return chosen.length === 0 ? noSuchName : addresses(name, type, chosen, true);
   return addresses(name, type, chosen, type === 'SRV');
 }
 
@@ -195,7 +195,7 @@ const isV6 = (text: string): boolean => /^[0-9a-f:]{2,39}$/.test(text) && URL.ca
 
 function addresses(name: string, type: string, targets: readonly Target[], withPorts: boolean): ClusterAnswer {
   // So says the specification of a headless service none of whose endpoints is ready, too.
-  if (targets.length === 0) return NO_SUCH_NAME;
+  if (targets.length === 0) return noSuchName;
   const wanted = unique(targets.map(({ ip }) => ip));
   if (type === 'A') return found(wanted.filter(isV4).map((data) => ({ type, name, data })));
   if (type === 'AAAA') return found(wanted.filter((ip) => ip.includes(':')).map((data) => ({ type, name, data })));
@@ -219,7 +219,7 @@ function addresses(name: string, type: string, targets: readonly Target[], withP
 
 function answerExternalName(name: string, type: string, target: string): ClusterAnswer {
   // The API takes labels that DNS has no room for: written, they would be read as something else.
-  if (!isDnsName(target.replace(/\.$/, ''))) return NO_SUCH_NAME;
+  if (!isDnsName(target.replace(/\.$/, ''))) return noSuchName;
   return found(['A', 'AAAA', 'CNAME'].includes(type) ? [{ type: 'CNAME', name, data: target.replace(/\.$/, '') }] : []);
 }
 

@@ -32,7 +32,7 @@ export interface ExternalAddress {
   readonly sourceRanges?: readonly string[];
 }
 
-const PROTOCOLS: ReadonlyMap<string, RouteProtocol> = new Map([
+const protocols: ReadonlyMap<string, RouteProtocol> = new Map([
   ['TCP', 'tcp'],
   ['UDP', 'udp'],
   ['SCTP', 'sctp'],
@@ -87,7 +87,7 @@ function routeOf(
 ): ServiceRoute | undefined {
   const { metadata, spec } = service;
   const { name: portName = '', port, nodePort } = servicePort;
-  const protocol = PROTOCOLS.get(servicePort.protocol ?? 'TCP');
+  const protocol = protocols.get(servicePort.protocol ?? 'TCP');
   const clusterIp = clusterIpOf(spec);
   if (protocol === undefined || clusterIp === undefined || !isPort(port) || (portName !== '' && !isName(portName)))
     return undefined;

@@ -31,6 +31,6 @@ export function isInRange(ip: string, range: string): boolean {
  * This network, loopback, link-local, multicast and reserved: no pod and no service of another machine has such an
  * address.
  */
-const SPECIAL = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4'];
+const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4'];
 
-export const isSpecial = (ip: string): boolean => SPECIAL.some((range) => isInRange(ip, range));
+export const isSpecial = (ip: string): boolean => special.some((range) => isInRange(ip, range));

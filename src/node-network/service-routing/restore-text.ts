@@ -1,5 +1,5 @@
 import type { Jump, Ruleset, Table } from './ruleset.ts';
-import { DIGEST_LENGTH, TABLES } from './ruleset.ts';
+import { DIGEST_LENGTH, tables } from './ruleset.ts';
 
 /** What of ours is in the kernel, as `iptables-save` tells it. */
 export interface PresentRules {
@@ -29,7 +29,7 @@ export function parsePresent(saved: string, chainPrefix: string): PresentRules {
   const isOwn = (chain: string): boolean => own.test(chain);
   let table: Table | undefined;
   for (const line of saved.split('\n')) {
-    if (line.startsWith('*')) table = TABLES.find((each) => each === line.slice(1).trim());
+    if (line.startsWith('*')) table = tables.find((each) => each === line.slice(1).trim());
     if (table === undefined) continue;
     const [word = '', chain = ''] = line.split(' ', 2);
     if (word.startsWith(':') && isOwn(word.slice(1))) chains[table].set(word.slice(1), 0);
@@ -46,7 +46,7 @@ export function parsePresent(saved: string, chainPrefix: string): PresentRules {
  * here.
  */
 export function isWhole(applied: Ruleset, present: PresentRules): boolean {
-  return TABLES.every((table) => {
+  return tables.every((table) => {
     const { chains, jumps } = applied[table];
     return (
       chains.size === present.chains[table].size &&
@@ -62,7 +62,7 @@ export function isWhole(applied: Ruleset, present: PresentRules): boolean {
  * not touched.
  */
 export function computeRestore(wanted: Ruleset, present: PresentRules, applied?: Ruleset): string | undefined {
-  const parts = TABLES.flatMap((table) => {
+  const parts = tables.flatMap((table) => {
     const { chains, jumps } = wanted[table];
     const there = present.chains[table];
     const changed = [...chains].filter(
@@ -90,7 +90,7 @@ export function computeRestore(wanted: Ruleset, present: PresentRules, applied?:
  */
 export function computeRemoval(saved: string, chainPrefix: string): string | undefined {
   const { chains } = parsePresent(saved, chainPrefix);
-  const parts = TABLES.flatMap((table) => {
+  const parts = tables.flatMap((table) => {
     const own = [...chains[table].keys()];
     const isOwn = (chain: string): boolean => chains[table].has(chain);
     if (own.length === 0) return [];

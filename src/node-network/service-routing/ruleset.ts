@@ -12,8 +12,8 @@ export interface Ruleset {
   readonly filter: TableRules;
 }
 
-export const TABLES = ['nat', 'filter'] as const;
-export type Table = (typeof TABLES)[number];
+export const tables = ['nat', 'filter'] as const;
+export type Table = (typeof tables)[number];
 
 export interface TableRules {
   /** Each rule as `iptables -A CHAIN` takes it, without those two words. */

@@ -17,7 +17,7 @@ import { openDirectoryDisk } from '../adapters/directory-disk.ts';
 import { createProjectQuota } from '../adapters/project-quota.ts';
 import { createNodeDiskProvisioner } from '../provisioner/node-disk-provisioner.ts';
 import type { NodeStorageOptions } from './node-storage-flags.ts';
-import { parseNodeStorage, usage } from './node-storage-flags.ts';
+import { parseNodeStorage, USAGE } from './node-storage-flags.ts';
 
 /** The exit code of a wrong command line. */
 const MISUSED = 2;
@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
     return MISUSED;
   }
   if (parsed.kind === 'help') {
-    process.stdout.write(usage);
+    process.stdout.write(USAGE);
     return 0;
   }
   const log = createPinoLog({

@@ -12,7 +12,7 @@ export type ParsedNodeStorage =
   | { readonly kind: 'help' }
   | { readonly kind: 'error'; readonly error: string };
 
-export const usage = `usage: kubelet-node-storage --kubeconfig FILE --node-name NAME --root DIR
+export const USAGE = `usage: kubelet-node-storage --kubeconfig FILE --node-name NAME --root DIR
 
 Dynamic provisioning of volumes on the disk of one node, for StorageClasses with the provisioner node-disk.kubelet-ts.
 

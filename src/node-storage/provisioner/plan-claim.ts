@@ -26,20 +26,20 @@ export type ClaimPlan =
   | { readonly kind: 'provision'; readonly sizeBytes: number; readonly volumeName: string }
   | { readonly kind: 'expand'; readonly sizeBytes: number; readonly size: string; readonly volume: PersistentVolume };
 
-const NOTHING: ClaimPlan = { kind: 'nothing' };
+const nothing: ClaimPlan = { kind: 'nothing' };
 
 /**
  * A claim is this node's when the scheduler has selected the node for the claim's first pod and its class names this
  * provisioner; a bound one, when its volume is on this node and the claim requests more than the volume has.
  */
 export function planClaim(claim: PersistentVolumeClaim, facts: ClaimFacts): ClaimPlan {
-  if (claim.metadata.deletionTimestamp !== undefined) return NOTHING;
+  if (claim.metadata.deletionTimestamp !== undefined) return nothing;
   if ((claim.spec.volumeName ?? '') !== '') return planExpansion(claim, facts);
   const { annotations = {} } = claim.metadata;
   const provisioner = annotations[storageAnnotations.provisioner] ?? annotations[storageAnnotations.betaProvisioner];
-  if (provisioner !== PROVISIONER || annotations[storageAnnotations.selectedNode] !== facts.nodeName) return NOTHING;
+  if (provisioner !== PROVISIONER || annotations[storageAnnotations.selectedNode] !== facts.nodeName) return nothing;
   const { storageClass, hostname } = facts;
-  if (storageClass?.provisioner !== PROVISIONER || hostname === undefined) return NOTHING;
+  if (storageClass?.provisioner !== PROVISIONER || hostname === undefined) return nothing;
   const reason = refusal(claim, storageClass);
   if (reason !== undefined) return { kind: 'refuse', reason };
   const sizeBytes = quantityValue(requestOf(claim));
@@ -63,9 +63,9 @@ function refusal({ metadata, spec }: PersistentVolumeClaim, storageClass: Storag
 
 function planExpansion(claim: PersistentVolumeClaim, { volume }: ClaimFacts): ClaimPlan {
   if (volume === undefined || claim.status?.phase !== 'Bound' || volume.spec.claimRef?.uid !== claim.metadata.uid)
-    return NOTHING;
+    return nothing;
   const size = requestOf(claim);
-  if (compareQuantities(size, claim.status.capacity?.['storage'] ?? '0') <= 0) return NOTHING;
+  if (compareQuantities(size, claim.status.capacity?.['storage'] ?? '0') <= 0) return nothing;
   return { kind: 'expand', size, sizeBytes: quantityValue(size), volume };
 }
 

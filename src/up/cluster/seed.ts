@@ -13,8 +13,8 @@ import { pause } from '../processes.ts';
 import { applyObjects } from './cluster-client.ts';
 
 const MANIFEST = join(repositoryRoot, 'src', 'up', 'example', 'nginx-deployment.yaml');
-export const EXAMPLE_DEPLOYMENT = { namespace: 'default', name: 'nginx-deployment' };
-export const EXAMPLE_SERVICE = { namespace: 'default', name: 'nginx' };
+export const exampleDeployment = { namespace: 'default', name: 'nginx-deployment' };
+export const exampleService = { namespace: 'default', name: 'nginx' };
 
 /**
  * With kubectl if the machine has one, else by ourselves. Returns what applied it. Throws with kubectl's words when it

@@ -52,7 +52,7 @@ import type { Program, RunningProgram } from './program.ts';
 import { keepRunning } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
 import { startNodeRuntime } from './runtime.ts';
-import { applyExample, EXAMPLE_DEPLOYMENT, EXAMPLE_SERVICE, whenServed } from './seed.ts';
+import { applyExample, exampleDeployment, exampleService, whenServed } from './seed.ts';
 
 export interface UpClusterOptions {
   /** A runtime given from outside; absent means our own. */
@@ -357,9 +357,9 @@ class ClusterStart {
         signal: either,
       });
       this.#done(`node ${this.#nodeName} is ready`);
-      if (!(await exists(api, services, EXAMPLE_SERVICE)) || !this.#options.example) return undefined;
-      await whenAvailable(api, EXAMPLE_DEPLOYMENT, either);
-      const url = `http://${(await api.get(services, EXAMPLE_SERVICE)).spec.clusterIP}`;
+      if (!(await exists(api, services, exampleService)) || !this.#options.example) return undefined;
+      await whenAvailable(api, exampleDeployment, either);
+      const url = `http://${(await api.get(services, exampleService)).spec.clusterIP}`;
       if (this.#options.serviceRouting) await whenServed(url, either);
       if (!this.#signal.aborted) this.#done(`nginx is served on ${url}`);
       return url;

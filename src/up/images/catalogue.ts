@@ -13,7 +13,7 @@ export const WEB_IMAGE = 'localhost/kubelet-ts/web:1';
 /** The web image with `USER web` (1000:1000). */
 export const WEB_USER_IMAGE = 'localhost/kubelet-ts/web-user:1';
 
-const ENVIRONMENT = ['PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'];
+const environment = ['PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'];
 const WELCOME =
   '<!doctype html><title>kubelet-ts</title><h1>It runs.</h1><p>A pod started by kubelet-ts serves this page.</p>\n';
 
@@ -83,7 +83,7 @@ export function busyboxImage(options: BusyboxImageOptions): OciImage {
     entrypoint: options.entrypoint,
     command:
       options.command ?? (options.entrypoint === undefined ? ['httpd', '-f', '-p', '8080', '-h', '/www'] : undefined),
-    env: [...ENVIRONMENT, ...(options.env ?? [])],
+    env: [...environment, ...(options.env ?? [])],
     user: options.user,
     workingDir: options.workingDir ?? '/',
     stopSignal: options.stopSignal,

@@ -1,9 +1,9 @@
 import type { FieldErrors } from '../field-error.ts';
 import { byteLength, checkDnsLabel, checkDnsSubdomain } from '../names.ts';
 
-const maxDomain = 253;
+const MAX_DOMAIN = 253;
 /** A domain, a slash, and a namespace and a name with a dot between them. */
-const maxLength = maxDomain + 1 + 63 + 1 + 253;
+const MAX_LENGTH = MAX_DOMAIN + 1 + 63 + 1 + 253;
 
 /** `example.com/signer` (upstream: core/validation ValidateSignerName). */
 export function validateSignerName(errors: FieldErrors, field: string, name: string): void {
@@ -15,13 +15,13 @@ export function validateSignerName(errors: FieldErrors, field: string, name: str
       name,
       "must be a fully qualified domain and path of the form 'example.com/signer-name'",
     );
-  if (byteLength(domain) > maxDomain) errors.tooLong(field, maxDomain);
+  if (byteLength(domain) > MAX_DOMAIN) errors.tooLong(field, MAX_DOMAIN);
   const labels = domain.split('.');
   firstWrong(errors, field, domain, { parts: labels, check: checkDnsLabel });
   if (labels.length < 2)
     errors.invalid(field, domain, 'should be a domain with at least two segments separated by dots');
   firstWrong(errors, field, rest, { parts: rest.split('.'), check: (part) => checkDnsSubdomain(part) });
-  if (byteLength(name) > maxLength) errors.tooLong(field, maxLength);
+  if (byteLength(name) > MAX_LENGTH) errors.tooLong(field, MAX_LENGTH);
 }
 
 function firstWrong(

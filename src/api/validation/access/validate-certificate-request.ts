@@ -40,15 +40,15 @@ const usages = [
 ];
 /** Conditions that can only be true, and that never go away. */
 const finalTypes = ['Approved', 'Denied', 'Failed'];
-const shortestSeconds = 600;
-const legacySigner = 'kubernetes.io/legacy-unknown';
-const beginMark = '-----BEGIN CERTIFICATE REQUEST-----';
-const endMark = '-----END CERTIFICATE REQUEST-----';
-const certificateBegin = '-----BEGIN CERTIFICATE-----';
-const certificateEnd = '-----END CERTIFICATE-----';
-const mostCertificates = 100;
+const SHORTEST_SECONDS = 600;
+const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
+const BEGIN_MARK = '-----BEGIN CERTIFICATE REQUEST-----';
+const END_MARK = '-----END CERTIFICATE REQUEST-----';
+const CERTIFICATE_BEGIN = '-----BEGIN CERTIFICATE-----';
+const CERTIFICATE_END = '-----END CERTIFICATE-----';
+const MOST_CERTIFICATES = 100;
 /** What reads requests reads no longer ones. */
-const longestRequest = 65_536;
+const LONGEST_REQUEST = 65_536;
 
 /**
  * Validates a new request. The signer checks that the request is signed by its own key, since that takes a reader of
@@ -65,7 +65,7 @@ function validate(request: CertificateSigningRequest, old: CertificateSigningReq
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true, checkName: checkPathSegment });
   const pem = Buffer.from(spec.request, 'base64').toString('latin1');
   const problem = pemProblem(pem);
-  if (old === undefined && pem.length > longestRequest) errors.tooLong('spec.request', longestRequest);
+  if (old === undefined && pem.length > LONGEST_REQUEST) errors.tooLong('spec.request', LONGEST_REQUEST);
   else if (problem !== undefined) errors.invalid('spec.request', spec.request, problem);
   const given = spec.usages ?? [];
   if (given.length === 0) errors.required('spec.usages');
@@ -74,10 +74,10 @@ function validate(request: CertificateSigningRequest, old: CertificateSigningReq
     for (const [index, usage] of given.entries()) errors.oneOf(`spec.usages[${index}]`, usage, usages);
   if (!hasTwice(before))
     for (const index of indexesOfRepeated(given)) errors.duplicate(`spec.usages[${index}]`, given[index]);
-  if (spec.signerName === legacySigner && old?.spec.signerName !== legacySigner)
+  if (spec.signerName === LEGACY_SIGNER && old?.spec.signerName !== LEGACY_SIGNER)
     errors.invalid('spec.signerName', spec.signerName, 'the legacy signerName is not allowed via this API version');
   else validateSignerName(errors, 'spec.signerName', spec.signerName);
-  if (spec.expirationSeconds !== undefined && spec.expirationSeconds < shortestSeconds) {
+  if (spec.expirationSeconds !== undefined && spec.expirationSeconds < SHORTEST_SECONDS) {
     errors.invalid(
       'spec.expirationSeconds',
       spec.expirationSeconds,
@@ -89,10 +89,10 @@ function validate(request: CertificateSigningRequest, old: CertificateSigningReq
 }
 
 function pemProblem(text: string): string | undefined {
-  const begin = text.indexOf(beginMark);
-  const end = text.indexOf(endMark, begin);
+  const begin = text.indexOf(BEGIN_MARK);
+  const end = text.indexOf(END_MARK, begin);
   if (begin < 0 || end < 0 || text.indexOf('-----BEGIN ') < begin) return 'PEM block type must be CERTIFICATE REQUEST';
-  const der = Buffer.from(text.slice(begin + beginMark.length, end), 'base64');
+  const der = Buffer.from(text.slice(begin + BEGIN_MARK.length, end), 'base64');
   return isOneSequence(der) ? undefined : 'asn1: structure error: the certificate request cannot be read';
 }
 
@@ -192,13 +192,13 @@ function chainProblem(text: string): string | undefined {
   const other = types.find((type) => type !== 'CERTIFICATE');
   if (other !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(other)}`;
   if (types.length === 0) return 'must contain at least one CERTIFICATE PEM block';
-  if (types.length > mostCertificates) return `must contain at most ${mostCertificates} CERTIFICATE PEM blocks`;
-  for (const part of text.split(certificateBegin).slice(1)) {
-    const end = part.indexOf(certificateEnd);
+  if (types.length > MOST_CERTIFICATES) return `must contain at most ${MOST_CERTIFICATES} CERTIFICATE PEM blocks`;
+  for (const part of text.split(CERTIFICATE_BEGIN).slice(1)) {
+    const end = part.indexOf(CERTIFICATE_END);
     const body = part.slice(0, Math.max(end, 0));
     if (body.includes(':')) return 'no PEM block headers are permitted';
     try {
-      new X509Certificate(`${certificateBegin}${body}${certificateEnd}`);
+      new X509Certificate(`${CERTIFICATE_BEGIN}${body}${CERTIFICATE_END}`);
     } catch {
       return 'x509: malformed certificate';
     }

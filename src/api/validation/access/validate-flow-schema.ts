@@ -13,7 +13,7 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../names.ts';
 
-const maxPrecedence = 10_000;
+const MAX_PRECEDENCE = 10_000;
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
 const mandatory = new Map(
   standardFlowSchemas.filter(({ role }) => role === 'mandatory').map(({ name, spec }) => [name, spec]),
@@ -52,7 +52,7 @@ function validateSpec(errors: FieldErrors, name: string, spec: FlowSchemaSpec): 
   const { matchingPrecedence: precedence, distinguisherMethod, priorityLevelConfiguration, rules = [] } = spec;
   const field = 'spec.matchingPrecedence';
   if (precedence <= 0) errors.invalid(field, precedence, 'must be a positive value');
-  if (precedence > maxPrecedence) errors.invalid(field, precedence, `must not be greater than ${maxPrecedence}`);
+  if (precedence > MAX_PRECEDENCE) errors.invalid(field, precedence, `must not be greater than ${MAX_PRECEDENCE}`);
   if (precedence === 1 && name !== 'exempt')
     errors.invalid(field, precedence, "only the schema named 'exempt' may have matchingPrecedence 1");
   if (distinguisherMethod !== undefined && !['ByNamespace', 'ByUser'].includes(distinguisherMethod.type))

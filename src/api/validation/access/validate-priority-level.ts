@@ -12,9 +12,9 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateFlowConditions } from './validate-flow-schema.ts';
 
-const maxQueues = 10_000_000;
-const maxHashBits = 60;
-const zeroSharesAnnotation = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares';
+const MAX_QUEUES = 10_000_000;
+const MAX_HASH_BITS = 60;
+const ZERO_SHARES_ANNOTATION = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares';
 const mandatory = new Map(
   standardPriorityLevels.filter(({ role }) => role === 'mandatory').map(({ name, spec }) => [name, spec]),
 );
@@ -23,8 +23,8 @@ const mandatory = new Map(
 export function validatePriorityLevel(level: PriorityLevelConfiguration): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, spec } = level;
-  if (metadata.annotations?.[zeroSharesAnnotation] !== undefined)
-    errors.forbidden('metadata.annotations', `annotation '${zeroSharesAnnotation}' is forbidden`);
+  if (metadata.annotations?.[ZERO_SHARES_ANNOTATION] !== undefined)
+    errors.forbidden('metadata.annotations', `annotation '${ZERO_SHARES_ANNOTATION}' is forbidden`);
   validateSpec(errors, metadata.name, spec);
   validateMandatory(errors, metadata.name, spec);
   errors.list.push(...validateFlowConditions(level));
@@ -98,14 +98,14 @@ function validateQueuing(
 ): void {
   if (queueLengthLimit <= 0) errors.invalid(`${path}.queueLengthLimit`, queueLengthLimit, 'must be positive');
   if (queues <= 0) errors.invalid(`${path}.queues`, queues, 'must be positive');
-  else if (queues > maxQueues) errors.invalid(`${path}.queues`, queues, `must not be greater than ${maxQueues}`);
+  else if (queues > MAX_QUEUES) errors.invalid(`${path}.queues`, queues, `must not be greater than ${MAX_QUEUES}`);
   const hand = `${path}.handSize`;
   if (handSize <= 0) errors.invalid(hand, handSize, 'must be positive');
   else if (handSize > queues) errors.invalid(hand, handSize, `should not be greater than queues (${queues})`);
-  else if (Math.ceil(Math.log2(queues) * handSize) > maxHashBits)
+  else if (Math.ceil(Math.log2(queues) * handSize) > MAX_HASH_BITS)
     errors.invalid(
       hand,
       handSize,
-      `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${maxHashBits}`,
+      `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${MAX_HASH_BITS}`,
     );
 }

@@ -13,7 +13,7 @@ import type { FieldError } from '../field-error.ts';
 import { isInvalidSelector, validateLabelSelector, validateObjectMeta } from '../metadata.ts';
 import { checkDnsSubdomain, checkPathSegment } from '../names.ts';
 
-const group = 'rbac.authorization.k8s.io';
+const GROUP = 'rbac.authorization.k8s.io';
 
 export function validateRole({ metadata, rules }: Role): FieldError[] {
   const errors = new FieldErrors();
@@ -84,7 +84,7 @@ function validateBinding(
 }
 
 function validateRoleRef(errors: FieldErrors, { apiGroup, kind, name }: RoleRef, kinds: readonly string[]): void {
-  errors.oneOf('roleRef.apiGroup', apiGroup, [group]);
+  errors.oneOf('roleRef.apiGroup', apiGroup, [GROUP]);
   errors.oneOf('roleRef.kind', kind, kinds);
   if (name === '') errors.required('roleRef.name');
   else errors.invalidEach('roleRef.name', name, checkPathSegment(name));
@@ -97,7 +97,7 @@ function validateSubject(
   isNamespaced: boolean,
 ): void {
   if (name === '') errors.required(`${path}.name`);
-  if (kind === 'User' || kind === 'Group') return errors.oneOf(`${path}.apiGroup`, apiGroup, [group]);
+  if (kind === 'User' || kind === 'Group') return errors.oneOf(`${path}.apiGroup`, apiGroup, [GROUP]);
   if (kind !== 'ServiceAccount') return errors.notSupported(`${path}.kind`, kind, ['ServiceAccount', 'User', 'Group']);
   if (name !== '') errors.invalidEach(`${path}.name`, name, checkDnsSubdomain(name));
   if (apiGroup !== '') errors.notSupported(`${path}.apiGroup`, apiGroup, ['']);

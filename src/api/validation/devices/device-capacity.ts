@@ -7,7 +7,7 @@ import type {
 import type { FieldErrors } from '../field-error.ts';
 import { validateItems, validateUnique } from './device-parts.ts';
 
-const maxValidValues = 10;
+const MAX_VALID_VALUES = 10;
 
 /** A capacity of a device; only one that several claims may use has a policy. */
 export function validateDeviceCapacity(
@@ -46,11 +46,11 @@ interface Amounts {
 
 function validateValues(errors: FieldErrors, path: string, values: readonly string[], amounts: Amounts): void {
   const { usual, capacity } = amounts;
-  if (values.length > maxValidValues) return errors.tooMany(path, values.length, maxValidValues);
+  if (values.length > MAX_VALID_VALUES) return errors.tooMany(path, values.length, MAX_VALID_VALUES);
   for (const [index, value] of values.entries())
     if (index > 0 && compareQuantities(values[index - 1] ?? '0', value) > 0)
       errors.invalid(`${path}[${index}]`, value, 'values must be sorted in ascending order');
-  validateItems(errors, path, values, maxValidValues, (value, at) => {
+  validateItems(errors, path, values, MAX_VALID_VALUES, (value, at) => {
     if (compareQuantities(value, capacity) > 0)
       errors.invalid(at, value, `option is larger than capacity value: ${capacity}`);
   });

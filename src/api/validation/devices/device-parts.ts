@@ -12,12 +12,12 @@ import type { FieldErrors } from '../field-error.ts';
 import { byteLength, checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../names.ts';
 import { validateCsiDriverName } from '../pod/volumes-remote.ts';
 
-const maxSelectors = 32;
-const maxExpressionBytes = 10 * 1024;
-const maxParameterBytes = 10 * 1024;
-const maxPoolNameBytes = 253;
-const maxIdentifierBytes = 32;
-const maxBindingConditions = 4;
+const MAX_SELECTORS = 32;
+const MAX_EXPRESSION_BYTES = 10 * 1024;
+const MAX_PARAMETER_BYTES = 10 * 1024;
+const MAX_POOL_NAME_BYTES = 253;
+const MAX_IDENTIFIER_BYTES = 32;
+const MAX_BINDING_CONDITIONS = 4;
 const taintEffects = ['NoExecute', 'NoSchedule', 'None'];
 
 /** Rules of drivers' names are those of CSI drivers. */
@@ -56,16 +56,16 @@ export function validateUnique<T>(
 
 export function validatePoolName(errors: FieldErrors, field: string, name: string): void {
   if (name === '') return errors.required(field);
-  if (byteLength(name) > maxPoolNameBytes) return errors.tooLong(field, maxPoolNameBytes);
+  if (byteLength(name) > MAX_POOL_NAME_BYTES) return errors.tooLong(field, MAX_POOL_NAME_BYTES);
   for (const part of name.split('/')) errors.invalidEach(field, part, checkDnsSubdomain(part));
 }
 
-const identifierText =
+const IDENTIFIER_TEXT =
   "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
 
 function validateIdentifier(errors: FieldErrors, field: string, id: string): void {
-  if (byteLength(id) > maxIdentifierBytes) errors.tooLong(field, maxIdentifierBytes);
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(id)) errors.invalid(field, id, identifierText);
+  if (byteLength(id) > MAX_IDENTIFIER_BYTES) errors.tooLong(field, MAX_IDENTIFIER_BYTES);
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(id)) errors.invalid(field, id, IDENTIFIER_TEXT);
 }
 
 /** The name of an attribute or capacity: DOMAIN/ID, or ID alone, which belongs to the driver. */
@@ -87,10 +87,10 @@ export function validateFullyQualifiedName(errors: FieldErrors, field: string, n
 }
 
 export function validateSelectors(errors: FieldErrors, field: string, selectors: readonly DeviceSelector[]): void {
-  validateItems(errors, field, selectors, maxSelectors, ({ cel }, path) => {
+  validateItems(errors, field, selectors, MAX_SELECTORS, ({ cel }, path) => {
     if (cel === undefined) errors.required(`${path}.cel`);
-    else if (byteLength(cel.expression) > maxExpressionBytes)
-      errors.tooLong(`${path}.cel.expression`, maxExpressionBytes);
+    else if (byteLength(cel.expression) > MAX_EXPRESSION_BYTES)
+      errors.tooLong(`${path}.cel.expression`, MAX_EXPRESSION_BYTES);
     else if (cel.expression === '') errors.required(`${path}.cel.expression`);
   });
 }
@@ -110,7 +110,7 @@ export function validateDeviceConfiguration(
 ): void {
   if (opaque === undefined) return errors.required(`${path}.opaque`);
   validateDriverName(errors, `${path}.opaque.driver`, opaque.driver);
-  validateRawObject(errors, `${path}.opaque.parameters`, opaque.parameters, maxParameterBytes);
+  validateRawObject(errors, `${path}.opaque.parameters`, opaque.parameters, MAX_PARAMETER_BYTES);
 }
 
 export function validateDeviceToleration(errors: FieldErrors, path: string, toleration: DeviceToleration): void {
@@ -142,8 +142,8 @@ export function validateBindingConditions(
   const at = `${path}.bindingConditions`;
   const failuresAt = `${path}.bindingFailureConditions`;
   const checkName = (name: string, field: string): void => errors.invalidEach(field, name, checkLabelKey(name));
-  validateItems(errors, at, conditions, maxBindingConditions, checkName);
-  validateItems(errors, failuresAt, failures, maxBindingConditions, checkName);
+  validateItems(errors, at, conditions, MAX_BINDING_CONDITIONS, checkName);
+  validateItems(errors, failuresAt, failures, MAX_BINDING_CONDITIONS, checkName);
   validateUnique(errors, at, conditions, (name) => name);
   validateUnique(errors, failuresAt, failures, (name) => name);
   const known = new Set(conditions);
@@ -160,7 +160,7 @@ export function validateBindingConditions(
     errors.invalid(failuresAt, failures, 'bindingFailureConditions are required to use bindingConditions');
 }
 
-const uidText =
+const UID_TEXT =
   'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters';
 
 /** The identity of a share of a device. */
@@ -170,5 +170,5 @@ export function validateShareId(errors: FieldErrors, field: string, id: string |
   if (![32, 36, 38, 45].includes(id.length))
     errors.invalid(field, id, `error validating uid: invalid UUID length: ${id.length}`);
   else if (!/^[0-9a-fA-F]{32}$/.test(digits)) errors.invalid(field, id, 'error validating uid: invalid UUID format');
-  else errors.invalid(field, id, uidText);
+  else errors.invalid(field, id, UID_TEXT);
 }

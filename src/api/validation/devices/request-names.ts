@@ -2,8 +2,8 @@ import type { DeviceClaim } from '../../resource/resource-claim.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { validateItems, validateLabelName, validateUnique } from './device-parts.ts';
 
-const maxReferences = 32;
-const unknownName =
+const MAX_REFERENCES = 32;
+const UNKNOWN_NAME =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
 /** The names by which constraints, configuration and results refer to requests of one claim: REQUEST or REQUEST/SUB. */
@@ -18,18 +18,18 @@ export class RequestNames {
 
   validateReference(errors: FieldErrors, field: string, reference: string): void {
     const parts = reference.split('/');
-    if (parts.length > 2) return errors.invalid(field, reference, unknownName);
+    if (parts.length > 2) return errors.invalid(field, reference, UNKNOWN_NAME);
     for (const part of parts) validateLabelName(errors, field, part);
     const [request = '', alternative] = parts;
     const known = this.#alternatives.get(request);
     if (known === undefined || (alternative !== undefined && !known.has(alternative)))
-      errors.invalid(field, reference, unknownName);
+      errors.invalid(field, reference, UNKNOWN_NAME);
   }
 
   validateReferences(errors: FieldErrors, field: string, references: readonly string[]): void {
-    validateItems(errors, field, references, maxReferences, (reference, path) =>
+    validateItems(errors, field, references, MAX_REFERENCES, (reference, path) =>
       this.validateReference(errors, path, reference),
     );
-    if (references.length <= maxReferences) validateUnique(errors, field, references, (reference) => reference);
+    if (references.length <= MAX_REFERENCES) validateUnique(errors, field, references, (reference) => reference);
   }
 }

@@ -27,14 +27,14 @@ import {
 } from './device-parts.ts';
 import { RequestNames } from './request-names.ts';
 
-const maxConsumers = 256;
-const maxResults = 32;
-const maxConfigurations = 64;
-const maxDeviceConditions = 8;
-const maxDataBytes = 10 * 1024;
-const maxAddresses = 16;
-const maxInterfaceNameBytes = 256;
-const maxHardwareAddressBytes = 128;
+const MAX_CONSUMERS = 256;
+const MAX_RESULTS = 32;
+const MAX_CONFIGURATIONS = 64;
+const MAX_DEVICE_CONDITIONS = 8;
+const MAX_DATA_BYTES = 10 * 1024;
+const MAX_ADDRESSES = 16;
+const MAX_INTERFACE_NAME_BYTES = 256;
+const MAX_HARDWARE_ADDRESS_BYTES = 128;
 
 /** Upstream: apis/resource/validation ValidateResourceClaimStatusUpdate. */
 export function validateResourceClaimStatus(claim: ResourceClaim, old: ResourceClaim): FieldError[] {
@@ -56,12 +56,12 @@ function validateConsumers(
   field: string,
   consumers: readonly ResourceClaimConsumerReference[],
 ): void {
-  validateItems(errors, field, consumers, maxConsumers, ({ resource, name, uid }, path) => {
+  validateItems(errors, field, consumers, MAX_CONSUMERS, ({ resource, name, uid }, path) => {
     if (resource === '') errors.required(`${path}.resource`);
     if (name === '') errors.required(`${path}.name`);
     if (uid === '') errors.required(`${path}.uid`);
   });
-  if (consumers.length <= maxConsumers) validateUnique(errors, field, consumers, ({ uid }) => uid);
+  if (consumers.length <= MAX_CONSUMERS) validateUnique(errors, field, consumers, ({ uid }) => uid);
 }
 
 function validateReservation(
@@ -87,10 +87,10 @@ function validateAllocation(
   { devices, nodeSelector }: AllocationResult,
   names: RequestNames,
 ): void {
-  validateItems(errors, `${path}.devices.results`, devices.results ?? [], maxResults, (result, at) =>
+  validateItems(errors, `${path}.devices.results`, devices.results ?? [], MAX_RESULTS, (result, at) =>
     validateResult(errors, at, result, names),
   );
-  validateItems(errors, `${path}.devices.config`, devices.config ?? [], maxConfigurations, (config, at) => {
+  validateItems(errors, `${path}.devices.config`, devices.config ?? [], MAX_CONFIGURATIONS, (config, at) => {
     if ((config.source as string) === '') errors.required(`${at}.source`);
     else errors.oneOf(`${at}.source`, config.source, ['FromClaim', 'FromClass']);
     names.validateReferences(errors, `${at}.requests`, config.requests ?? []);
@@ -132,23 +132,23 @@ function validateDeviceStatus(
   validateShareId(errors, `${path}.shareID`, device.shareID);
   const key = deviceKey(device);
   if (!allocated.has(key)) errors.invalid(path, key, 'must be an allocated device in the claim');
-  if (device.conditions.length > maxDeviceConditions)
-    errors.tooMany(`${path}.conditions`, device.conditions.length, maxDeviceConditions);
+  if (device.conditions.length > MAX_DEVICE_CONDITIONS)
+    errors.tooMany(`${path}.conditions`, device.conditions.length, MAX_DEVICE_CONDITIONS);
   validateConditions(errors, `${path}.conditions`, device.conditions);
-  if (device.data !== undefined) validateRawObject(errors, `${path}.data`, device.data, maxDataBytes);
+  if (device.data !== undefined) validateRawObject(errors, `${path}.data`, device.data, MAX_DATA_BYTES);
   if (device.networkData !== undefined) validateNetworkData(errors, `${path}.networkData`, device.networkData);
 }
 
-const notAnAddress = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)';
+const NOT_AN_ADDRESS = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)';
 
 function validateNetworkData(errors: FieldErrors, path: string, data: NetworkDeviceData): void {
-  if (byteLength(data.interfaceName ?? '') > maxInterfaceNameBytes)
-    errors.tooLong(`${path}.interfaceName`, maxInterfaceNameBytes);
-  if (byteLength(data.hardwareAddress ?? '') > maxHardwareAddressBytes)
-    errors.tooLong(`${path}.hardwareAddress`, maxHardwareAddressBytes);
+  if (byteLength(data.interfaceName ?? '') > MAX_INTERFACE_NAME_BYTES)
+    errors.tooLong(`${path}.interfaceName`, MAX_INTERFACE_NAME_BYTES);
+  if (byteLength(data.hardwareAddress ?? '') > MAX_HARDWARE_ADDRESS_BYTES)
+    errors.tooLong(`${path}.hardwareAddress`, MAX_HARDWARE_ADDRESS_BYTES);
   const { ips = [] } = data;
-  validateItems(errors, `${path}.ips`, ips, maxAddresses, (address, at) => {
-    if (checkStrictCidr(address).length > 0) errors.invalid(at, address, notAnAddress);
+  validateItems(errors, `${path}.ips`, ips, MAX_ADDRESSES, (address, at) => {
+    if (checkStrictCidr(address).length > 0) errors.invalid(at, address, NOT_AN_ADDRESS);
   });
-  if (ips.length <= maxAddresses) validateUnique(errors, `${path}.ips`, ips, (address) => address);
+  if (ips.length <= MAX_ADDRESSES) validateUnique(errors, `${path}.ips`, ips, (address) => address);
 }

@@ -5,7 +5,7 @@ import { validateObjectMeta } from '../metadata.ts';
 import { isExtended } from '../resource-names.ts';
 import { validateDeviceConfiguration, validateItems, validateSelectors } from './device-parts.ts';
 
-const maxConfigurations = 32;
+const MAX_CONFIGURATIONS = 32;
 
 /** Upstream: apis/resource/validation ValidateDeviceClass. Updates follow the same rules. */
 export function validateDeviceClass({ metadata, spec }: DeviceClass): FieldError[] {
@@ -17,7 +17,7 @@ export function validateDeviceClass({ metadata, spec }: DeviceClass): FieldError
 
 function validateSpec(errors: FieldErrors, path: string, spec: DeviceClassSpec): void {
   validateSelectors(errors, `${path}.selectors`, spec.selectors ?? []);
-  validateItems(errors, `${path}.config`, spec.config ?? [], maxConfigurations, (config, at) =>
+  validateItems(errors, `${path}.config`, spec.config ?? [], MAX_CONFIGURATIONS, (config, at) =>
     validateDeviceConfiguration(errors, at, config),
   );
   const { extendedResourceName: name } = spec;

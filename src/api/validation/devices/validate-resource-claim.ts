@@ -23,10 +23,10 @@ import {
 } from './device-parts.ts';
 import { RequestNames } from './request-names.ts';
 
-const maxRequests = 32;
-const maxConstraints = 32;
-const maxConfigurations = 32;
-const maxAlternatives = 8;
+const MAX_REQUESTS = 32;
+const MAX_CONSTRAINTS = 32;
+const MAX_CONFIGURATIONS = 32;
+const MAX_ALTERNATIVES = 8;
 
 /** Upstream: apis/resource/validation ValidateResourceClaim. */
 export function validateResourceClaim({ metadata, spec }: ResourceClaim): FieldError[] {
@@ -65,34 +65,34 @@ export function validateResourceClaimTemplateUpdate(
 function validateDeviceClaim(errors: FieldErrors, path: string, claim: DeviceClaim): void {
   const { requests = [], constraints = [], config = [] } = claim;
   const names = new RequestNames(claim);
-  validateItems(errors, `${path}.requests`, requests, maxRequests, (request, at) =>
+  validateItems(errors, `${path}.requests`, requests, MAX_REQUESTS, (request, at) =>
     validateRequest(errors, at, request),
   );
-  if (requests.length <= maxRequests) validateUnique(errors, `${path}.requests`, requests, ({ name }) => name);
-  validateItems(errors, `${path}.constraints`, constraints, maxConstraints, (constraint, at) =>
+  if (requests.length <= MAX_REQUESTS) validateUnique(errors, `${path}.requests`, requests, ({ name }) => name);
+  validateItems(errors, `${path}.constraints`, constraints, MAX_CONSTRAINTS, (constraint, at) =>
     validateConstraint(errors, at, constraint, names),
   );
-  validateItems(errors, `${path}.config`, config, maxConfigurations, (each, at) => {
+  validateItems(errors, `${path}.config`, config, MAX_CONFIGURATIONS, (each, at) => {
     names.validateReferences(errors, `${at}.requests`, each.requests ?? []);
     validateDeviceConfiguration(errors, at, each);
   });
 }
 
-const exactlyOne = 'exactly one of `exactly` or `firstAvailable` is required';
+const EXACTLY_ONE = 'exactly one of `exactly` or `firstAvailable` is required';
 
 function validateRequest(errors: FieldErrors, path: string, request: DeviceRequest): void {
   const { name, exactly, firstAvailable = [] } = request;
   validateLabelName(errors, `${path}.name`, name);
-  if (exactly === undefined && firstAvailable.length === 0) errors.required(path, exactlyOne);
+  if (exactly === undefined && firstAvailable.length === 0) errors.required(path, EXACTLY_ONE);
   else if (exactly === undefined) {
     const at = `${path}.firstAvailable`;
-    validateItems(errors, at, firstAvailable, maxAlternatives, (alternative, place) => {
+    validateItems(errors, at, firstAvailable, MAX_ALTERNATIVES, (alternative, place) => {
       validateLabelName(errors, `${place}.name`, alternative.name);
       validateNeed(errors, place, alternative);
     });
-    if (firstAvailable.length <= maxAlternatives)
+    if (firstAvailable.length <= MAX_ALTERNATIVES)
       validateUnique(errors, at, firstAvailable, (alternative) => alternative.name);
-  } else if (firstAvailable.length > 0) errors.invalid(path, null, `${exactlyOne}, but multiple fields are set`);
+  } else if (firstAvailable.length > 0) errors.invalid(path, null, `${EXACTLY_ONE}, but multiple fields are set`);
   else validateNeed(errors, `${path}.exactly`, exactly);
 }
 

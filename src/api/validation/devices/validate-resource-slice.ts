@@ -25,14 +25,14 @@ import {
   validateUnique,
 } from './device-parts.ts';
 
-const maxDevices = 128;
-const maxDevicesWithTaintsOrCounters = 64;
-const maxCounterSets = 8;
-const maxCounters = 32;
-const maxConsumptions = 2;
-const maxAttributesAndCapacities = 32;
-const maxAttributeValueBytes = 64;
-const maxTaints = 16;
+const MAX_DEVICES = 128;
+const MAX_DEVICES_WITH_TAINTS_OR_COUNTERS = 64;
+const MAX_COUNTER_SETS = 8;
+const MAX_COUNTERS = 32;
+const MAX_CONSUMPTIONS = 2;
+const MAX_ATTRIBUTES_AND_CAPACITIES = 32;
+const MAX_ATTRIBUTE_VALUE_BYTES = 64;
+const MAX_TAINTS = 16;
 
 /** Upstream: apis/resource/validation ValidateResourceSlice. */
 export function validateResourceSlice({ metadata, spec }: ResourceSlice): FieldError[] {
@@ -63,18 +63,18 @@ function validateSpec(errors: FieldErrors, spec: ResourceSliceSpec, old: Resourc
   const isAdvanced = devices.some(
     ({ taints = [], consumesCounters = [] }) => taints.length > 0 || consumesCounters.length > 0,
   );
-  const max = isAdvanced ? maxDevicesWithTaintsOrCounters : maxDevices;
+  const max = isAdvanced ? MAX_DEVICES_WITH_TAINTS_OR_COUNTERS : MAX_DEVICES;
   const before = new Map((old?.devices ?? []).map((device) => [device.name, device]));
   validateItems(errors, 'spec.devices', devices, max, (device, path) =>
     validateDevice(errors, path, device, { spec, before: before.get(device.name) }),
   );
   if (devices.length <= max) validateUnique(errors, 'spec.devices', devices, ({ name }) => name);
-  validateItems(errors, 'spec.sharedCounters', sharedCounters, maxCounterSets, ({ name, counters }, path) => {
+  validateItems(errors, 'spec.sharedCounters', sharedCounters, MAX_COUNTER_SETS, ({ name, counters }, path) => {
     if (name === '') errors.required(`${path}.name`);
     else validateLabelName(errors, `${path}.name`, name);
     validateCounters(errors, `${path}.counters`, counters);
   });
-  if (sharedCounters.length <= maxCounterSets)
+  if (sharedCounters.length <= MAX_COUNTER_SETS)
     validateUnique(errors, 'spec.sharedCounters', sharedCounters, ({ name }) => name);
 }
 
@@ -86,8 +86,8 @@ function validatePool(errors: FieldErrors, path: string, pool: ResourcePool): vo
     errors.invalid(`${path}.generation`, pool.generation, 'must be greater than or equal to zero');
 }
 
-const someNodes = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
-const unsetOrTrue = 'must be either unset or set to true';
+const SOME_NODES = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
+const UNSET_OR_TRUE = 'must be either unset or set to true';
 
 function validateNodes(errors: FieldErrors, spec: ResourceSliceSpec): void {
   const { nodeName, nodeSelector } = spec;
@@ -109,10 +109,10 @@ function validateNodes(errors: FieldErrors, spec: ResourceSliceSpec): void {
   }
   for (const field of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[field] === true) set.push(`\`${field}\``);
-    else if (spec[field] === false) errors.invalid(`spec.${field}`, false, unsetOrTrue);
+    else if (spec[field] === false) errors.invalid(`spec.${field}`, false, UNSET_OR_TRUE);
   }
-  if (set.length === 0) errors.required('spec', someNodes);
-  else if (set.length > 1) errors.invalid('spec', `{${set.join(', ')}}`, `${someNodes}, but multiple fields are set`);
+  if (set.length === 0) errors.required('spec', SOME_NODES);
+  else if (set.length > 1) errors.invalid('spec', `{${set.join(', ')}}`, `${SOME_NODES}, but multiple fields are set`);
 }
 
 interface DeviceContext {
@@ -126,13 +126,13 @@ function validateDevice(errors: FieldErrors, path: string, device: Device, { spe
   validateProperties(errors, path, device);
   const { taints = [], consumesCounters = [] } = device;
   if (before === undefined || !semanticEqual(before.taints, device.taints))
-    validateItems(errors, `${path}.taints`, taints, maxTaints, (taint, at) => validateDeviceTaint(errors, at, taint));
-  validateItems(errors, `${path}.consumesCounters`, consumesCounters, maxConsumptions, (use, at) => {
+    validateItems(errors, `${path}.taints`, taints, MAX_TAINTS, (taint, at) => validateDeviceTaint(errors, at, taint));
+  validateItems(errors, `${path}.consumesCounters`, consumesCounters, MAX_CONSUMPTIONS, (use, at) => {
     if (use.counterSet === '') errors.required(`${at}.counterSet`);
     else validateLabelName(errors, `${at}.counterSet`, use.counterSet);
     validateCounters(errors, `${at}.counters`, use.counters);
   });
-  if (consumesCounters.length <= maxConsumptions)
+  if (consumesCounters.length <= MAX_CONSUMPTIONS)
     validateUnique(errors, `${path}.consumesCounters`, consumesCounters, ({ counterSet }) => counterSet);
   if (spec.perDeviceNodeSelection === true) validateDeviceNodes(errors, path, device);
   else if (device.nodeName !== undefined || device.nodeSelector !== undefined || device.allNodes !== undefined)
@@ -148,11 +148,11 @@ function validateProperties(errors: FieldErrors, path: string, device: Device): 
   const attributes = Object.entries(device.attributes ?? {});
   const capacities = Object.entries(device.capacity ?? {});
   const total = attributes.length + capacities.length;
-  if (total > maxAttributesAndCapacities)
+  if (total > MAX_ATTRIBUTES_AND_CAPACITIES)
     errors.invalid(
       path,
       total,
-      `the total number of attributes and capacities must not exceed ${maxAttributesAndCapacities}`,
+      `the total number of attributes and capacities must not exceed ${MAX_ATTRIBUTES_AND_CAPACITIES}`,
     );
   for (const [name, attribute] of attributes) {
     validateQualifiedName(errors, `${path}.attributes`, name);
@@ -164,21 +164,21 @@ function validateProperties(errors: FieldErrors, path: string, device: Device): 
   }
 }
 
-const number = '(?:0|[1-9]\\d*)';
-const preRelease = `(?:${number}|\\d*[a-zA-Z-][0-9a-zA-Z-]*)`;
+const NUMBER = '(?:0|[1-9]\\d*)';
+const PRE_RELEASE = `(?:${NUMBER}|\\d*[a-zA-Z-][0-9a-zA-Z-]*)`;
 const semver = new RegExp(
-  `^${number}\\.${number}\\.${number}(?:-${preRelease}(?:\\.${preRelease})*)?(?:\\+[0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*)?$`,
+  `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(?:-${PRE_RELEASE}(?:\\.${PRE_RELEASE})*)?(?:\\+[0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*)?$`,
 );
 
 function validateAttribute(errors: FieldErrors, path: string, attribute: DeviceAttribute): void {
   const { string: text, version } = attribute;
-  if (text !== undefined && byteLength(text) > maxAttributeValueBytes)
-    errors.tooLong(`${path}.string`, maxAttributeValueBytes);
+  if (text !== undefined && byteLength(text) > MAX_ATTRIBUTE_VALUE_BYTES)
+    errors.tooLong(`${path}.string`, MAX_ATTRIBUTE_VALUE_BYTES);
   if (version !== undefined) {
-    const isLong = byteLength(version) > maxAttributeValueBytes;
+    const isLong = byteLength(version) > MAX_ATTRIBUTE_VALUE_BYTES;
     if (isLong || !semver.test(version))
       errors.invalid(`${path}.version`, version, 'must be a string compatible with semver.org spec 2.0.0');
-    if (isLong) errors.tooLong(`${path}.version`, maxAttributeValueBytes);
+    if (isLong) errors.tooLong(`${path}.version`, MAX_ATTRIBUTE_VALUE_BYTES);
   }
   const set = [attribute.int, attribute.bool, text, version].filter((value) => value !== undefined).length;
   if (set !== 1) errors.invalid(path, set === 0 ? '' : attribute, 'exactly one value must be specified');
@@ -187,11 +187,11 @@ function validateAttribute(errors: FieldErrors, path: string, attribute: DeviceA
 function validateCounters(errors: FieldErrors, path: string, counters: Readonly<Record<string, Counter>> = {}): void {
   const names = Object.keys(counters);
   if (names.length === 0) return errors.required(path);
-  if (names.length > maxCounters) return errors.tooMany(path, names.length, maxCounters);
+  if (names.length > MAX_COUNTERS) return errors.tooMany(path, names.length, MAX_COUNTERS);
   for (const name of names) validateLabelName(errors, path, name);
 }
 
-const deviceNodes =
+const DEVICE_NODES =
   'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
 
 function validateDeviceNodes(errors: FieldErrors, path: string, device: Device): void {
@@ -206,7 +206,7 @@ function validateDeviceNodes(errors: FieldErrors, path: string, device: Device):
     validateNodeSelector(errors, `${path}.nodeSelector`, device.nodeSelector);
   }
   if (device.allNodes === true) set.push('`allNodes`');
-  else if (device.allNodes === false) errors.invalid(`${path}.allNodes`, false, unsetOrTrue);
-  if (set.length === 0) errors.required(path, deviceNodes);
-  else if (set.length > 1) errors.invalid(path, `{${set.join(', ')}}`, deviceNodes);
+  else if (device.allNodes === false) errors.invalid(`${path}.allNodes`, false, UNSET_OR_TRUE);
+  if (set.length === 0) errors.required(path, DEVICE_NODES);
+  else if (set.length > 1) errors.invalid(path, `{${set.join(', ')}}`, DEVICE_NODES);
 }

@@ -14,11 +14,11 @@ import {
   isIpv6Text,
 } from '../names.ts';
 
-const maxEndpoints = 1000;
-const maxPorts = 20_000;
-const maxAddresses = 100;
-const maxTopologyLabels = 16;
-const maxHints = 8;
+const MAX_ENDPOINTS = 1000;
+const MAX_PORTS = 20_000;
+const MAX_ADDRESSES = 100;
+const MAX_TOPOLOGY_LABELS = 16;
+const MAX_HINTS = 8;
 
 /**
  * A defaulted slice without its metadata (upstream: discovery/validation ValidateEndpointSlice). Endpoints that do not
@@ -41,7 +41,7 @@ export function validateEndpointSliceUpdate(slice: EndpointSlice, old: EndpointS
 }
 
 function validatePorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
-  if (ports.length > maxPorts) return errors.tooMany('ports', ports.length, maxPorts);
+  if (ports.length > MAX_PORTS) return errors.tooMany('ports', ports.length, MAX_PORTS);
   const names = new Set<string>();
   for (const [index, { name = '', protocol, appProtocol }] of ports.entries()) {
     const at = `ports[${index}]`;
@@ -55,7 +55,7 @@ function validatePorts(errors: FieldErrors, ports: readonly EndpointPort[]): voi
 }
 
 function validateEndpoints(errors: FieldErrors, { endpoints, addressType }: EndpointSlice): void {
-  if (endpoints.length > maxEndpoints) return errors.tooMany('endpoints', endpoints.length, maxEndpoints);
+  if (endpoints.length > MAX_ENDPOINTS) return errors.tooMany('endpoints', endpoints.length, MAX_ENDPOINTS);
   for (const [index, endpoint] of endpoints.entries())
     validateEndpoint(errors, `endpoints[${index}]`, endpoint, addressType);
 }
@@ -64,12 +64,12 @@ function validateEndpoint(errors: FieldErrors, path: string, endpoint: Endpoint,
   const { addresses, nodeName, deprecatedTopology = {}, hostname, hints } = endpoint;
   const field = `${path}.addresses`;
   if (addresses.length === 0) errors.required(field, 'must contain at least 1 address');
-  else if (addresses.length > maxAddresses) errors.tooMany(field, addresses.length, maxAddresses);
+  else if (addresses.length > MAX_ADDRESSES) errors.tooMany(field, addresses.length, MAX_ADDRESSES);
   for (const [index, address] of addresses.entries())
     validateAddress(errors, `${field}[${index}]`, address, { addressType, list: field });
   if (nodeName !== undefined) errors.invalidEach(`${path}.nodeName`, nodeName, checkDnsSubdomain(nodeName));
   const labels = Object.keys(deprecatedTopology).length;
-  if (labels > maxTopologyLabels) errors.tooMany(`${path}.deprecatedTopology`, labels, maxTopologyLabels);
+  if (labels > MAX_TOPOLOGY_LABELS) errors.tooMany(`${path}.deprecatedTopology`, labels, MAX_TOPOLOGY_LABELS);
   validateLabels(errors, `${path}.deprecatedTopology`, deprecatedTopology);
   if (hostname !== undefined) errors.invalidEach(`${path}.hostname`, hostname, checkDnsLabel(hostname));
   if (hints !== undefined) validateHints(errors, `${path}.hints`, hints);
@@ -113,7 +113,7 @@ function validateHints(errors: FieldErrors, path: string, { forZones = [], forNo
   ] as const;
   for (const [kind, hints, check] of kinds) {
     const field = `${path}.${kind}`;
-    if (hints.length > maxHints) return errors.tooMany(field, hints.length, maxHints);
+    if (hints.length > MAX_HINTS) return errors.tooMany(field, hints.length, MAX_HINTS);
     const names = new Set<string>();
     for (const [index, { name }] of hints.entries()) {
       if (names.has(name)) errors.duplicate(`${field}[${index}].name`, name);

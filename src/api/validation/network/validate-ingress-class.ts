@@ -6,12 +6,12 @@ import { validateImmutable } from '../immutable.ts';
 import { byteLength, checkDnsLabel } from '../names.ts';
 import { validateReference } from './validate-ingress.ts';
 
-const maxControllerBytes = 250;
+const MAX_CONTROLLER_BYTES = 250;
 
 /** Without its metadata (upstream: networking/validation ValidateIngressClass). */
 export function validateIngressClass({ spec: { controller = '', parameters } }: IngressClass): FieldError[] {
   const errors = new FieldErrors();
-  if (byteLength(controller) > maxControllerBytes) errors.tooLong('spec.controller', maxControllerBytes);
+  if (byteLength(controller) > MAX_CONTROLLER_BYTES) errors.tooLong('spec.controller', MAX_CONTROLLER_BYTES);
   validateDomainPath(errors, 'spec.controller', controller);
   if (parameters !== undefined) validateParameters(errors, parameters);
   return errors.list;

@@ -9,7 +9,7 @@ import type {
   IngressSpec,
   IngressTLS,
 } from '../../networking/ingress.ts';
-import { ingressClassAnnotation } from '../../networking/ingress-class.ts';
+import { INGRESS_CLASS_ANNOTATION } from '../../networking/ingress-class.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import {
@@ -33,10 +33,10 @@ const strict: Tolerance = { anySecretName: false, anyWildcardRule: false };
 export function validateIngress({ metadata, spec }: Ingress): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, strict);
-  const annotation = metadata.annotations?.[ingressClassAnnotation];
+  const annotation = metadata.annotations?.[INGRESS_CLASS_ANNOTATION];
   if (annotation !== undefined && spec.ingressClassName !== undefined && annotation !== spec.ingressClassName)
     errors.invalid(
-      `annotations.${ingressClassAnnotation}`,
+      `annotations.${INGRESS_CLASS_ANNOTATION}`,
       annotation,
       'must match `ingressClassName` when both are specified',
     );

@@ -2,11 +2,11 @@ import type { IPAddress, ParentReference } from '../../networking/ip-address.ts'
 import type { ServiceCIDR, ServiceCIDRSpec } from '../../networking/service-cidr.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { immutableMessage, validateImmutable } from '../immutable.ts';
+import { IMMUTABLE_MESSAGE, validateImmutable } from '../immutable.ts';
 import { checkDnsSubdomain, checkPathSegment, isIpv6Text } from '../names.ts';
 import { checkCanonicalCidr } from './canonical-address.ts';
 
-const path = 'spec.cidrs';
+const PATH = 'spec.cidrs';
 
 /** Without its metadata (upstream: networking/validation ValidateServiceCIDR). */
 export function validateServiceCidr({ spec }: ServiceCIDR): FieldError[] {
@@ -20,24 +20,24 @@ export function validateServiceCidrUpdate({ spec }: ServiceCIDR, old: ServiceCID
   const errors = new FieldErrors();
   const [now, before] = [spec.cidrs ?? [], old.spec.cidrs ?? []];
   const grows = before.length === 1 && now.length === 2;
-  if (now.length !== before.length && !grows) errors.invalid(path, now, immutableMessage);
+  if (now.length !== before.length && !grows) errors.invalid(PATH, now, IMMUTABLE_MESSAGE);
   else
     for (const [index, cidr] of before.entries())
-      if (cidr !== now[index]) errors.invalid(`${path}[${index}]`, now[index], immutableMessage);
+      if (cidr !== now[index]) errors.invalid(`${PATH}[${index}]`, now[index], IMMUTABLE_MESSAGE);
   if (grows) validateSpec(errors, spec);
   return errors.list;
 }
 
 function validateSpec(errors: FieldErrors, spec: ServiceCIDRSpec): void {
   const { cidrs = [] } = spec;
-  if (cidrs.length === 0) return errors.required(path, 'at least one CIDR required');
-  if (cidrs.length > 2) return errors.invalid(path, { CIDRs: cidrs }, 'may only hold up to 2 values');
-  for (const [index, cidr] of cidrs.entries()) errors.invalidEach(`${path}[${index}]`, cidr, checkCanonicalCidr(cidr));
+  if (cidrs.length === 0) return errors.required(PATH, 'at least one CIDR required');
+  if (cidrs.length > 2) return errors.invalid(PATH, { CIDRs: cidrs }, 'may only hold up to 2 values');
+  for (const [index, cidr] of cidrs.entries()) errors.invalidEach(`${PATH}[${index}]`, cidr, checkCanonicalCidr(cidr));
   const [one = '', other] = cidrs;
   const areRanges = cidrs.every((cidr) => checkCanonicalCidr(cidr).length === 0);
   if (other !== undefined && areRanges && isIpv6Text(one) === isIpv6Text(other))
     errors.invalid(
-      path,
+      PATH,
       cidrs,
       'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64',
     );

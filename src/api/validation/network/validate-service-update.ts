@@ -4,7 +4,7 @@ import type { FieldError } from '../field-error.ts';
 import { checkDnsSubdomain, checkStrictIp } from '../names.ts';
 import { validateServiceRules } from './validate-service.ts';
 
-const fixed = 'may not change once set';
+const FIXED = 'may not change once set';
 const isHeadless = ({ clusterIPs = [] }: ServiceSpec): boolean => clusterIPs.length === 1 && clusterIPs[0] === 'None';
 const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean =>
   type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
@@ -23,7 +23,7 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
     before.type === 'LoadBalancer' &&
     spec.loadBalancerClass !== before.loadBalancerClass
   )
-    errors.invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, fixed);
+    errors.invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, FIXED);
   if (
     needsHealthPort(spec) &&
     needsHealthPort(before) &&
@@ -43,11 +43,11 @@ function validateAddresses(
   const first = 'spec.clusterIPs[0]';
   if (before.length === clusterIPs.length) {
     for (const [index, ip] of before.entries())
-      if (ip !== clusterIPs[index]) errors.invalid(`spec.clusterIPs[${index}]`, clusterIPs, fixed);
+      if (ip !== clusterIPs[index]) errors.invalid(`spec.clusterIPs[${index}]`, clusterIPs, FIXED);
     return;
   }
   if (clusterIPs.length === 0) errors.invalid(first, clusterIPs, 'primary clusterIP can not be unset');
-  else if (before.length > 0 && clusterIPs[0] !== before[0]) errors.invalid(first, clusterIPs, fixed);
+  else if (before.length > 0 && clusterIPs[0] !== before[0]) errors.invalid(first, clusterIPs, FIXED);
   if (before.length > clusterIPs.length && clusterIPs.length === 1 && ipFamilyPolicy !== 'SingleStack') {
     errors.invalid(
       'spec.ipFamilyPolicy',
@@ -65,13 +65,13 @@ function validateFamilies(
   const first = 'spec.ipFamilies[0]';
   if (before.length === ipFamilies.length) {
     for (const [index, family] of before.entries())
-      if (family !== ipFamilies[index]) errors.invalid(first, ipFamilies, fixed);
+      if (family !== ipFamilies[index]) errors.invalid(first, ipFamilies, FIXED);
     return;
   }
   if (before.length > ipFamilies.length && clusterIPs.length === 0)
     errors.invalid(first, ipFamilies, 'primary ipFamily can not be unset');
   if (before.length > 0 && ipFamilies.length > 0 && ipFamilies[0] !== before[0])
-    errors.invalid(first, clusterIPs, fixed);
+    errors.invalid(first, clusterIPs, FIXED);
   if (before.length > ipFamilies.length && ipFamilies.length === 1 && ipFamilyPolicy !== 'SingleStack') {
     errors.invalid(
       'spec.ipFamilyPolicy',

@@ -15,10 +15,10 @@ import {
   isIpv6Text,
 } from '../names.ts';
 
-const longestAffinitySeconds = 86_400;
-const hintsAnnotation = 'service.kubernetes.io/topology-aware-hints';
-const sourceRangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges';
-const modeAnnotation = 'service.kubernetes.io/topology-mode';
+const LONGEST_AFFINITY_SECONDS = 86_400;
+const HINTS_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
+const SOURCE_RANGES_ANNOTATION = 'service.beta.kubernetes.io/load-balancer-source-ranges';
+const MODE_ANNOTATION = 'service.kubernetes.io/topology-mode';
 
 const isHeadless = ({ clusterIPs, clusterIP }: ServiceSpec): boolean =>
   (clusterIPs?.length === 1 && clusterIPs[0] === 'None') || clusterIP === 'None';
@@ -40,12 +40,12 @@ export function validateService(service: Service): FieldError[] {
  */
 export function validateServiceRules(errors: FieldErrors, service: Service, old: Service | undefined): void {
   const { metadata, spec } = service;
-  const { [modeAnnotation]: mode, [hintsAnnotation]: hints } = metadata.annotations ?? {};
+  const { [MODE_ANNOTATION]: mode, [HINTS_ANNOTATION]: hints } = metadata.annotations ?? {};
   if (mode !== undefined && hints !== undefined && mode !== hints)
     errors.invalid(
-      `metadata.annotations[${modeAnnotation}]`,
+      `metadata.annotations[${MODE_ANNOTATION}]`,
       mode,
-      `must match annotations[${hintsAnnotation}] when both are specified`,
+      `must match annotations[${HINTS_ANNOTATION}] when both are specified`,
     );
   const ports = spec.ports ?? [];
   if (ports.length === 0 && !isHeadless(spec) && spec.type !== 'ExternalName') errors.required('spec.ports');
@@ -118,11 +118,11 @@ function validateAffinity(
   if (affinity === 'None' && config !== undefined)
     errors.forbidden(field, 'must not be set when session affinity is None');
   const seconds = config?.clientIP?.timeoutSeconds;
-  if (affinity === 'ClientIP' && seconds !== undefined && (seconds <= 0 || seconds > longestAffinitySeconds)) {
+  if (affinity === 'ClientIP' && seconds !== undefined && (seconds <= 0 || seconds > LONGEST_AFFINITY_SECONDS)) {
     errors.invalid(
       `${field}.clientIP.timeoutSeconds`,
       seconds,
-      `must be greater than 0 and less than ${longestAffinitySeconds}`,
+      `must be greater than 0 and less than ${LONGEST_AFFINITY_SECONDS}`,
     );
   }
 }
@@ -187,7 +187,7 @@ function validatePortUse(errors: FieldErrors, { type }: ServiceSpec, ports: read
   }
 }
 
-const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+const ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'";
 
 /**
  * Who may reach a load balancer: the field, or without it the annotation that came before. Both may have spaces around
@@ -195,14 +195,15 @@ const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
  */
 function validateSourceRanges(errors: FieldErrors, { metadata, spec }: Service, old: Service | undefined): void {
   const ranges = spec.loadBalancerSourceRanges ?? [];
-  const text = ranges.length > 0 ? undefined : metadata.annotations?.[sourceRangesAnnotation];
+  const text = ranges.length > 0 ? undefined : metadata.annotations?.[SOURCE_RANGES_ANNOTATION];
   const field =
-    text === undefined ? 'spec.LoadBalancerSourceRanges' : `metadata.annotations[${sourceRangesAnnotation}]`;
-  if ((ranges.length > 0 || text !== undefined) && spec.type !== 'LoadBalancer') errors.forbidden(field, onlyBalanced);
+    text === undefined ? 'spec.LoadBalancerSourceRanges' : `metadata.annotations[${SOURCE_RANGES_ANNOTATION}]`;
+  if ((ranges.length > 0 || text !== undefined) && spec.type !== 'LoadBalancer') errors.forbidden(field, ONLY_BALANCED);
   const known = new Set((old?.spec.loadBalancerSourceRanges ?? []).map((range) => range.trim()));
   for (const [index, range] of ranges.map((each) => each.trim()).entries())
     if (!known.has(range)) errors.invalidEach(`${field}[${index}]`, range, checkStrictCidr(range));
-  if (text === undefined || text.trim() === '' || text === old?.metadata.annotations?.[sourceRangesAnnotation]) return;
+  if (text === undefined || text.trim() === '' || text === old?.metadata.annotations?.[SOURCE_RANGES_ANNOTATION])
+    return;
   for (const range of text.split(',').map((each) => each.trim()))
     errors.invalidEach(field, range, checkStrictCidr(range));
 }
@@ -210,11 +211,11 @@ function validateSourceRanges(errors: FieldErrors, { metadata, spec }: Service, 
 function validateBalancer(errors: FieldErrors, spec: ServiceSpec): void {
   const balanced = spec.type === 'LoadBalancer';
   if (spec.allocateLoadBalancerNodePorts !== undefined && !balanced)
-    errors.forbidden('spec.allocateLoadBalancerNodePorts', onlyBalanced);
+    errors.forbidden('spec.allocateLoadBalancerNodePorts', ONLY_BALANCED);
   if (spec.loadBalancerClass === undefined) return;
   if (balanced)
     errors.invalidEach('spec.loadBalancerClass', spec.loadBalancerClass, checkLabelKey(spec.loadBalancerClass));
-  else errors.forbidden('spec.loadBalancerClass', onlyBalanced);
+  else errors.forbidden('spec.loadBalancerClass', ONLY_BALANCED);
 }
 
 function validatePolicies(errors: FieldErrors, service: Service): void {

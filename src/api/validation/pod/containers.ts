@@ -253,8 +253,8 @@ function validateResizePolicy(
   }
 }
 
-const maxRestartRules = 20;
-const maxExitCodes = 255;
+const MAX_RESTART_RULES = 20;
+const MAX_EXIT_CODES = 255;
 
 /** A container's own restart policy and the rules that may override it by exit code. */
 function validateRestart(errors: FieldErrors, path: string, container: Container): void {
@@ -265,7 +265,7 @@ function validateRestart(errors: FieldErrors, path: string, container: Container
     // For init containers upstream stops here, for the others it looks at the rules too.
     if (path.includes('.initContainers[')) return;
   } else errors.oneOf(`${path}.restartPolicy`, container.restartPolicy, ['Always', 'Never', 'OnFailure']);
-  if (rules.length > maxRestartRules) errors.tooMany(`${path}.restartPolicyRules`, rules.length, maxRestartRules);
+  if (rules.length > MAX_RESTART_RULES) errors.tooMany(`${path}.restartPolicyRules`, rules.length, MAX_RESTART_RULES);
   for (const [index, rule] of rules.entries())
     validateRestartRule(errors, `${path}.restartPolicyRules[${index}]`, rule);
 }
@@ -275,5 +275,5 @@ function validateRestartRule(errors: FieldErrors, path: string, rule: ContainerR
   if (rule.exitCodes === undefined) return errors.required(`${path}.exitCodes`, 'must be specified');
   errors.oneOf(`${path}.exitCodes.operator`, rule.exitCodes.operator ?? '', ['In', 'NotIn']);
   const count = (rule.exitCodes.values ?? []).length;
-  if (count > maxExitCodes) errors.tooMany(`${path}.exitCodes.values`, count, maxExitCodes);
+  if (count > MAX_EXIT_CODES) errors.tooMany(`${path}.exitCodes.values`, count, MAX_EXIT_CODES);
 }

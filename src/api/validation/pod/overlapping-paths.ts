@@ -61,7 +61,7 @@ function projectedPaths({
 }
 
 /** Of one volume so many pairs are named: each may overlap with each, and what is read of warnings ends long before. */
-const maxPairs = 100;
+const MAX_PAIRS = 100;
 
 /**
  * Pairs in the order of the list. In sorted order a folder stands right before all that is in it, so no path is
@@ -79,7 +79,7 @@ function overlaps(volume: string, kind: string, paths: readonly PathAndSource[])
   for (const place of sorted) {
     while (around.length > 0 && !place.folder.startsWith(around.at(-1)?.folder ?? '')) around.pop();
     for (const other of around) {
-      if (pairs.length === maxPairs) break;
+      if (pairs.length === MAX_PAIRS) break;
       pairs.push(other.index < place.index ? { earlier: other, later: place } : { earlier: place, later: other });
     }
     around.push(place);

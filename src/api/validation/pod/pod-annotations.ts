@@ -1,11 +1,11 @@
 import { annotations } from '../../annotations.ts';
 import type { Pod } from '../../core/pod.ts';
 import type { FieldErrors } from '../field-error.ts';
-import { int32Max } from '../names.ts';
+import { INT32_MAX } from '../names.ts';
 import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateProfileTexts } from './security-context.ts';
 
-const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';
+const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 /**
  * What annotations mean that the API knows (upstream: ValidatePodSpecificAnnotations). Places begin with `metadata`.
@@ -21,12 +21,12 @@ export function validatePodAnnotations(errors: FieldErrors, pod: Pod, context: P
     );
   }
   if (hasBadDeletionCost(pod) && !context.hadBefore('deletionCost'))
-    errors.invalid(`metadata.annotations[${deletionCost}]`, given[deletionCost], 'must be a 32bit integer');
+    errors.invalid(`metadata.annotations[${DELETION_COST}]`, given[DELETION_COST], 'must be a 32bit integer');
   validateProfileTexts(errors, pod);
 }
 
 /** Upstream: GetDeletionCostFromPodAnnotations. */
 export function hasBadDeletionCost({ metadata }: Pod): boolean {
-  const cost = metadata.annotations?.[deletionCost];
-  return cost !== undefined && !(/^(?:0|-?[1-9][0-9]*)$/.test(cost) && Math.abs(Number(cost)) <= int32Max);
+  const cost = metadata.annotations?.[DELETION_COST];
+  return cost !== undefined && !(/^(?:0|-?[1-9][0-9]*)$/.test(cost) && Math.abs(Number(cost)) <= INT32_MAX);
 }

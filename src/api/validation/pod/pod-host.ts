@@ -12,10 +12,10 @@ import {
 } from '../names.ts';
 import type { PodValidationContext } from './pod-validation-context.ts';
 
-const maxNameservers = 3;
-const maxSearches = 32;
-const maxSearchCharacters = 2048;
-const maxHostnameBytes = 64;
+const MAX_NAMESERVERS = 3;
+const MAX_SEARCHES = 32;
+const MAX_SEARCH_CHARACTERS = 2048;
+const MAX_HOSTNAME_BYTES = 64;
 
 export function validateHostnames(errors: FieldErrors, path: string, spec: PodSpec): void {
   if (spec.hostname) errors.invalidEach(`${path}.hostname`, spec.hostname, checkDnsLabel(spec.hostname));
@@ -47,17 +47,17 @@ export function validateDns(
       );
   }
   const { nameservers = [], searches = [], options = [] } = config ?? {};
-  if (nameservers.length > maxNameservers)
-    errors.invalid(`${path}.nameservers`, nameservers, `must not have more than ${maxNameservers} nameservers`);
+  if (nameservers.length > MAX_NAMESERVERS)
+    errors.invalid(`${path}.nameservers`, nameservers, `must not have more than ${MAX_NAMESERVERS} nameservers`);
   for (const [index, server] of nameservers.entries())
     errors.invalidEach(`${path}.nameservers[${index}]`, server, checkStrictIp(server));
-  if (searches.length > maxSearches)
-    errors.invalid(`${path}.searches`, searches, `must not have more than ${maxSearches} search paths`);
-  if (byteLength(searches.join(' ')) > maxSearchCharacters) {
+  if (searches.length > MAX_SEARCHES)
+    errors.invalid(`${path}.searches`, searches, `must not have more than ${MAX_SEARCHES} search paths`);
+  if (byteLength(searches.join(' ')) > MAX_SEARCH_CHARACTERS) {
     errors.invalid(
       `${path}.searches`,
       searches,
-      `must not have more than ${maxSearchCharacters} characters (including spaces) in the search list`,
+      `must not have more than ${MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list`,
     );
   }
   for (const [index, search] of searches.entries()) {
@@ -74,7 +74,7 @@ export function validateHostnameOverride(errors: FieldErrors, field: string, spe
   if (hostnameOverride === undefined) return;
   if (spec.setHostnameAsFQDN === true) errors.forbidden(field, 'may not be specified when setHostnameAsFQDN is true');
   if (spec.hostNetwork === true) errors.forbidden(field, 'may not be specified when hostNetwork is true');
-  if (byteLength(hostnameOverride) > maxHostnameBytes) errors.tooLong(field, maxHostnameBytes);
+  if (byteLength(hostnameOverride) > MAX_HOSTNAME_BYTES) errors.tooLong(field, MAX_HOSTNAME_BYTES);
   errors.invalidEach(field, hostnameOverride, checkDnsSubdomain(hostnameOverride));
 }
 

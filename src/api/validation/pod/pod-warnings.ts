@@ -225,8 +225,8 @@ function warnOfHiddenVariables(warn: Warn, path: string, { env = [] }: AnyContai
 }
 
 /** Every pair of ports may be worth a warning; so many of them are enough. */
-const maxPairWarnings = 100;
-const maxCompared = 1000;
+const MAX_PAIR_WARNINGS = 100;
+const MAX_COMPARED = 1000;
 
 function warnOfPorts(warn: Warn, pod: Pod): void {
   const seen = new Map<string, { readonly field: string; readonly port: ContainerPort }[]>();
@@ -242,13 +242,13 @@ function warnOfPorts(warn: Warn, pod: Pod): void {
         );
       const key = `${port.containerPort}/${port.protocol ?? ''}`;
       const others = seen.get(key) ?? [];
-      for (const other of pairs < maxPairWarnings ? others : []) {
+      for (const other of pairs < MAX_PAIR_WARNINGS ? others : []) {
         const relation = portRelation(port, other.port);
-        if (relation !== undefined && pairs++ < maxPairWarnings)
+        if (relation !== undefined && pairs++ < MAX_PAIR_WARNINGS)
           warn(field, `${relation} port definition with ${other.field}`);
       }
       if (others.length === 0) seen.set(key, others);
-      if (others.length < maxCompared) others.push({ field, port });
+      if (others.length < MAX_COMPARED) others.push({ field, port });
       const namesake = port.name ? names.get(port.name) : undefined;
       if (namesake !== undefined)
         warn(

@@ -15,8 +15,8 @@ import { isInvalidSelector, validateLabelSelector } from '../metadata.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../names.ts';
 import type { PodValidationContext } from './pod-validation-context.ts';
 
-const required = 'requiredDuringSchedulingIgnoredDuringExecution';
-const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
+const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 /** Where a pod may run. The agent checks it too: it admits by node affinity and tolerations itself. */
 export function validateAffinity(
@@ -27,12 +27,12 @@ export function validateAffinity(
 ): void {
   if (affinity === undefined) return;
   const node = affinity.nodeAffinity;
-  if (node?.[required] !== undefined)
-    validateNodeSelector(errors, `${path}.nodeAffinity.${required}`, node[required], {
+  if (node?.[REQUIRED] !== undefined)
+    validateNodeSelector(errors, `${path}.nodeAffinity.${REQUIRED}`, node[REQUIRED], {
       anyValue: context.hadBefore('nodeAffinityValue'),
     });
-  for (const [index, term] of (node?.[preferred] ?? []).entries()) {
-    const at = `${path}.nodeAffinity.${preferred}[${index}]`;
+  for (const [index, term] of (node?.[PREFERRED] ?? []).entries()) {
+    const at = `${path}.nodeAffinity.${PREFERRED}[${index}]`;
     validateWeight(errors, `${at}.weight`, term.weight);
     // Upstream never checks the values of preferences.
     validateTerm(errors, `${at}.preference`, term.preference, { anyValue: true });
@@ -135,10 +135,10 @@ function validatePodTerms(
   affinity: PodAffinity | PodAntiAffinity,
   options: ValueOptions,
 ): void {
-  for (const [index, term] of (affinity[required] ?? []).entries())
-    validatePodTerm(errors, `${path}.${required}[${index}]`, term, options);
-  for (const [index, weighted] of (affinity[preferred] ?? []).entries()) {
-    const at = `${path}.${preferred}[${index}]`;
+  for (const [index, term] of (affinity[REQUIRED] ?? []).entries())
+    validatePodTerm(errors, `${path}.${REQUIRED}[${index}]`, term, options);
+  for (const [index, weighted] of (affinity[PREFERRED] ?? []).entries()) {
+    const at = `${path}.${PREFERRED}[${index}]`;
     validateWeight(errors, `${at}.weight`, weighted.weight);
     validatePodTerm(errors, `${at}.podAffinityTerm`, weighted.podAffinityTerm, options);
   }
@@ -150,8 +150,8 @@ export function hasInvalidTermSelector(affinity: Affinity | undefined): boolean 
     isInvalidSelector(labelSelector) || isInvalidSelector(namespaceSelector);
   return [affinity?.podAffinity, affinity?.podAntiAffinity].some(
     (each) =>
-      (each?.[required] ?? []).some(isInvalid) ||
-      (each?.[preferred] ?? []).some(({ podAffinityTerm }) => isInvalid(podAffinityTerm)),
+      (each?.[REQUIRED] ?? []).some(isInvalid) ||
+      (each?.[PREFERRED] ?? []).some(({ podAffinityTerm }) => isInvalid(podAffinityTerm)),
   );
 }
 

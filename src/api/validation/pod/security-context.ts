@@ -8,7 +8,7 @@ import type {
 } from '../../core/security-context.ts';
 import { annotations } from '../../annotations.ts';
 import { allContainers } from '../../pod.ts';
-import { maxSysctlBytes, sysctlNamespace, sysctlSegment } from '../../sysctl-name.ts';
+import { MAX_SYSCTL_BYTES, sysctlNamespace, SYSCTL_SEGMENT } from '../../sysctl-name.ts';
 import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { profileForm, securityContextForm } from '../internal-form.ts';
@@ -17,9 +17,9 @@ import { validateDescendingPath } from './paths.ts';
 import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateWindowsOptions } from './windows.ts';
 
-const maxProfilePathBytes = 4095;
-const sysctlFormat = `^(${sysctlSegment}[\\./])*${sysctlSegment}$`;
-const sysctlPattern = new RegExp(sysctlFormat);
+const MAX_PROFILE_PATH_BYTES = 4095;
+const SYSCTL_FORMAT = `^(${SYSCTL_SEGMENT}[\\./])*${SYSCTL_SEGMENT}$`;
+const sysctlPattern = new RegExp(SYSCTL_FORMAT);
 
 /** The pod's security context (upstream: validatePodSpecSecurityContext). */
 export function validatePodSecurityContext(
@@ -142,7 +142,7 @@ function validateAppArmor(errors: FieldErrors, path: string, profile: AppArmorPr
     if (local === undefined || local === '')
       return errors.required(field, 'must be set when AppArmor type is Localhost');
     if (local.trim() !== local) errors.invalid(field, local, 'must not be padded with whitespace');
-    if (byteLength(local) > maxProfilePathBytes) errors.tooLong(field, maxProfilePathBytes);
+    if (byteLength(local) > MAX_PROFILE_PATH_BYTES) errors.tooLong(field, MAX_PROFILE_PATH_BYTES);
   } else if (local !== undefined && (profile.type === 'RuntimeDefault' || profile.type === 'Unconfined')) {
     errors.invalid(field, local, 'can only be set when AppArmor type is Localhost');
   }
@@ -153,8 +153,8 @@ function validateSysctls(errors: FieldErrors, path: string, spec: PodSpec, conte
   for (const [index, { name }] of (spec.securityContext?.sysctls ?? []).entries()) {
     const field = `${path}[${index}].name`;
     if (name === '') errors.required(field);
-    else if (byteLength(name) > maxSysctlBytes || !sysctlPattern.test(name))
-      errors.invalid(field, name, `must have at most ${maxSysctlBytes} characters and match regex ${sysctlFormat}`);
+    else if (byteLength(name) > MAX_SYSCTL_BYTES || !sysctlPattern.test(name))
+      errors.invalid(field, name, `must have at most ${MAX_SYSCTL_BYTES} characters and match regex ${SYSCTL_FORMAT}`);
     else if (seen.has(name)) errors.duplicate(field, name);
     const complaint = hostSysctlComplaint(name, spec);
     if (complaint !== undefined && !context.hadBefore('hostSysctl')) errors.invalid(field, name, complaint);

@@ -9,12 +9,12 @@ import { unifiedDiff } from '../../unified-diff.ts';
 import type { ClusterPolicy } from '../cluster-policy.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { int32Max, rangeError } from '../names.ts';
+import { INT32_MAX, rangeError } from '../names.ts';
 import { createPodContext } from './old-faults.ts';
 import { validateResize } from './validate-resize.ts';
 import { validateLivingPod } from './validate-pod.ts';
 
-const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+const APP_ARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 const mutableFields = [
   '`spec.containers[*].image`',
   '`spec.initContainers[*].image`',
@@ -132,7 +132,7 @@ export function validateAnnotationChanges(errors: FieldErrors, pod: Pod, old: Po
   for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
     if (ownValue(before, key) === ownValue(now, key)) continue;
     const verb = !Object.hasOwn(before, key) ? 'add' : 'remove or update';
-    if (key.startsWith(appArmorPrefix))
+    if (key.startsWith(APP_ARMOR_PREFIX))
       errors.forbidden(`metadata.annotations[${key}]`, `may not ${verb} AppArmor annotations`);
     if (key === annotations.configMirror)
       errors.forbidden(`metadata.annotations[${key}]`, `may not ${verb} mirror pod annotation`);
@@ -168,7 +168,7 @@ function validateDeadline(
     if (before !== undefined) errors.invalid(field, null, 'must not update from a positive integer to nil value');
     return true;
   }
-  if (seconds < 0 || seconds > int32Max) errors.invalid(field, seconds, rangeError(0, int32Max));
+  if (seconds < 0 || seconds > INT32_MAX) errors.invalid(field, seconds, rangeError(0, INT32_MAX));
   else if (before !== undefined && before < seconds)
     errors.invalid(field, seconds, 'must be less than or equal to previous value');
   else return true;

@@ -10,7 +10,7 @@ import { validateAllContainers, validateImagePadding } from './containers.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateLabels, validateObjectMeta } from '../metadata.ts';
-import { checkDnsLabel, checkDnsSubdomain, int32Max, rangeError } from '../names.ts';
+import { checkDnsLabel, checkDnsSubdomain, INT32_MAX, rangeError } from '../names.ts';
 import {
   validateDns,
   validateHostAliases,
@@ -98,8 +98,8 @@ function validateNames(errors: FieldErrors, path: string, spec: PodSpec, context
   subdomain('serviceAccountName', spec.serviceAccountName);
   subdomain('nodeName', spec.nodeName);
   const deadline = spec.activeDeadlineSeconds;
-  if (deadline !== undefined && (deadline < 1 || deadline > int32Max))
-    errors.invalid(`${path}.activeDeadlineSeconds`, deadline, rangeError(1, int32Max));
+  if (deadline !== undefined && (deadline < 1 || deadline > INT32_MAX))
+    errors.invalid(`${path}.activeDeadlineSeconds`, deadline, rangeError(1, INT32_MAX));
   validateHostnames(errors, path, spec);
   if (spec.tolerations !== undefined)
     validateTolerations(errors, `${path}.tolerations`, spec.tolerations, {

@@ -12,11 +12,11 @@ import { validateFileMode, validateLocalPath } from './paths.ts';
 import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateDownwardFile, validateKeyToPath } from './volume-items.ts';
 
-const shortestTokenSeconds = 600;
-const longestTokenSeconds = 2 ** 32;
-const shortestCertificateSeconds = 3600;
-const longestCertificateSeconds = 91 * 24 * 3600;
-const longestKubernetesCertificateSeconds = 24 * 3600;
+const SHORTEST_TOKEN_SECONDS = 600;
+const LONGEST_TOKEN_SECONDS = 2 ** 32;
+const SHORTEST_CERTIFICATE_SECONDS = 3600;
+const LONGEST_CERTIFICATE_SECONDS = 91 * 24 * 3600;
+const LONGEST_KUBERNETES_CERTIFICATE_SECONDS = 24 * 3600;
 const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 
 /** Several sources in one folder: no two may write the same path (upstream: validateProjectionSources). */
@@ -74,9 +74,9 @@ function validateToken(
   context: PodValidationContext,
 ): void {
   const seconds = token.expirationSeconds ?? 0;
-  if (seconds < shortestTokenSeconds)
+  if (seconds < SHORTEST_TOKEN_SECONDS)
     errors.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
-  if (seconds > longestTokenSeconds)
+  if (seconds > LONGEST_TOKEN_SECONDS)
     errors.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
   if (token.path === '') errors.required(`${path}.path`);
   else if (!context.hadBefore('tokenPath')) validateLocalPath(errors, `${path}.path`, token.path);
@@ -140,11 +140,11 @@ function validateCertificate(
   validateAnnotationSize(errors, `${path}.userAnnotations`, certificate.userAnnotations);
   errors.oneOf(`${path}.keyType`, keyType, keyTypes);
   const longest = signerName.startsWith('kubernetes.io/')
-    ? longestKubernetesCertificateSeconds
-    : longestCertificateSeconds;
+    ? LONGEST_KUBERNETES_CERTIFICATE_SECONDS
+    : LONGEST_CERTIFICATE_SECONDS;
   const field = `${path}.maxExpirationSeconds`;
-  if (seconds !== undefined && seconds < shortestCertificateSeconds)
-    errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be >= ${shortestCertificateSeconds}`);
+  if (seconds !== undefined && seconds < SHORTEST_CERTIFICATE_SECONDS)
+    errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be >= ${SHORTEST_CERTIFICATE_SECONDS}`);
   if (seconds !== undefined && seconds > longest)
     errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be <= ${longest}`);
   const targets = (['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const).filter(

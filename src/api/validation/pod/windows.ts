@@ -10,12 +10,12 @@ import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { byteLength, checkDnsSubdomain } from '../names.ts';
 
-const maxCredentialSpecKib = 64;
-const maxDomainBytes = 256;
-const maxUserBytes = 104;
+const MAX_CREDENTIAL_SPEC_KIB = 64;
+const MAX_DOMAIN_BYTES = 256;
+const MAX_USER_BYTES = 104;
 const netBiosDomain = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
-const dnsLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
-const dnsDomain = new RegExp(`^${dnsLabel}(?:\\.${dnsLabel})*$`);
+const DNS_LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
+const dnsDomain = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
 
 /** Upstream: validateWindowsSecurityContextOptions. */
 export function validateWindowsOptions(
@@ -33,11 +33,11 @@ export function validateWindowsOptions(
     );
   if (gmsaCredentialSpec === '')
     errors.invalid(`${path}.gmsaCredentialSpec`, '', 'gmsaCredentialSpec cannot be an empty string');
-  else if (gmsaCredentialSpec !== undefined && byteLength(gmsaCredentialSpec) > maxCredentialSpecKib * 1024) {
+  else if (gmsaCredentialSpec !== undefined && byteLength(gmsaCredentialSpec) > MAX_CREDENTIAL_SPEC_KIB * 1024) {
     errors.invalid(
       `${path}.gmsaCredentialSpec`,
       gmsaCredentialSpec,
-      `gmsaCredentialSpec size must be under ${maxCredentialSpecKib} KiB`,
+      `gmsaCredentialSpec size must be under ${MAX_CREDENTIAL_SPEC_KIB} KiB`,
     );
   }
   if (runAsUserName !== undefined)
@@ -55,13 +55,13 @@ function checkUserName(name: string): string[] {
   const user = parts.at(-1) ?? '';
   const domain = parts.length === 2 ? (parts[0] ?? '') : undefined;
   const complaints: string[] = [];
-  if (domain !== undefined && byteLength(domain) >= maxDomainBytes)
-    complaints.push(`${field}'s Domain length must be under ${maxDomainBytes} characters`);
+  if (domain !== undefined && byteLength(domain) >= MAX_DOMAIN_BYTES)
+    complaints.push(`${field}'s Domain length must be under ${MAX_DOMAIN_BYTES} characters`);
   if (domain !== undefined && !netBiosDomain.test(domain) && !dnsDomain.test(domain))
     complaints.push(`${field}'s Domain doesn't match the NetBios nor the DNS format`);
   if (user === '') complaints.push(`${field}'s User cannot be empty`);
-  else if (byteLength(user) > maxUserBytes)
-    complaints.push(`${field}'s User length must not be longer than ${maxUserBytes} characters`);
+  else if (byteLength(user) > MAX_USER_BYTES)
+    complaints.push(`${field}'s User length must not be longer than ${MAX_USER_BYTES} characters`);
   if (/^[. ]+$/.test(user)) complaints.push(`${field}'s User cannot contain only periods or spaces`);
   if (/["/\\:;|=,+*?<>@[\]]/.test(user))
     complaints.push(`${field}'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]`);

@@ -3,8 +3,8 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateObjectMeta } from '../metadata.ts';
 
-const shortestTokenSeconds = 600;
-const longestTokenSeconds = 2 ** 32;
+const SHORTEST_TOKEN_SECONDS = 600;
+const LONGEST_TOKEN_SECONDS = 2 ** 32;
 
 /**
  * What the API server would answer to the creation of this driver, after defaulting (upstream: storage/validation
@@ -50,9 +50,9 @@ function validateTokenRequests(errors: FieldErrors, path: string, requests: read
     }
     audiences.add(audience);
     if (expirationSeconds === undefined) continue;
-    if (expirationSeconds < shortestTokenSeconds)
+    if (expirationSeconds < SHORTEST_TOKEN_SECONDS)
       errors.invalid(`${at}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes');
-    if (expirationSeconds > longestTokenSeconds)
+    if (expirationSeconds > LONGEST_TOKEN_SECONDS)
       errors.invalid(
         `${at}.expirationSeconds`,
         expirationSeconds,

@@ -9,15 +9,15 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 import { validateObjectMeta } from '../metadata.ts';
-import { byteLength, checkDnsSubdomain, checkLabelKey, int32Max, rangeError } from '../names.ts';
+import { byteLength, checkDnsSubdomain, checkLabelKey, INT32_MAX, rangeError } from '../names.ts';
 import { validateCsiDriverSpec } from './validate-csi-driver.ts';
 import { validateCsiDriverName } from '../pod/volumes-remote.ts';
 
-const maxParameters = 512;
-const maxParameterBytes = 256 * 1024;
-const maxMetadataBytes = 256 * 1024;
-const maxErrorBytes = 1024;
-const maxNodeIdLength = 256;
+const MAX_PARAMETERS = 512;
+const MAX_PARAMETER_BYTES = 256 * 1024;
+const MAX_METADATA_BYTES = 256 * 1024;
+const MAX_ERROR_BYTES = 1024;
+const MAX_NODE_ID_LENGTH = 256;
 
 export function validateStorageClass(storageClass: StorageClass): FieldError[] {
   const errors = new FieldErrors();
@@ -40,9 +40,9 @@ export function validateProvisioner(errors: FieldErrors, field: string, provisio
 /** Of provisioners and of attributes. */
 export function validateParameters(errors: FieldErrors, parameters: Readonly<Record<string, string>>): void {
   const names = Object.keys(parameters);
-  if (names.length > maxParameters) return errors.tooLong('parameters', maxParameters);
+  if (names.length > MAX_PARAMETERS) return errors.tooLong('parameters', MAX_PARAMETERS);
   for (const name of names) if (name === '') errors.invalid('parameters', name, 'field can not be empty.');
-  if (totalBytes(parameters) > maxParameterBytes) errors.tooLong('parameters', maxParameterBytes);
+  if (totalBytes(parameters) > MAX_PARAMETER_BYTES) errors.tooLong('parameters', MAX_PARAMETER_BYTES);
 }
 
 export function validateStorageClassUpdate(storageClass: StorageClass, old: StorageClass): FieldError[] {
@@ -94,8 +94,8 @@ function validateNodeDriver(
 ): void {
   validateCsiDriverName(errors, `${path}.name`, name);
   if (nodeID === '') errors.required(`${path}.nodeID`);
-  if (byteLength(nodeID) > maxNodeIdLength)
-    errors.invalid(`${path}.nodeID`, nodeID, `must be ${maxNodeIdLength} characters or less`);
+  if (byteLength(nodeID) > MAX_NODE_ID_LENGTH)
+    errors.invalid(`${path}.nodeID`, nodeID, `must be ${MAX_NODE_ID_LENGTH} characters or less`);
   errors.nonNegative(`${path}.allocatable.count`, allocatable?.count);
   const seen = new Set<string>();
   for (const key of topologyKeys) {
@@ -139,8 +139,8 @@ export function validateVolumeAttachment({ metadata, spec, status }: VolumeAttac
   validateCsiDriverName(errors, 'spec.attacher', spec.attacher);
   validateAttachmentSource(errors, 'spec.source', spec.source);
   errors.invalidEach('spec.nodeName', spec.nodeName, checkDnsSubdomain(spec.nodeName));
-  if (totalBytes(status?.attachmentMetadata ?? {}) > maxMetadataBytes)
-    errors.tooLong('status.attachmentMetadata', maxMetadataBytes);
+  if (totalBytes(status?.attachmentMetadata ?? {}) > MAX_METADATA_BYTES)
+    errors.tooLong('status.attachmentMetadata', MAX_METADATA_BYTES);
   validateVolumeError(errors, 'status.attachError', status?.attachError);
   validateVolumeError(errors, 'status.detachError', status?.detachError);
   const name = spec.source.persistentVolumeName;
@@ -189,9 +189,9 @@ function validateInline(errors: FieldErrors, path: string, spec: PersistentVolum
 
 function validateVolumeError(errors: FieldErrors, path: string, error: VolumeError | undefined): void {
   // The limit in the message is upstream's slip.
-  if (byteLength(error?.message ?? '') > maxErrorBytes) errors.tooLong(`${path}.message`, maxMetadataBytes);
+  if (byteLength(error?.message ?? '') > MAX_ERROR_BYTES) errors.tooLong(`${path}.message`, MAX_METADATA_BYTES);
   const code = error?.errorCode;
-  if (code !== undefined && code < 0) errors.invalid(`${path}.errorCode`, code, rangeError(0, int32Max));
+  if (code !== undefined && code < 0) errors.invalid(`${path}.errorCode`, code, rangeError(0, INT32_MAX));
 }
 
 function totalBytes(texts: Readonly<Record<string, string>>): number {

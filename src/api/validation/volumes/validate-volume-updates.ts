@@ -6,13 +6,13 @@ import { semanticEqual } from '../../semantic-equal.ts';
 import { unifiedDiff } from '../../unified-diff.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { immutableMessage, validateImmutable } from '../immutable.ts';
+import { IMMUTABLE_MESSAGE, validateImmutable } from '../immutable.ts';
 import { checkLabelKey } from '../names.ts';
 import { hasInvalidNodeValue } from '../pod/scheduling.ts';
 import { validateWholeVolume } from './validate-persistent-volume.ts';
 import { leniencyFor, validateWholeClaim } from './volume-claim.ts';
 
-export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class';
+export const STORAGE_CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 const resizeStates = [
   'ControllerResizeInProgress',
   'ControllerResizeInfeasible',
@@ -60,7 +60,7 @@ export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: Pe
     );
   validateImmutable(errors, 'volumeMode', volume.spec.volumeMode ?? null, old.spec.volumeMode);
   if (old.spec.nodeAffinity !== undefined && !semanticEqual(volume.spec.nodeAffinity, old.spec.nodeAffinity))
-    errors.invalid('nodeAffinity', volume.spec.nodeAffinity ?? null, immutableMessage);
+    errors.invalid('nodeAffinity', volume.spec.nodeAffinity ?? null, IMMUTABLE_MESSAGE);
   if (old.spec.volumeAttributesClassName !== undefined && volume.spec.volumeAttributesClassName === undefined)
     errors.forbidden('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden');
   return errors.list;
@@ -74,15 +74,15 @@ export function validatePersistentVolumeClaimUpdate(
   const errors = new FieldErrors();
   validateWholeClaim(errors, claim, leniencyFor(old));
   const { spec, status } = claim;
-  const classNow = claim.metadata.annotations?.[storageClassAnnotation];
-  const classBefore = old.metadata.annotations?.[storageClassAnnotation];
+  const classNow = claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
+  const classBefore = old.metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
   const moved =
     classBefore !== undefined &&
     old.spec.storageClassName === undefined &&
     classNow === undefined &&
     spec.storageClassName === classBefore;
   if (!moved && classNow !== classBefore)
-    errors.invalid(`metadata[${storageClassAnnotation}]`, classNow ?? '', immutableMessage);
+    errors.invalid(`metadata[${STORAGE_CLASS_ANNOTATION}]`, classNow ?? '', IMMUTABLE_MESSAGE);
   const named =
     !moved &&
     spec.storageClassName !== undefined &&

@@ -9,10 +9,10 @@ import type { FieldErrors } from '../field-error.ts';
 import { countIndexes } from './index-intervals.ts';
 import { byteLength, checkLabelKey } from '../names.ts';
 
-const maxRules = 20;
-const maxPatterns = 20;
-const maxExitCodes = 255;
-const maxIndexesBytes = 64 * 1024;
+const MAX_RULES = 20;
+const MAX_PATTERNS = 20;
+const MAX_EXIT_CODES = 255;
+const MAX_INDEXES_BYTES = 64 * 1024;
 
 const goList = (values: readonly string[]): string =>
   `valid values: [${values.map((value) => JSON.stringify(value)).join(' ')}]`;
@@ -25,7 +25,7 @@ function validateChoice(errors: FieldErrors, field: string, value: string, choic
 /** Which failures of pods count, and as what (upstream: batch/validation validatePodFailurePolicy). */
 export function validateFailurePolicy(errors: FieldErrors, path: string, spec: JobSpec): void {
   const rules = spec.podFailurePolicy?.rules ?? [];
-  if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
+  if (rules.length > MAX_RULES) errors.tooMany(`${path}.rules`, rules.length, MAX_RULES);
   const { containers, initContainers = [] } = spec.template.spec;
   const names = new Set([...containers, ...initContainers].map(({ name }) => name));
   for (const [index, rule] of rules.entries())
@@ -63,7 +63,7 @@ function validatePatterns(
   path: string,
   patterns: readonly PodFailurePolicyOnPodConditionsPattern[],
 ): void {
-  if (patterns.length > maxPatterns) errors.tooMany(path, patterns.length, maxPatterns);
+  if (patterns.length > MAX_PATTERNS) errors.tooMany(path, patterns.length, MAX_PATTERNS);
   for (const [index, { type, status }] of patterns.entries()) {
     errors.invalidEach(`${path}[${index}].type`, type, checkLabelKey(type));
     validateChoice(errors, `${path}[${index}].status`, status, ['False', 'True', 'Unknown']);
@@ -85,7 +85,7 @@ function validateExitCodes(
     );
   const field = `${path}.values`;
   if (values.length === 0) errors.invalid(field, values, 'at least one value is required');
-  else if (values.length > maxExitCodes) errors.tooMany(field, values.length, maxExitCodes);
+  else if (values.length > MAX_EXIT_CODES) errors.tooMany(field, values.length, MAX_EXIT_CODES);
   const seen = new Set<number>();
   for (const [index, code] of values.entries()) {
     if (operator === 'In' && code === 0)
@@ -106,7 +106,7 @@ export function validateSuccessPolicy(
   const rules = successPolicy?.rules ?? [];
   if (rules.length === 0)
     errors.required(`${path}.rules`, 'at least one rules must be specified when the successPolicy is specified');
-  if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
+  if (rules.length > MAX_RULES) errors.tooMany(`${path}.rules`, rules.length, MAX_RULES);
   for (const [index, rule] of rules.entries())
     validateSuccessRule(errors, `${path}.rules[${index}]`, rule, completions);
 }
@@ -121,7 +121,7 @@ function validateSuccessRule(
     errors.required(path, 'at least one of succeededCount or succeededIndexes must be specified');
   let total = 0;
   if (succeededIndexes !== undefined) {
-    if (byteLength(succeededIndexes) > maxIndexesBytes) errors.tooLong(`${path}.succeededIndexes`, maxIndexesBytes);
+    if (byteLength(succeededIndexes) > MAX_INDEXES_BYTES) errors.tooLong(`${path}.succeededIndexes`, MAX_INDEXES_BYTES);
     const counted = countIndexes(succeededIndexes, completions);
     if (typeof counted === 'number') total = counted;
     else errors.invalid(`${path}.succeededIndexes`, succeededIndexes, `error parsing succeededIndexes: ${counted}`);

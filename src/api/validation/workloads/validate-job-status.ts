@@ -2,10 +2,10 @@ import type { Job, JobStatus } from '../../batch/job.ts';
 import { semanticEqual } from '../../semantic-equal.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { immutableMessage } from '../immutable.ts';
+import { IMMUTABLE_MESSAGE } from '../immutable.ts';
 import { countIndexes, firstCommonIndex } from './index-intervals.ts';
 
-const conditions = 'status.conditions';
+const CONDITIONS = 'status.conditions';
 
 /** What a job's status says, without the job around it. */
 interface Facts {
@@ -85,9 +85,9 @@ function validateOutcome(
   const failedChanged = now.failed !== was.failed;
   const { startTime, completionTime } = status;
   if ((completeChanged || failedChanged) && now.complete && now.failed)
-    errors.invalidHidden(conditions, 'cannot set Complete=True and Failed=true conditions');
+    errors.invalidHidden(CONDITIONS, 'cannot set Complete=True and Failed=true conditions');
   if ((completeChanged || now.failureTarget !== was.failureTarget) && now.complete && now.failureTarget)
-    errors.invalidHidden(conditions, 'cannot set Complete=True and FailureTarget=true conditions');
+    errors.invalidHidden(CONDITIONS, 'cannot set Complete=True and FailureTarget=true conditions');
   if (completeChanged || changed('completionTime')) {
     if (completionTime !== undefined && !now.complete)
       errors.invalid(
@@ -107,10 +107,10 @@ function validateOutcome(
     errors.invalid('status.completionTime', completionTime, 'must be equal to or after `startTime`');
   }
   if ((failedChanged || changed('failedIndexes')) && now.failed && !now.failureTarget)
-    errors.invalidHidden(conditions, 'cannot set Failed=True condition without the FailureTarget=true condition');
+    errors.invalidHidden(CONDITIONS, 'cannot set Failed=True condition without the FailureTarget=true condition');
   if ((completeChanged || now.criteriaMet !== was.criteriaMet) && now.complete && !now.criteriaMet)
     errors.invalidHidden(
-      conditions,
+      CONDITIONS,
       'cannot set Complete=True condition without the SuccessCriteriaMet=true condition',
     );
 }
@@ -184,12 +184,12 @@ function validateIndexes(errors: FieldErrors, { spec, status = {} }: Job, change
 
 function validateCriteria(errors: FieldErrors, { spec }: Job, now: Facts): void {
   if (now.criteriaMet && now.failed)
-    errors.invalidHidden(conditions, 'cannot set SuccessCriteriaMet=True and Failed=true conditions');
+    errors.invalidHidden(CONDITIONS, 'cannot set SuccessCriteriaMet=True and Failed=true conditions');
   if (now.criteriaMet && now.failureTarget)
-    errors.invalidHidden(conditions, 'cannot set SuccessCriteriaMet=True and FailureTarget=true conditions');
+    errors.invalidHidden(CONDITIONS, 'cannot set SuccessCriteriaMet=True and FailureTarget=true conditions');
   if (spec.successPolicy !== undefined && !now.criteriaMet && now.complete)
     errors.invalidHidden(
-      conditions,
+      CONDITIONS,
       'cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True',
     );
 }
@@ -206,7 +206,7 @@ function validateNoReturn(
     ['FailureTarget', 'failureTarget'],
   ] as const;
   for (const [type, fact] of terminal)
-    if (was[fact] && !now[fact]) errors.invalidHidden(conditions, `cannot disable the terminal ${type}=True condition`);
+    if (was[fact] && !now[fact]) errors.invalidHidden(CONDITIONS, `cannot disable the terminal ${type}=True condition`);
   const { failed = 0, succeeded = 0 } = status;
   if (failed < (before.failed ?? 0)) errors.invalid('status.failed', failed, 'cannot decrease the failed counter');
   const elastic = spec.completionMode === 'Indexed' && spec.completions === spec.parallelism;
@@ -217,10 +217,10 @@ function validateNoReturn(
     before.completionTime !== undefined &&
     Date.parse(status.completionTime) !== Date.parse(before.completionTime)
   ) {
-    errors.invalid('status.completionTime', status.completionTime, immutableMessage);
+    errors.invalid('status.completionTime', status.completionTime, IMMUTABLE_MESSAGE);
   }
   if (was.criteriaMet && !now.criteriaMet)
-    errors.invalidHidden(conditions, 'cannot disable the SuccessCriteriaMet=True condition');
+    errors.invalidHidden(CONDITIONS, 'cannot disable the SuccessCriteriaMet=True condition');
   if (was.complete && !was.criteriaMet && now.criteriaMet)
-    errors.invalidHidden(conditions, 'cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions');
+    errors.invalidHidden(CONDITIONS, 'cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions');
 }

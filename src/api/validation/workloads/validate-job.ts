@@ -16,12 +16,12 @@ import { createTemplateContext } from '../pod/old-faults.ts';
 import { sorted, validatePodTemplate } from '../pod/pod-template.ts';
 import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
-const maxParallelism = 100_000;
-const maxFailed = 100_000;
+const MAX_PARALLELISM = 100_000;
+const MAX_FAILED = 100_000;
 /** Above so many completions, failures per index are limited. */
-const manyCompletions = 100_000;
-const limitForMany = 10_000;
-const maxManagedByBytes = 63;
+const MANY_COMPLETIONS = 100_000;
+const LIMIT_FOR_MANY = 10_000;
+const MAX_MANAGED_BY_BYTES = 63;
 
 /** A defaulted job with its generated selector, without its metadata (upstream: batch/validation ValidateJob). */
 export function validateJob(job: Job, policy: ClusterPolicy): FieldError[] {
@@ -126,7 +126,7 @@ export function validateJobSpec(errors: FieldErrors, spec: JobSpec, context: Pod
 
 function validateManager(errors: FieldErrors, managedBy: string): void {
   validateDomainPath(errors, 'spec.managedBy', managedBy);
-  if (byteLength(managedBy) > maxManagedByBytes) errors.tooLong('spec.managedBy', maxManagedByBytes);
+  if (byteLength(managedBy) > MAX_MANAGED_BY_BYTES) errors.tooLong('spec.managedBy', MAX_MANAGED_BY_BYTES);
 }
 
 function validateMode(errors: FieldErrors, spec: JobSpec): void {
@@ -145,22 +145,22 @@ function validateIndexed(
   { completions, parallelism = 0, maxFailedIndexes, backoffLimitPerIndex }: JobSpec,
 ): void {
   if (completions === undefined) errors.required('spec.completions', 'when completion mode is Indexed');
-  if (parallelism > maxParallelism)
+  if (parallelism > MAX_PARALLELISM)
     errors.invalid(
       'spec.parallelism',
       parallelism,
-      `must be less than or equal to ${maxParallelism} when completion mode is Indexed`,
+      `must be less than or equal to ${MAX_PARALLELISM} when completion mode is Indexed`,
     );
   if (completions !== undefined && maxFailedIndexes !== undefined && maxFailedIndexes > completions)
     errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, 'must be less than or equal to completions');
-  if (maxFailedIndexes !== undefined && maxFailedIndexes > maxFailed)
-    errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, `must be less than or equal to ${maxFailed}`);
-  if ((completions ?? 0) <= manyCompletions || backoffLimitPerIndex === undefined) return;
-  const detail = `must be less than or equal to ${limitForMany} when completions are above ${manyCompletions} and used with backoff limit per index`;
+  if (maxFailedIndexes !== undefined && maxFailedIndexes > MAX_FAILED)
+    errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, `must be less than or equal to ${MAX_FAILED}`);
+  if ((completions ?? 0) <= MANY_COMPLETIONS || backoffLimitPerIndex === undefined) return;
+  const detail = `must be less than or equal to ${LIMIT_FOR_MANY} when completions are above ${MANY_COMPLETIONS} and used with backoff limit per index`;
   if (maxFailedIndexes === undefined)
-    errors.required('spec.maxFailedIndexes', `must be specified when completions is above ${manyCompletions}`);
-  if (parallelism > limitForMany) errors.invalid('spec.parallelism', parallelism, detail);
-  if (maxFailedIndexes !== undefined && maxFailedIndexes > limitForMany)
+    errors.required('spec.maxFailedIndexes', `must be specified when completions is above ${MANY_COMPLETIONS}`);
+  if (parallelism > LIMIT_FOR_MANY) errors.invalid('spec.parallelism', parallelism, detail);
+  if (maxFailedIndexes !== undefined && maxFailedIndexes > LIMIT_FOR_MANY)
     errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, detail);
 }
 

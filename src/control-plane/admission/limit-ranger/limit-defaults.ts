@@ -3,7 +3,7 @@ import type { LimitRange } from '../../../api/core/limit-range.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 
-const annotation = 'kubernetes.io/limit-ranger';
+const ANNOTATION = 'kubernetes.io/limit-ranger';
 
 /**
  * The pod with what its containers leave out, as the range has it for containers, and a note of what was filled in. The
@@ -29,7 +29,7 @@ export function withLimitDefaults(pod: Pod, { spec: { limits } }: LimitRange): P
   const containers = pod.spec.containers.map((each) => fill(each, 'container'));
   const initContainers = pod.spec.initContainers?.map((each) => fill(each, 'init container'));
   if (notes.length === 0) return pod;
-  const annotations = { ...pod.metadata.annotations, [annotation]: `LimitRanger plugin set: ${notes.join('; ')}` };
+  const annotations = { ...pod.metadata.annotations, [ANNOTATION]: `LimitRanger plugin set: ${notes.join('; ')}` };
   return {
     ...pod,
     metadata: { ...pod.metadata, annotations },

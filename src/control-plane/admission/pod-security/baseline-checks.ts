@@ -1,7 +1,7 @@
 import { containerList, namesWhere, plural, quoted, settersOf, sorted } from './check.ts';
 import type { CheckPod, JudgedContainer, PodCheck } from './check.ts';
 
-const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+const APP_ARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 const confined = (type: string): boolean => type === 'RuntimeDefault' || type === 'Localhost';
 
 const appArmorProfile: CheckPod = (pod) => {
@@ -15,7 +15,7 @@ const appArmorProfile: CheckPod = (pod) => {
   const annotations = Object.entries(pod.annotations)
     .filter(
       ([key, value]) =>
-        key.startsWith(appArmorPrefix) &&
+        key.startsWith(APP_ARMOR_PREFIX) &&
         value !== '' &&
         value !== 'runtime/default' &&
         !value.startsWith('localhost/'),
@@ -161,12 +161,12 @@ const seLinuxOptions =
     };
   };
 
-const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
-const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
+const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
+const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 
 /** Before there was a field for it. */
 const seccompAnnotations: CheckPod = ({ annotations, containers }) => {
-  const keys = [seccompPod, ...containers.map(({ name }) => seccompContainer + name)];
+  const keys = [SECCOMP_POD, ...containers.map(({ name }) => SECCOMP_CONTAINER + name)];
   const isGood = (value: string): boolean =>
     value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/');
   const bad = sorted(

@@ -5,13 +5,13 @@ import { formatLevel } from './policy.ts';
 import type { LevelVersion } from './policy.ts';
 
 /** Of namespaces with more pods, only so many are checked. */
-const mostPods = 3000;
+const MOST_PODS = 3000;
 
 /** What to warn of when a namespace becomes stricter than the pods it has (upstream: EvaluatePodsInNamespace). */
 export function warningsOfExisting(namespace: string, enforce: LevelVersion, pods: readonly Pod[]): readonly string[] {
   const ordered = oneOfEachFirst(pods);
   const found = new Map<string, { name: string; count: number }>();
-  for (const pod of ordered.slice(0, mostPods)) {
+  for (const pod of ordered.slice(0, MOST_PODS)) {
     const reasons = violationsOf(enforce, judged(pod.metadata, pod.spec))
       .map(({ reason }) => reason)
       .join(', ');
@@ -27,8 +27,8 @@ export function warningsOfExisting(namespace: string, enforce: LevelVersion, pod
   }
   const lines = [...found].map(([reasons, { name, count }]) => `${name}${othersOf(count)}: ${reasons}`).sort();
   return [
-    ...(ordered.length > mostPods
-      ? [`new PodSecurity enforce level only checked against the first ${mostPods} of ${ordered.length} existing pods`]
+    ...(ordered.length > MOST_PODS
+      ? [`new PodSecurity enforce level only checked against the first ${MOST_PODS} of ${ordered.length} existing pods`]
       : []),
     ...(lines.length > 0
       ? [

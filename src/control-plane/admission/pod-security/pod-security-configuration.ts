@@ -3,7 +3,7 @@ import type { Infer } from '../../../api/schema/schema.ts';
 import { FieldErrors, formatFieldError } from '../../../api/validation/field-error.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { readConfig } from '../configuration/admission-configuration.ts';
-import { levelProblem, parseLevel, parseVersion, versionProblem } from './policy.ts';
+import { levelProblem, parseLevel, parseVersion, VERSION_PROBLEM } from './policy.ts';
 import type { LevelVersion } from './policy.ts';
 import type { PodSecuritySettings } from './pod-security.ts';
 
@@ -40,7 +40,7 @@ export function readPodSecurityConfiguration(document: unknown): PodSecuritySett
     const [level, version] = [defaults[mode] || 'privileged', defaults[`${mode}-version`] || 'latest'];
     const [parsed, minor] = [parseLevel(level), parseVersion(version)];
     if (parsed === undefined) errors.invalid(`defaults.${mode}`, level, levelProblem);
-    if (minor === undefined) errors.invalid(`defaults.${mode}-version`, version, versionProblem);
+    if (minor === undefined) errors.invalid(`defaults.${mode}-version`, version, VERSION_PROBLEM);
     return { level: parsed ?? 'restricted', minor: minor ?? Infinity };
   };
   // In upstream's order.

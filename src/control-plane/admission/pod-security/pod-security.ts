@@ -20,7 +20,15 @@ import { isAbout, objectOf, oldObjectOf, refusal } from '../attributes.ts';
 import { judged } from './check.ts';
 import { describeViolations, violationsOf } from './evaluate.ts';
 import { warningsOfExisting } from './existing-pods.ts';
-import { formatLevel, isEquivalent, isFullyPrivileged, isSame, isStricter, labelPrefix, readPolicy } from './policy.ts';
+import {
+  formatLevel,
+  isEquivalent,
+  isFullyPrivileged,
+  isSame,
+  isStricter,
+  LABEL_PREFIX,
+  readPolicy,
+} from './policy.ts';
 import type { LevelVersion, Mode, Policy, ReadPolicy } from './policy.ts';
 
 export interface PodSecuritySettings {
@@ -112,7 +120,7 @@ class Guard {
     const read = this.#policyOf(namespace);
     if (read === undefined) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
     if (read.errors.length === 0 && isFullyPrivileged(read.policy))
-      return context.annotate(`${labelPrefix}enforce-policy`, formatLevel(latest('privileged')));
+      return context.annotate(`${LABEL_PREFIX}enforce-policy`, formatLevel(latest('privileged')));
     const pod = objectOf(attributes, pods);
     if (attributes.operation === 'UPDATE' && !changesImages(pod, oldObjectOf(attributes, pods))) return;
     this.#judge(attributes, { metadata: pod.metadata, spec: pod.spec, read, enforce: true });
@@ -123,7 +131,7 @@ class Guard {
     const read = this.#policyOf(attributes.namespace);
     if (read === undefined)
       return attributes.context.annotate(
-        `${labelPrefix}error`,
+        `${LABEL_PREFIX}error`,
         `failed to lookup namespace ${JSON.stringify(attributes.namespace)}`,
       );
     if (read.errors.length === 0 && read.policy.warn.level === 'privileged' && read.policy.audit.level === 'privileged')
@@ -147,18 +155,18 @@ class Guard {
       : exemptions.usernames.includes(context.user.name)
         ? 'user'
         : undefined;
-    if (by !== undefined) context.annotate(`${labelPrefix}exempt`, by);
+    if (by !== undefined) context.annotate(`${LABEL_PREFIX}exempt`, by);
     return by !== undefined;
   }
 
   #judge(attributes: AdmissionAttributes, { metadata, spec, read, enforce }: Judgement): void {
     const { context } = attributes;
     if (spec.runtimeClassName !== undefined && this.#settings.exemptions.runtimeClasses.includes(spec.runtimeClassName))
-      return context.annotate(`${labelPrefix}exempt`, 'runtimeClass');
+      return context.annotate(`${LABEL_PREFIX}exempt`, 'runtimeClass');
     const { policy, errors } = read;
     if (errors.length > 0)
       context.annotate(
-        `${labelPrefix}error`,
+        `${LABEL_PREFIX}error`,
         `Failed to parse policy: ${errors.map(({ field, message }) => `${field}: ${message}`).join(', ')}`,
       );
     const pod = judged(metadata, spec);
@@ -168,10 +176,10 @@ class Guard {
         ? undefined
         : `violate PodSecurity ${JSON.stringify(formatLevel(policy[mode]))}: ${describeViolations(violations)}`;
     };
-    if (enforce) context.annotate(`${labelPrefix}enforce-policy`, formatLevel(policy.enforce));
+    if (enforce) context.annotate(`${LABEL_PREFIX}enforce-policy`, formatLevel(policy.enforce));
     const refused = enforce ? wrong('enforce') : undefined;
     const audited = wrong('audit');
-    if (audited !== undefined) context.annotate(`${labelPrefix}audit-violations`, `would ${audited}`);
+    if (audited !== undefined) context.annotate(`${LABEL_PREFIX}audit-violations`, `would ${audited}`);
     if (refused !== undefined) throw refusal(attributes, refused.replace('violate', 'violates'));
     const warned = wrong('warn');
     if (warned !== undefined) context.warn(`would ${warned}`);
@@ -186,7 +194,7 @@ class Guard {
     const modes: readonly Mode[] = ['enforce', 'audit', 'warn'];
     if (isFullyPrivileged(policy) || modes.every((mode) => isEquivalent(policy[mode], defaults[mode]))) return;
     const isSet = (mode: Mode): boolean =>
-      labels[labelPrefix + mode] !== undefined || labels[`${labelPrefix}${mode}-version`] !== undefined;
+      labels[LABEL_PREFIX + mode] !== undefined || labels[`${LABEL_PREFIX}${mode}-version`] !== undefined;
     const ignored = modes
       .filter((mode) => policy[mode].level !== 'privileged' && isSet(mode))
       .map((mode) => `${mode}=${formatLevel(policy[mode])}`);

@@ -13,7 +13,7 @@ export interface LevelVersion {
 
 export type Policy = Readonly<Record<Mode, LevelVersion>>;
 
-export const labelPrefix = 'pod-security.kubernetes.io/';
+export const LABEL_PREFIX = 'pod-security.kubernetes.io/';
 
 export function formatLevel({ level, minor }: LevelVersion): string {
   return `${level}:${minor === Infinity ? 'latest' : `v1.${minor}`}`;
@@ -28,7 +28,7 @@ export const isEquivalent = (left: LevelVersion, right: LevelVersion): boolean =
   (left.level === 'privileged' && right.level === 'privileged') || isSame(left, right);
 
 export const levelProblem = `must be one of ${levels.join(', ')}`;
-export const versionProblem = 'must be "latest" or "v1.x"';
+export const VERSION_PROBLEM = 'must be "latest" or "v1.x"';
 
 export function parseLevel(text: string): Level | undefined {
   return levels.find((level) => level === text);
@@ -52,11 +52,12 @@ export interface ReadPolicy {
 export function readPolicy(labels: Readonly<Record<string, string>>, defaults: Policy): ReadPolicy {
   const errors = new FieldErrors();
   const read = (mode: Mode, whenWrong: Level): LevelVersion => {
-    const [level, version] = [labels[labelPrefix + mode], labels[`${labelPrefix}${mode}-version`]];
+    const [level, version] = [labels[LABEL_PREFIX + mode], labels[`${LABEL_PREFIX}${mode}-version`]];
     const parsed = level === undefined ? defaults[mode].level : parseLevel(level);
-    if (parsed === undefined) errors.invalid(`metadata.labels[${labelPrefix}${mode}]`, level, levelProblem);
+    if (parsed === undefined) errors.invalid(`metadata.labels[${LABEL_PREFIX}${mode}]`, level, levelProblem);
     const minor = version === undefined ? defaults[mode].minor : parseVersion(version);
-    if (minor === undefined) errors.invalid(`metadata.labels[${labelPrefix}${mode}-version]`, version, versionProblem);
+    if (minor === undefined)
+      errors.invalid(`metadata.labels[${LABEL_PREFIX}${mode}-version]`, version, VERSION_PROBLEM);
     return { level: parsed ?? whenWrong, minor: minor ?? Infinity };
   };
   const [enforce, audit, warn] = [
@@ -66,8 +67,8 @@ export function readPolicy(labels: Readonly<Record<string, string>>, defaults: P
   ];
   // Enforcing a level also warns about it, unless configured otherwise.
   const enforces =
-    labels[`${labelPrefix}enforce`] !== undefined && parseLevel(labels[`${labelPrefix}enforce`] ?? '') !== undefined;
-  const follows = labels[`${labelPrefix}warn`] === undefined && enforces && isStricter(enforce.level, warn.level);
-  const minor = labels[`${labelPrefix}warn-version`] === undefined ? enforce.minor : warn.minor;
+    labels[`${LABEL_PREFIX}enforce`] !== undefined && parseLevel(labels[`${LABEL_PREFIX}enforce`] ?? '') !== undefined;
+  const follows = labels[`${LABEL_PREFIX}warn`] === undefined && enforces && isStricter(enforce.level, warn.level);
+  const minor = labels[`${LABEL_PREFIX}warn-version`] === undefined ? enforce.minor : warn.minor;
   return { policy: { enforce, audit, warn: follows ? { level: enforce.level, minor } : warn }, errors: errors.list };
 }

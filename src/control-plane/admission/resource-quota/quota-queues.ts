@@ -31,7 +31,7 @@ interface Waiter extends QuotaClaim {
 export type Refusal = { readonly why: string } | { readonly error: unknown };
 
 /** How often a charge is retried after a conflict with another writer. Upstream: 3. */
-const attempts = 12;
+const ATTEMPTS = 12;
 
 /**
  * Charges requests of a namespace one batch after another, so that many at once share one write of a quota.
@@ -92,7 +92,7 @@ export class QuotaQueues {
         'Conflict',
         `Operation cannot be fulfilled on resourcequotas ${JSON.stringify(overtaken[0]?.metadata.name)}: it is being written by others all the time; please try again`,
       );
-      if (attempt === attempts) return plan.charged.forEach(({ settle }) => settle({ error }));
+      if (attempt === ATTEMPTS) return plan.charged.forEach(({ settle }) => settle({ error }));
       // The other quotas have been charged with these requests already.
       [waiting, quotas] = [plan.charged, await this.#fresh(overtaken)];
     }

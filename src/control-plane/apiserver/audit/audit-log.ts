@@ -10,7 +10,7 @@ import { decideAudit } from './audit-policy.ts';
 import type { AuditDecision, AuditPolicy, AuditStage } from './audit-policy.ts';
 
 /** Longer bodies are left out of events: a log line is no place for a megabyte. */
-const longestBody = 1024 * 1024;
+const LONGEST_BODY = 1024 * 1024;
 
 /** Writes what the policy wants of each request, one JSON line (audit.k8s.io/v1 Event) for each stage. */
 export class AuditLog implements RequestObserver {
@@ -138,7 +138,7 @@ function bodies(exchange: Exchange, { level, omitManagedFields }: AuditDecision,
       : { requestObject: omitManagedFields ? withoutManagedFields(requestObject) : requestObject };
   if (level === 'Request') return request;
   const text = exchange.audited?.responseObject ?? (reply?.kind === 'body' ? textOf(reply.body) : undefined);
-  if (text === undefined || text.length > longestBody) return request;
+  if (text === undefined || text.length > LONGEST_BODY) return request;
   const response = parse(text);
   return response === undefined
     ? request
@@ -147,7 +147,7 @@ function bodies(exchange: Exchange, { level, omitManagedFields }: AuditDecision,
 
 function textOf(body: BodyReply['body']): string | undefined {
   if (typeof body === 'string') return body;
-  if (body instanceof Uint8Array || body.reduce((sum, { length }) => sum + length, 0) > longestBody) return undefined;
+  if (body instanceof Uint8Array || body.reduce((sum, { length }) => sum + length, 0) > LONGEST_BODY) return undefined;
   return Buffer.concat(body).toString('utf8');
 }
 

@@ -17,8 +17,8 @@ export interface RotatingFileOptions {
 }
 
 /** What may wait for a disk that hangs; beyond it lines are lost, and the log says how many. */
-const mostWaitingBytes = 64 * 1024 * 1024;
-const dayMs = 86_400_000;
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+const DAY_MS = 86_400_000;
 
 /**
  * A log file of lines that makes room for itself. Lines are written in the order they came, many at a time; a file that
@@ -39,7 +39,7 @@ export class RotatingFile {
   }
 
   readonly write = (line: string): void => {
-    if (this.#waitingBytes > mostWaitingBytes) {
+    if (this.#waitingBytes > MOST_WAITING_BYTES) {
       this.#lost++;
       return;
     }
@@ -147,7 +147,7 @@ export class RotatingFile {
       .reverse();
     for (const [index, each] of backups.entries()) {
       const tooMany = maxBackups > 0 && index >= maxBackups;
-      const tooOld = maxAgeDays > 0 && clock.nowMs() - timeIn(each) > maxAgeDays * dayMs;
+      const tooOld = maxAgeDays > 0 && clock.nowMs() - timeIn(each) > maxAgeDays * DAY_MS;
       if (tooMany || tooOld) await unlink(path.join(dir, each)).catch(() => undefined);
     }
   }

@@ -7,13 +7,13 @@ import { withWholeCharacters } from '../../../base/whole-characters.ts';
 import { lookupTable } from '../../../base/lookup.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import { tooManyValues } from '../../../api/status/too-many-values.ts';
-import { protobufContentType } from '../../../api/protobuf/decode-protobuf.ts';
+import { PROTOBUF_CONTENT_TYPE } from '../../../api/protobuf/decode-protobuf.ts';
 import type { FieldValidation } from '../../model/request-context.ts';
 import type { WriteBody } from '../../registry/registry.ts';
 import type { TextTasks } from '../texts/text-tasks.ts';
 
 /** Smaller bodies are read in one turn of the event loop. */
-const largeBytes = 100_000;
+const LARGE_BYTES = 100_000;
 
 const readTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
@@ -25,7 +25,7 @@ const encodings: Readonly<Record<string, BodyEncoding>> = lookupTable({
   'application/yaml': 'yaml',
   'text/yaml': 'yaml',
   'application/x-yaml': 'yaml',
-  [protobufContentType]: 'protobuf',
+  [PROTOBUF_CONTENT_TYPE]: 'protobuf',
 });
 
 /**
@@ -98,7 +98,7 @@ async function tryJson(
     return undefined;
   }
   if (depth > objectLimits.depth) return { error: 'exceeded max depth' };
-  if (bytes.length > largeBytes) await nextTurn();
+  if (bytes.length > LARGE_BYTES) await nextTurn();
   // Of a key that stands twice one is lost.
   const form = encoding === 'yaml' ? { form: encoding } : {};
   if (fieldValidation === 'Ignore' || keysIn(value) === keys) return { value, duplicates: [], ...form };

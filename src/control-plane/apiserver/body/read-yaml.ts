@@ -16,18 +16,21 @@ export type YamlBody =
  * Bounds the time and memory of the YAML parser, which grow with these: 100,000 take about a fifth of a second. So many
  * are needed for as many values as a body may have.
  */
-const maxLexemes = 200_000;
-const maxAliasValues = 20_000;
+const MAX_LEXEMES = 200_000;
+const MAX_ALIAS_VALUES = 20_000;
 
 /** The value of one document, and the keys that stand in it twice. */
 export function readYaml(text: string): YamlBody {
-  const { document, errors } = parseYaml(text, maxLexemes);
+  const { document, errors } = parseYaml(text, MAX_LEXEMES);
   const [error] = errors;
   if (error !== undefined || document === undefined)
     return {
       error: error === undefined ? 'no YAML document' : `yaml: line ${lineAt(text, error.offset)}: ${error.message}`,
     };
-  const { value, problems } = toPlainValue(document, { maxDepth: objectLimits.depth, maxAliasValues });
+  const { value, problems } = toPlainValue(document, {
+    maxDepth: objectLimits.depth,
+    maxAliasValues: MAX_ALIAS_VALUES,
+  });
   const unusable = problems.find((problem) => !problem.duplicate);
   if (unusable !== undefined) return { error: `yaml: line ${lineAt(text, unusable.offset)}: ${unusable.message}` };
   const json = JSON.stringify(value);

@@ -51,7 +51,7 @@ export interface ConnectOptions {
   readonly clock: Clock;
 }
 
-const mostErrorBytes = 2048;
+const MOST_ERROR_BYTES = 2048;
 
 /** Logs, streams and proxies: the requests that end at a kubelet, a pod or a service. */
 export function createConnectHandler(options: ConnectOptions): ConnectHandler {
@@ -275,7 +275,7 @@ function bodiless(http: Exchange['http']): Exchange['http'] {
 
 async function logError({ status, readText }: BackendAnswer, name: string): Promise<ApiStatusError> {
   if (status < 400) return internalError(new Error('redirects forbidden'));
-  const text = (await readText(mostErrorBytes)).trimEnd();
+  const text = (await readText(MOST_ERROR_BYTES)).trimEnd();
   if (status === 400) return badRequest(text);
   if (status === 404)
     return new ApiStatusError('NotFound', `the server could not find the requested resource ( pods/log ${name})`, {

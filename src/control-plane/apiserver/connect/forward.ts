@@ -45,11 +45,11 @@ export interface BackendAnswer {
   readText(limitBytes: number): Promise<string>;
 }
 
-const dialTimeoutMs = 10_000;
+const DIAL_TIMEOUT_MS = 10_000;
 /** A backend that took the request has so long for the head of its answer. */
-const answerTimeoutMs = 60_000;
+const ANSWER_TIMEOUT_MS = 60_000;
 /** As upstream's. */
-const streamIdleMs = 4 * 3_600_000;
+const STREAM_IDLE_MS = 4 * 3_600_000;
 /** Beside hop-by-hop headers: credentials, and what is said of the request as it is sent here. */
 const notPassedOn = new Set(['authorization', 'host', 'audit-id', 'content-length', 'expect']);
 
@@ -62,7 +62,7 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
   // HTTP/2 lets through what would end the request line of HTTP/1.1.
   if (/[^\u0021-\u007e]/.test(forwarding.path)) throw badRequest('the path has characters that must be escaped');
   const { unreachable = upgrade === undefined ? unreachableService : unreachableBackend } = forwarding;
-  const backend = await dialer.dial(target, dialTimeoutMs).catch((error: unknown) => {
+  const backend = await dialer.dial(target, DIAL_TIMEOUT_MS).catch((error: unknown) => {
     throw error instanceof ApiStatusError ? error : unreachable(errorMessage(error));
   });
   http.onFinished(() => backend.destroy());
@@ -128,7 +128,7 @@ const withoutToken = (value: string): string =>
     .join(', ');
 
 async function answerOf(request: ClientRequest, http: HttpRequest): Promise<IncomingMessage> {
-  request.setTimeout(answerTimeoutMs, () => request.destroy(new Error('the backend did not answer in time')));
+  request.setTimeout(ANSWER_TIMEOUT_MS, () => request.destroy(new Error('the backend did not answer in time')));
   if (http.bodyLength === 0) request.end();
   else pipeline(exactly(http.bodyLength, http.bodyStream() as AsyncIterable<Buffer>), request, () => undefined);
   try {
@@ -154,7 +154,7 @@ async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: 
     protocol,
     mode,
     clock,
-    idleMs: streamIdleMs,
+    idleMs: STREAM_IDLE_MS,
   }).catch((error: unknown) => {
     throw isKind(error, 'Unavailable')
       ? unreachableService(errorMessage(error))

@@ -16,7 +16,7 @@ const urlAttributes = new Set([
 /** Elements whose content is text, whatever it looks like. */
 const textElements = new Set(['script', 'style', 'textarea', 'title']);
 /** A tag that is longer than this is passed on as it is. */
-const maxTagBytes = 64 * 1024;
+const MAX_TAG_BYTES = 64 * 1024;
 
 type Rewrite = (url: string) => string;
 
@@ -85,7 +85,7 @@ class TagScanner {
     this.#held += character;
     if (this.#held === '<!--') return this.#release({ in: 'comment' });
     if (this.#held.length === 2 && !/[a-z/!?]/i.test(character)) return this.#release({ in: 'text' });
-    if (this.#held.length > maxTagBytes) return this.#release({ in: 'text' });
+    if (this.#held.length > MAX_TAG_BYTES) return this.#release({ in: 'text' });
     if (quote !== '') {
       if (character === quote) this.#place = { in: 'tag', quote: '' };
       return '';

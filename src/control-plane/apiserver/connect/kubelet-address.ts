@@ -2,7 +2,7 @@ import type { Node } from '../../../api/core/node.ts';
 import { internalError } from '../../../api/status/api-status-error.ts';
 
 export const defaultAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
-const defaultPort = 10_250;
+const DEFAULT_PORT = 10_250;
 
 export interface KubeletAddress {
   readonly host: string;
@@ -16,7 +16,7 @@ export function kubeletAddressOf(node: Node, preferredTypes: readonly string[] =
   for (const type of preferredTypes) {
     const found = addresses.find((address) => address.type === type);
     if (found?.address !== undefined && found.address !== '')
-      return { host: found.address, port: port > 0 ? port : defaultPort };
+      return { host: found.address, port: port > 0 ? port : DEFAULT_PORT };
   }
   throw internalError(
     new Error(

@@ -3,9 +3,9 @@ import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 import type { Clock, Timer } from '../../../base/clock.ts';
 
 /** So many answers of one connection are cut before the connection is closed. */
-const patience = 10;
+const PATIENCE = 10;
 /** How long a connection has to take notice before it is destroyed. */
-const graceMs = 5000;
+const GRACE_MS = 5000;
 
 interface SessionState {
   cuts: number;
@@ -32,13 +32,13 @@ export class CutAnswers {
     let state = this.#sessions.get(session);
     if (state === undefined) this.#sessions.set(session, (state = { cuts: 0, streams: new Set(), timer: undefined }));
     state.streams.add(stream);
-    if (++state.cuts > patience && !session.closed) session.close();
+    if (++state.cuts > PATIENCE && !session.closed) session.close();
     this.#lookLater(session, state);
   }
 
   #lookLater(session: Http2Session, state: SessionState): void {
     if (state.timer !== undefined) return;
-    const timer = this.#clock.setTimer(graceMs, () => {
+    const timer = this.#clock.setTimer(GRACE_MS, () => {
       state.timer = undefined;
       const hangs = [...state.streams].some((stream) => !stream.destroyed);
       state.streams.clear();

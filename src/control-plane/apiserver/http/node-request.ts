@@ -94,8 +94,8 @@ const tooLarge = (limitBytes: number): ApiStatusError =>
   new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`);
 
 /** How long a body may take to come; the more of it has come, the longer. */
-const bodyMs = 15_000;
-const bodyBytesPerSecond = 16 * 1024;
+const BODY_MS = 15_000;
+const BODY_BYTES_PER_SECOND = 16 * 1024;
 
 function collect(
   native: NodeRequest,
@@ -113,12 +113,12 @@ function collect(
       how();
       chunks.length = 0;
     };
-    const leftMs = (): number => beganMs + bodyMs + (bytes / bodyBytesPerSecond) * 1000 - clock.monotonicMs();
+    const leftMs = (): number => beganMs + BODY_MS + (bytes / BODY_BYTES_PER_SECOND) * 1000 - clock.monotonicMs();
     const look = (): void => {
       if (leftMs() > 0) timer = clock.setTimer(leftMs(), look);
       else settle(() => reject(new ApiStatusError('Timeout', 'Timeout: the body of the request came too slowly')));
     };
-    let timer = clock.setTimer(bodyMs, look);
+    let timer = clock.setTimer(BODY_MS, look);
     native.on('data', (chunk: Buffer) => {
       if (isOver) return;
       bytes += chunk.length;

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 /** So many requests may wait on a connection for the answers before theirs. */
-const mostWaiting = 32;
+const MOST_WAITING = 32;
 
 /**
  * Requests that HTTP/1.1 clients send before they have their answers are served one after the other, as Go's server
@@ -18,7 +18,7 @@ export class Pipelines {
     if (waiting === undefined) {
       this.#waiting.set(socket, []);
       run();
-    } else if (waiting.length < mostWaiting) waiting.push(run);
+    } else if (waiting.length < MOST_WAITING) waiting.push(run);
     else socket.destroy();
   }
 

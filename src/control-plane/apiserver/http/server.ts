@@ -54,23 +54,23 @@ export interface HttpServerOptions {
 }
 
 /** Time for the head of a request, against clients that send a byte now and then. */
-const headersTimeoutMs = 32_000;
+const HEADERS_TIMEOUT_MS = 32_000;
 /** Time for a whole request; its body is bounded by the time-out of the request path as well. */
-const requestTimeoutMs = 60_000;
-const idleTimeoutMs = 180_000;
-const keepAliveProbeMs = 30_000;
-const handshakeTimeoutMs = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const IDLE_TIMEOUT_MS = 180_000;
+const KEEP_ALIVE_PROBE_MS = 30_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** As Go's default, 1 MiB, less what Node keeps twice. */
-const maxHeaderBytes = 256 * 1024;
+const MAX_HEADER_BYTES = 256 * 1024;
 /** As upstream's http2-max-streams-per-connection. */
-const maxStreams = 100;
-const mebibyte = 1024 * 1024;
+const MAX_STREAMS = 100;
+const MEBIBYTE = 1024 * 1024;
 /** So much may end unsent on one HTTP/2 connection before the client is asked to open another. */
-const lostBytes = 16 * mebibyte;
+const LOST_BYTES = 16 * MEBIBYTE;
 /** Besides what waits unread and what was lost: heads of requests and frames. */
-const sessionBytes = 64 * mebibyte;
+const SESSION_BYTES = 64 * MEBIBYTE;
 /** After this long what is still in flight is cut. */
-const drainMs = 10_000;
+const DRAIN_MS = 10_000;
 
 /**
  * HTTP/1.1 and HTTP/2 over TLS on one port. Node's HTTP/2 server with `allowHTTP1` hands HTTP/1.1 connections to the
@@ -90,7 +90,7 @@ export class HttpServer {
     this.#server = createServer(options);
     this.#clientCa = options.tls.clientCa;
     this.#cuts = new CutAnswers(options.clock);
-    this.#lost = new LostBytes(options.clock, lostBytes);
+    this.#lost = new LostBytes(options.clock, LOST_BYTES);
     this.#connections = new Connections(options.maxConnections);
     this.#server.on('request', (request: NodeRequest, response: NodeResponse) => this.#request(request, response));
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
@@ -132,7 +132,7 @@ export class HttpServer {
   close(): Promise<void> {
     this.#state = 'draining';
     return new Promise((resolve) => {
-      const cut = this.#options.clock.setTimer(drainMs, () => {
+      const cut = this.#options.clock.setTimer(DRAIN_MS, () => {
         for (const socket of this.#sockets) socket.destroy();
       });
       this.#server.close(() => {
@@ -146,7 +146,7 @@ export class HttpServer {
     });
   }
 
-  readonly #work = new SessionWork(maxStreams);
+  readonly #work = new SessionWork(MAX_STREAMS);
   readonly #cuts: CutAnswers;
   readonly #lost: LostBytes;
 
@@ -169,7 +169,7 @@ export class HttpServer {
     // pieces would wait 40 ms for each other.
     socket.setNoDelay(true);
     // A watcher whose machine went away without a word is noticed, too.
-    socket.setKeepAlive(true, keepAliveProbeMs);
+    socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS);
     socket.on('close', () => {
       this.#sockets.delete(socket);
       this.#busy.delete(socket);
@@ -181,7 +181,7 @@ export class HttpServer {
     this.#sessions.add(session);
     session.on('close', () => this.#sessions.delete(session));
     session.on('error', () => session.destroy());
-    session.setTimeout(idleTimeoutMs, () => session.close());
+    session.setTimeout(IDLE_TIMEOUT_MS, () => session.close());
   }
 
   #request(request: NodeRequest, response: NodeResponse): void {
@@ -302,7 +302,7 @@ function createServer({
   unreadBytesPerConnection,
 }: HttpServerOptions): Http2SecureServer {
   // In the millions of bytes. An answer of any size may come last and go over what may wait.
-  const maxSessionMemory = Math.ceil((2 * unreadBytesPerConnection + lostBytes + sessionBytes) / 1_000_000);
+  const maxSessionMemory = Math.ceil((2 * unreadBytesPerConnection + LOST_BYTES + SESSION_BYTES) / 1_000_000);
   const server = createSecureServer({
     ...context,
     key,
@@ -312,15 +312,15 @@ function createServer({
     minVersion: 'TLSv1.2',
     requestCert: true,
     rejectUnauthorized: false,
-    handshakeTimeout: handshakeTimeoutMs,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     maxHeaderListPairs: 256,
     maxSessionMemory,
-    settings: { maxConcurrentStreams: maxStreams, initialWindowSize: 262_144, maxHeaderListSize: maxHeaderBytes },
+    settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 262_144, maxHeaderListSize: MAX_HEADER_BYTES },
     http1Options: {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: idleTimeoutMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: IDLE_TIMEOUT_MS,
       connectionsCheckingInterval: 5000,
       insecureHTTPParser: false,
     },

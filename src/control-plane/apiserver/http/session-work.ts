@@ -2,7 +2,7 @@ import { constants } from 'node:http2';
 import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 
 /** So many refusals, in times of what may be worked on, and the connection ends (as Go's server does it). */
-const patience = 4;
+const PATIENCE = 4;
 
 /**
  * What is being worked on for each HTTP/2 connection, streams that are gone included: the protocol counts only those
@@ -28,7 +28,7 @@ export class SessionWork {
     if (state.running >= this.#limit) {
       stream.on('error', () => undefined);
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      if (++state.refused > patience * this.#limit) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      if (++state.refused > PATIENCE * this.#limit) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
       return 'refused';
     }
     const own = state;

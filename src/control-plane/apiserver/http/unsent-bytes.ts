@@ -29,8 +29,8 @@ export const unsentBytes = (response: NodeResponse): number => unsent.get(respon
  * How long a client that was asked to leave may still begin streams; those that cross the request on their way are
  * served.
  */
-const noticeMs = 1000;
-const anyStream = 2 ** 31 - 1;
+const NOTICE_MS = 1000;
+const ANY_STREAM = 2 ** 31 - 1;
 
 /**
  * Node counts what a stream has to send against its session's `maxSessionMemory`, and never takes it off when the
@@ -56,8 +56,8 @@ export class LostBytes {
     state.bytes += bytes;
     if (state.bytes < this.#limit || state.isLeaving || session.closed || session.destroyed) return;
     state.isLeaving = true;
-    session.goaway(constants.NGHTTP2_NO_ERROR, anyStream);
-    const timer = this.#clock.setTimer(noticeMs, () => session.close());
+    session.goaway(constants.NGHTTP2_NO_ERROR, ANY_STREAM);
+    const timer = this.#clock.setTimer(NOTICE_MS, () => session.close());
     session.once('close', () => timer.cancel());
   }
 }

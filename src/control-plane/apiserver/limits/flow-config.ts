@@ -42,7 +42,7 @@ export interface FlowConfig {
 }
 
 /** The API allows ten million; each queue is looked at for each request that starts. */
-const mostQueues = 1024;
+const MOST_QUEUES = 1024;
 
 type Named<Spec> = { readonly metadata: { readonly name: string; readonly uid: string }; readonly spec: Spec };
 
@@ -126,7 +126,7 @@ function limitOf(
   queuing: { readonly queues: number; readonly handSize: number; readonly queueLengthLimit: number } | undefined,
 ): PriorityLevel['limit'] {
   if (queuing === undefined) return 'reject';
-  const queues = Math.min(queuing.queues, mostQueues);
+  const queues = Math.min(queuing.queues, MOST_QUEUES);
   return { queues, handSize: Math.min(queuing.handSize, queues), queueLength: queuing.queueLengthLimit };
 }
 

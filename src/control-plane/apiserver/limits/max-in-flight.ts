@@ -41,7 +41,7 @@ interface Bucket {
 }
 
 /** As many clients are remembered; the one seen longest ago makes room. */
-const mostClients = 4096;
+const MOST_CLIENTS = 4096;
 
 /** A token bucket for each user: a user over the limit gets a retry time, and others are not affected. */
 export function clientRateLimit({ qps, burst }: ClientRate, monotonicMs: () => number): RequestLimiter {
@@ -54,7 +54,7 @@ export function clientRateLimit({ qps, burst }: ClientRate, monotonicMs: () => n
       const bucket = buckets.get(user.name) ?? { tokens: full, filledAtMs: nowMs };
       buckets.delete(user.name);
       buckets.set(user.name, bucket);
-      if (buckets.size > mostClients)
+      if (buckets.size > MOST_CLIENTS)
         for (const oldest of buckets.keys()) {
           buckets.delete(oldest);
           break;

@@ -51,8 +51,8 @@ export interface LevelState {
 }
 
 /** Lists take a seat for every hundred objects they read, ten at most. */
-const objectsPerSeat = 100;
-const mostSeats = 10;
+const OBJECTS_PER_SEAT = 100;
+const MOST_SEATS = 10;
 
 /**
  * Priority and fairness: each kind of client has seats of its own, waits in its own queues, and may borrow what others
@@ -224,7 +224,7 @@ export class FlowControl implements RequestLimiter {
     if (info.verb !== 'list' || this.#options.countObjects === undefined) return 1;
     return Math.max(
       1,
-      Math.min(Math.ceil(this.#options.countObjects(info) / objectsPerSeat), mostSeats, level.nominalSeats),
+      Math.min(Math.ceil(this.#options.countObjects(info) / OBJECTS_PER_SEAT), MOST_SEATS, level.nominalSeats),
     );
   }
 }

@@ -45,12 +45,12 @@ interface Account {
 }
 
 /** What a stream and its head take beside the body. */
-const bytesOfAnswer = 8 * 1024;
-/** A client that reads takes an answer within this time, and a second more for each `promptBytesPerSecond` of it. */
-const promptMs = 2000;
-const promptBytesPerSecond = 1024 * 1024;
+const BYTES_OF_ANSWER = 8 * 1024;
+/** A client that reads takes an answer within this time, and a second more for each `PROMPT_BYTES_PER_SECOND` of it. */
+const PROMPT_MS = 2000;
+const PROMPT_BYTES_PER_SECOND = 1024 * 1024;
 /** Up to this size an answer is always given: health checks do not wait for floods of the same user. */
-const smallBytes = 16 * 1024;
+const SMALL_BYTES = 16 * 1024;
 
 /**
  * The memory that clients hold by not reading. A request gives its seats back when its work is done; from then on its
@@ -81,8 +81,8 @@ export class UnreadAnswers {
    * loses nothing.
    */
   hasRoom({ connection, user, bytes }: Pick<UnreadAnswer, 'connection' | 'user' | 'bytes'>): boolean {
-    if (bytes <= smallBytes) return true;
-    const more = bytes + bytesOfAnswer;
+    if (bytes <= SMALL_BYTES) return true;
+    const more = bytes + BYTES_OF_ANSWER;
     const [onConnection, ofUser] = [this.#connections.get(connection), this.#users.get(user)];
     if (
       onConnection !== undefined &&
@@ -100,7 +100,7 @@ export class UnreadAnswers {
     const [oldest] = answers;
     return (
       oldest !== undefined &&
-      this.#clock.monotonicMs() - oldest.sinceMs < promptMs + (oldest.bytes / promptBytesPerSecond) * 1000
+      this.#clock.monotonicMs() - oldest.sinceMs < PROMPT_MS + (oldest.bytes / PROMPT_BYTES_PER_SECOND) * 1000
     );
   }
 
@@ -108,13 +108,13 @@ export class UnreadAnswers {
     const held: Held = { answer, sinceMs: this.#clock.monotonicMs(), bytes: 0, cancel: () => undefined };
     accountOf(this.#connections, answer.connection).answers.add(held);
     accountOf(this.#users, answer.user).answers.add(held);
-    this.#resize(held, answer.bytes + bytesOfAnswer);
+    this.#resize(held, answer.bytes + BYTES_OF_ANSWER);
     const { readMs, bytesPerSecond } = this.#limits;
     const timer = this.#clock.setTimer(answer.waitMs ?? readMs + (answer.bytes / bytesPerSecond) * 1000, () =>
       this.#cut(held),
     );
     held.cancel = () => timer.cancel();
-    return { resize: (bytes) => this.#resize(held, bytes + bytesOfAnswer), end: () => this.#forget(held) };
+    return { resize: (bytes) => this.#resize(held, bytes + BYTES_OF_ANSWER), end: () => this.#forget(held) };
   }
 
   #resize(held: Held, bytes: number): void {

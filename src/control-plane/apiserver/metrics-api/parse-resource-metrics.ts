@@ -18,9 +18,9 @@ export interface NodePoints {
   readonly containers: ReadonlyMap<string, ContainerPoint>;
 }
 
-const LINE =
+const line =
   /^(node|container)_(cpu_usage_seconds_total|memory_working_set_bytes|start_time_seconds)(?:\{([^}]*)\})? (\S+)(?: (\d+))?$/gm;
-const LABEL = /(?<![a-z_])([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
+const label = /(?<![a-z_])([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /**
  * Reads a kubelet's /metrics/resource. Lines of other families are passed over; what has no CPU or no memory is left
@@ -28,12 +28,12 @@ const LABEL = /(?<![a-z_])([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
  */
 export function parseResourceMetrics(text: string, nowMs: number): NodePoints {
   const found = new Map<string, Partial<ContainerPoint>>();
-  for (const [, subject, family, labels = '', value, at] of text.matchAll(LINE)) {
+  for (const [, subject, family, labels = '', value, at] of text.matchAll(line)) {
     const {
       namespace = '',
       pod = '',
       container = '',
-    } = Object.fromEntries([...labels.matchAll(LABEL)].map(([, name = '', quoted = '']) => [name, quoted])) as Partial<
+    } = Object.fromEntries([...labels.matchAll(label)].map(([, name = '', quoted = '']) => [name, quoted])) as Partial<
       Record<string, string>
     >;
     const key = subject === 'node' ? '' : `${namespace}/${pod}/${container}`;

@@ -45,10 +45,10 @@ export function valueReply(answer: Pick<Answer, 'status' | 'output' | 'texts'>, 
 }
 
 /** How many characters of items are gathered into one piece: larger ones copy more, smaller ones are more writes. */
-const pieceLength = 65_536;
+const PIECE_LENGTH = 65_536;
 /** After so many items, or characters, whatever else came in meanwhile is seen to. */
-const itemsPerTurn = 20;
-const charactersPerTurn = 262_144;
+const ITEMS_PER_TURN = 20;
+const CHARACTERS_PER_TURN = 262_144;
 
 /**
  * A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the
@@ -144,7 +144,7 @@ class Pieces {
 
   add(text: string): void {
     this.#open += text;
-    if (this.#open.length >= pieceLength) this.#close();
+    if (this.#open.length >= PIECE_LENGTH) this.#close();
   }
 
   async addAll(
@@ -157,7 +157,7 @@ class Pieces {
       const text = typeof written === 'string' ? written : await written;
       this.add(text);
       characters += text.length;
-      if ((index + 1) % itemsPerTurn !== 0 && characters < charactersPerTurn) continue;
+      if ((index + 1) % ITEMS_PER_TURN !== 0 && characters < CHARACTERS_PER_TURN) continue;
       characters = 0;
       await nextTurn();
       if (this.#isAbandoned()) throw badRequest('the client went away while it was answered');

@@ -29,17 +29,17 @@ const nameColumn: TableColumn<ApiObject> = {
   cell: (object) => object.metadata.name,
   description: 'The name of the object; unique among objects of its kind in its namespace.',
 };
-const ageText = 'When the server made the object.';
+const AGE_TEXT = 'When the server made the object.';
 const ageColumn: TableColumn<ApiObject> = {
   name: 'Age',
   type: 'string',
-  description: ageText,
+  description: AGE_TEXT,
   cell: (object, nowMs) => formatAge(object.metadata.creationTimestamp, nowMs),
 };
 const createdColumn: TableColumn<ApiObject> = {
   name: 'Created At',
   type: 'date',
-  description: ageText,
+  description: AGE_TEXT,
   cell: (object) => object.metadata.creationTimestamp ?? '',
 };
 

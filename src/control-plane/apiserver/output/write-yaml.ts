@@ -71,7 +71,7 @@ const printable = /^[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd
 /** What JSON leaves as it is and YAML takes for a line break, or for nothing. */
 const unprintable = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
 /** Longer keys need a mark of their own before them. */
-const longestPlainKey = 1000;
+const LONGEST_PLAIN_KEY = 1000;
 
 function scalar(value: unknown, margin: string): string {
   if (typeof value !== 'string') return JSON.stringify(value ?? null);
@@ -88,7 +88,7 @@ function line(text: string): string {
 }
 
 function keyText(key: string, margin: string): string {
-  if (key.length > longestPlainKey) return `? ${quoted(key)}\n${margin}`;
+  if (key.length > LONGEST_PLAIN_KEY) return `? ${quoted(key)}\n${margin}`;
   return key.includes('\n') ? quoted(key) : line(key);
 }
 

@@ -31,7 +31,7 @@ export async function authenticate(
   return { refused: new ApiStatusError('Unauthorized', 'Unauthorized'), errors };
 }
 
-const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
+const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
 function credentialsOf(http: HttpRequest): AuthenticationRequest {
   const { clientCertificate } = http;
@@ -47,7 +47,7 @@ function credentialsOf(http: HttpRequest): AuthenticationRequest {
 
 function tokenInProtocols(http: HttpRequest): string | undefined {
   const offered = (headerOf(http.headers, 'sec-websocket-protocol') ?? '').split(',').map((each) => each.trim());
-  const encoded = offered.find((each) => each.startsWith(tokenProtocol))?.slice(tokenProtocol.length);
+  const encoded = offered.find((each) => each.startsWith(TOKEN_PROTOCOL))?.slice(TOKEN_PROTOCOL.length);
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64url').toString('utf8');
 }
 

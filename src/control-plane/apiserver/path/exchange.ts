@@ -40,10 +40,10 @@ export interface AuditedBodies {
 export const anonymousUser: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /** More do not go into the 4 KiB that all texts together may take of a header block, as upstream's. */
-const mostWarnings = 200;
+const MOST_WARNINGS = 200;
 
 /** Each text is sent once. */
 export function addWarning(exchange: Exchange, text: string): void {
-  if (text === '' || exchange.warnings.length >= mostWarnings || exchange.warnings.includes(text)) return;
+  if (text === '' || exchange.warnings.length >= MOST_WARNINGS || exchange.warnings.includes(text)) return;
   exchange.warnings.push(text);
 }

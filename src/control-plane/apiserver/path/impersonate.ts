@@ -19,7 +19,7 @@ export interface Impersonation {
   readonly asked: readonly Asked[];
 }
 
-const extraPrefix = 'impersonate-extra-';
+const EXTRA_PREFIX = 'impersonate-extra-';
 
 /** The user that the `Impersonate-*` headers name, and what that takes; undefined when there are none. */
 export function readImpersonation(headers: HeaderMap): Impersonation | undefined {
@@ -72,8 +72,8 @@ const splitHeader = (value: string): readonly string[] => value.split(/,\s*/).fi
 function readExtra(headers: HeaderMap): Record<string, readonly string[]> {
   const extra: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>;
   for (const header of Object.keys(headers)) {
-    if (!header.startsWith(extraPrefix)) continue;
-    extra[unescapeKey(header.slice(extraPrefix.length))] = headersOf(headers, header).flatMap(splitHeader);
+    if (!header.startsWith(EXTRA_PREFIX)) continue;
+    extra[unescapeKey(header.slice(EXTRA_PREFIX.length))] = headersOf(headers, header).flatMap(splitHeader);
   }
   return extra;
 }

@@ -2,19 +2,19 @@
  * Limits of upstream: beyond 4 KiB of warnings each is cut at 256 characters, and those that still do not fit are left
  * out.
  */
-const totalLimit = 4096;
-const itemLimit = 256;
+const TOTAL_LIMIT = 4096;
+const ITEM_LIMIT = 256;
 
 /** `299 - "text"`, each text quoted as HTTP wants it. */
 export function warningHeaders(warnings: readonly string[]): readonly string[] {
   const clean = warnings.map((text) => text.replace(/[\u0000-\u001f\u007f]/g, ' '));
   const total = clean.reduce((sum, text) => sum + text.length, 0);
   const short =
-    total > totalLimit ? clean.map((text) => (text.length > itemLimit ? text.slice(0, itemLimit) : text)) : clean;
+    total > TOTAL_LIMIT ? clean.map((text) => (text.length > ITEM_LIMIT ? text.slice(0, ITEM_LIMIT) : text)) : clean;
   const headers: string[] = [];
-  let left = totalLimit;
+  let left = TOTAL_LIMIT;
   for (const text of short) {
-    if (total > totalLimit && text.length > left) break;
+    if (total > TOTAL_LIMIT && text.length > left) break;
     left -= text.length;
     headers.push(`299 - "${asHeaderBytes(text).replace(/["\\]/g, '\\$&')}"`);
   }

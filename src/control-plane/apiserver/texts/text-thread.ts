@@ -15,12 +15,12 @@ const script = fileURLToPath(
  * Shorter texts take a few milliseconds at most, less than it costs to hand them over. YAML is read a hundred times
  * more slowly than it is written.
  */
-const longYaml = 8 * 1024;
-const longJson = 64 * 1024;
+const LONG_YAML = 8 * 1024;
+const LONG_JSON = 64 * 1024;
 /** What the thread may take of memory; a text that needs more is refused. Bodies of 3 MiB need less than half. */
-const heapMib = 512;
+const HEAP_MIB = 512;
 /** The thread ends when it has had nothing to do for so long. It takes 0.1 s and 20 MB to begin. */
-const idleMs = 30_000;
+const IDLE_MS = 30_000;
 
 interface Job {
   readonly question: TextQuestion;
@@ -43,23 +43,23 @@ export class TextThread implements TextTasks {
   }
 
   readYaml(text: string): ReturnType<TextTasks['readYaml']> {
-    return this.#do('readYaml', text, longYaml);
+    return this.#do('readYaml', text, LONG_YAML);
   }
 
   scanJson(text: string): ReturnType<TextTasks['scanJson']> {
-    return this.#do('scanJson', text, longJson);
+    return this.#do('scanJson', text, LONG_JSON);
   }
 
   writeYaml(json: string): ReturnType<TextTasks['writeYaml']> {
-    return this.#do('writeYaml', json, longJson);
+    return this.#do('writeYaml', json, LONG_JSON);
   }
 
   writeYamlItem(json: string): ReturnType<TextTasks['writeYamlItem']> {
-    return this.#do('writeYamlItem', json, longJson);
+    return this.#do('writeYamlItem', json, LONG_JSON);
   }
 
   indent(json: string): ReturnType<TextTasks['indent']> {
-    return this.#do('indent', json, longJson);
+    return this.#do('indent', json, LONG_JSON);
   }
 
   /** Ends the thread, and what it has not done. */
@@ -88,12 +88,12 @@ export class TextThread implements TextTasks {
   #next(): void {
     const [job] = this.#jobs;
     if (job !== undefined) (this.#worker ??= this.#start()).postMessage(job.question);
-    else this.#idle = this.#clock.setTimer(idleMs, () => void this.stop());
+    else this.#idle = this.#clock.setTimer(IDLE_MS, () => void this.stop());
   }
 
   #start(): Worker {
     const worker = new Worker(script, {
-      resourceLimits: { maxOldGenerationSizeMb: heapMib },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
       execArgv: ['--disable-warning=ExperimentalWarning'],
       env: {},
     });
@@ -125,4 +125,7 @@ export class TextThread implements TextTasks {
 }
 
 const tooMuch = (): ApiStatusError =>
-  new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${heapMib} MiB of memory to read it`);
+  new ApiStatusError(
+    'RequestEntityTooLarge',
+    `Request entity too large: limit is ${HEAP_MIB} MiB of memory to read it`,
+  );

@@ -30,7 +30,7 @@ export interface WatchVerbOptions {
 }
 
 /** How long a watch may stand still because its peer takes nothing. */
-const mostStandstillMs = 300_000;
+const MOST_STANDSTILL_MS = 300_000;
 
 /** Watches over chunked bodies and over WebSockets. */
 export class WatchVerb {
@@ -78,7 +78,7 @@ export class WatchVerb {
           connection: http.connection,
           user: user.name,
           bytes,
-          waitMs: mostStandstillMs,
+          waitMs: MOST_STANDSTILL_MS,
           cut: () => http.cut(),
         }),
       onFault: (error) =>

@@ -20,7 +20,7 @@ export const patchTypes: Readonly<Record<string, PatchType>> = lookupTable({
   'application/apply-patch+yaml': 'apply',
 });
 
-const longestManager = 128;
+const LONGEST_MANAGER = 128;
 const nothing: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn' };
 
 /**
@@ -59,7 +59,7 @@ export function checkDryRun(values: readonly string[], errors: FieldErrors): voi
 }
 
 function checkFieldManager(manager: string, errors: FieldErrors): void {
-  if (Buffer.byteLength(manager) > longestManager) errors.tooLong('fieldManager', longestManager);
+  if (Buffer.byteLength(manager) > LONGEST_MANAGER) errors.tooLong('fieldManager', LONGEST_MANAGER);
   let position = 0;
   for (const character of manager) {
     if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {

@@ -42,9 +42,9 @@ type Pending =
   | { readonly kind: 'error'; readonly error: Error };
 
 /** How much is written before the peer is asked whether it takes more. */
-const flushBytes = 262_144;
+const FLUSH_BYTES = 262_144;
 /** How long the peer has to read what was sent before the end. */
-const lingerMs = 10_000;
+const LINGER_MS = 10_000;
 
 /**
  * One watcher. Events wait as references to shared objects, and become bytes when they are sent.
@@ -103,7 +103,7 @@ export class WatchConnection implements WatchSink, Flushable {
     if (error !== undefined) this.#pending.push({ kind: 'error', error });
     this.#endAfter = true;
     this.#timer?.cancel();
-    this.#timer = this.#options.clock.setTimer(lingerMs, () => this.#cut());
+    this.#timer = this.#options.clock.setTimer(LINGER_MS, () => this.#cut());
     this.#wake();
   }
 
@@ -148,7 +148,7 @@ export class WatchConnection implements WatchSink, Flushable {
     let bytes = 0;
     let taken = 0;
     for (const each of this.#pending) {
-      if (bytes >= flushBytes || (separate && taken > 0)) break;
+      if (bytes >= FLUSH_BYTES || (separate && taken > 0)) break;
       const frame = this.#frameOr(each, clock.nowMs(), frames, form);
       if (each.kind === 'event' && each.live) this.#waitingBytes -= each.served.json.length;
       batch.push(frame);

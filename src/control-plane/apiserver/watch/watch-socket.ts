@@ -3,9 +3,9 @@ import type { HttpRequest } from '../http/http-request.ts';
 import type { FrameOutput } from './watch-connection.ts';
 
 /** What waits in a socket before its watch waits too. */
-const highWaterBytes = 65_536;
+const HIGH_WATER_BYTES = 65_536;
 /** Clients have nothing to say on a watch. */
-const maxMessageBytes = 65_536;
+const MAX_MESSAGE_BYTES = 65_536;
 
 export interface WatchSocketTarget {
   readonly attach: (output: FrameOutput) => void;
@@ -19,19 +19,19 @@ export async function openWatchSocket({ upgrade }: HttpRequest, { attach, resume
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
-    maxPayload: maxMessageBytes,
+    maxPayload: MAX_MESSAGE_BYTES,
     clientTracking: false,
     handleProtocols: (offered) => [...offered].find((each) => !each.startsWith('base64url.bearer.')) ?? false,
   });
   server.handleUpgrade(upgrade.native as IncomingMessage, upgrade.socket, upgrade.head, (socket) => {
     socket.on('error', () => socket.terminate());
     const drained = (): void => {
-      if (socket.bufferedAmount < highWaterBytes) resume();
+      if (socket.bufferedAmount < HIGH_WATER_BYTES) resume();
     };
     attach({
       send: (bytes) => {
         socket.send(bytes, { binary: false }, drained);
-        return socket.bufferedAmount < highWaterBytes;
+        return socket.bufferedAmount < HIGH_WATER_BYTES;
       },
       end: () => socket.close(1000),
       destroy: () => socket.terminate(),

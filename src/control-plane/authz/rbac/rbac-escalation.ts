@@ -98,12 +98,12 @@ function pluralOf({ kind }: RoleRef): string {
 }
 
 /** A refusal names so many verbs of resources at most. */
-const mostListed = 1000;
+const MOST_LISTED = 1000;
 
 function refuseEscalation(grants: RoleGrants, attributes: AdmissionAttributes, asked: readonly PolicyRule[]): void {
   const { user } = attributes.context;
   const owned = resolveRules(grants, user, attributes.namespace);
-  const missing = missingRules(owned.rules, asked, mostListed);
+  const missing = missingRules(owned.rules, asked, MOST_LISTED);
   if (missing.rules.length === 0) return;
   const lines = [...new Set(compactRules(missing.rules).map(describeRule))].sort();
   if (missing.hasMore) lines.push('and more');

@@ -16,7 +16,7 @@ export interface MissingRules {
  * Rules can be made whose comparison takes any time; those that people write need a thousandth of this. What is not
  * compared counts as missing.
  */
-const mostSteps = 500_000;
+const MOST_STEPS = 500_000;
 
 /** What `asked` gives and no single rule of `owned` does; so many verbs of it are listed. */
 export function missingRules(
@@ -163,7 +163,7 @@ class Coverage {
     const numbers = new Map<Owned, number>();
     const classes = new Map<string, { values: string[]; covering: readonly Owned[] }>();
     for (const value of values) {
-      const found = this.#steps > mostSteps ? [] : covering(value, candidates);
+      const found = this.#steps > MOST_STEPS ? [] : covering(value, candidates);
       const key = found.map((rule) => numbers.get(rule) ?? numbers.set(rule, numbers.size).size - 1).join();
       const known = classes.get(key);
       if (known === undefined) classes.set(key, { values: [value], covering: found });
@@ -209,7 +209,7 @@ class Coverage {
     )) {
       while (starts.length > 0 && !text.startsWith(starts.at(-1)?.text ?? '')) starts.pop();
       if (rule !== undefined) starts.push({ text, rule });
-      else if ((this.#steps += starts.length + 1) <= mostSteps)
+      else if ((this.#steps += starts.length + 1) <= MOST_STEPS)
         for (const start of starts) found.get(text)?.add(start.rule);
     }
     return { values: [...found.keys()], covering: (url) => [...(found.get(url) ?? [])] };

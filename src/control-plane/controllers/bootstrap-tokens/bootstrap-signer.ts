@@ -5,10 +5,10 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
-import { isTokenSecret, signingTokenOf, tokenNamespace, withSignatures } from './token-secret.ts';
+import { isTokenSecret, signingTokenOf, TOKEN_NAMESPACE, withSignatures } from './token-secret.ts';
 
 const infoKey = { namespace: 'kube-public', name: 'cluster-info' };
-const onlyKey = 'cluster-info';
+const ONLY_KEY = 'cluster-info';
 
 /**
  * Signs what everyone may read of the cluster, its address and authority, by each token that is meant for it: who joins
@@ -22,7 +22,7 @@ export function createBootstrapSigner({ client, informers, clock, log }: Control
     const info = maps.get(infoKey);
     if (info?.data === undefined) return;
     const nowMs = clock.nowMs();
-    const tokens = informer.list(tokenNamespace).flatMap((secret) => signingTokenOf(secret, nowMs) ?? []);
+    const tokens = informer.list(TOKEN_NAMESPACE).flatMap((secret) => signingTokenOf(secret, nowMs) ?? []);
     const data = withSignatures(info.data, tokens);
     if (data === info.data) return;
     try {
@@ -33,10 +33,10 @@ export function createBootstrapSigner({ client, informers, clock, log }: Control
   };
   const queue = new RateLimitingQueue({ name: 'bootstrap-signer', clock, log, workers: 1, sync });
   const byMap = ({ metadata }: ConfigMap): void => {
-    if (metadata.name === infoKey.name && metadata.namespace === infoKey.namespace) queue.add(onlyKey);
+    if (metadata.name === infoKey.name && metadata.namespace === infoKey.namespace) queue.add(ONLY_KEY);
   };
   const bySecret = (secret: Secret): void => {
-    if (isTokenSecret(secret)) queue.add(onlyKey);
+    if (isTokenSecret(secret)) queue.add(ONLY_KEY);
   };
   const ends = [
     maps.addHandlers({ onAdd: byMap, onUpdate: (_, after) => byMap(after) }),

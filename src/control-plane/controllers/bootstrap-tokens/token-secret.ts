@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import type { Secret } from '../../../api/core/secret.ts';
 import { parseTime } from '../../../api/time.ts';
 
-export const tokenNamespace = 'kube-system';
-const secretType = 'bootstrap.kubernetes.io/token';
-const namePrefix = 'bootstrap-token-';
+export const TOKEN_NAMESPACE = 'kube-system';
+const SECRET_TYPE = 'bootstrap.kubernetes.io/token';
+const NAME_PREFIX = 'bootstrap-token-';
 
 export const isTokenSecret = ({ metadata, type }: Secret): boolean =>
-  metadata.namespace === tokenNamespace && type === secretType;
+  metadata.namespace === TOKEN_NAMESPACE && type === SECRET_TYPE;
 
 const valueOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString();
 
@@ -32,7 +32,7 @@ export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | un
     !isTokenSecret(secret) ||
     token.id === '' ||
     token.secret === '' ||
-    secret.metadata.name !== namePrefix + token.id
+    secret.metadata.name !== NAME_PREFIX + token.id
   )
     return undefined;
   const atMs = expiresAtMs(secret);
@@ -53,7 +53,7 @@ export function detachedSignature(content: string, { id, secret }: SigningToken)
   return `${header}..${signature}`;
 }
 
-const signaturePrefix = 'jws-kubeconfig-';
+const SIGNATURE_PREFIX = 'jws-kubeconfig-';
 
 /**
  * The data with exactly the signatures of these tokens; the same object where nothing changes or there is nothing to
@@ -65,10 +65,10 @@ export function withSignatures(
 ): Readonly<Record<string, string>> {
   const content = data['kubeconfig'];
   if (content === undefined) return data;
-  const others = Object.entries(data).filter(([key]) => !key.startsWith(signaturePrefix));
+  const others = Object.entries(data).filter(([key]) => !key.startsWith(SIGNATURE_PREFIX));
   const signed = Object.fromEntries([
     ...others,
-    ...tokens.map((token) => [signaturePrefix + token.id, detachedSignature(content, token)]),
+    ...tokens.map((token) => [SIGNATURE_PREFIX + token.id, detachedSignature(content, token)]),
   ]);
   const isSame =
     Object.keys(signed).length === Object.keys(data).length &&

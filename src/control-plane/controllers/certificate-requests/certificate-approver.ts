@@ -52,7 +52,7 @@ const grants = [
 ];
 
 /** Rights may be given later, and no event says so. */
-const refusedAgainMs = 30_000;
+const REFUSED_AGAIN_MS = 30_000;
 
 async function judge(
   options: CertificateApproverOptions,
@@ -76,7 +76,7 @@ async function judge(
     }
     return undefined;
   }
-  return refusedAgainMs;
+  return REFUSED_AGAIN_MS;
 }
 
 async function mayAsk(

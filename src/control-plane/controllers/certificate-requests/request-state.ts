@@ -8,12 +8,12 @@ export const isDenied = (request: CertificateSigningRequest): boolean => has(req
 export const isFailed = (request: CertificateSigningRequest): boolean => has(request, 'Failed');
 export const isIssued = ({ status }: CertificateSigningRequest): boolean => (status?.certificate ?? '') !== '';
 
-const hourMs = 3_600_000;
+const HOUR_MS = 3_600_000;
 /**
  * How long requests are kept after they were answered, and how long they wait for an answer (upstream: certificates
  * cleaner).
  */
-const keptMs = { answered: hourMs, pending: 24 * hourMs };
+const keptMs = { answered: HOUR_MS, pending: 24 * HOUR_MS };
 
 /**
  * When a request may go, milliseconds since 1970. `expiresAtMs` is the end of the certificate that was issued for it.

@@ -29,7 +29,7 @@ import type { CronEvent, CronPlan } from './plan-cron-job.ts';
 const WORKERS = 5;
 /** Waiting runs on a monotonic clock and schedules on the wall clock: the wait is checked now and then. */
 const LONGEST_WAIT_MS = 3_600_000;
-const scheduledAnnotation = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
+const SCHEDULED_ANNOTATION = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
 /** Creates the Jobs of each CronJob when they are due. */
 export function createCronJobController(options: ControllerOptions): Controller {
@@ -127,7 +127,7 @@ class CronJobSyncer {
     const unlisted: ObjectReference[] = [];
     for (const job of mine) {
       const { uid, annotations, deletionTimestamp } = job.metadata;
-      const isStarted = annotations?.[scheduledAnnotation] !== undefined && deletionTimestamp === undefined;
+      const isStarted = annotations?.[SCHEDULED_ANNOTATION] !== undefined && deletionTimestamp === undefined;
       if (!isStarted || known.has(uid) || endingOf(job) !== undefined) continue;
       try {
         const found = await this.#options.client.get(jobs, keyOf(job));
@@ -261,7 +261,7 @@ function buildCronsJob(cronJob: CronJob, scheduledMs: number): Job {
       namespace: cronJob.metadata.namespace,
       uid: '',
       ...(metadata.labels !== undefined && { labels: metadata.labels }),
-      annotations: { ...metadata.annotations, [scheduledAnnotation]: formatZonedTime(zoneOf(cronJob), scheduledMs) },
+      annotations: { ...metadata.annotations, [SCHEDULED_ANNOTATION]: formatZonedTime(zoneOf(cronJob), scheduledMs) },
       ownerReferences: [newControllerRef(cronJobs, cronJob)],
     },
     spec,

@@ -8,7 +8,7 @@ import {
   compareRevisions,
   isRevisionOf,
   nextRevision,
-  revisionHashLabel,
+  REVISION_HASH_LABEL,
   templatePatch,
 } from '../../controller-runtime/template-revision.ts';
 
@@ -21,7 +21,7 @@ export function buildRevision(daemonSet: DaemonSet, revision: number | bigint): 
       name: `${metadata.name}-${hash}`,
       namespace: metadata.namespace,
       uid: '',
-      labels: withLabel(spec.template.metadata.labels, revisionHashLabel, hash),
+      labels: withLabel(spec.template.metadata.labels, REVISION_HASH_LABEL, hash),
       ...(metadata.annotations !== undefined && { annotations: metadata.annotations }),
       ownerReferences: [newControllerRef(daemonSets, daemonSet)],
     },
@@ -52,7 +52,7 @@ export function planHistory(daemonSet: DaemonSet, revisions: readonly Controller
 }
 
 export const hashOf = (revision: ControllerRevision): string =>
-  revision.metadata.labels?.[revisionHashLabel] ?? revision.metadata.name;
+  revision.metadata.labels?.[REVISION_HASH_LABEL] ?? revision.metadata.name;
 
 /** Old revisions beyond the history that is kept and of which no pod is left, the oldest first. */
 export function selectForgotten(
@@ -62,7 +62,7 @@ export function selectForgotten(
 ): ControllerRevision[] {
   const surplus = old.length - (daemonSet.spec.revisionHistoryLimit ?? 10);
   if (surplus <= 0) return [];
-  const used = new Set(pods.map(({ metadata }) => metadata.labels?.[revisionHashLabel]));
+  const used = new Set(pods.map(({ metadata }) => metadata.labels?.[REVISION_HASH_LABEL]));
   const unused = old.filter((each) => !used.has(hashOf(each))).toSorted(compareRevisions);
   return unused.slice(0, surplus);
 }

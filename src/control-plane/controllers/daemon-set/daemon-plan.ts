@@ -4,7 +4,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isTerminalPhase } from '../../../api/pod.ts';
 import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
-import { revisionHashLabel } from '../../controller-runtime/template-revision.ts';
+import { REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.ts';
 import { oldestFirst } from './daemon-pods.ts';
 import type { NodeEligibility } from './daemon-pods.ts';
 
@@ -98,7 +98,7 @@ function surplusOfSurge({ daemonSet, hash, nowMs }: DaemonFacts, running: readon
   let old: Pod | undefined;
   const surplus: Pod[] = [];
   for (const pod of oldestFirst(running)) {
-    const isNew = pod.metadata.labels?.[revisionHashLabel] === hash;
+    const isNew = pod.metadata.labels?.[REVISION_HASH_LABEL] === hash;
     if (isNew && newest === undefined) newest = pod;
     else if (!isNew && old === undefined) old = pod;
     else surplus.push(pod);

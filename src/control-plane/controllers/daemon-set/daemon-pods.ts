@@ -9,10 +9,10 @@ import type { Affinity, Toleration } from '../../../api/core/scheduling.ts';
 import { matchesNodeAffinity, untoleratedTaint } from '../../../api/node-selection.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
 import { podFromTemplate } from '../../controller-runtime/pod-control.ts';
-import { revisionHashLabel } from '../../controller-runtime/template-revision.ts';
+import { REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.ts';
 
-const templateGenerationLabel = 'pod-template-generation';
-const templateGenerationAnnotation = 'deprecated.daemonset.template.generation';
+const TEMPLATE_GENERATION_LABEL = 'pod-template-generation';
+const TEMPLATE_GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
 const NAME_FIELD = 'metadata.name';
 
 const exists = (key: string, effect: 'NoExecute' | 'NoSchedule'): Toleration => ({ key, operator: 'Exists', effect });
@@ -79,11 +79,11 @@ export class NodeEligibility {
 /** The pod for a node: the scheduler takes it there by its affinity, so that it counts and preempts like any other. */
 export function buildDaemonPod(daemonSet: DaemonSet, hash: string, nodeName: string): Pod {
   const { metadata, spec } = daemonSet.spec.template;
-  const generation = daemonSet.metadata.annotations?.[templateGenerationAnnotation];
-  const marked = withLabel(metadata.labels, revisionHashLabel, hash);
+  const generation = daemonSet.metadata.annotations?.[TEMPLATE_GENERATION_ANNOTATION];
+  const marked = withLabel(metadata.labels, REVISION_HASH_LABEL, hash);
   const labels =
     generation !== undefined && /^[0-9]+$/.test(generation)
-      ? withLabel(marked, templateGenerationLabel, generation)
+      ? withLabel(marked, TEMPLATE_GENERATION_LABEL, generation)
       : marked;
   const template = {
     metadata: { ...metadata, labels },
@@ -113,10 +113,10 @@ export function targetNode({ spec }: Pod): string | undefined {
 
 export function isUpdated(daemonSet: DaemonSet, pod: Pod, hash: string): boolean {
   const { labels } = pod.metadata;
-  const generation = daemonSet.metadata.annotations?.[templateGenerationAnnotation];
+  const generation = daemonSet.metadata.annotations?.[TEMPLATE_GENERATION_ANNOTATION];
   return (
-    labels?.[revisionHashLabel] === hash ||
-    (generation !== undefined && labels?.[templateGenerationLabel] === generation)
+    labels?.[REVISION_HASH_LABEL] === hash ||
+    (generation !== undefined && labels?.[TEMPLATE_GENERATION_LABEL] === generation)
   );
 }
 

@@ -8,7 +8,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { claimObjects } from '../../controller-runtime/controller-ref.ts';
 import { deleteRevision } from '../../controller-runtime/delete-revision.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
-import { isRevisionOf, revisionHashLabel } from '../../controller-runtime/template-revision.ts';
+import { isRevisionOf, REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.ts';
 import { buildRevision, hashOf, planHistory, selectForgotten } from './daemon-history.ts';
 
 export interface History {
@@ -59,8 +59,8 @@ export class DaemonRevisions {
   }
 
   async #ensureLabel(revision: ControllerRevision): Promise<ControllerRevision> {
-    if (revision.metadata.labels?.[revisionHashLabel] !== undefined) return revision;
-    const labels = withLabel(revision.metadata.labels, revisionHashLabel, revision.metadata.name);
+    if (revision.metadata.labels?.[REVISION_HASH_LABEL] !== undefined) return revision;
+    const labels = withLabel(revision.metadata.labels, REVISION_HASH_LABEL, revision.metadata.name);
     return await this.#client.update(controllerRevisions, { ...revision, metadata: { ...revision.metadata, labels } });
   }
 
@@ -96,10 +96,10 @@ export class DaemonRevisions {
     const hash = hashOf(current);
     const others = new Set(duplicates.map(hashOf));
     for (const pod of daemonPods) {
-      if (!others.has(pod.metadata.labels?.[revisionHashLabel] ?? '')) continue;
+      if (!others.has(pod.metadata.labels?.[REVISION_HASH_LABEL] ?? '')) continue;
       await this.#client.patch(pods, keyOf(pod), {
         type: 'merge',
-        body: { metadata: { labels: { [revisionHashLabel]: hash } } },
+        body: { metadata: { labels: { [REVISION_HASH_LABEL]: hash } } },
       });
     }
     for (const each of duplicates) await deleteRevision(this.#client, each);

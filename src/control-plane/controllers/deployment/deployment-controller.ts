@@ -21,7 +21,7 @@ import { isNamespaceTerminating } from '../../controller-runtime/pod-control.ts'
 import { sameTemplate } from '../../controller-runtime/pod-template.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
-import { deploymentAnnotations, isRollingUpdate, sizeOf, templateHashLabel } from './deployment-facts.ts';
+import { deploymentAnnotations, isRollingUpdate, sizeOf, TEMPLATE_HASH_LABEL } from './deployment-facts.ts';
 import { planDeployment } from './deployment-plan.ts';
 import type { DeploymentPlan, DeploymentStep } from './deployment-plan.ts';
 import { computeDeploymentStatus, isSameStatus, progressCheckMs } from './deployment-status.ts';
@@ -119,7 +119,7 @@ class DeploymentSyncer {
       objects,
     });
     const newHash = (set: ReplicaSet): boolean =>
-      sameTemplate(set.spec.template, deployment.spec.template, templateHashLabel);
+      sameTemplate(set.spec.template, deployment.spec.template, TEMPLATE_HASH_LABEL);
     const oldPodsRunning = !isRollingUpdate(deployment) && this.#hasRunningPods(sets.filter((set) => !newHash(set)));
     const plan = planDeployment(deployment, sets, oldPodsRunning);
     const outcome = await this.#perform(deployment, sets, plan);
@@ -207,7 +207,7 @@ class DeploymentSyncer {
         const known = await client.get(replicaSets, keyOf(set));
         const isOurs =
           isControlledBy(known, deployment) &&
-          sameTemplate(known.spec.template, deployment.spec.template, templateHashLabel);
+          sameTemplate(known.spec.template, deployment.spec.template, TEMPLATE_HASH_LABEL);
         return isOurs ? { kind: 'known', set: known } : { kind: 'collision', failure: error };
       }
       const message = `Failed to create new replica set ${JSON.stringify(set.metadata.name)}: ${errorMessage(error)}`;

@@ -9,7 +9,7 @@ export const deploymentAnnotations = {
   desiredReplicas: 'deployment.kubernetes.io/desired-replicas',
   maxReplicas: 'deployment.kubernetes.io/max-replicas',
 } as const;
-export const templateHashLabel = 'pod-template-hash';
+export const TEMPLATE_HASH_LABEL = 'pod-template-hash';
 /** This number in the spec means: no limit, no deadline. */
 const UNLIMITED = 2 ** 31 - 1;
 
@@ -82,7 +82,9 @@ export function revisionHistoryLimit({ spec }: Deployment): number | undefined {
 
 /** The oldest whose pods are those of the deployment's template. */
 export function findNewSet(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
-  return oldestFirst(sets).find((set) => sameTemplate(set.spec.template, deployment.spec.template, templateHashLabel));
+  return oldestFirst(sets).find((set) =>
+    sameTemplate(set.spec.template, deployment.spec.template, TEMPLATE_HASH_LABEL),
+  );
 }
 
 export function oldestFirst(sets: readonly ReplicaSet[]): ReplicaSet[] {

@@ -7,7 +7,7 @@ import {
   deploymentAnnotations,
   maxSurge,
   revisionNumber,
-  templateHashLabel,
+  TEMPLATE_HASH_LABEL,
   wantedReplicas,
 } from './deployment-facts.ts';
 
@@ -28,7 +28,7 @@ const notCopied: ReadonlySet<string> = new Set([
 export function buildNewSet(deployment: Deployment, revision: bigint): ReplicaSet {
   const { spec, metadata, status } = deployment;
   const hash = hashTemplate(spec.template, status?.collisionCount);
-  const labels = withLabel(spec.template.metadata.labels, templateHashLabel, hash);
+  const labels = withLabel(spec.template.metadata.labels, TEMPLATE_HASH_LABEL, hash);
   const set: ReplicaSet = {
     metadata: {
       name: nameOf(metadata.name, hash),
@@ -40,7 +40,7 @@ export function buildNewSet(deployment: Deployment, revision: bigint): ReplicaSe
     spec: {
       replicas: 0,
       ...(spec.minReadySeconds !== undefined && { minReadySeconds: spec.minReadySeconds }),
-      selector: { ...spec.selector, matchLabels: withLabel(spec.selector.matchLabels, templateHashLabel, hash) },
+      selector: { ...spec.selector, matchLabels: withLabel(spec.selector.matchLabels, TEMPLATE_HASH_LABEL, hash) },
       template: { ...spec.template, metadata: { ...spec.template.metadata, labels } },
     },
   };

@@ -10,8 +10,8 @@ import { isPodReady } from '../../controller-runtime/pod-facts.ts';
  * A pod whose eviction was granted is expected to be deleted within so long; else it counts again (upstream:
  * DeletionTimeout).
  */
-export const deletionTimeoutMs = 120_000;
-const allowed = 'DisruptionAllowed';
+export const DELETION_TIMEOUT_MS = 120_000;
+const ALLOWED = 'DisruptionAllowed';
 
 /** How many pods the budget reckons with: those its controllers want, or simply those there are. */
 export function needsScale({ spec }: PodDisruptionBudget): boolean {
@@ -56,7 +56,7 @@ export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly 
   for (const pod of pods) {
     const at = Object.hasOwn(granted, pod.metadata.name) ? granted[pod.metadata.name] : undefined;
     if (at === undefined || pod.metadata.deletionTimestamp !== undefined) continue;
-    const leftMs = (parseTime(at) ?? 0) + deletionTimeoutMs - nowMs;
+    const leftMs = (parseTime(at) ?? 0) + DELETION_TIMEOUT_MS - nowMs;
     if (leftMs <= 0) notDeleted.push(pod);
     else {
       awaited[pod.metadata.name] = at;
@@ -99,7 +99,7 @@ export function computeBudgetStatus(
     expectedPods,
     conditions: withCondition(
       budget.status?.conditions ?? [],
-      { type: allowed, ...said, message: '', ...(generation !== undefined && { observedGeneration: generation }) },
+      { type: ALLOWED, ...said, message: '', ...(generation !== undefined && { observedGeneration: generation }) },
       nowMs,
     ),
   };
@@ -113,7 +113,7 @@ export function failedBudgetStatus(
 ): PodDisruptionBudgetStatus {
   const { observedGeneration } = status ?? {};
   const condition = {
-    type: allowed,
+    type: ALLOWED,
     status: 'False',
     reason: 'SyncFailed',
     message: why,
@@ -130,9 +130,9 @@ export function failedBudgetStatus(
 }
 
 /** A kubelet may take its time after it has said that it ends a pod. */
-const byKubelet = 'TerminationByKubelet';
+const BY_KUBELET = 'TerminationByKubelet';
 /** Upstream: stalePodDisruptionTimeout. */
-const staleAfterMs = 120_000;
+const STALE_AFTER_MS = 120_000;
 
 /**
  * In how many milliseconds the pod's word that it is about to be disrupted is stale, because the pod is not being
@@ -141,8 +141,8 @@ const staleAfterMs = 120_000;
 export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): number | undefined {
   if (metadata.deletionTimestamp !== undefined || isTerminalPhase(status?.phase)) return undefined;
   const said = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
-  if (said?.status !== 'True' || said.reason === byKubelet) return undefined;
-  return Math.max(0, (parseTime(said.lastTransitionTime) ?? 0) + staleAfterMs - nowMs);
+  if (said?.status !== 'True' || said.reason === BY_KUBELET) return undefined;
+  return Math.max(0, (parseTime(said.lastTransitionTime) ?? 0) + STALE_AFTER_MS - nowMs);
 }
 
 /** A selector as Go prints it, for a message that has it so. */

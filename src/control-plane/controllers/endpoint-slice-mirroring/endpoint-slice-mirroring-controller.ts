@@ -11,7 +11,7 @@ import { Expectations } from '../../controller-runtime/expectations.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { computeMirrors, isMirrored, mirroringController, planMirrors } from './plan-mirrors.ts';
+import { computeMirrors, isMirrored, MIRRORING_CONTROLLER, planMirrors } from './plan-mirrors.ts';
 import type { Mirror } from './plan-mirrors.ts';
 
 const WORKERS = 5;
@@ -88,7 +88,7 @@ export function createEndpointSliceMirroringController({
 /** Of a slice that this controller made. */
 function serviceKeyOf({ metadata: { namespace, labels = {} } }: EndpointSlice): string | undefined {
   const name = labels[endpointLabels.serviceName];
-  return labels[endpointLabels.slicesManagedBy] === mirroringController && name !== undefined
+  return labels[endpointLabels.slicesManagedBy] === MIRRORING_CONTROLLER && name !== undefined
     ? `${namespace}/${name}`
     : undefined;
 }

@@ -6,11 +6,11 @@ import type { Service } from '../../../api/core/service.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 
-export const mirroringController = 'endpointslicemirroring-controller.k8s.io';
+export const MIRRORING_CONTROLLER = 'endpointslicemirroring-controller.k8s.io';
 /** How many addresses of a group of ports are mirrored at most (upstream: --mirroring-max-endpoints-per-subset). */
-const maxEndpoints = 1000;
-const skipLabel = 'endpointslice.kubernetes.io/skip-mirror';
-const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader';
+const MAX_ENDPOINTS = 1000;
+const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
+const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 const notCopied = new Set([
   'endpoints.kubernetes.io/last-change-trigger-time',
   'kubectl.kubernetes.io/last-applied-configuration',
@@ -37,8 +37,8 @@ export interface MirrorPlan {
  */
 export function isMirrored(endpoints: Endpoints | undefined, service: Service | undefined): endpoints is Endpoints {
   if (endpoints === undefined || endpoints.metadata.deletionTimestamp !== undefined) return false;
-  if (endpoints.metadata.labels?.[skipLabel] === 'true') return false;
-  if (endpoints.metadata.annotations?.[leaderAnnotation] !== undefined) return false;
+  if (endpoints.metadata.labels?.[SKIP_LABEL] === 'true') return false;
+  if (endpoints.metadata.annotations?.[LEADER_ANNOTATION] !== undefined) return false;
   return service !== undefined && service.spec.selector === undefined;
 }
 
@@ -72,7 +72,7 @@ export function computeMirrors({ metadata, subsets = [] }: Endpoints): Mirror[] 
   const labels = {
     ...metadata.labels,
     [endpointLabels.serviceName]: metadata.name,
-    [endpointLabels.slicesManagedBy]: mirroringController,
+    [endpointLabels.slicesManagedBy]: MIRRORING_CONTROLLER,
   };
   const annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).filter(([key]) => !notCopied.has(key)),
@@ -87,7 +87,7 @@ export function computeMirrors({ metadata, subsets = [] }: Endpoints): Mirror[] 
     for (const address of subset.notReadyAddresses ?? []) add(group.found, address, false);
   }
   return [...groups.values()].flatMap(({ ports, found }) => {
-    const all = [...found.values()].slice(0, maxEndpoints);
+    const all = [...found.values()].slice(0, MAX_ENDPOINTS);
     return (['IPv4', 'IPv6'] as const).flatMap((addressType) => {
       const endpoints = all.filter(({ addresses: [ip = ''] }) => ip.includes(':') === (addressType === 'IPv6'));
       return endpoints.length === 0 ? [] : [{ labels, annotations, addressType, ports, endpoints }];

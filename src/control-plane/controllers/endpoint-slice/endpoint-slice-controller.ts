@@ -26,8 +26,8 @@ import type { SliceContent } from './plan-slices.ts';
 
 const WORKERS = 5;
 /** Its coming wakes the service; this is only for a slice that was deleted before it came. */
-const awaitedMs = 1000;
-const controllerName = 'endpointslice-controller.k8s.io';
+const AWAITED_MS = 1000;
+const CONTROLLER_NAME = 'endpointslice-controller.k8s.io';
 const { headless } = endpointLabels;
 
 /** Tells which pods are behind each service, in slices of a hundred (upstream: endpointslice controller). */
@@ -50,7 +50,7 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
   const wake = (slice: EndpointSlice): void => {
     syncer.seen(slice);
     const name = slice.metadata.labels?.[endpointLabels.serviceName];
-    if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName && name !== undefined)
+    if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME && name !== undefined)
       queue.add(`${slice.metadata.namespace}/${name}`);
   };
   const ends = [
@@ -84,7 +84,7 @@ class SliceSyncer {
     this.#options = options;
     this.#parts = parts;
     this.#byService = parts.slices.index('service', ({ metadata }) =>
-      metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName
+      metadata.labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME
         ? [`${metadata.namespace}/${metadata.labels[endpointLabels.serviceName] ?? ''}`]
         : [],
     );
@@ -96,12 +96,12 @@ class SliceSyncer {
 
   #isAwaiting(key: string): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const [uid, awaited] of this.#awaited) if (nowMs - awaited.sinceMs > awaitedMs) this.#awaited.delete(uid);
+    for (const [uid, awaited] of this.#awaited) if (nowMs - awaited.sinceMs > AWAITED_MS) this.#awaited.delete(uid);
     return [...this.#awaited.values()].some((awaited) => awaited.key === key);
   }
 
   async sync(key: string): Promise<number | undefined> {
-    if (this.#isAwaiting(key)) return awaitedMs;
+    if (this.#isAwaiting(key)) return AWAITED_MS;
     const service = this.#parts.services.getByKey(key);
     // Slices of a service that is gone go with it, by their owner.
     if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service))
@@ -149,7 +149,7 @@ function labelsOf(service: Service): Record<string, string> {
   return {
     ...service.metadata.labels,
     [endpointLabels.serviceName]: service.metadata.name,
-    [endpointLabels.slicesManagedBy]: controllerName,
+    [endpointLabels.slicesManagedBy]: CONTROLLER_NAME,
     ...(isHeadless(service) && { [headless]: '' }),
   };
 }

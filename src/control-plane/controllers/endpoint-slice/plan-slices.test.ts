@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Endpoint, EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 import type { AddressType, Group } from './plan-slices.ts';
-import { maxEndpoints, planSlices } from './plan-slices.ts';
+import { MAX_ENDPOINTS, planSlices } from './plan-slices.ts';
 
 const PORTS = [{ name: 'http', port: 80 }];
 const endpoint = (name: string, ready = true): Endpoint =>
@@ -49,12 +49,12 @@ describe('slices of endpoints', () => {
   });
 
   it('hold at most a hundred; more go into new ones', () => {
-    assert.deepEqual(plan([], group(endpoints(0, 2 * maxEndpoints + 1))), {
+    assert.deepEqual(plan([], group(endpoints(0, 2 * MAX_ENDPOINTS + 1))), {
       ...nothing,
       create: ['IPv4 100', 'IPv4 100', 'IPv4 1'],
     });
-    const full = slice('full', endpoints(0, maxEndpoints));
-    assert.deepEqual(plan([full], group(endpoints(0, maxEndpoints + 1))), { ...nothing, create: ['IPv4 1'] });
+    const full = slice('full', endpoints(0, MAX_ENDPOINTS));
+    assert.deepEqual(plan([full], group(endpoints(0, MAX_ENDPOINTS + 1))), { ...nothing, create: ['IPv4 1'] });
   });
 
   it('are filled where something changes anyway, then the fullest first', () => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 
 /** As many endpoints as upstream puts into a slice at most (--max-endpoints-per-slice). */
-export const maxEndpoints = 100;
+export const MAX_ENDPOINTS = 100;
 
 export type AddressType = 'IPv4' | 'IPv6';
 
@@ -71,13 +71,13 @@ function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoint
   for (const draft of [...drafts].sort(
     (left, right) => Number(right.changed) - Number(left.changed) || right.kept.length - left.kept.length,
   )) {
-    const room = maxEndpoints - draft.kept.length;
+    const room = MAX_ENDPOINTS - draft.kept.length;
     if (room <= 0 || rest.length === 0) continue;
     draft.kept.push(...rest.splice(0, room));
     draft.changed = true;
   }
   const create: SliceContent[] = [];
-  while (rest.length > 0) create.push({ addressType, ports, endpoints: rest.splice(0, maxEndpoints) });
+  while (rest.length > 0) create.push({ addressType, ports, endpoints: rest.splice(0, MAX_ENDPOINTS) });
   const empty = drafts.filter(({ kept }) => kept.length === 0);
   const keepsOneEmpty = endpoints.length === 0 && empty.length > 0;
   const gone = keepsOneEmpty ? empty.slice(1) : empty;

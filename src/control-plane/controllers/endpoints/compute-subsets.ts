@@ -4,7 +4,7 @@ import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 
 /** The most addresses in an object (upstream: maxCapacity); EndpointSlices have them all. */
-export const maxAddresses = 1000;
+export const MAX_ADDRESSES = 1000;
 
 interface Collected {
   readonly ports: readonly EndpointPort[];
@@ -60,7 +60,7 @@ export function truncateSubsets(subsets: readonly EndpointSubset[]): {
   readonly subsets: EndpointSubset[];
   readonly truncated: boolean;
 } {
-  let left = maxAddresses;
+  let left = MAX_ADDRESSES;
   let truncated = false;
   const take = (addresses: readonly EndpointAddress[] | undefined): EndpointAddress[] => {
     const taken = (addresses ?? []).slice(0, left);

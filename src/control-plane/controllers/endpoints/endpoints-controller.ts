@@ -21,9 +21,9 @@ import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
 const WORKERS = 5;
 const { headless } = endpointLabels;
-const overCapacity = 'endpoints.kubernetes.io/over-capacity';
+const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 /** Kept by leader election, which needs no service. */
-const leader = 'control-plane.alpha.kubernetes.io/leader';
+const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 
 /** The older form of what EndpointSlices say, for those who still read it (upstream: endpoints controller). */
 export function createEndpointsController(options: ControllerOptions): Controller {
@@ -76,7 +76,7 @@ class EndpointsSyncer {
   }
 
   async #removeLeftover(key: string, current: Endpoints | undefined): Promise<void> {
-    if (current === undefined || current.metadata.annotations?.[leader] !== undefined) return;
+    if (current === undefined || current.metadata.annotations?.[LEADER] !== undefined) return;
     try {
       await this.#options.client.delete(endpoints, parseKey(key), { preconditions: { uid: current.metadata.uid } });
     } catch (error) {
@@ -93,7 +93,7 @@ function desired(service: Service, current: Endpoints | undefined, allPods: read
     namespace: service.metadata.namespace,
     uid: '',
   };
-  const { annotations: { [overCapacity]: __, ...annotations } = {}, ...metadata } = before;
+  const { annotations: { [OVER_CAPACITY]: __, ...annotations } = {}, ...metadata } = before;
   return {
     metadata: {
       ...metadata,
@@ -103,7 +103,7 @@ function desired(service: Service, current: Endpoints | undefined, allPods: read
         [endpointLabels.endpointsManagedBy]: 'endpoint-controller',
       },
       ...((truncated || Object.keys(annotations).length > 0) && {
-        annotations: { ...annotations, ...(truncated && { [overCapacity]: 'truncated' }) },
+        annotations: { ...annotations, ...(truncated && { [OVER_CAPACITY]: 'truncated' }) },
       }),
     },
     ...(subsets.length > 0 && { subsets }),

@@ -5,7 +5,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
-import { foregroundFinalizer, judgeByOwners, orphanFinalizer } from './judge-owners.ts';
+import { FOREGROUND_FINALIZER, judgeByOwners, ORPHAN_FINALIZER } from './judge-owners.ts';
 import type { JudgedOwner, OwnerState } from './judge-owners.ts';
 import { OwnerGraph } from './owner-graph.ts';
 import type { GraphNode } from './owner-graph.ts';
@@ -83,7 +83,7 @@ function isHeldUpBy({ metadata }: GraphNode['object'], { uid }: OwnerReference):
 function isLeaving({ metadata }: GraphNode['object']): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&
-    (metadata.finalizers ?? []).some((each) => each === foregroundFinalizer || each === orphanFinalizer)
+    (metadata.finalizers ?? []).some((each) => each === FOREGROUND_FINALIZER || each === ORPHAN_FINALIZER)
   );
 }
 
@@ -112,9 +112,9 @@ class Collector {
   async #letGo(node: GraphNode): Promise<void> {
     const { uid, finalizers = [] } = node.object.metadata;
     const dependents = this.#graph.dependentsOf(uid);
-    if (finalizers.includes(orphanFinalizer)) {
+    if (finalizers.includes(ORPHAN_FINALIZER)) {
       await Promise.all(dependents.map((dependent) => this.#dropReferences(dependent, [uid])));
-      return this.#removeFinalizer(node, orphanFinalizer);
+      return this.#removeFinalizer(node, ORPHAN_FINALIZER);
     }
     // What owns itself would wait for ever.
     const blocking = dependents.filter(
@@ -122,7 +122,7 @@ class Collector {
         object.metadata.uid !== uid &&
         (object.metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true),
     );
-    if (blocking.length === 0) return this.#removeFinalizer(node, foregroundFinalizer);
+    if (blocking.length === 0) return this.#removeFinalizer(node, FOREGROUND_FINALIZER);
     for (const dependent of dependents) await this.#judge(dependent);
   }
 
@@ -159,7 +159,7 @@ class Collector {
       .dependentsOf(uid)
       .some(
         (dependent) =>
-          dependent.object.metadata.finalizers?.includes(foregroundFinalizer) === true && isLeaving(dependent.object),
+          dependent.object.metadata.finalizers?.includes(FOREGROUND_FINALIZER) === true && isLeaving(dependent.object),
       );
     const blocking = ownerReferences.filter(({ blockOwnerDeletion }) => blockOwnerDeletion === true);
     if (!isCircle || blocking.length === 0) return;
@@ -183,7 +183,7 @@ class Collector {
     try {
       const { metadata } = await this.#options.client.get(type, key);
       if (metadata.uid !== uid) return 'absent';
-      return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer) === true
+      return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND_FINALIZER) === true
         ? 'waiting'
         : 'solid';
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { OwnerReference } from '../../../api/core/meta.ts';
 
-export const foregroundFinalizer = 'foregroundDeletion';
-export const orphanFinalizer = 'orphan';
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+export const ORPHAN_FINALIZER = 'orphan';
 
 /**
  * What is known of an owner: it is there, it is not (any more), or it is there but waits for its dependents to be
@@ -42,6 +42,6 @@ export function judgeByOwners(dependent: Dependent, owners: readonly JudgedOwner
   }
   // The owner waits for all below it, so what is below this goes first, too.
   if (waiting.length > 0 && dependent.hasDependents) return { kind: 'delete', policy: 'Foreground' };
-  if (dependent.finalizers.includes(orphanFinalizer)) return { kind: 'delete', policy: 'Orphan' };
-  return { kind: 'delete', policy: dependent.finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background' };
+  if (dependent.finalizers.includes(ORPHAN_FINALIZER)) return { kind: 'delete', policy: 'Orphan' };
+  return { kind: 'delete', policy: dependent.finalizers.includes(FOREGROUND_FINALIZER) ? 'Foreground' : 'Background' };
 }

@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import { int32Max } from '../../../api/validation/names.ts';
+import { INT32_MAX } from '../../../api/validation/names.ts';
 import type { PodMetric, PodMetrics } from './metrics-source.ts';
 import { countReady, groupPods, requestsOf } from './pod-usage.ts';
 import type { PodGroups, ReadinessSettings } from './pod-usage.ts';
@@ -28,10 +28,10 @@ export interface Proposal {
 
 const NO_PODS = 'no pods returned by selector while calculating replica count';
 const NO_METRICS = 'did not receive metrics for targeted pods (pods might be unready)';
-const int64Max = 2n ** 63n - 1n;
+const INT64_MAX = 2n ** 63n - 1n;
 
 const isWithin = ({ up, down }: Tolerances, ratio: number): boolean => 1 - down <= ratio && ratio <= 1 + up;
-const roundedUp = (replicas: number): number => Math.min(int32Max, Math.ceil(replicas));
+const roundedUp = (replicas: number): number => Math.min(INT32_MAX, Math.ceil(replicas));
 
 /** By the share of what pods request that they use (upstream: GetResourceReplicas). A text says why there is none. */
 export function replicasForUtilization(
@@ -105,11 +105,11 @@ export function replicasForShare(
 /** The series of an external metric together. */
 export function sumOf(values: readonly bigint[]): bigint {
   const sum = values.reduce((total, value) => total + value, 0n);
-  return sum > int64Max ? int64Max : sum;
+  return sum > INT64_MAX ? INT64_MAX : sum;
 }
 
 function shareOf(milliValue: bigint, replicas: number): bigint {
-  if (replicas === 0 || milliValue === int64Max) return milliValue;
+  if (replicas === 0 || milliValue === INT64_MAX) return milliValue;
   const by = BigInt(replicas);
   const isRound = milliValue % by === 0n || milliValue < 0n;
   return isRound ? milliValue / by : milliValue / by + 1n;
@@ -139,7 +139,7 @@ function replicasForPods(
   if (!countsUnready && missing.size === 0)
     return isWithin(tolerances, ratio) ? currentReplicas : roundedUp(ratio * ready);
   const filled = new Map(metrics);
-  const fill = (name: string, milliValue: bigint): void => void filled.set(name, { ...NOTHING, milliValue });
+  const fill = (name: string, milliValue: bigint): void => void filled.set(name, { ...nothing, milliValue });
   for (const name of missing) {
     if (ratio < 1) fill(name, assumed(name));
     else if (ratio > 1) fill(name, 0n);
@@ -153,7 +153,7 @@ function replicasForPods(
   return turns ? currentReplicas : replicas;
 }
 
-const NOTHING: PodMetric = { milliValue: 0n, atMs: 0, windowMs: 0 };
+const nothing: PodMetric = { milliValue: 0n, atMs: 0, windowMs: 0 };
 
 /** Percent of the requests, rounded down, and the value of a pod on average (upstream: GetResourceUtilizationRatio). */
 function utilizationOf(
@@ -169,7 +169,7 @@ function utilizationOf(
     count++;
   }
   if (requested === 0n) return undefined;
-  return { percent: Math.min(int32Max, Number((used * 100n) / requested)), milliValue: used / count };
+  return { percent: Math.min(INT32_MAX, Number((used * 100n) / requested)), milliValue: used / count };
 }
 
 function averageOf(metrics: PodMetrics): bigint {

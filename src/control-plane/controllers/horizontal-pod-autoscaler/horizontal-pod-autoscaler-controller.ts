@@ -211,7 +211,7 @@ class AutoscalerSyncer {
     const { spec, metadata } = autoscaler;
     const nowMs = clock.nowMs();
     const currentReplicas = target.scale.spec.replicas ?? 0;
-    const conditions = withCondition(autoscaler.status?.conditions, GOT_SCALE, nowMs);
+    const conditions = withCondition(autoscaler.status?.conditions, gotScale, nowMs);
     const facts = { autoscaler, conditions, currentReplicas, history, settings, nowMs };
     const decision = decideByCount(spec, currentReplicas);
     if (decision.kind !== 'measure') return planByCount(facts, decision);
@@ -321,7 +321,7 @@ const CONFLICT_TRIES = 5;
 const GET_FAILED = "the HPA controller was unable to get the target's current scale";
 const UPDATE_FAILED = 'the HPA controller was unable to update the target scale';
 
-const GOT_SCALE = {
+const gotScale = {
   type: 'AbleToScale' as const,
   status: 'True',
   reason: 'SucceededGetScale',

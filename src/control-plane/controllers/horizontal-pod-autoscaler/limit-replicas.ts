@@ -2,7 +2,7 @@ import type {
   HPAScalingRules,
   HorizontalPodAutoscalerBehavior,
 } from '../../../api/autoscaling/horizontal-pod-autoscaler.ts';
-import { int32Max } from '../../../api/validation/names.ts';
+import { INT32_MAX } from '../../../api/validation/names.ts';
 import { changeWithin, withRecommendation } from './scaling-history.ts';
 import type { ScalingHistory } from './scaling-history.ts';
 
@@ -32,32 +32,32 @@ export interface Reason {
   readonly message: string;
 }
 
-const READY: Reason = { reason: 'ReadyForNewScale', message: 'recommended size matches current size' };
-const DOWN_STABILIZED: Reason = {
+const ready: Reason = { reason: 'ReadyForNewScale', message: 'recommended size matches current size' };
+const downStabilized: Reason = {
   reason: 'ScaleDownStabilized',
   message: 'recent recommendations were higher than current one, applying the highest recent recommendation',
 };
-const UP_STABILIZED: Reason = {
+const upStabilized: Reason = {
   reason: 'ScaleUpStabilized',
   message: 'recent recommendations were lower than current one, applying the lowest recent recommendation',
 };
-const IN_RANGE: Reason = {
+const inRange: Reason = {
   reason: 'DesiredWithinRange',
   message: 'the desired count is within the acceptable range',
 };
-const TOO_FEW: Reason = {
+const tooFew: Reason = {
   reason: 'TooFewReplicas',
   message: 'the desired replica count is less than the minimum replica count',
 };
-const TOO_MANY: Reason = {
+const tooMany: Reason = {
   reason: 'TooManyReplicas',
   message: 'the desired replica count is more than the maximum replica count',
 };
-const TOO_FAST_UP: Reason = {
+const tooFastUp: Reason = {
   reason: 'ScaleUpLimit',
   message: 'the desired replica count is increasing faster than the maximum scale rate',
 };
-const TOO_FAST_DOWN: Reason = {
+const tooFastDown: Reason = {
   reason: 'ScaleDownLimit',
   message: 'the desired replica count is decreasing faster than the maximum scale rate',
 };
@@ -79,10 +79,10 @@ export function limitReplicas(facts: LimitFacts): Limited {
     history: withRecommendation(history, { replicas: wantedReplicas, atMs: nowMs }, Math.max(windows.up, windows.down)),
     ableToScale:
       stable === wantedReplicas
-        ? READY
+        ? ready
         : behavior !== undefined && wantedReplicas >= facts.currentReplicas
-          ? UP_STABILIZED
-          : DOWN_STABILIZED,
+          ? upStabilized
+          : downStabilized,
     scalingLimited: { ...why, isLimited: replicas !== stable },
   };
 }
@@ -118,9 +118,9 @@ function stabilize(
 function boundByDefault({ currentReplicas, minReplicas, maxReplicas }: LimitFacts, stable: number): [number, Reason] {
   const fastest = Math.max(2 * currentReplicas, 4);
   const most = Math.min(maxReplicas, fastest);
-  if (stable < minReplicas) return [minReplicas, TOO_FEW];
-  if (stable > most) return [most, maxReplicas > fastest ? TOO_FAST_UP : TOO_MANY];
-  return [stable, IN_RANGE];
+  if (stable < minReplicas) return [minReplicas, tooFew];
+  if (stable > most) return [most, maxReplicas > fastest ? tooFastUp : tooMany];
+  return [stable, inRange];
 }
 
 /** Upstream: convertDesiredReplicasWithBehaviorRate. */
@@ -133,13 +133,13 @@ function bound(
   if (stable > currentReplicas) {
     const fastest = Math.max(currentReplicas, scaleUpLimit(facts, scaleUp));
     const most = Math.min(maxReplicas, fastest);
-    if (stable > most) return [most, maxReplicas > fastest ? TOO_FAST_UP : TOO_MANY];
+    if (stable > most) return [most, maxReplicas > fastest ? tooFastUp : tooMany];
   } else if (stable < currentReplicas) {
     const fastest = Math.min(currentReplicas, scaleDownLimit(facts, scaleDown));
     const fewest = Math.max(minReplicas, fastest);
-    if (stable < fewest) return [fewest, minReplicas < fastest ? TOO_FAST_DOWN : TOO_FEW];
+    if (stable < fewest) return [fewest, minReplicas < fastest ? tooFastDown : tooFew];
   }
-  return [stable, IN_RANGE];
+  return [stable, inRange];
 }
 
 /** How many pods there were at the start of a policy's period. */
@@ -158,7 +158,7 @@ function scaleUpLimit(facts: LimitFacts, { selectPolicy = 'Max', policies = [] }
     // Rounded up: one pod of few percent could not be added otherwise.
     return type === 'Pods' ? before + value : Math.ceil(before * (1 + value / 100));
   });
-  return selectPolicy === 'Min' ? Math.min(int32Max, ...allowed) : Math.max(-int32Max - 1, ...allowed);
+  return selectPolicy === 'Min' ? Math.min(INT32_MAX, ...allowed) : Math.max(-INT32_MAX - 1, ...allowed);
 }
 
 /** Upstream: calculateScaleDownLimitWithBehaviors. */
@@ -168,5 +168,5 @@ function scaleDownLimit(facts: LimitFacts, { selectPolicy = 'Max', policies = []
     const before = replicasBefore(facts, periodSeconds);
     return type === 'Pods' ? before - value : Math.trunc(before * (1 - value / 100));
   });
-  return selectPolicy === 'Min' ? Math.max(-int32Max - 1, ...allowed) : Math.min(int32Max, ...allowed);
+  return selectPolicy === 'Min' ? Math.max(-INT32_MAX - 1, ...allowed) : Math.min(INT32_MAX, ...allowed);
 }

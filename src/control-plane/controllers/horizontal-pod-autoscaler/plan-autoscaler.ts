@@ -106,7 +106,7 @@ export function planByMetrics(facts: PlanFacts, evaluations: readonly Evaluation
     (highest, each) => (highest === undefined || each.replicas > highest.replicas ? each : highest),
     undefined,
   );
-  const metrics = evaluations.map((each) => (each.kind === 'proposed' ? each.status : NO_STATUS));
+  const metrics = evaluations.map((each) => (each.kind === 'proposed' ? each.status : noStatus));
   const events = failed.map(({ reason, message }): AutoscalerEvent => ({ type: 'Warning', reason, message }));
   const error =
     firstFailed === undefined
@@ -127,7 +127,7 @@ export function planByMetrics(facts: PlanFacts, evaluations: readonly Evaluation
 }
 
 /** Keeps the place of a metric that has no value, so that the others are found by their index, as upstream does. */
-const NO_STATUS = { type: '' } as unknown as MetricStatus;
+const noStatus = { type: '' } as unknown as MetricStatus;
 
 const inactive = ({ reason, message }: { readonly reason: string; readonly message: string }) => ({
   type: 'ScalingActive' as const,

@@ -3,7 +3,7 @@ import { keyOf } from '../../../api/client/resource-type.ts';
 import { pods } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
-import { hasTrackingFinalizer, trackingFinalizer } from './job-facts.ts';
+import { hasTrackingFinalizer, TRACKING_FINALIZER } from './job-facts.ts';
 
 /**
  * Takes the job's finalizer off a pod; what is gone, or is another one by now, needs none. With `onlyUnchanged` it
@@ -20,7 +20,7 @@ export async function freePod(
   const metadata = {
     uid,
     ...(onlyUnchanged && { resourceVersion }),
-    '$deleteFromPrimitiveList/finalizers': [trackingFinalizer],
+    '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER],
   };
   try {
     await client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata } });

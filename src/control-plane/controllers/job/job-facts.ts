@@ -5,7 +5,7 @@ import { IndexSet } from './index-set.ts';
 import { finishedAtMs } from './job-backoff.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
-export const trackingFinalizer = 'batch.kubernetes.io/job-tracking';
+export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 export const jobAnnotations = {
   completionIndex: 'batch.kubernetes.io/job-completion-index',
   indexFailures: 'batch.kubernetes.io/job-index-failure-count',
@@ -27,7 +27,7 @@ export function trueCondition({ status }: Job, ...types: readonly string[]): Job
 
 export const isFinished = (job: Job): boolean => trueCondition(job, 'Complete', 'Failed') !== undefined;
 export const hasTrackingFinalizer = ({ metadata }: Pod): boolean =>
-  metadata.finalizers?.includes(trackingFinalizer) === true;
+  metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
 
 /** Deleted ones count, too, unless they are waited for: the pod of a node that is gone never gets as far as failing. */
 export function isFailed(job: Job, pod: Pod): boolean {

@@ -3,7 +3,7 @@ import { jobs } from '../../../api/client/resource-types.ts';
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podFromTemplate } from '../../controller-runtime/pod-control.ts';
-import { indexFailures, indexIgnoredFailures, isIndexed, jobAnnotations, trackingFinalizer } from './job-facts.ts';
+import { indexFailures, indexIgnoredFailures, isIndexed, jobAnnotations, TRACKING_FINALIZER } from './job-facts.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 const INDEX_ENV = 'JOB_COMPLETION_INDEX';
@@ -16,7 +16,7 @@ const LONGEST_PREFIX = 58;
  */
 export function buildJobPod(job: Job, index: number | undefined, replaced: Pod | undefined): Pod {
   const pod = podFromTemplate(jobs, job, job.spec.template);
-  const finalizers = [...new Set([...(pod.metadata.finalizers ?? []), trackingFinalizer])];
+  const finalizers = [...new Set([...(pod.metadata.finalizers ?? []), TRACKING_FINALIZER])];
   const tracked: Pod = {
     ...pod,
     metadata: { ...pod.metadata, finalizers },

@@ -34,7 +34,7 @@ import {
   isSuspended,
   isTracked,
   tallyJob,
-  trackingFinalizer,
+  TRACKING_FINALIZER,
 } from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
 import { planPods } from './job-plan.ts';
@@ -138,7 +138,7 @@ export class JobSyncer {
       selector: job.spec.selector,
       type: pods,
       objects,
-      finalizer: trackingFinalizer,
+      finalizer: TRACKING_FINALIZER,
     });
   }
 

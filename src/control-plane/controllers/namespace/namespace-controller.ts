@@ -13,12 +13,12 @@ import type { Remains } from './namespace-conditions.ts';
 
 /** Upstream: --concurrent-namespace-syncs. */
 const WORKERS = 10;
-const finalizer = 'kubernetes';
+const FINALIZER = 'kubernetes';
 /**
  * The end of each object wakes its namespace; this is for an object that came and went without the informers having
  * seen it.
  */
-const unseenMs = 15_000;
+const UNSEEN_MS = 15_000;
 
 export interface NamespaceControllerOptions extends ControllerOptions {
   /** All kinds that live in namespaces. */
@@ -77,7 +77,7 @@ class NamespaceEmptier {
 
   async sync(name: string): Promise<number | undefined> {
     const space = this.#spaces.get({ namespace: '', name });
-    if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(finalizer) !== true)
+    if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(FINALIZER) !== true)
       return undefined;
     const remains = await this.#empty(name);
     const current = await this.#tell(space, remains);
@@ -88,8 +88,8 @@ class NamespaceEmptier {
         `unable to delete all of namespace ${name}: ${remains.failures.join(', ')}`,
       );
     if (current === undefined) return undefined;
-    if (remains.counts.size > 0) return unseenMs;
-    const finalizers = (current.spec.finalizers ?? []).filter((each) => each !== finalizer);
+    if (remains.counts.size > 0) return UNSEEN_MS;
+    const finalizers = (current.spec.finalizers ?? []).filter((each) => each !== FINALIZER);
     try {
       await this.#options.client.update(
         namespaces,

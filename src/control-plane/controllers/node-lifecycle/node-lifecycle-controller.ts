@@ -27,7 +27,7 @@ export interface NodeLifecycleOptions extends ControllerOptions {
 /** Upstream's defaults. */
 export const nodeLifecycleDefaults = { graceMs: 50_000, startupGraceMs: 60_000 };
 
-const leaseNamespace = 'kube-node-lease';
+const LEASE_NAMESPACE = 'kube-node-lease';
 const WORKERS = 8;
 
 /**
@@ -54,7 +54,7 @@ export function createNodeLifecycleController(options: NodeLifecycleOptions): Co
     sync: (name) => watcher.sync(name),
   });
   const renewed = ({ metadata }: Lease): void => {
-    if (metadata.namespace === leaseNamespace) watcher.heard(metadata.name);
+    if (metadata.namespace === LEASE_NAMESPACE) watcher.heard(metadata.name);
   };
   const ends = [
     nodeInformer.addHandlers({

@@ -9,7 +9,7 @@ import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
-const finalizer = 'kubernetes.io/pvc-protection';
+const FINALIZER = 'kubernetes.io/pvc-protection';
 
 /**
  * Whether the pod has the claim's data in use: it has a node. What was made for the pod itself is free when the kubelet
@@ -46,9 +46,9 @@ export function createClaimProtectionController({ client, informers, clock, log 
     const claim = claims.getByKey(key);
     if (claim === undefined) return;
     const { finalizers = [], deletionTimestamp } = claim.metadata;
-    const isHeld = finalizers.includes(finalizer);
+    const isHeld = finalizers.includes(FINALIZER);
     if (deletionTimestamp === undefined ? isHeld : !isHeld || !(await isFree(claim))) return;
-    const wanted = isHeld ? finalizers.filter((each) => each !== finalizer) : [...finalizers, finalizer];
+    const wanted = isHeld ? finalizers.filter((each) => each !== FINALIZER) : [...finalizers, FINALIZER];
     try {
       await client.update(persistentVolumeClaims, { ...claim, metadata: { ...claim.metadata, finalizers: wanted } });
     } catch (error) {

@@ -4,7 +4,7 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
-const finalizer = 'kubernetes.io/pv-protection';
+const FINALIZER = 'kubernetes.io/pv-protection';
 
 /** A volume that is bound is not gone before it is free (upstream: persistentvolume-protection-controller). */
 export function createVolumeProtectionController({ client, informers, clock, log }: ControllerOptions): Controller {
@@ -13,11 +13,11 @@ export function createVolumeProtectionController({ client, informers, clock, log
     const volume = volumes.get({ namespace: '', name });
     if (volume === undefined) return;
     const { finalizers = [], deletionTimestamp } = volume.metadata;
-    const isHeld = finalizers.includes(finalizer);
+    const isHeld = finalizers.includes(FINALIZER);
     const shouldHold = deletionTimestamp === undefined || volume.status?.phase === 'Bound';
     // What is on its way out already can only be let go.
     if (isHeld === shouldHold || (!isHeld && deletionTimestamp !== undefined)) return;
-    const wanted = shouldHold ? [...finalizers, finalizer] : finalizers.filter((each) => each !== finalizer);
+    const wanted = shouldHold ? [...finalizers, FINALIZER] : finalizers.filter((each) => each !== FINALIZER);
     try {
       await client.update(persistentVolumes, { ...volume, metadata: { ...volume.metadata, finalizers: wanted } });
     } catch (error) {

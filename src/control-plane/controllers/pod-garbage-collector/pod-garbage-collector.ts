@@ -23,7 +23,7 @@ export interface PodGarbageCollectorOptions extends ControllerOptions {
  */
 const QUARANTINE_MS = 40_000;
 const WORKERS = 8;
-const terminatedKey = 'terminated';
+const TERMINATED_KEY = 'terminated';
 
 /**
  * Removes pods that nothing else would: those of nodes that are gone, terminating ones without a kubelet,
@@ -46,7 +46,7 @@ export function createPodGarbageCollector(options: PodGarbageCollectorOptions): 
   const consider = (pod: Pod): void => {
     const nodeName = pod.spec.nodeName ?? '';
     if (pod.metadata.deletionTimestamp !== undefined) queue.add(podKey(pod));
-    if (isTerminalPod(pod) && collector.hasSurplus()) queue.add(terminatedKey);
+    if (isTerminalPod(pod) && collector.hasSurplus()) queue.add(TERMINATED_KEY);
     if (nodeName !== '' && nodeInformer.get({ namespace: '', name: nodeName }) === undefined)
       queue.add(nodeKey(nodeName));
   };
@@ -86,7 +86,7 @@ class PodCollector {
     this.#byNode = podInformer.index('node', ({ spec }) =>
       spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName],
     );
-    this.#terminated = podInformer.index(terminatedKey, (pod) => (isTerminalPod(pod) ? [''] : []));
+    this.#terminated = podInformer.index(TERMINATED_KEY, (pod) => (isTerminalPod(pod) ? [''] : []));
   }
 
   podsOn(nodeName: string): readonly Pod[] {
@@ -99,7 +99,7 @@ class PodCollector {
   }
 
   async sync(key: string): Promise<number | undefined> {
-    if (key === terminatedKey) {
+    if (key === TERMINATED_KEY) {
       for (const pod of selectSurplus(this.#terminated.get(''), this.#options.terminatedThreshold))
         await this.#remove(pod);
       return undefined;

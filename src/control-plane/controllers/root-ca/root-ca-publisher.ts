@@ -5,8 +5,8 @@ import { isNamespaceTerminating } from '../../controller-runtime/namespace-termi
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
-const name = 'kube-root-ca.crt';
-const description =
+const NAME = 'kube-root-ca.crt';
+const DESCRIPTION =
   'By this authority pods check the certificate of the API server when they reach it by its service or as kubernetes.default.svc.';
 
 export interface RootCaOptions extends ControllerOptions {
@@ -24,18 +24,18 @@ export function createRootCaPublisher({ client, informers, clock, log, rootCa }:
   const sync = async (namespace: string): Promise<void> => {
     const space = spaces.get({ namespace: '', name: namespace });
     if (space === undefined || space.metadata.deletionTimestamp !== undefined) return;
-    const existing = maps.get({ namespace, name });
-    const annotations = { ...existing?.metadata.annotations, 'kubernetes.io/description': description };
+    const existing = maps.get({ namespace, name: NAME });
+    const annotations = { ...existing?.metadata.annotations, 'kubernetes.io/description': DESCRIPTION };
     if (
       existing?.data?.['ca.crt'] === rootCa &&
       Object.keys(existing.data).length === 1 &&
-      existing.metadata.annotations?.['kubernetes.io/description'] === description
+      existing.metadata.annotations?.['kubernetes.io/description'] === DESCRIPTION
     )
       return;
     try {
       if (existing === undefined)
         await client.create(configMaps, {
-          metadata: { name, namespace, uid: '', annotations },
+          metadata: { name: NAME, namespace, uid: '', annotations },
           data: { 'ca.crt': rootCa },
         });
       else
@@ -50,7 +50,7 @@ export function createRootCaPublisher({ client, informers, clock, log, rootCa }:
   };
   const queue = new RateLimitingQueue({ name: 'root-ca', clock, log, workers: 1, sync });
   const wake = ({ metadata }: { readonly metadata: { readonly name: string; readonly namespace: string } }): void => {
-    if (metadata.name === name) queue.add(metadata.namespace);
+    if (metadata.name === NAME) queue.add(metadata.namespace);
   };
   const ends = [
     spaces.addHandlers({

@@ -6,7 +6,7 @@ import { isNamespaceTerminating } from '../../controller-runtime/namespace-termi
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
-const name = 'default';
+const NAME = 'default';
 
 /**
  * Every namespace has the service account `default`, for as long as it is there (upstream: serviceaccount controller).
@@ -20,11 +20,11 @@ export function createServiceAccountController(options: ControllerOptions): Cont
     if (
       space === undefined ||
       space.metadata.deletionTimestamp !== undefined ||
-      accounts.get({ namespace, name }) !== undefined
+      accounts.get({ namespace, name: NAME }) !== undefined
     )
       return;
     try {
-      await client.create(serviceAccounts, { metadata: { name, namespace, uid: '' } });
+      await client.create(serviceAccounts, { metadata: { name: NAME, namespace, uid: '' } });
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }
@@ -36,7 +36,7 @@ export function createServiceAccountController(options: ControllerOptions): Cont
       onUpdate: (_, space) => queue.add(space.metadata.name),
     }),
     accounts.addHandlers({
-      onDelete: (account) => keyOf(account).name === name && queue.add(account.metadata.namespace),
+      onDelete: (account) => keyOf(account).name === NAME && queue.add(account.metadata.namespace),
     }),
   ];
   return runController({

@@ -2,7 +2,7 @@ import { containsPrefix, hasServiceAddress, overlapsPrefix, parseIpPrefix } from
 import type { IpPrefix } from '../../../base/ip-prefix.ts';
 import type { IPAddress } from '../../../api/networking/ip-address.ts';
 import { isServiceAddress } from '../../../api/networking/service-address.ts';
-import { serviceCidrFinalizer } from '../../../api/networking/service-cidr.ts';
+import { SERVICE_CIDR_FINALIZER } from '../../../api/networking/service-cidr.ts';
 import type { ServiceCIDR } from '../../../api/networking/service-cidr.ts';
 import { parseTime } from '../../../api/time.ts';
 
@@ -29,7 +29,7 @@ export function planServiceCidr(
   nowMs: number,
 ): ServiceCidrPlan {
   const { deletionTimestamp, finalizers = [] } = cidr.metadata;
-  const isHeld = finalizers.includes(serviceCidrFinalizer);
+  const isHeld = finalizers.includes(SERVICE_CIDR_FINALIZER);
   const ready = cidr.status?.conditions?.find(({ type }) => type === 'Ready');
   if (deletionTimestamp === undefined) {
     if (!isHeld) return { kind: 'hold' };

@@ -3,7 +3,7 @@ import { ipAddresses, serviceCidrs } from '../../../api/client/resource-types.ts
 import { withCondition } from '../../../api/conditions.ts';
 import type { IPAddress } from '../../../api/networking/ip-address.ts';
 import { isServiceAddress } from '../../../api/networking/service-address.ts';
-import { serviceCidrFinalizer } from '../../../api/networking/service-cidr.ts';
+import { SERVICE_CIDR_FINALIZER } from '../../../api/networking/service-cidr.ts';
 import type { ServiceCIDR } from '../../../api/networking/service-cidr.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
@@ -34,11 +34,12 @@ export function createServiceCidrController({ client, informers, clock, log }: C
     const plan = planServiceCidr(cidr, others, known, clock.nowMs());
     if (plan.kind === 'wait') return plan.forMs;
     try {
-      if (plan.kind === 'hold') await setFinalizers(cidr, [...(cidr.metadata.finalizers ?? []), serviceCidrFinalizer]);
+      if (plan.kind === 'hold')
+        await setFinalizers(cidr, [...(cidr.metadata.finalizers ?? []), SERVICE_CIDR_FINALIZER]);
       if (plan.kind === 'release')
         await setFinalizers(
           cidr,
-          (cidr.metadata.finalizers ?? []).filter((each) => each !== serviceCidrFinalizer),
+          (cidr.metadata.finalizers ?? []).filter((each) => each !== SERVICE_CIDR_FINALIZER),
         );
       if (plan.kind === 'ready' || plan.kind === 'blocked') await setCondition(cidr, conditions[plan.kind]);
     } catch (error) {

@@ -16,7 +16,7 @@ import {
   hashRevision,
   isRevisionOf,
   nextRevision,
-  revisionHashLabel,
+  REVISION_HASH_LABEL,
   revisionName,
   templatePatch,
 } from '../../controller-runtime/template-revision.ts';
@@ -133,7 +133,7 @@ export function buildSetRevision(set: StatefulSet, revision: number | bigint, co
       name: revisionName(metadata.name, hash),
       namespace: metadata.namespace,
       uid: '',
-      labels: withLabel(spec.template.metadata.labels, revisionHashLabel, hash),
+      labels: withLabel(spec.template.metadata.labels, REVISION_HASH_LABEL, hash),
       ...(metadata.annotations !== undefined && { annotations: metadata.annotations }),
       ownerReferences: [newControllerRef(statefulSets, set)],
     },

@@ -2,8 +2,8 @@ import type { StatefulSet } from '../../../api/apps/stateful-set.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 
-export const podNameLabel = 'statefulset.kubernetes.io/pod-name';
-export const podIndexLabel = 'apps.kubernetes.io/pod-index';
+export const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
+export const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 const LARGEST_ORDINAL = 2 ** 31 - 1;
 
 /** The name of the set and the ordinal that a pod's name says; undefined when it says none. */

@@ -4,8 +4,8 @@ import type { PodSpec } from '../../../api/core/pod-spec.ts';
 import type { PodTemplateSpec } from '../../../api/core/pod-template.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podFromTemplate } from '../../controller-runtime/pod-control.ts';
-import { revisionHashLabel } from '../../controller-runtime/template-revision.ts';
-import { claimName, ordinalOf, podIndexLabel, podName, podNameLabel, startOrdinal } from './set-names.ts';
+import { REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.ts';
+import { claimName, ordinalOf, POD_INDEX_LABEL, podName, POD_NAME_LABEL, startOrdinal } from './set-names.ts';
 
 /** A template that pods are made of, by the name of its revision. */
 export interface SetRevision {
@@ -36,7 +36,7 @@ export function buildSetPod(set: StatefulSet, { current, update }: SetRevisions,
     metadata: {
       ...pod.metadata,
       name,
-      labels: { ...pod.metadata.labels, ...identityLabels(name, ordinal), [revisionHashLabel]: revision.name },
+      labels: { ...pod.metadata.labels, ...identityLabels(name, ordinal), [REVISION_HASH_LABEL]: revision.name },
     },
     spec: {
       ...pod.spec,
@@ -48,7 +48,7 @@ export function buildSetPod(set: StatefulSet, { current, update }: SetRevisions,
 }
 
 function identityLabels(name: string, ordinal: number): Record<string, string> {
-  return { [podNameLabel]: name, [podIndexLabel]: String(ordinal) };
+  return { [POD_NAME_LABEL]: name, [POD_INDEX_LABEL]: String(ordinal) };
 }
 
 /** The volumes with the pod's own claims first, instead of those of the same names. */
@@ -66,7 +66,7 @@ function withClaims(set: StatefulSet, spec: PodSpec, ordinal: number): Pick<PodS
 /** Whether the pod has the label and the volumes that its ordinal gives it. */
 export function isConsistent(set: StatefulSet, pod: Pod): boolean {
   const ordinal = ordinalOf(pod);
-  if (ordinal === undefined || pod.metadata.labels?.[podNameLabel] !== pod.metadata.name) return false;
+  if (ordinal === undefined || pod.metadata.labels?.[POD_NAME_LABEL] !== pod.metadata.name) return false;
   const claims = new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, volume.persistentVolumeClaim]));
   return (set.spec.volumeClaimTemplates ?? []).every(
     (template) => claims.get(template.metadata.name)?.claimName === claimName(set, template, ordinal),
@@ -86,4 +86,4 @@ export function repairedPod(set: StatefulSet, pod: Pod): Pod {
   };
 }
 
-export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[revisionHashLabel] ?? '';
+export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION_HASH_LABEL] ?? '';

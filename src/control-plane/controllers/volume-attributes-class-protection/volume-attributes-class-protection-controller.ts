@@ -10,7 +10,7 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 
-const finalizer = 'kubernetes.io/vac-protection';
+const FINALIZER = 'kubernetes.io/vac-protection';
 
 const named = (names: readonly (string | undefined)[]): string[] =>
   [...new Set(names.filter((name) => name !== undefined && name !== ''))] as string[];
@@ -37,10 +37,10 @@ export function createAttributesClassProtectionController(options: ControllerOpt
     const found = classes.get({ namespace: '', name });
     if (found === undefined) return;
     const { finalizers = [], deletionTimestamp } = found.metadata;
-    const isHeld = finalizers.includes(finalizer);
+    const isHeld = finalizers.includes(FINALIZER);
     const isUsed = claimsOf.get(name).length > 0 || volumesOf.get(name).length > 0;
     if (deletionTimestamp === undefined ? isHeld : !isHeld || isUsed) return;
-    const wanted = isHeld ? finalizers.filter((each) => each !== finalizer) : [...finalizers, finalizer];
+    const wanted = isHeld ? finalizers.filter((each) => each !== FINALIZER) : [...finalizers, FINALIZER];
     try {
       await client.update(volumeAttributesClasses, { ...found, metadata: { ...found.metadata, finalizers: wanted } });
     } catch (error) {

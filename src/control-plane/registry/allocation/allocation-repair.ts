@@ -5,10 +5,10 @@ import type { Loop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { HeldAllocation } from '../../model/resource-definition.ts';
 import type { Storage, StoredValue } from '../../storage/storage.ts';
-import { allocationKey, allocationsPrefix } from './allocation-store.ts';
+import { allocationKey, ALLOCATIONS_PREFIX } from './allocation-store.ts';
 
 /** As often as upstream's repair of addresses and ports. */
-const periodMs = 3 * 60_000;
+const PERIOD_MS = 3 * 60_000;
 
 export interface AllocationRepairOptions {
   readonly storage: Storage;
@@ -56,7 +56,7 @@ export function computeAllocationRepairs(
 export function createAllocationRepair({ storage, held, clock, random, log }: AllocationRepairOptions): Loop {
   let suspects: Suspects = new Map();
   const pass = async (): Promise<void> => {
-    const { items } = await storage.list(allocationsPrefix);
+    const { items } = await storage.list(ALLOCATIONS_PREFIX);
     const repairs = computeAllocationRepairs(items, held(), suspects);
     suspects = repairs.suspects;
     for (const { key, value, revision } of repairs.release) {
@@ -67,5 +67,5 @@ export function createAllocationRepair({ storage, held, clock, random, log }: Al
     for (const { owner, ...claim } of repairs.disputed)
       log.warn('two objects have the same address or port', { key: allocationKey(claim), owner });
   };
-  return createLoop({ name: 'allocation-repair', clock, random, log, periodMs, pass });
+  return createLoop({ name: 'allocation-repair', clock, random, log, periodMs: PERIOD_MS, pass });
 }

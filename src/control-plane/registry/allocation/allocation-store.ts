@@ -5,10 +5,10 @@ import type { AllocationObjects, AllocationStore } from '../../model/resource-de
 import type { Storage } from '../../storage/storage.ts';
 
 /** Each allocation is a key in the store: the server that creates the key has the name. */
-export const allocationsPrefix = '/registry/ranges/';
+export const ALLOCATIONS_PREFIX = '/registry/ranges/';
 
 export const allocationKey = ({ space, name }: { readonly space: string; readonly name: string }): string =>
-  `${allocationsPrefix}${space}/${name}`;
+  `${ALLOCATIONS_PREFIX}${space}/${name}`;
 
 export interface AllocationStoreOptions {
   readonly storage: Storage;

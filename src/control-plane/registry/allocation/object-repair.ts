@@ -9,7 +9,7 @@ import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
 
 /** As often as upstream's repair of addresses. */
-const periodMs = 3 * 60_000;
+const PERIOD_MS = 3 * 60_000;
 
 export interface ObjectRepairOptions<T extends ApiObject> {
   readonly type: ResourceType<T>;
@@ -70,5 +70,5 @@ export function createObjectRepair<T extends ApiObject>(options: ObjectRepairOpt
       );
     }
   };
-  return createLoop({ ...options, name: `${type.plural}-repair`, periodMs, pass });
+  return createLoop({ ...options, name: `${type.plural}-repair`, periodMs: PERIOD_MS, pass });
 }

@@ -6,7 +6,7 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { ApiStatusError, expired } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Storage, StorageEvent, StorageWatch, StorageWatchEnd, StoredValue } from '../../storage/storage.ts';
-import { isStored, registryPrefix } from '../definition-index.ts';
+import { isStored, REGISTRY_PREFIX } from '../definition-index.ts';
 import type { DefinitionIndex } from '../definition-index.ts';
 import { EventWindow } from './event-window.ts';
 import type { CacheEvent } from './event-window.ts';
@@ -14,11 +14,11 @@ import { ObjectList } from './object-list.ts';
 import { CachedObject, fromStored, withVersion } from './stored-form.ts';
 
 /** How many changes of one kind a watch may be behind and still go on (upstream: at least 100, growing under load). */
-const windowLength = 1024;
+const WINDOW_LENGTH = 1024;
 /** How long a request for a version that is not there yet waits (upstream: 3 s). */
-const futureVersionWaitMs = 3000;
-const retryMs = 500;
-const pageLength = 1000;
+const FUTURE_VERSION_WAIT_MS = 3000;
+const RETRY_MS = 500;
+const PAGE_LENGTH = 1000;
 
 /** What the cache holds of one kind. */
 export interface KindCache {
@@ -67,7 +67,7 @@ export class WatchCache {
         this.#kinds.set(definition, {
           definition,
           objects: new ObjectList(),
-          window: new EventWindow(windowLength, 0),
+          window: new EventWindow(WINDOW_LENGTH, 0),
           lastChange: 0,
           listeners: new Set(),
           watches: new Set(),
@@ -120,7 +120,7 @@ export class WatchCache {
     const arrived = new Promise<void>((wake) => this.#waiting.add((waiter = { revision, wake })));
     try {
       await withDeadline(
-        { clock: this.#clock, limitMs: futureVersionWaitMs, op: 'wait for a version', signal: this.#stop.signal },
+        { clock: this.#clock, limitMs: FUTURE_VERSION_WAIT_MS, op: 'wait for a version', signal: this.#stop.signal },
         () => arrived,
       );
     } catch {
@@ -191,8 +191,8 @@ export class WatchCache {
     let revision: number | undefined;
     let afterKey: string | undefined;
     for (;;) {
-      const page = await this.#storage.list(registryPrefix, {
-        limit: pageLength,
+      const page = await this.#storage.list(REGISTRY_PREFIX, {
+        limit: PAGE_LENGTH,
         ...(afterKey !== undefined && { afterKey }),
         ...(revision !== undefined && { revision }),
       });
@@ -217,7 +217,7 @@ export class WatchCache {
 
   #follow(): void {
     this.#watch = this.#storage.watch(
-      registryPrefix,
+      REGISTRY_PREFIX,
       this.#revision,
       (events, revision) => {
         for (const event of events) this.#apply(event);
@@ -234,7 +234,7 @@ export class WatchCache {
   async #restart(why: StorageWatchEnd['kind']): Promise<void> {
     let pauses = why === 'Unavailable';
     while (!this.#stop.signal.aborted) {
-      if (pauses) await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => undefined);
+      if (pauses) await sleep(this.#clock, RETRY_MS, this.#stop.signal).catch(() => undefined);
       if (this.#stop.signal.aborted) return;
       try {
         if (why === 'Compacted') await this.#loadAgain();

@@ -11,11 +11,11 @@ export interface ContinueToken {
   readonly afterKey: string;
 }
 
-const version = 'meta.k8s.io/v1';
+const VERSION = 'meta.k8s.io/v1';
 
 /** Opaque to clients; of the form upstream's tokens have. */
 export function formatContinueToken({ revision, afterKey }: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: version, rv: revision, start: `${afterKey}\0` })).toString('base64url');
+  return Buffer.from(JSON.stringify({ v: VERSION, rv: revision, start: `${afterKey}\0` })).toString('base64url');
 }
 
 /** Throws BadRequest for a text that no list gave out. */
@@ -31,7 +31,7 @@ export function parseContinueToken(text: string): ContinueToken {
     readonly rv?: unknown;
     readonly start?: unknown;
   };
-  if (v !== version)
+  if (v !== VERSION)
     throw badRequest(
       'invalid continue token: continue key is not valid: server does not recognize this encoded version',
     );

@@ -11,7 +11,7 @@ import type { Selection } from './selection.ts';
 import { parseRevision } from './parse-revision.ts';
 
 /** How often a watch that asked for bookmarks gets one (upstream: about once a minute). */
-const bookmarkMs = 60_000;
+const BOOKMARK_MS = 60_000;
 
 export interface WatchSource {
   readonly cache: WatchCache;
@@ -109,7 +109,7 @@ class Watch {
   }
 
   #arm(): void {
-    this.#timer = this.#source.clock.setTimer(bookmarkMs, () => {
+    this.#timer = this.#source.clock.setTimer(BOOKMARK_MS, () => {
       this.#scope.sink.bookmark(String(this.#source.cache.revision), false);
       this.#arm();
     });

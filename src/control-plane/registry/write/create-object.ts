@@ -27,7 +27,7 @@ import {
 import type { WriteTools } from './write-tools.ts';
 
 /** How often a generated name that is taken is replaced (upstream: RetryGenerateName). */
-const nameAttempts = 8;
+const NAME_ATTEMPTS = 8;
 
 /** POST of an object. */
 export async function createObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
@@ -66,7 +66,7 @@ export async function createDecoded(
     } catch (error) {
       const taken = generated && error instanceof ApiStatusError && error.reason === 'AlreadyExists';
       if (!taken) throw error;
-      if (attempt === nameAttempts) throw generatedNameTaken(definition.type, name);
+      if (attempt === NAME_ATTEMPTS) throw generatedNameTaken(definition.type, name);
     }
   }
 }

@@ -24,7 +24,7 @@ import type { WriteTools } from './write-tools.ts';
 
 export type Deleted = Served & { readonly gone: boolean };
 
-const attempts = 20;
+const ATTEMPTS = 20;
 
 /**
  * DELETE. Answers with the object when it stays for a while, by grace or finalizers, else with a Status (or the object,
@@ -32,7 +32,7 @@ const attempts = 20;
  */
 export async function deleteObject(tools: WriteTools, request: ResourceRequest, rawOptions: unknown): Promise<Deleted> {
   const options = parseDeleteOptions(rawOptions);
-  for (let attempt = 1; attempt <= attempts; attempt++) {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const result = await retryOnStale(tools, async (confirmed) => {
       const current = await currentObject(tools, tools.definitions.storedOf(request.definition), request, confirmed);
       if (current === undefined) throw notFound(request.definition.type, request.name);

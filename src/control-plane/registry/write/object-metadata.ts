@@ -3,7 +3,7 @@ import type { ObjectMeta } from '../../../api/core/meta.ts';
 import { formatTime } from '../../../api/time.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { FieldError } from '../../../api/validation/field-error.ts';
-import { isNamelessFinalizer, namelessFinalizer, validateObjectMeta } from '../../../api/validation/metadata.ts';
+import { isNamelessFinalizer, NAMELESS_FINALIZER, validateObjectMeta } from '../../../api/validation/metadata.ts';
 import { checkPathSegment } from '../../../api/validation/names.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
@@ -70,13 +70,13 @@ export function validateMetadata(
     const before = new Set(old?.finalizers);
     for (const [index, finalizer] of (metadata.finalizers ?? []).entries()) {
       if (isNamelessFinalizer(finalizer) && !before.has(finalizer))
-        errors.invalid(`metadata.finalizers[${index}]`, finalizer, namelessFinalizer);
+        errors.invalid(`metadata.finalizers[${index}]`, finalizer, NAMELESS_FINALIZER);
     }
   }
   return errors.list;
 }
 
-const immutable = 'field is immutable';
+const IMMUTABLE = 'field is immutable';
 
 /** What a write may not do to metadata (upstream: ValidateObjectMetaAccessorUpdate). */
 export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
@@ -89,7 +89,7 @@ export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): r
     'deletionTimestamp',
     'deletionGracePeriodSeconds',
   ] as const) {
-    if (metadata[field] !== old[field]) errors.invalid(`metadata.${field}`, metadata[field] ?? null, immutable);
+    if (metadata[field] !== old[field]) errors.invalid(`metadata.${field}`, metadata[field] ?? null, IMMUTABLE);
   }
   if ((metadata.generation ?? 0) < (old.generation ?? 0))
     errors.invalid('metadata.generation', metadata.generation ?? 0, 'must not be decremented');

@@ -3,8 +3,8 @@ import { formatTime } from '../../../api/time.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { DeleteOptions } from '../../../api/core/delete-options.ts';
 
-const orphanFinalizer = 'orphan';
-const foregroundFinalizer = 'foregroundDeletion';
+const ORPHAN_FINALIZER = 'orphan';
+const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 /**
  * `remove` takes it out of the store, `mark` stores it as one that is being deleted, `keep` leaves it: that was said
@@ -89,14 +89,14 @@ function deletionFinalizers(
     options.propagationPolicy ??
     (options.orphanDependents === undefined ? undefined : options.orphanDependents ? 'Orphan' : 'Background');
   const wanted = policy ?? policyOf(finalizers) ?? rules.defaultPropagation ?? 'Background';
-  const others = finalizers.filter((each) => each !== orphanFinalizer && each !== foregroundFinalizer);
-  if (wanted === 'Orphan') return [...others, orphanFinalizer];
-  return wanted === 'Foreground' ? [...others, foregroundFinalizer] : others;
+  const others = finalizers.filter((each) => each !== ORPHAN_FINALIZER && each !== FOREGROUND_FINALIZER);
+  if (wanted === 'Orphan') return [...others, ORPHAN_FINALIZER];
+  return wanted === 'Foreground' ? [...others, FOREGROUND_FINALIZER] : others;
 }
 
 function policyOf(finalizers: readonly string[]): 'Orphan' | 'Foreground' | undefined {
-  if (finalizers.includes(orphanFinalizer)) return 'Orphan';
-  return finalizers.includes(foregroundFinalizer) ? 'Foreground' : undefined;
+  if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';
+  return finalizers.includes(FOREGROUND_FINALIZER) ? 'Foreground' : undefined;
 }
 
 function withFinalizers(object: ApiObject, finalizers: readonly string[]): ApiObject {

@@ -28,7 +28,7 @@ import {
 import type { WriteTools } from './write-tools.ts';
 
 /** How often writes without a version are retried after a conflict. */
-const unconditionalAttempts = 20;
+const UNCONDITIONAL_ATTEMPTS = 20;
 
 /** How the next version of an object comes from the one there is. */
 export interface Change {
@@ -92,7 +92,7 @@ export async function changeObject(
   request: ResourceRequest,
   change: Change,
 ): Promise<Written | undefined> {
-  for (let attempt = 1; attempt <= unconditionalAttempts; attempt++) {
+  for (let attempt = 1; attempt <= UNCONDITIONAL_ATTEMPTS; attempt++) {
     const result = await retryOnStale(tools, async (confirmed) => {
       const stored = tools.definitions.storedOf(request.definition);
       const current = await currentObject(tools, stored, request, confirmed);

@@ -18,10 +18,10 @@ import { templateColumns } from './template-columns.ts';
  * Counts changes of the template; what was a field once is an annotation in apps/v1 (upstream:
  * DeprecatedTemplateGeneration).
  */
-export const templateGenerationAnnotation = 'deprecated.daemonset.template.generation';
+export const TEMPLATE_GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
 
 function templateGeneration({ metadata }: DaemonSet): number {
-  const text = metadata.annotations?.[templateGenerationAnnotation] ?? '';
+  const text = metadata.annotations?.[TEMPLATE_GENERATION_ANNOTATION] ?? '';
   return /^[0-9]{1,15}$/.test(text) ? Number(text) : 0;
 }
 
@@ -30,7 +30,7 @@ function withTemplateGeneration(set: DaemonSet, generation: number): DaemonSet {
     ...set,
     metadata: {
       ...set.metadata,
-      annotations: { ...set.metadata.annotations, [templateGenerationAnnotation]: String(generation) },
+      annotations: { ...set.metadata.annotations, [TEMPLATE_GENERATION_ANNOTATION]: String(generation) },
     },
   };
 }

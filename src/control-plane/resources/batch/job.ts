@@ -11,9 +11,9 @@ import { hostnameWarnings, templateColumns } from '../apps/template-columns.ts';
 import { defineResource } from '../define-resource.ts';
 import { ageColumn, humanDuration } from '../print-cells.ts';
 
-const manyCompletions = 100_000;
+const MANY_COMPLETIONS = 100_000;
 
-const muchParallelism = 10_000;
+const MUCH_PARALLELISM = 10_000;
 
 /** Pods of a job are identified by the job's uid; with a manual selector the user is responsible for that. */
 function withSelector(job: Job): Job {
@@ -44,7 +44,7 @@ function warnings(job: Job, old: Job | undefined): string[] {
   if (old !== undefined && old.metadata.generation === job.metadata.generation) return [];
   const { completionMode, completions = 0, parallelism = 0, template } = job.spec;
   const found = old === undefined ? hostnameWarnings(job) : [];
-  if (completionMode === 'Indexed' && completions > manyCompletions && parallelism > muchParallelism) {
+  if (completionMode === 'Indexed' && completions > MANY_COMPLETIONS && parallelism > MUCH_PARALLELISM) {
     found.push(
       'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail',
     );

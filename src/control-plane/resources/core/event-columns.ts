@@ -3,7 +3,7 @@ import type { TableColumn } from '../../model/resource-definition.ts';
 import { formatAge } from '../print-cells.ts';
 
 /** Upstream's `--event-ttl`. */
-export const eventTtlSeconds = 3600;
+export const EVENT_TTL_SECONDS = 3600;
 
 function firstSeen({ firstTimestamp, eventTime }: Event, nowMs: number): string {
   return formatAge(firstTimestamp ?? eventTime, nowMs);

@@ -5,7 +5,7 @@ import { checkPathSegment } from '../../../api/validation/names.ts';
 import { validateEvent, validateEventUpdate } from '../../../api/validation/validate-event.ts';
 import { defineResource } from '../define-resource.ts';
 import { wideNameColumn } from '../print-cells.ts';
-import { eventColumns, eventFields, eventTtlSeconds } from './event-columns.ts';
+import { eventColumns, eventFields, EVENT_TTL_SECONDS } from './event-columns.ts';
 
 export const eventResource = defineResource<Event>({
   type: events,
@@ -13,7 +13,7 @@ export const eventResource = defineResource<Event>({
   shortNames: ['ev'],
   schema: EventSchema,
   storagePath: 'events',
-  ttlSeconds: eventTtlSeconds,
+  ttlSeconds: EVENT_TTL_SECONDS,
   unhurried: true,
   rules: {
     applyDefaults: (event) => event,

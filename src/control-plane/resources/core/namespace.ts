@@ -10,14 +10,14 @@ import {
 } from '../../../api/validation/validate-namespace.ts';
 import { defineResource } from '../define-resource.ts';
 
-const lifecycleFinalizer = 'kubernetes';
+const LIFECYCLE_FINALIZER = 'kubernetes';
 
 /** Every namespace is held by the controller that empties it. */
 function withLifecycle(namespace: Namespace): Namespace {
   const { finalizers = [] } = namespace.spec;
-  return finalizers.includes(lifecycleFinalizer)
+  return finalizers.includes(LIFECYCLE_FINALIZER)
     ? namespace
-    : { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, lifecycleFinalizer] } };
+    : { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, LIFECYCLE_FINALIZER] } };
 }
 
 /** Only `finalize` changes who holds a namespace. */

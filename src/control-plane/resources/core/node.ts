@@ -7,9 +7,9 @@ import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
 import { proxyVerbs } from './pod.ts';
 
-const rolePrefix = 'node-role.kubernetes.io/';
+const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
-const roleLabel = 'kubernetes.io/role';
+const ROLE_LABEL = 'kubernetes.io/role';
 
 /**
  * Capacity is all allocatable where the node does not say less; the old field for the range of pods follows the new one
@@ -50,7 +50,7 @@ function statusCell({ spec, status }: Node): string {
 
 function rolesCell({ metadata: { labels = {} } }: Node): string {
   const roles = Object.entries(labels).flatMap(([key, value]) => {
-    const role = key.startsWith(rolePrefix) ? key.slice(rolePrefix.length) : key === roleLabel ? value : '';
+    const role = key.startsWith(ROLE_PREFIX) ? key.slice(ROLE_PREFIX.length) : key === ROLE_LABEL ? value : '';
     return role === '' ? [] : [role];
   });
   return [...new Set(roles)].sort().join(',') || '<none>';

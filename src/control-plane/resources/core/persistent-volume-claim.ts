@@ -5,7 +5,7 @@ import { defaultPersistentVolumeClaim } from '../../../api/defaults/default-stor
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
 import {
-  storageClassAnnotation,
+  STORAGE_CLASS_ANNOTATION,
   validatePersistentVolumeClaimStatusUpdate,
   validatePersistentVolumeClaimUpdate,
 } from '../../../api/validation/volumes/validate-volume-updates.ts';
@@ -72,7 +72,7 @@ export const persistentVolumeClaimResource = defineResource<PersistentVolumeClai
       name: 'StorageClass',
       type: 'string',
       description: 'The class it asks for.',
-      cell: ({ metadata, spec }) => metadata.annotations?.[storageClassAnnotation] ?? spec.storageClassName ?? '',
+      cell: ({ metadata, spec }) => metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec.storageClassName ?? '',
     },
     {
       name: 'VolumeAttributesClass',

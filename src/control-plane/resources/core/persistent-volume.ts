@@ -7,7 +7,7 @@ import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
 import { validatePersistentVolume } from '../../../api/validation/volumes/validate-persistent-volume.ts';
 import {
-  storageClassAnnotation,
+  STORAGE_CLASS_ANNOTATION,
   validatePersistentVolumeUpdate,
 } from '../../../api/validation/volumes/validate-volume-updates.ts';
 import type { RequestFacts } from '../../model/resource-definition.ts';
@@ -89,7 +89,7 @@ export const persistentVolumeResource = defineResource<PersistentVolume>({
       name: 'StorageClass',
       type: 'string',
       description: 'The class it belongs to.',
-      cell: ({ metadata, spec }) => metadata.annotations?.[storageClassAnnotation] ?? spec.storageClassName ?? '',
+      cell: ({ metadata, spec }) => metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec.storageClassName ?? '',
     },
     {
       name: 'VolumeAttributesClass',

@@ -9,9 +9,9 @@ import { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { ActionAccess, ServiceAccountTokenRequest, SubresourceAction } from '../../model/resource-definition.ts';
 
 const kind = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' } as const;
-const defaultSeconds = 3600;
-const shortestSeconds = 600;
-const longestSeconds = 2 ** 32;
+const DEFAULT_SECONDS = 3600;
+const SHORTEST_SECONDS = 600;
+const LONGEST_SECONDS = 2 ** 32;
 
 /** POST of a TokenRequest: a token for the account, bound to an object if asked so. Upstream: TokenREST. */
 export const serviceAccountToken: SubresourceAction<ServiceAccount> = {
@@ -27,7 +27,7 @@ export const serviceAccountToken: SubresourceAction<ServiceAccount> = {
       const why = `the UID in the token request (${request.metadata.uid}) does not match the UID of the service account (${uid})`;
       throw conflict({ group: kind.group, plural: kind.kind }, access.name, why);
     }
-    const expirationSeconds = request.spec.expirationSeconds ?? defaultSeconds;
+    const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;
     validateExpiration(expirationSeconds);
     const { boundObjectRef } = request.spec;
     const audiences = request.spec.audiences.length > 0 ? request.spec.audiences : access.services.apiAudiences;
@@ -61,9 +61,9 @@ export const serviceAccountToken: SubresourceAction<ServiceAccount> = {
 
 function validateExpiration(seconds: number): void {
   const errors = new FieldErrors();
-  if (seconds < shortestSeconds)
+  if (seconds < SHORTEST_SECONDS)
     errors.invalid('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes');
-  if (seconds > longestSeconds)
+  if (seconds > LONGEST_SECONDS)
     errors.invalid('spec.expirationSeconds', seconds, 'may not specify a duration larger than 2^32 seconds');
   if (errors.list.length > 0) throw invalid(kind, '', errors.list);
 }

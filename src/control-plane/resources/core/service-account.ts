@@ -5,7 +5,7 @@ import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { defineResource } from '../define-resource.ts';
 import { serviceAccountToken } from './service-account-token.ts';
 
-const enforceMountable = 'kubernetes.io/enforce-mountable-secrets';
+const ENFORCE_MOUNTABLE = 'kubernetes.io/enforce-mountable-secrets';
 
 /** Of the secrets only their names count. */
 function withPlainSecrets(account: ServiceAccount): ServiceAccount {
@@ -28,10 +28,10 @@ export const serviceAccountResource = defineResource<ServiceAccount>({
     prepareForUpdate: withPlainSecrets,
     validateUpdate: () => [],
     warnings: ({ metadata }, old) =>
-      metadata.annotations?.[enforceMountable] !== undefined &&
-      old?.metadata.annotations?.[enforceMountable] === undefined
+      metadata.annotations?.[ENFORCE_MOUNTABLE] !== undefined &&
+      old?.metadata.annotations?.[ENFORCE_MOUNTABLE] === undefined
         ? [
-            `metadata.annotations[${enforceMountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+            `metadata.annotations[${ENFORCE_MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
           ]
         : [],
     returnsDeleted: true,

@@ -5,7 +5,7 @@ import { EventSchema as EventsV1EventSchema } from '../../../api/events/event.ts
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { validateEvent, validateEventUpdate } from '../../../api/validation/validate-event.ts';
 import type { TableColumn } from '../../model/resource-definition.ts';
-import { eventColumns, eventFields, eventTtlSeconds } from '../core/event-columns.ts';
+import { eventColumns, eventFields, EVENT_TTL_SECONDS } from '../core/event-columns.ts';
 import { defineResource } from '../define-resource.ts';
 import { wideNameColumn } from '../print-cells.ts';
 import { eventFromStored, eventToStored } from './event-forms.ts';
@@ -16,7 +16,7 @@ export const eventsV1EventResource = defineResource<EventsV1Event>({
   shortNames: ['ev'],
   schema: EventsV1EventSchema,
   storagePath: 'events',
-  ttlSeconds: eventTtlSeconds,
+  ttlSeconds: EVENT_TTL_SECONDS,
   unhurried: true,
   storedAs: { stored: events, toStored: eventToStored, fromStored: (event) => eventFromStored(event as Event) },
   rules: {

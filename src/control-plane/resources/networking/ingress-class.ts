@@ -1,7 +1,7 @@
 import { ingressClasses } from '../../../api/client/resource-types.ts';
 import { defaultIngressClass } from '../../../api/defaults/default-networking.ts';
 import type { IngressClass } from '../../../api/networking/ingress-class.ts';
-import { defaultIngressClassAnnotation, IngressClassSchema } from '../../../api/networking/ingress-class.ts';
+import { DEFAULT_INGRESS_CLASS_ANNOTATION, IngressClassSchema } from '../../../api/networking/ingress-class.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import {
   validateIngressClass,
@@ -10,7 +10,7 @@ import {
 import { defineResource } from '../define-resource.ts';
 
 const isDefault = ({ metadata }: IngressClass): boolean =>
-  metadata.annotations?.[defaultIngressClassAnnotation] === 'true';
+  metadata.annotations?.[DEFAULT_INGRESS_CLASS_ANNOTATION] === 'true';
 
 function formatParameters({ spec: { parameters } }: IngressClass): string {
   if (parameters === undefined) return '<none>';

@@ -1,7 +1,7 @@
 import { ingresses } from '../../../api/client/resource-types.ts';
 import type { Ingress, IngressRule } from '../../../api/networking/ingress.ts';
 import { IngressSchema } from '../../../api/networking/ingress.ts';
-import { ingressClassAnnotation } from '../../../api/networking/ingress-class.ts';
+import { INGRESS_CLASS_ANNOTATION } from '../../../api/networking/ingress-class.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import {
   validateIngress,
@@ -11,15 +11,15 @@ import {
 import { defineResource } from '../define-resource.ts';
 import { balancerAddresses } from '../print-cells.ts';
 
-const shownHosts = 3;
+const SHOWN_HOSTS = 3;
 
 function formatHosts(rules: readonly IngressRule[]): string {
   const hosts = rules.map(({ host = '' }) => host).filter((host) => host !== '');
   if (hosts.length === 0) return '*';
-  const text = hosts.slice(0, shownHosts).join(',');
+  const text = hosts.slice(0, SHOWN_HOSTS).join(',');
   // As upstream, rules are counted, with those that have no host.
-  const isCut = hosts.length > shownHosts || (hosts.length === shownHosts && (rules.at(-1)?.host ?? '') === '');
-  return isCut ? `${text} + ${rules.length - shownHosts} more...` : text;
+  const isCut = hosts.length > SHOWN_HOSTS || (hosts.length === SHOWN_HOSTS && (rules.at(-1)?.host ?? '') === '');
+  return isCut ? `${text} + ${rules.length - SHOWN_HOSTS} more...` : text;
 }
 
 export const ingressResource = defineResource<Ingress>({
@@ -37,9 +37,9 @@ export const ingressResource = defineResource<Ingress>({
     validateStatusUpdate: validateIngressStatus,
     warnings: ({ metadata, spec }, old) =>
       old === undefined &&
-      metadata.annotations?.[ingressClassAnnotation] !== undefined &&
+      metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined &&
       spec.ingressClassName === undefined
-        ? [`annotation "${ingressClassAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]
+        ? [`annotation "${INGRESS_CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`]
         : [],
   },
   hasStatus: true,

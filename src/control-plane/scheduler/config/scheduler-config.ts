@@ -17,8 +17,8 @@ export interface SchedulerConfig {
   readonly maxBackoffMs: number;
 }
 
-export const schedulerConfigApiVersion = 'kubescheduler.config.k8s.io/v1';
-export const defaultSchedulerName = 'default-scheduler';
+export const SCHEDULER_CONFIG_API_VERSION = 'kubescheduler.config.k8s.io/v1';
+export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 /**
  * The configuration of a KubeSchedulerConfiguration as parsed from a file, or what is wrong with it. Fields that do not
@@ -29,10 +29,10 @@ export function readSchedulerConfig(
 ): { readonly config: SchedulerConfig } | { readonly errors: readonly string[] } {
   const { value, errors: unreadable } = decode(SchedulerConfigurationSchema, input, { mode: 'strict' });
   if (unreadable.length > 0) return { errors: [formatStrictErrors(unreadable)] };
-  if (value.kind !== 'KubeSchedulerConfiguration' || value.apiVersion !== schedulerConfigApiVersion) {
+  if (value.kind !== 'KubeSchedulerConfiguration' || value.apiVersion !== SCHEDULER_CONFIG_API_VERSION) {
     return {
       errors: [
-        `no kind "${value.kind ?? ''}" is registered for version "${value.apiVersion ?? ''}"; expected KubeSchedulerConfiguration of ${schedulerConfigApiVersion}`,
+        `no kind "${value.kind ?? ''}" is registered for version "${value.apiVersion ?? ''}"; expected KubeSchedulerConfiguration of ${SCHEDULER_CONFIG_API_VERSION}`,
       ],
     };
   }
@@ -71,7 +71,7 @@ function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors): Sc
   for (const [index, profile] of list.entries()) {
     const path = `profiles[${index}]`;
     // A name is made up only where there is nothing to mix it up with.
-    const schedulerName = profile.schedulerName ?? (list.length === 1 ? defaultSchedulerName : '');
+    const schedulerName = profile.schedulerName ?? (list.length === 1 ? DEFAULT_SCHEDULER_NAME : '');
     if (schedulerName === '') errors.required(`${path}.schedulerName`);
     else if (built.has(schedulerName)) errors.duplicate(`${path}.schedulerName`, schedulerName);
     validatePercentage(errors, `${path}.percentageOfNodesToScore`, profile.percentageOfNodesToScore);
@@ -134,7 +134,7 @@ function readOne<Name extends PluginWithArgs>(
   const { kind, apiVersion } = value as { readonly kind?: string; readonly apiVersion?: string };
   if (
     (kind ?? `${name}Args`) !== `${name}Args` ||
-    (apiVersion ?? schedulerConfigApiVersion) !== schedulerConfigApiVersion
+    (apiVersion ?? SCHEDULER_CONFIG_API_VERSION) !== SCHEDULER_CONFIG_API_VERSION
   ) {
     errors.invalidHidden(
       at,

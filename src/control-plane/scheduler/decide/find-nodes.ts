@@ -105,15 +105,15 @@ export function findNodes(options: FindOptions): FoundNodes {
   };
 }
 
-const minNodesToFind = 100;
-const minPercentage = 5;
+const MIN_NODES_TO_FIND = 100;
+const MIN_PERCENTAGE = 5;
 
 /**
  * Small clusters are searched wholly; in large ones the share falls from 50% by one for every 125 nodes (upstream:
  * numFeasibleNodesToFind).
  */
 export function nodesToFind(nodeCount: number, percentage: number): number {
-  if (nodeCount < minNodesToFind) return nodeCount;
-  const share = percentage === 0 ? Math.max(minPercentage, 50 - Math.trunc(nodeCount / 125)) : percentage;
-  return Math.max(minNodesToFind, Math.trunc((nodeCount * share) / 100));
+  if (nodeCount < MIN_NODES_TO_FIND) return nodeCount;
+  const share = percentage === 0 ? Math.max(MIN_PERCENTAGE, 50 - Math.trunc(nodeCount / 125)) : percentage;
+  return Math.max(MIN_NODES_TO_FIND, Math.trunc((nodeCount * share) / 100));
 }

@@ -7,7 +7,12 @@ import type { Profile } from '../framework/profile.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { computePreemption } from '../preemption/compute-preemption.ts';
 import type { PreemptionOutcome } from '../preemption/compute-preemption.ts';
-import { deallocated, notPrepared, nothingToDeallocate, stillNotSchedulable } from '../plugins/dynamic-resources.ts';
+import {
+  DEALLOCATED,
+  NOT_PREPARED,
+  NOTHING_TO_DEALLOCATE,
+  STILL_NOT_SCHEDULABLE,
+} from '../plugins/dynamic-resources.ts';
 import { formatDiagnosis } from './diagnosis.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { findNodes, preFilter } from './find-nodes.ts';
@@ -15,7 +20,7 @@ import type { Checks } from './filter-state.ts';
 import { scoreNodes, selectBest } from './score-nodes.ts';
 import type { NodeScores } from './score-nodes.ts';
 
-export const noNodesMessage = 'no nodes available to schedule pods';
+export const NO_NODES_MESSAGE = 'no nodes available to schedule pods';
 
 /** What becomes of a pod, and why, as data. */
 export type Decision =
@@ -127,13 +132,13 @@ function afterFilters(
       // Upstream's plugin fails where it was not asked beforehand, and preemption is not tried then. People and tools
       // know the odd message that makes.
       if (found.preFilterReasons.length > 0) {
-        reasons.push(notPrepared);
+        reasons.push(NOT_PREPARED);
         break;
       }
       const obstacle = more.checks.flatMap((check) => check.obstacle?.() ?? [])[0];
       deallocate = obstacle?.claim;
       reasons.push(
-        obstacle === undefined ? nothingToDeallocate : deallocate === undefined ? stillNotSchedulable : deallocated,
+        obstacle === undefined ? NOTHING_TO_DEALLOCATE : deallocate === undefined ? STILL_NOT_SCHEDULABLE : DEALLOCATED,
       );
       continue;
     }

@@ -30,7 +30,7 @@ export type NeedsResult =
   /** Why no node can satisfy the claim. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-export const selectorsNotEvaluated = 'selectors in CEL are not evaluated yet';
+export const SELECTORS_NOT_EVALUATED = 'selectors in CEL are not evaluated yet';
 
 /** What a claim asks for, with its classes looked up. */
 export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => DeviceClass | undefined): NeedsResult {
@@ -45,7 +45,7 @@ export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => De
       if (deviceClass === undefined)
         return { kind: 'refused', reason: `request ${request}: device class ${way.deviceClassName} does not exist` };
       if ((way.selectors ?? []).length > 0 || (deviceClass.spec.selectors ?? []).length > 0)
-        return { kind: 'refused', reason: `request ${request}: ${selectorsNotEvaluated}` };
+        return { kind: 'refused', reason: `request ${request}: ${SELECTORS_NOT_EVALUATED}` };
     }
     needs.push(ways.map(({ way, request }) => needOf(request, way)));
   }

@@ -10,7 +10,7 @@ import type { Rejection } from './rejection.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** The best a plugin can say of a node. */
-export const maxNodeScore = 100;
+export const MAX_NODE_SCORE = 100;
 
 /** What has to be done about volumes before a pod is bound to the node that was chosen. */
 export interface VolumePlan {
@@ -88,7 +88,7 @@ export const checkWith = (filter: PodCheck['filter']): PreFilterResult => ({ kin
 export function normalizeByMax(scores: number[], reverse: boolean): void {
   const max = scores.reduce((largest, score) => Math.max(largest, score), 0);
   for (const [index, score] of scores.entries()) {
-    const scaled = max === 0 ? 0 : Math.trunc((maxNodeScore * score) / max);
-    scores[index] = reverse ? maxNodeScore - scaled : scaled;
+    const scaled = max === 0 ? 0 : Math.trunc((MAX_NODE_SCORE * score) / max);
+    scores[index] = reverse ? MAX_NODE_SCORE - scaled : scaled;
   }
 }

@@ -147,7 +147,7 @@ function hostPortsOf({ spec }: Pod): readonly HostPort[] {
     for (const { hostPort, hostIP, protocol } of container.ports ?? []) {
       if (hostPort !== undefined && hostPort > 0)
         ports.push({
-          ip: hostIP === undefined || hostIP === '' ? anyAddress : hostIP,
+          ip: hostIP === undefined || hostIP === '' ? ANY_ADDRESS : hostIP,
           protocol: protocol ?? 'TCP',
           port: hostPort,
         });
@@ -159,7 +159,7 @@ function hostPortsOf({ spec }: Pod): readonly HostPort[] {
   return ports;
 }
 
-export const anyAddress = '0.0.0.0';
+export const ANY_ADDRESS = '0.0.0.0';
 
 const noTerms: readonly never[] = [];
 

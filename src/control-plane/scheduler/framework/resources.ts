@@ -69,7 +69,7 @@ export function amountFor(total: Resources, name: string): number {
 
 /** The same few texts come again and again; a bound keeps a malicious client from filling the memory. */
 const parsed = new Map<string, { readonly millis: number; readonly whole: number }>();
-const parsedLimit = 1024;
+const PARSED_LIMIT = 1024;
 
 /** Rounded up, in thousandths for CPU; what is no quantity counts as nothing, for the API server lets none in. */
 export function amountOf(text: string, millis: boolean): number {
@@ -78,7 +78,7 @@ export function amountOf(text: string, millis: boolean): number {
     const quantity = tryParseQuantity(text);
     const nanos = typeof quantity === 'string' ? 0n : quantity.nanos;
     known = { millis: Number(divideUp(nanos, 1_000_000n)), whole: Number(divideUp(nanos, 1_000_000_000n)) };
-    if (parsed.size >= parsedLimit) parsed.clear();
+    if (parsed.size >= PARSED_LIMIT) parsed.clear();
     parsed.set(text, known);
   }
   return millis ? known.millis : known.whole;

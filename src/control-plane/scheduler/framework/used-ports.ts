@@ -1,4 +1,4 @@
-import { anyAddress } from './pod-info.ts';
+import { ANY_ADDRESS } from './pod-info.ts';
 import type { HostPort } from './pod-info.ts';
 
 /**
@@ -29,7 +29,7 @@ export class UsedPorts {
   conflictsWith({ ip, protocol, port }: HostPort): boolean {
     const addresses = this.#held.get(`${protocol}/${port}`);
     if (addresses === undefined) return false;
-    return ip === anyAddress || addresses.has(anyAddress) || addresses.has(ip);
+    return ip === ANY_ADDRESS || addresses.has(ANY_ADDRESS) || addresses.has(ip);
   }
 
   clone(): UsedPorts {

@@ -26,26 +26,26 @@ import { unresolvable } from '../framework/rejection.ts';
 import type { Rejection } from '../framework/rejection.ts';
 import type { ClusterObjects, Snapshot } from '../framework/snapshot.ts';
 
-const name = 'DynamicResources';
+const NAME = 'DynamicResources';
 
 /** What it says after a pod found no node; upstream asks it before preemption, whether the pod has claims or not. */
-export const nothingToDeallocate = 'no new claims to deallocate';
+export const NOTHING_TO_DEALLOCATE = 'no new claims to deallocate';
 
 /** What it says of a pod with claims that no node can serve. */
-export const stillNotSchedulable = 'still not schedulable';
+export const STILL_NOT_SCHEDULABLE = 'still not schedulable';
 
 /** What it says when a claim that only this pod uses is freed. */
-export const deallocated = 'deallocation of ResourceClaim completed';
+export const DEALLOCATED = 'deallocation of ResourceClaim completed';
 
 /** What it says instead when another plugin had rejected the pod before it was asked. */
-export const notPrepared = 'not found';
+export const NOT_PREPARED = 'not found';
 
 /** The claim is removed, which tries the pod again. */
-const leftClaim = 'cannot schedule extended resource claim';
+const LEFT_CLAIM = 'cannot schedule extended resource claim';
 
 /** Pods get the devices that their resource claims ask for (upstream: plugins/dynamicresources). */
 export const dynamicResources: Plugin = {
-  name,
+  name: NAME,
   hints: {
     ResourceClaim: [{ actions: ['Add', 'Update', 'Delete'] }],
     ResourceSlice: [{ actions: ['Add', 'Update', 'Delete'] }],
@@ -55,7 +55,7 @@ export const dynamicResources: Plugin = {
   },
   preEnqueue: (pod) =>
     (pod.spec.resourceClaims ?? []).some((claim) => podClaimName(pod, claim).kind === 'notCreated')
-      ? unresolvable(name, notCreated(pod))
+      ? unresolvable(NAME, notCreated(pod))
       : undefined,
   preFilter,
 };
@@ -84,22 +84,23 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
   const extended = extendedResourcesOf(pod, objects);
   if ((pod.pod.spec.resourceClaims ?? []).length === 0 && extended.length === 0) return skip;
   const claims = claimsOf(pod, objects);
-  if (typeof claims === 'string') return reject(unresolvable(name, claims));
+  if (typeof claims === 'string') return reject(unresolvable(NAME, claims));
   if (claims.length === 0 && extended.length === 0) return skip;
-  if (extended.length > 0 && objects.extendedClaim(pod.uid) !== undefined) return reject(unresolvable(name, leftClaim));
+  if (extended.length > 0 && objects.extendedClaim(pod.uid) !== undefined)
+    return reject(unresolvable(NAME, LEFT_CLAIM));
   const waiting: Waiting[] = [];
   const places: Place[] = [];
   for (const claim of claims) {
     const allocation = claim.status?.allocation;
     if (allocation !== undefined) {
       if (!isReservedFor(claim, pod.pod) && !canBeReserved(claim))
-        return reject(unresolvable(name, 'resourceclaim in use'));
+        return reject(unresolvable(NAME, 'resourceclaim in use'));
       const matches = allocation.nodeSelector === undefined ? () => true : compileNodeSelector(allocation.nodeSelector);
       places.push({ claim, matches });
       continue;
     }
     const wanted = waitingFor(claim, objects);
-    if (typeof wanted === 'string') return reject(unresolvable(name, wanted));
+    if (typeof wanted === 'string') return reject(unresolvable(NAME, wanted));
     waiting.push(wanted);
   }
   return { kind: 'check', check: new DeviceCheck({ pod: pod.pod, claims, waiting, extended, places, objects }) };
@@ -164,14 +165,14 @@ class DeviceCheck implements PodCheck {
     const { places, objects } = this.#question;
     const missing = places.filter(({ claim, matches }) => !matches(info.node) || hasFailed(claim));
     for (const { claim } of missing) this.#unavailable.add(claim);
-    if (missing.length > 0) return unresolvable(name, 'resourceclaim not available on the node');
+    if (missing.length > 0) return unresolvable(NAME, 'resourceclaim not available on the node');
     const extended = this.#extendedOn(info);
-    if (typeof extended === 'string') return unresolvable(name, extended);
+    if (typeof extended === 'string') return unresolvable(NAME, extended);
     const waiting = extended === undefined ? this.#question.waiting : [...this.#question.waiting, extended];
     if (waiting.length === 0) return undefined;
     const needs = waiting.map((each) => each.needs);
     const picks = allocateDevices(needs, objects.devicePools().forNode(info.node), this.#inUse, this.#budget);
-    if (picks === undefined) return unresolvable(name, 'cannot allocate all claims');
+    if (picks === undefined) return unresolvable(NAME, 'cannot allocate all claims');
     const plan = waiting.map(({ claim, creates }, index) => ({
       claim,
       allocation: allocationOf(claim, picks[index] ?? [], {

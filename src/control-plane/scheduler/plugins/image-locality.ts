@@ -1,12 +1,12 @@
 import { normalizeImageName } from '../framework/node-info.ts';
 import type { Plugin } from '../framework/plugin.ts';
-import { maxNodeScore } from '../framework/plugin.ts';
+import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 
-const mebibyte = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 /** Less than this is pulled so fast that it is no reason. */
-const minBytes = 23 * mebibyte;
+const MIN_BYTES = 23 * MEBIBYTE;
 /** For each container; more is not better. */
-const maxBytes = 1000 * mebibyte;
+const MAX_BYTES = 1000 * MEBIBYTE;
 
 /**
  * Nodes that have the images already. An image counts by the share of nodes that have it, so that one node that has it
@@ -26,7 +26,7 @@ export const imageLocality: Plugin = {
     const present = images
       .map((image) => ({ image, spread: snapshot.imageSpread(image) / total }))
       .filter(({ spread }) => spread > 0);
-    const limit = maxBytes * containers.length;
+    const limit = MAX_BYTES * containers.length;
     return {
       score: (node) => {
         let sum = 0;
@@ -34,8 +34,8 @@ export const imageLocality: Plugin = {
           const bytes = node.images.get(image);
           if (bytes !== undefined) sum += Math.trunc(bytes * spread);
         }
-        const bytes = Math.min(Math.max(sum, minBytes), limit);
-        return Math.trunc((maxNodeScore * (bytes - minBytes)) / (limit - minBytes));
+        const bytes = Math.min(Math.max(sum, MIN_BYTES), limit);
+        return Math.trunc((MAX_NODE_SCORE * (bytes - MIN_BYTES)) / (limit - MIN_BYTES));
       },
     };
   },

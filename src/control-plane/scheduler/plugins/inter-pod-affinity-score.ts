@@ -3,7 +3,7 @@ import { noLabels } from '../framework/label-matcher.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { termMatches } from '../framework/pod-info.ts';
 import type { AffinityTerm, PodInfo, WeightedAffinityTerm } from '../framework/pod-info.ts';
-import { maxNodeScore } from '../framework/plugin.ts';
+import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 import type { PodScorer } from '../framework/plugin.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { resolveNamespaces } from './affinity-namespaces.ts';
@@ -89,5 +89,5 @@ function normalize(scores: number[]): void {
     max = Math.max(max, score);
   }
   for (const [index, score] of scores.entries())
-    scores[index] = max > min ? Math.trunc(maxNodeScore * ((score - min) / (max - min))) : 0;
+    scores[index] = max > min ? Math.trunc(MAX_NODE_SCORE * ((score - min) / (max - min))) : 0;
 }

@@ -20,10 +20,10 @@ export interface InterPodAffinityArgs {
   readonly ignorePreferredTermsOfExistingPods?: boolean;
 }
 
-const name = 'InterPodAffinity';
-const affinityMismatch = unresolvable(name, "node(s) didn't match pod affinity rules");
-const antiAffinityMismatch = unschedulable(name, "node(s) didn't match pod anti-affinity rules");
-const existingAntiAffinity = unschedulable(name, "node(s) didn't satisfy existing pods anti-affinity rules");
+const NAME = 'InterPodAffinity';
+const affinityMismatch = unresolvable(NAME, "node(s) didn't match pod affinity rules");
+const antiAffinityMismatch = unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
+const existingAntiAffinity = unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
 
 /** Pods that want to be near other pods, or far from them. */
 export function createInterPodAffinity({
@@ -31,7 +31,7 @@ export function createInterPodAffinity({
   ignorePreferredTermsOfExistingPods = false,
 }: InterPodAffinityArgs = {}): Plugin {
   return {
-    name,
+    name: NAME,
     hints: {
       Pod: [{ actions: ['Add', 'Delete', 'UpdatePodLabel'], mayHelp: podMayHelp }],
       Node: [{ actions: ['Add', 'Delete', 'UpdateNodeLabel'], mayHelp: nodeMayHelp }],

@@ -14,10 +14,10 @@ export interface NodeAffinityArgs {
   readonly addedAffinity?: NodeAffinity;
 }
 
-const name = 'NodeAffinity';
-const enforced = unresolvable(name, "node(s) didn't match scheduler-enforced node affinity");
-const mismatch = unresolvable(name, "node(s) didn't match Pod's node affinity/selector");
-const conflict = unresolvable(name, 'pod affinity terms conflict');
+const NAME = 'NodeAffinity';
+const enforced = unresolvable(NAME, "node(s) didn't match scheduler-enforced node affinity");
+const mismatch = unresolvable(NAME, "node(s) didn't match Pod's node affinity/selector");
+const conflict = unresolvable(NAME, 'pod affinity terms conflict');
 
 /** `nodeSelector` and node affinity, required and preferred. */
 export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
@@ -26,7 +26,7 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Pl
   const added = required === undefined ? undefined : compileNodeSelector(required);
   const addedScore = preferred.length === 0 ? undefined : compilePreferredTerms(preferred);
   return {
-    name,
+    name: NAME,
     hints: { Node: [{ actions: ['Add', 'UpdateNodeLabel'], mayHelp: (pod, event) => becameMatch(added, pod, event) }] },
     preFilter: (pod) => preFilter(added, pod),
     preScore: ({ pod }) => scorer(addedScore, pod),

@@ -4,12 +4,12 @@ import { checkWith, skip } from '../framework/plugin.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { unresolvable } from '../framework/rejection.ts';
 
-const name = 'NodeDeclaredFeatures';
-const rejection = unresolvable(name, "node(s) didn't match Pod's required features");
+const NAME = 'NodeDeclaredFeatures';
+const rejection = unresolvable(NAME, "node(s) didn't match Pod's required features");
 
 /** Pods that use a feature which only some nodes declare in `status.declaredFeatures`. */
 export const nodeDeclaredFeatures: Plugin = {
-  name,
+  name: NAME,
   hints: {
     Node: [
       {

@@ -2,12 +2,12 @@ import { checkWith, skip } from '../framework/plugin.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { unresolvable } from '../framework/rejection.ts';
 
-const name = 'NodeName';
-const rejection = unresolvable(name, "node(s) didn't match the requested node name");
+const NAME = 'NodeName';
+const rejection = unresolvable(NAME, "node(s) didn't match the requested node name");
 
 /** `spec.nodeName`. Pods that have one are not scheduled; it matters where a pod is only tried. */
 export const nodeName: Plugin = {
-  name,
+  name: NAME,
   hints: { Node: [{ actions: ['Add'] }] },
   preFilter: ({ pod }) => {
     const wanted = pod.spec.nodeName ?? '';

@@ -4,12 +4,12 @@ import type { Plugin } from '../framework/plugin.ts';
 import { unschedulable } from '../framework/rejection.ts';
 import { UsedPorts } from '../framework/used-ports.ts';
 
-const name = 'NodePorts';
-const rejection = unschedulable(name, "node(s) didn't have free ports for the requested pod ports");
+const NAME = 'NodePorts';
+const rejection = unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports");
 
 /** Host ports: one holder for each port, protocol and address. */
 export const nodePorts: Plugin = {
-  name,
+  name: NAME,
   hints: {
     Node: [{ actions: ['Add'] }],
     Pod: [

@@ -1,6 +1,6 @@
 import { podRequests } from '../../../api/resources.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
-import { maxNodeScore } from '../framework/plugin.ts';
+import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { amountFor, resourcesOf } from '../framework/resources.ts';
 import { countsFor, defaultScoredResources } from './resource-scoring.ts';
@@ -38,13 +38,13 @@ function scoreBalance(resources: readonly ResourceSpec[], amounts: readonly numb
     withPod.push(Math.min(1, (used + amount) / capacity));
     withoutPod.push(Math.min(1, used / capacity));
   }
-  const half = maxNodeScore / 2;
+  const half = MAX_NODE_SCORE / 2;
   return half + Math.trunc((half + evenness(withPod) - evenness(withoutPod)) / 2);
 }
 
 /** 100 when all shares are the same, less by their standard deviation. */
 function evenness(shares: readonly number[]): number {
-  return Math.trunc((1 - deviation(shares)) * maxNodeScore);
+  return Math.trunc((1 - deviation(shares)) * MAX_NODE_SCORE);
 }
 
 function deviation(shares: readonly number[]): number {

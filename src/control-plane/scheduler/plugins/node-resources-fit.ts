@@ -21,7 +21,7 @@ export interface NodeResourcesFitArgs {
   readonly scoringStrategy?: ScoringStrategy;
 }
 
-const name = 'NodeResourcesFit';
+const NAME = 'NodeResourcesFit';
 const leastAllocated: ScoringStrategy = { type: 'LeastAllocated', resources: defaultScoredResources };
 
 /** Whether the requests fit into what is left of the node, and how much then would be left. */
@@ -29,7 +29,7 @@ export function createNodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin 
   const strategy = args.scoringStrategy ?? leastAllocated;
   const ignored = ignores(args);
   return {
-    name,
+    name: NAME,
     hints: {
       Pod: [{ actions: ['Delete', 'UpdatePodScaleDown'], mayHelp: freesWhatIsWanted }],
       Node: [{ actions: ['Add', 'UpdateNodeAllocatable'], mayHelp: (pod, event) => growsEnough(pod, event) }],
@@ -90,7 +90,7 @@ export function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignore
   return {
     code: shortages.some(({ forever }) => forever) ? 'UnschedulableAndUnresolvable' : 'Unschedulable',
     reasons: shortages.map(({ reason }) => reason),
-    plugin: name,
+    plugin: NAME,
   };
 }
 

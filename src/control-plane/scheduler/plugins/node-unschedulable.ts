@@ -5,14 +5,14 @@ import type { Plugin } from '../framework/plugin.ts';
 import { unresolvable } from '../framework/rejection.ts';
 import { isTolerated } from '../framework/taints.ts';
 
-const name = 'NodeUnschedulable';
-const rejection = unresolvable(name, 'node(s) were unschedulable');
+const NAME = 'NodeUnschedulable';
+const rejection = unresolvable(NAME, 'node(s) were unschedulable');
 /** What node lifecycle puts on a cordoned node: who tolerates it may go there before that has happened, too. */
 const taint: Taint = { key: nodeTaints.unschedulable, effect: 'NoSchedule' };
 
 /** Cordoned nodes. */
 export const nodeUnschedulable: Plugin = {
-  name,
+  name: NAME,
   hints: {
     Node: [
       {

@@ -9,8 +9,8 @@ import type { ClusterObjects } from '../framework/snapshot.ts';
 import { claimNameOf, classOfClaim, usesClaim } from './claims.ts';
 import { holdsNode } from './node-resources-fit.ts';
 
-const name = 'NodeVolumeLimits';
-const exceeded = unschedulable(name, 'node(s) exceed max volume count');
+const NAME = 'NodeVolumeLimits';
+const exceeded = unschedulable(NAME, 'node(s) exceed max volume count');
 
 const hasClaims = (pod: Pod): boolean =>
   (pod.spec.volumes ?? []).some(
@@ -19,7 +19,7 @@ const hasClaims = (pod: Pod): boolean =>
 
 /** How many volumes of a CSI driver a node takes, as its CSINode says. */
 export const nodeVolumeLimits: Plugin = {
-  name,
+  name: NAME,
   hints: {
     CSINode: [
       { actions: ['Add'] },
@@ -53,7 +53,7 @@ function check(pod: PodInfo, node: NodeInfo, objects: ClusterObjects): Rejection
   const missing = collect(pod.pod, objects, wanted);
   if (missing !== undefined)
     return unresolvable(
-      name,
+      NAME,
       `looking up PVC ${pod.namespace}/${missing}: persistentvolumeclaim "${missing}" not found`,
     );
   const limits = (objects.csiNode(node.name)?.spec.drivers ?? []).filter(

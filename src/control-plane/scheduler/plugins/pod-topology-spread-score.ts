@@ -1,7 +1,7 @@
 import { nodeLabels } from '../../../api/annotations.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import { maxNodeScore } from '../framework/plugin.ts';
+import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 import type { PodScorer } from '../framework/plugin.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { countMatching, hasAllKeys, isIncluded } from './spread-constraint.ts';
@@ -66,7 +66,7 @@ export class SpreadScorer implements PodScorer {
     }
     for (const [index, score] of scores.entries()) {
       if (this.#ignored.has(nodes[index] as NodeInfo)) scores[index] = 0;
-      else scores[index] = max === 0 ? maxNodeScore : Math.trunc((maxNodeScore * (max + min - score)) / max);
+      else scores[index] = max === 0 ? MAX_NODE_SCORE : Math.trunc((MAX_NODE_SCORE * (max + min - score)) / max);
     }
   }
 

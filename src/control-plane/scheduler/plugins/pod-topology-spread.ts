@@ -24,10 +24,10 @@ export interface PodTopologySpreadArgs {
   readonly defaultingType?: 'System' | 'List';
 }
 
-const name = 'PodTopologySpread';
-const mismatch = unschedulable(name, "node(s) didn't match pod topology spread constraints");
+const NAME = 'PodTopologySpread';
+const mismatch = unschedulable(NAME, "node(s) didn't match pod topology spread constraints");
 const missingLabel = unresolvable(
-  name,
+  NAME,
   "node(s) didn't match pod topology spread constraints (missing required label)",
 );
 
@@ -58,7 +58,7 @@ export function createPodTopologySpread({
   };
   const hasHardDefaults = defaults.some((one) => one.whenUnsatisfiable === 'DoNotSchedule');
   return {
-    name,
+    name: NAME,
     hints: {
       Pod: [
         {

@@ -1,7 +1,7 @@
 import { podRequests } from '../../../api/resources.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import { maxNodeScore } from '../framework/plugin.ts';
+import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 import { amountFor, isScalarResource, resourcesOf } from '../framework/resources.ts';
 
 export interface ResourceSpec {
@@ -57,10 +57,10 @@ export function countsFor(name: string, podAmount: number, capacity: number): bo
 function scoreOne(strategy: ScoringStrategy, requested: number, capacity: number): number {
   switch (strategy.type) {
     case 'LeastAllocated':
-      return requested > capacity ? 0 : Math.trunc(((capacity - requested) * maxNodeScore) / capacity);
+      return requested > capacity ? 0 : Math.trunc(((capacity - requested) * MAX_NODE_SCORE) / capacity);
     case 'MostAllocated':
       // A node that is full already, by the sizes assumed for pods without requests, is as full as can be.
-      return Math.trunc((Math.min(requested, capacity) * maxNodeScore) / capacity);
+      return Math.trunc((Math.min(requested, capacity) * MAX_NODE_SCORE) / capacity);
     case 'RequestedToCapacityRatio':
       return brokenLine(strategy.shape, requested > capacity ? 100 : Math.trunc((requested * 100) / capacity));
   }
@@ -68,7 +68,7 @@ function scoreOne(strategy: ScoringStrategy, requested: number, capacity: number
 
 /** Straight between the points, level outside of them; points give 0 to 10. */
 export function brokenLine(shape: readonly ShapePoint[], utilization: number): number {
-  const scale = maxNodeScore / 10;
+  const scale = MAX_NODE_SCORE / 10;
   let before: ShapePoint | undefined;
   for (const point of shape) {
     if (utilization <= point.utilization) {

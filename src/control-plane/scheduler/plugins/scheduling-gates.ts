@@ -1,11 +1,11 @@
 import type { Plugin } from '../framework/plugin.ts';
 import { unresolvable } from '../framework/rejection.ts';
 
-const name = 'SchedulingGates';
+const NAME = 'SchedulingGates';
 
 /** Pods with gates are not checked until the last one is gone. */
 export const schedulingGates: Plugin = {
-  name,
+  name: NAME,
   hints: {
     Pod: [
       {
@@ -19,6 +19,6 @@ export const schedulingGates: Plugin = {
     // Names in a row, as Go prints a slice.
     return gates.length === 0
       ? undefined
-      : unresolvable(name, `waiting for scheduling gates: [${gates.map((gate) => gate.name).join(' ')}]`);
+      : unresolvable(NAME, `waiting for scheduling gates: [${gates.map((gate) => gate.name).join(' ')}]`);
   },
 };

@@ -6,13 +6,13 @@ import type { Plugin } from '../framework/plugin.ts';
 import { unresolvable } from '../framework/rejection.ts';
 import { findUntoleratedTaint, isTolerated } from '../framework/taints.ts';
 
-const name = 'TaintToleration';
-const rejection = unresolvable(name, 'node(s) had untolerated taint(s)');
+const NAME = 'TaintToleration';
+const rejection = unresolvable(NAME, 'node(s) had untolerated taint(s)');
 const none: readonly Toleration[] = [];
 
 /** Taints that a pod does not tolerate keep it away, or make the node less liked (`PreferNoSchedule`). */
 export const taintToleration: Plugin = {
-  name,
+  name: NAME,
   hints: {
     Node: [
       {

@@ -23,7 +23,7 @@ import {
 } from './claims.ts';
 import { EnoughStorage, volumeLimit } from './storage-capacity.ts';
 
-const name = 'VolumeBinding';
+const NAME = 'VolumeBinding';
 const reasons = {
   bind: "node(s) didn't find available persistent volumes to bind",
   affinity: "node(s) didn't match PersistentVolume's node affinity",
@@ -36,7 +36,7 @@ const reasons = {
  * node, or a node to be provisioned for.
  */
 export const volumeBinding: Plugin = {
-  name,
+  name: NAME,
   hints: {
     StorageClass: [
       {
@@ -84,20 +84,20 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
     if (claim === undefined)
       return reject(
         unresolvable(
-          name,
+          NAME,
           named.isEphemeral
             ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${named.name}"`
             : claimNotFound(named.name),
         ),
       );
     const problem = problemOf(claim) ?? (named.isEphemeral ? ephemeralProblem(pod.pod, claim) : undefined);
-    if (problem !== undefined) return reject(unresolvable(name, problem));
+    if (problem !== undefined) return reject(unresolvable(NAME, problem));
     claims.push(claim);
   }
   if (claims.length === 0) return skip;
   const sorted = sortClaims(claims, objects);
   if (sorted.immediate.length > 0)
-    return reject(unresolvable(name, 'pod has unbound immediate PersistentVolumeClaims'));
+    return reject(unresolvable(NAME, 'pod has unbound immediate PersistentVolumeClaims'));
   return { kind: 'check', check: new BindingCheck(sorted, objects) };
 }
 
@@ -141,7 +141,7 @@ class BindingCheck implements PodCheck {
     if (typeof plan === 'string') problems.push(reasons[plan]);
     else this.#plans.set(node.name, plan);
     if (bound === 'missing') problems.push(reasons.missing);
-    return problems.length === 0 ? undefined : unresolvable(name, ...problems);
+    return problems.length === 0 ? undefined : unresolvable(NAME, ...problems);
   }
 
   volumePlan(node: NodeInfo): VolumePlan | undefined {

@@ -9,16 +9,16 @@ import type { Rejection } from '../framework/rejection.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { claimNotFound } from './claims.ts';
 
-const name = 'VolumeRestrictions';
-const diskConflict = unschedulable(name, 'node(s) had no available disk');
+const NAME = 'VolumeRestrictions';
+const diskConflict = unschedulable(NAME, 'node(s) had no available disk');
 const inUse = unschedulable(
-  name,
+  NAME,
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
 );
 
 /** Disks that cannot be on a node twice, and claims that only one pod may use. */
 export const volumeRestrictions: Plugin = {
-  name,
+  name: NAME,
   hints: {
     Pod: [
       {
@@ -59,7 +59,7 @@ function preFilter(pod: PodInfo, snapshot: Snapshot): PreFilterResult {
   const exclusive = new Set<string>();
   for (const claimName of claimsOf(pod.pod)) {
     const claim = snapshot.objects.claim(pod.namespace, claimName);
-    if (claim === undefined) return reject(unresolvable(name, claimNotFound(claimName)));
+    if (claim === undefined) return reject(unresolvable(NAME, claimNotFound(claimName)));
     if ((claim.spec.accessModes ?? []).includes('ReadWriteOncePod')) exclusive.add(`${pod.namespace}/${claimName}`);
   }
   const users = [...exclusive].filter((key) => snapshot.isClaimUsed(key)).length;

@@ -7,8 +7,8 @@ import { unresolvable } from '../framework/rejection.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { claimNotFound, classOfClaim, usesClaim } from './claims.ts';
 
-const name = 'VolumeZone';
-const rejection = unresolvable(name, 'node(s) had no available volume zone');
+const NAME = 'VolumeZone';
+const rejection = unresolvable(NAME, 'node(s) had no available volume zone');
 
 /** Old label → today's. */
 const labels = new Map<string, string>([
@@ -25,7 +25,7 @@ interface Place {
 
 /** Volumes that carry a zone as a label, as in-tree cloud disks do. */
 export const volumeZone: Plugin = {
-  name,
+  name: NAME,
   hints: {
     StorageClass: [
       { actions: ['Add'], mayHelp: (_pod, { after }) => after?.volumeBindingMode === 'WaitForFirstConsumer' },
@@ -58,24 +58,24 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
   for (const { persistentVolumeClaim } of pod.pod.spec.volumes ?? []) {
     if (persistentVolumeClaim === undefined) continue;
     const claim = objects.claim(pod.namespace, persistentVolumeClaim.claimName);
-    if (claim === undefined) return reject(unresolvable(name, claimNotFound(persistentVolumeClaim.claimName)));
+    if (claim === undefined) return reject(unresolvable(NAME, claimNotFound(persistentVolumeClaim.claimName)));
     const volumeName = claim.spec.volumeName ?? '';
     if (volumeName !== '') {
       const volume = objects.volume(volumeName);
-      if (volume === undefined) return reject(unresolvable(name, `persistentvolume "${volumeName}" not found`));
+      if (volume === undefined) return reject(unresolvable(NAME, `persistentvolume "${volumeName}" not found`));
       places.push(...placesOf(volume));
       continue;
     }
     const className = classOfClaim(claim);
     if (className === '')
-      return reject(unresolvable(name, 'PersistentVolumeClaim had no pv name and storageClass name'));
+      return reject(unresolvable(NAME, 'PersistentVolumeClaim had no pv name and storageClass name'));
     const storageClass = objects.storageClass(className);
     if (storageClass === undefined)
-      return reject(unresolvable(name, `storageclass.storage.k8s.io "${className}" not found`));
+      return reject(unresolvable(NAME, `storageclass.storage.k8s.io "${className}" not found`));
     if (storageClass.volumeBindingMode === undefined)
-      return reject(unresolvable(name, `VolumeBindingMode not set for StorageClass "${className}"`));
+      return reject(unresolvable(NAME, `VolumeBindingMode not set for StorageClass "${className}"`));
     if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer')
-      return reject(unresolvable(name, 'PersistentVolume had no name'));
+      return reject(unresolvable(NAME, 'PersistentVolume had no name'));
   }
   if (places.length === 0) return skip;
   return checkWith((node) => {

@@ -2,7 +2,7 @@ import type { Candidate } from './victims.ts';
 import { startTimeMs } from './victims.ts';
 
 /** So that more victims are never better because their priorities are negative. */
-const priorityOffset = 2 ** 31;
+const PRIORITY_OFFSET = 2 ** 31;
 
 const highestPriority = ({ victims }: Candidate): number => Math.max(...victims.map(({ priority }) => priority));
 
@@ -10,7 +10,7 @@ const highestPriority = ({ victims }: Candidate): number => Math.max(...victims.
 const costs: readonly ((candidate: Candidate) => number)[] = [
   ({ budgetViolations }) => budgetViolations,
   highestPriority,
-  ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + priorityOffset, 0),
+  ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + PRIORITY_OFFSET, 0),
   ({ victims }) => victims.length,
   // Of the most important victims, the one that runs longest should be the youngest of all nodes'.
   (candidate) => {

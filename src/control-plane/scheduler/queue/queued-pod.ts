@@ -33,8 +33,8 @@ export interface BackoffLimits {
  * Back-offs end together, a second at a time, so that the important of them can go first (upstream:
  * backoffQOrderingWindowDuration).
  */
-export const windowMs = 1000;
-const alignDown = (ms: number): number => Math.floor(ms / windowMs) * windowMs;
+export const WINDOW_MS = 1000;
+const alignDown = (ms: number): number => Math.floor(ms / WINDOW_MS) * WINDOW_MS;
 
 /**
  * 1 s after the first failure, 2 s after the second, at most 10 s by default; the count of errors restarts after each
@@ -55,4 +55,4 @@ export const isBackingOff = ({ backoffUntilMs }: QueuedPod, nowMs: number): bool
   backoffUntilMs >= alignDown(nowMs);
 
 /** When `isBackingOff` will first say no. */
-export const backoffOverAt = ({ backoffUntilMs }: QueuedPod): number => backoffUntilMs + windowMs;
+export const backoffOverAt = ({ backoffUntilMs }: QueuedPod): number => backoffUntilMs + WINDOW_MS;

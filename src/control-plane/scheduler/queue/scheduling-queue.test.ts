@@ -7,7 +7,7 @@ import { defaultSchedulerConfig } from '../config/scheduler-config.ts';
 import { bound, buildNode, buildPod } from '../testing/builders.ts';
 import { KeyedHeap } from './keyed-heap.ts';
 import { computeBackoffUntil } from './queued-pod.ts';
-import { leftoverMs, SchedulingQueue } from './scheduling-queue.ts';
+import { LEFTOVER_MS, SchedulingQueue } from './scheduling-queue.ts';
 
 function createQueue(): { readonly clock: FakeClock; readonly queue: SchedulingQueue; readonly woken: () => number } {
   const clock = new FakeClock();
@@ -115,11 +115,11 @@ describe('the queue', () => {
     const queued = queue.pop();
     assert.ok(queued !== undefined);
     queue.putBackRejected(queued, fit);
-    await clock.advance(leftoverMs - 1);
+    await clock.advance(LEFTOVER_MS - 1);
     assert.equal(queue.pop(), undefined);
     await clock.advance(1);
     assert.equal(name(queue.pop()), 'x');
-    await clock.advance(leftoverMs);
+    await clock.advance(LEFTOVER_MS);
     assert.equal(clock.armedTimers, 0);
   });
 

@@ -11,7 +11,7 @@ import { backoffOverAt, computeBackoffUntil, goesBefore, isBackingOff } from './
 import type { BackoffLimits, QueuedPod } from './queued-pod.ts';
 
 /** Pods that no event has helped for so long are tried again, lest a hint was wrong. */
-export const leftoverMs = 5 * 60_000;
+export const LEFTOVER_MS = 5 * 60_000;
 
 export interface SchedulingQueueOptions extends BackoffLimits {
   readonly clock: Clock;
@@ -283,7 +283,7 @@ export class SchedulingQueue {
     if (this.#leftoverTimer !== undefined || this.#unschedulable.size === 0) return;
     let oldest = Infinity;
     for (const { queuedAtMs } of this.#unschedulable.values()) oldest = Math.min(oldest, queuedAtMs);
-    this.#leftoverTimer = this.#options.clock.setTimer(Math.max(0, oldest + leftoverMs - this.#nowMs()), () =>
+    this.#leftoverTimer = this.#options.clock.setTimer(Math.max(0, oldest + LEFTOVER_MS - this.#nowMs()), () =>
       this.#flushLeftovers(),
     );
   }
@@ -292,7 +292,7 @@ export class SchedulingQueue {
     this.#leftoverTimer = undefined;
     const nowMs = this.#nowMs();
     for (const queued of [...this.#unschedulable.values()])
-      if (nowMs - queued.queuedAtMs >= leftoverMs) this.#requeue(queued);
+      if (nowMs - queued.queuedAtMs >= LEFTOVER_MS) this.#requeue(queued);
     this.#armLeftover();
   }
 }

@@ -8,7 +8,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { SchedulerContext } from './context.ts';
 
 /** A call that takes longer is unknown: the pod is checked before anything else is done. */
-const bindLimitMs = 30_000;
+const BIND_LIMIT_MS = 30_000;
 
 export type BindResult = { readonly kind: 'bound' } | { readonly kind: 'failed'; readonly message: string };
 
@@ -22,7 +22,7 @@ export async function bindPod(context: SchedulerContext, pod: Pod, nodeName: str
     target: { kind: 'Node', name: nodeName },
   };
   try {
-    await withDeadline({ clock: context.clock, limitMs: bindLimitMs, op: 'bind pod' }, () =>
+    await withDeadline({ clock: context.clock, limitMs: BIND_LIMIT_MS, op: 'bind pod' }, () =>
       context.client.post(pods, keyOf(pod), 'binding', body),
     );
     return { kind: 'bound' };
@@ -46,7 +46,7 @@ export async function bindPod(context: SchedulerContext, pod: Pod, nodeName: str
 
 async function isBoundTo({ client, clock, log }: SchedulerContext, pod: Pod, nodeName: string): Promise<boolean> {
   try {
-    const { metadata, spec } = await withDeadline({ clock, limitMs: bindLimitMs, op: 'look at a pod' }, () =>
+    const { metadata, spec } = await withDeadline({ clock, limitMs: BIND_LIMIT_MS, op: 'look at a pod' }, () =>
       client.get(pods, keyOf(pod)),
     );
     return metadata.uid === pod.metadata.uid && spec.nodeName === nodeName;

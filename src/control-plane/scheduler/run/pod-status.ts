@@ -54,11 +54,11 @@ function changedCondition(
 }
 
 /** As long as an event's note may be. */
-const noteLimit = 1024;
+const NOTE_LIMIT = 1024;
 
 export function truncateNote(message: string): string {
   const suffix = ' ...';
-  return message.length <= noteLimit
+  return message.length <= NOTE_LIMIT
     ? message
-    : `${message.slice(0, noteLimit - suffix.length).toWellFormed()}${suffix}`;
+    : `${message.slice(0, NOTE_LIMIT - suffix.length).toWellFormed()}${suffix}`;
 }

@@ -10,8 +10,8 @@ import type { Candidate } from '../preemption/victims.ts';
 import type { SchedulerContext } from './context.ts';
 import { computeStatusPatch } from './pod-status.ts';
 
-const plugin = 'DefaultPreemption';
-const inProgress = unresolvable(plugin, 'waiting for the preemption for this pod to be finished');
+const PLUGIN = 'DefaultPreemption';
+const inProgress = unresolvable(PLUGIN, 'waiting for the preemption for this pod to be finished');
 
 /** Makes room as was decided. Pods whose victims are still being asked to leave are held back from another attempt. */
 export class Preemptions {
@@ -45,7 +45,7 @@ export class Preemptions {
       this.#running.delete(uid);
     }
     // Events that came meanwhile could not bring it back into line.
-    if (!isDone || context.queue.gatedBy(uid)?.plugin === plugin) context.queue.activate(uid);
+    if (!isDone || context.queue.gatedBy(uid)?.plugin === PLUGIN) context.queue.activate(uid);
   }
 
   /** The condition first: it cannot be set on a deleted pod. */

@@ -4,7 +4,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { resourceClaimNames } from '../../../api/resource/pod-claims.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
-import { noNodesMessage, schedulePod } from '../decide/schedule-pod.ts';
+import { NO_NODES_MESSAGE, schedulePod } from '../decide/schedule-pod.ts';
 import type { Decision } from '../decide/schedule-pod.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
@@ -76,7 +76,7 @@ export class SchedulingCycle {
     switch (decision.kind) {
       case 'noNodes':
         return this.#rejected(queued, profile, {
-          message: noNodesMessage,
+          message: NO_NODES_MESSAGE,
           rejectors: new Set(profile.filters.map(({ name }) => name)),
           nominate: '',
         });

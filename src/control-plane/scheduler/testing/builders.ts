@@ -19,7 +19,7 @@ import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { SchedulerCache } from '../cache/scheduler-cache.ts';
-import { defaultSchedulerConfig, defaultSchedulerName } from '../config/scheduler-config.ts';
+import { defaultSchedulerConfig, DEFAULT_SCHEDULER_NAME } from '../config/scheduler-config.ts';
 import { schedulePod } from '../decide/schedule-pod.ts';
 import type { Decision } from '../decide/schedule-pod.ts';
 import { useOfClaims } from '../devices/device-use.ts';
@@ -59,7 +59,7 @@ export function buildPod(name: string, changes: PodChanges = {}): Pod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace, uid, ...(labels !== undefined && { labels }), ...changes.metadata },
-    spec: { schedulerName: defaultSchedulerName, containers: [container], ...changes.spec },
+    spec: { schedulerName: DEFAULT_SCHEDULER_NAME, containers: [container], ...changes.spec },
     status: { phase: 'Pending', ...changes.status },
   }) as Pod;
 }
@@ -160,7 +160,7 @@ export function cacheOf({ nodes, pods = [], ...lists }: World): SchedulerCache {
 }
 
 export function defaultProfile(): Profile {
-  const profile = defaultSchedulerConfig().profiles.get(defaultSchedulerName);
+  const profile = defaultSchedulerConfig().profiles.get(DEFAULT_SCHEDULER_NAME);
   if (profile === undefined) throw new Error('no default profile');
   return profile;
 }

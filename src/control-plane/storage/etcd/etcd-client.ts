@@ -28,7 +28,7 @@ const MAX_ANSWER_BYTES = 2 ** 31 - 1;
  * Calls that change nothing may be made again on another member. Lease grants too: an unknown one ends by
  * itself.
  */
-const REPEATABLE: ReadonlySet<string> = new Set(['Range', 'Status', 'LeaseGrant']);
+const repeatable: ReadonlySet<string> = new Set(['Range', 'Status', 'LeaseGrant']);
 
 /**
  * Calls to a cluster: to one member as long as it answers, then to the next.
@@ -131,7 +131,7 @@ export class EtcdClient {
         const failure = etcdError(error);
         if (failure.kind !== 'Unavailable') throw failure;
         this.leave(channel);
-        if (!REPEATABLE.has(method.name) || tries >= this.#channels.length + 1) throw failure;
+        if (!repeatable.has(method.name) || tries >= this.#channels.length + 1) throw failure;
       }
     }
   }

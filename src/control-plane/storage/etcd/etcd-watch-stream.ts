@@ -8,7 +8,7 @@ import { Event_EventType, WatchRequest, WatchResponse } from './generated/etcd-v
 
 const PATH = '/etcdserverpb.Watch/Watch';
 /** A range over all keys is written as two zero bytes. */
-const ALL_KEYS = { key: '\0', rangeEnd: '\0' };
+const allKeys = { key: '\0', rangeEnd: '\0' };
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 3000;
 
@@ -128,7 +128,7 @@ export class EtcdWatchStream {
   #create(call: DuplexCall, feed: OpenFeed): void {
     feed.parts = [];
     this.#send(call, {
-      createRequest: { ...ALL_KEYS, startRevision: feed.position, watchId: feed.id, fragment: true },
+      createRequest: { ...allKeys, startRevision: feed.position, watchId: feed.id, fragment: true },
     });
   }
 

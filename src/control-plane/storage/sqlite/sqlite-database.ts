@@ -101,7 +101,7 @@ export function pragma(database: DatabaseSync, name: string): number {
 }
 
 /** Primary result codes, from SQLite's documentation. */
-const SQLITE = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 };
+const sqlite = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 };
 
 /** What SQLite said, as what a person can act on. */
 export function storageError(op: string, file: string, error: unknown): KubeletError {
@@ -113,32 +113,32 @@ export function storageError(op: string, file: string, error: unknown): KubeletE
   const code = extended === undefined ? undefined : extended & 0xff;
   const said = `${errorMessage(error)}${extended === undefined ? '' : ` (SQLite ${extended})`}`;
   const options = { op, cause: error };
-  if (code === SQLITE.busy)
+  if (code === sqlite.busy)
     return new KubeletError(
       'Conflict',
       `${file} is open in another process: stop that one (\`fuser ${file}\` names it), or name another file for this one`,
       options,
     );
-  if (code === SQLITE.full)
+  if (code === sqlite.full)
     return new KubeletError(
       'Unavailable',
       `nothing can be written to ${file}: the disk is full (${said}); free space below ${path.dirname(file)}, no restart is needed`,
       options,
     );
-  if (code === SQLITE.corrupt || code === SQLITE.notADatabase) {
+  if (code === sqlite.corrupt || code === sqlite.notADatabase) {
     return new KubeletError(
       'Internal',
       `${file} is damaged: ${said}; move it and its -wal aside and put a backup in its place`,
       options,
     );
   }
-  if (code === SQLITE.readonly || code === SQLITE.cannotOpen)
+  if (code === sqlite.readonly || code === sqlite.cannotOpen)
     return new KubeletError(
       'Unavailable',
       `${file} cannot be ${op === 'open' ? 'opened' : 'written'}: ${said}; check its folder and rights`,
       options,
     );
-  if (code === SQLITE.ioError)
+  if (code === sqlite.ioError)
     return new KubeletError(
       'Unavailable',
       `${op} of ${file} failed: ${said}; look for errors of the disk in the kernel's log`,

@@ -99,7 +99,7 @@ export type CgroupLayout =
   | { version: 2; root: string }
   | { version: 1; hierarchies: readonly CgroupHierarchy[]; unifiedRoot?: string };
 
-const V1_CONTROLLERS = new Set([
+const v1Controllers = new Set([
   'cpu',
   'cpuacct',
   'cpuset',
@@ -127,7 +127,7 @@ export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs
   for (const mount of own.filter((one) => one.fsType === 'cgroup')) {
     for (const option of mount.superOptions) {
       const before = byController.get(option);
-      const known = V1_CONTROLLERS.has(option) || option.startsWith('name=');
+      const known = v1Controllers.has(option) || option.startsWith('name=');
       if (known && (before === undefined || mount.path.length < before.length)) byController.set(option, mount.path);
     }
   }

@@ -20,7 +20,7 @@ export interface LinuxCgroupsOptions {
 }
 
 /** Controllers that a pod's children get on v2. */
-const DELEGATED = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', 'misc'];
+const delegated = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', 'misc'];
 
 /**
  * cgroup v1 (each controller has its own tree; a controller that is not mounted is skipped) and v2 (one tree;
@@ -196,7 +196,7 @@ export class LinuxCgroups implements Cgroups {
 
   async #handDownControllers(root: string, name: string): Promise<void> {
     const offered = (await this.#fs.read(`${root}/cgroup.controllers`)).trim().split(' ');
-    const wanted = DELEGATED.filter((controller) => offered.includes(controller)).map((controller) => `+${controller}`);
+    const wanted = delegated.filter((controller) => offered.includes(controller)).map((controller) => `+${controller}`);
     for (const group of ['/', ...withParents(name).slice(0, -1)]) {
       const file = `${group === '/' ? root : this.#path(root, group)}/cgroup.subtree_control`;
       try {

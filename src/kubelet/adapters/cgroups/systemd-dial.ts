@@ -11,7 +11,7 @@ export interface SystemdSockets {
   readonly privateSocket: string;
 }
 
-const SYSTEMD_SOCKETS: SystemdSockets = { bus: '/run/dbus/system_bus_socket', privateSocket: '/run/systemd/private' };
+const systemdSockets: SystemdSockets = { bus: '/run/dbus/system_bus_socket', privateSocket: '/run/systemd/private' };
 
 const SERVICE = 'org.freedesktop.systemd1';
 const PATH = '/org/freedesktop/systemd1';
@@ -19,7 +19,7 @@ const MANAGER = 'org.freedesktop.systemd1.Manager';
 const JOB_SIGNALS = `type='signal',sender='${SERVICE}',path='${PATH}',interface='${MANAGER}',member='JobRemoved'`;
 
 /** Throws Unavailable, with the error of each socket, where systemd cannot be reached. */
-export async function dialSystemd(sockets: SystemdSockets = SYSTEMD_SOCKETS): Promise<ManagerConnection> {
+export async function dialSystemd(sockets: SystemdSockets = systemdSockets): Promise<ManagerConnection> {
   const problems: string[] = [];
   for (const [socket, isDirect] of [
     [sockets.bus, false],

@@ -18,7 +18,7 @@ export interface Ending {
  * How long a call may conflict with an exit in progress: the runtime has not processed an exit yet that its shim knows
  * of (seen with containerd 1.6: `ttrpc: closed`).
  */
-const SETTLING_MS = [50, 250];
+const settlingMs = [50, 250];
 /** With these kinds the runtime reported that the object is gone, or the call cannot succeed by repetition. */
 const final: ReadonlySet<ErrorKind> = new Set(['NotFound', 'Aborted', 'Invalid', 'Unimplemented']);
 
@@ -30,7 +30,7 @@ const final: ReadonlySet<ErrorKind> = new Set(['NotFound', 'Aborted', 'Invalid',
  */
 export async function brought({ clock, signal, call, isReached, isRepeatable }: Ending): Promise<void> {
   let failure = await failureOf(call);
-  for (const waitMs of [...SETTLING_MS, Infinity]) {
+  for (const waitMs of [...settlingMs, Infinity]) {
     if (failure === undefined) return;
     const kind = errorKind(failure);
     if (final.has(kind)) throw failure;

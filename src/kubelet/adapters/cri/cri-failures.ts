@@ -19,7 +19,7 @@ interface Pattern {
  * - a missing object: containerd's stores append the cause as the last words. A missing executable ends differently and
  *   stays Internal.
  */
-const PATTERNS: readonly Pattern[] = [
+const patterns: readonly Pattern[] = [
   { text: /\bis reserved for\b|name is reserved\b/, kind: 'AlreadyExists', conflictToo: true },
   { text: /timed out\b|timeout \S+ exceeded/, kind: 'Timeout', op: 'ExecSync' },
   { text: /: not found$(?<=(?:container|sandbox|task|image)[^:]*: not found)/, kind: 'NotFound' },
@@ -38,7 +38,7 @@ export function classifyFailure(op: string, error: unknown): unknown {
   const conflict = isKind(error, 'Conflict');
   if (!conflict && !isKind(error, 'Internal')) return error;
   const message = errorMessage(error);
-  const pattern = PATTERNS.find(
+  const pattern = patterns.find(
     (candidate) =>
       (!conflict || candidate.conflictToo === true) &&
       (candidate.op === undefined || candidate.op === op) &&

@@ -26,14 +26,14 @@ import type {
   SecurityProfile,
 } from '../../ports/runtime.ts';
 
-const NAMESPACE_MODES: Readonly<Record<NamespaceMode, CriNamespaceMode>> = {
+const namespaceModes: Readonly<Record<NamespaceMode, CriNamespaceMode>> = {
   pod: CriNamespaceMode.POD,
   container: CriNamespaceMode.CONTAINER,
   node: CriNamespaceMode.NODE,
   target: CriNamespaceMode.TARGET,
 };
 
-const PROPAGATIONS: Readonly<Record<Mount['propagation'], MountPropagation>> = {
+const propagations: Readonly<Record<Mount['propagation'], MountPropagation>> = {
   private: MountPropagation.PROPAGATION_PRIVATE,
   'host-to-container': MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
   bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
@@ -57,12 +57,12 @@ function toNamespaces(options: NamespaceOptions): PartialMessage<NamespaceOption
   const { userns } = options;
   const mapping = idMappings(userns);
   return {
-    network: NAMESPACE_MODES[options.network],
-    pid: NAMESPACE_MODES[options.pid],
-    ipc: NAMESPACE_MODES[options.ipc],
+    network: namespaceModes[options.network],
+    pid: namespaceModes[options.pid],
+    ipc: namespaceModes[options.ipc],
     targetId: options.targetId,
     usernsOptions:
-      userns === undefined ? undefined : { mode: NAMESPACE_MODES[userns.mode], uids: mapping, gids: mapping },
+      userns === undefined ? undefined : { mode: namespaceModes[userns.mode], uids: mapping, gids: mapping },
   };
 }
 
@@ -161,7 +161,7 @@ function toMount(mount: Mount, userns: NamespaceOptions['userns']): PartialMessa
     readonly: mount.readOnly,
     recursiveReadOnly: mount.recursiveReadOnly,
     selinuxRelabel: mount.selinuxRelabel,
-    propagation: PROPAGATIONS[mount.propagation],
+    propagation: propagations[mount.propagation],
     image:
       image === undefined
         ? undefined

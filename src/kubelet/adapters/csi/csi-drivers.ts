@@ -23,10 +23,10 @@ import type {
 type CapabilityName = keyof typeof NodeServiceCapability_RPC_Type;
 type UnitName = keyof typeof VolumeUsage_Unit;
 
-const CAPABILITY_OF = new Map(
+const capabilityOf = new Map(
   Object.entries(NodeServiceCapability_RPC_Type).map(([name, number]) => [number, name as CapabilityName]),
 );
-const UNIT_OF = new Map(Object.entries(VolumeUsage_Unit).map(([name, number]) => [number, name as UnitName]));
+const unitOf = new Map(Object.entries(VolumeUsage_Unit).map(([name, number]) => [number, name as UnitName]));
 
 /**
  * CSI v1 over gRPC. A connection is used for one call, so that a restarted driver never gets requests of an old
@@ -53,7 +53,7 @@ class GrpcCsiNode implements CsiNode {
     this.#call(async (node) => {
       const { capabilities } = await node.nodeGetCapabilities({}, { timeoutMs });
       return capabilities
-        .map(({ rpc }) => (rpc === undefined ? undefined : CAPABILITY_OF.get(rpc.type)))
+        .map(({ rpc }) => (rpc === undefined ? undefined : capabilityOf.get(rpc.type)))
         .filter(isKnown);
     });
 
@@ -99,7 +99,7 @@ class GrpcCsiNode implements CsiNode {
       const { usage, volumeCondition } = await node.nodeGetVolumeStats({ volumeId, volumePath }, { timeoutMs });
       const read = usage.map(
         ({ unit, available, total, used }): CsiUsage => ({
-          unit: UNIT_OF.get(unit) ?? 'UNKNOWN',
+          unit: unitOf.get(unit) ?? 'UNKNOWN',
           available: Number(available),
           total: Number(total),
           used: Number(used),

@@ -81,7 +81,7 @@ export async function openBus(socket: string, options: { isDirect: boolean; op: 
   };
 }
 
-const KINDS: ReadonlyMap<string, ErrorKind> = new Map([
+const kinds: ReadonlyMap<string, ErrorKind> = new Map([
   ['org.freedesktop.systemd1.NoSuchUnit', 'NotFound'],
   ['org.freedesktop.systemd1.UnitExists', 'AlreadyExists'],
   ['org.freedesktop.DBus.Error.InvalidArgs', 'Invalid'],
@@ -98,7 +98,7 @@ function asKubeletError(error: unknown, { destination, member }: BusCall): Kubel
   const name = error instanceof Error && 'dbusName' in error ? String(error.dbusName) : '';
   const isLost =
     error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code !== 'ETIMEDOUT';
-  const kind = KINDS.get(name) ?? (isLost ? 'Unavailable' : 'Internal');
+  const kind = kinds.get(name) ?? (isLost ? 'Unavailable' : 'Internal');
   const service = destination.split('.').at(-1) ?? destination;
   return new KubeletError(kind, `${service} ${member}: ${error instanceof Error ? error.message : String(error)}`, {
     op: member,

@@ -78,7 +78,7 @@ export const READ_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | const
  * In this encoding each character is a byte; in UTF-8 an invalid name would be decoded as another one, which does not
  * exist.
  */
-const NAMES_AS_BYTES = { bufferSize: 128, encoding: 'latin1' } as const;
+const namesAsBytes = { bufferSize: 128, encoding: 'latin1' } as const;
 
 const openFd = promisify(open);
 const closeFd = promisify(close);
@@ -97,7 +97,7 @@ export const pooledFdOps: FdOps = {
   rmdir: (path) => rmdir(path),
   readText: (path) => readFile(path, 'utf8'),
   openEntries: async (path) => {
-    const directory = await opendir(path, NAMES_AS_BYTES);
+    const directory = await opendir(path, namesAsBytes);
     return { next: async () => entryOf(await directory.read()), close: () => directory.close() };
   },
 };
@@ -116,7 +116,7 @@ export const blockingFdOps: FdOps = {
   rmdir: (path) => rmdirSync(path),
   readText: (path) => readFileSync(path, 'utf8'),
   openEntries: (path) => {
-    const directory = opendirSync(path, NAMES_AS_BYTES);
+    const directory = opendirSync(path, namesAsBytes);
     return { next: () => entryOf(directory.readSync()), close: () => directory.closeSync() };
   },
 };

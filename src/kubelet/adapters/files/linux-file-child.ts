@@ -7,7 +7,7 @@ import { fromErrno } from '../linux-errors.ts';
 import { blockingFdOps } from './linux-fd-ops.ts';
 import type { FileAnswer, FileRequest } from './linux-file-work.ts';
 import { giveTreeToGroup } from './linux-group-ownership.ts';
-import { CHILD_ENVIRONMENT } from '../process/linux-killable.ts';
+import { childEnvironment } from '../process/linux-killable.ts';
 import { removeTree } from './linux-remove-tree.ts';
 
 const PROGRESS_EVERY_MS = 1000;
@@ -29,7 +29,7 @@ function progressTeller(): () => void {
 }
 
 async function run(program: string, args: readonly string[]): Promise<void> {
-  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8', env: CHILD_ENVIRONMENT });
+  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8', env: childEnvironment });
   if (status !== 0)
     throw new KubeletError('Unavailable', `${program}: ${stderr.trim() || `exit status ${status}`}`, {
       op: 'bindBeneath',

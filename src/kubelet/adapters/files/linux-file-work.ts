@@ -6,7 +6,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import { LineSplitter } from '../../../base/line-splitter.ts';
 import type { OwnershipOutcome } from '../../ports/host-files.ts';
 import type { BindBeneathResult, SubPathMount } from '../../ports/mounts.ts';
-import { CHILD_ENVIRONMENT } from '../process/linux-killable.ts';
+import { childEnvironment } from '../process/linux-killable.ts';
 
 export type FileRequest =
   | { op: 'giveToGroup'; path: string; gid: number; readOnly: boolean }
@@ -75,10 +75,10 @@ function startWork<K extends FileRequest['op']>(
   options: FileWorkOptions,
 ): Promise<AnswerOf<K>> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...NODE_FLAGS, SCRIPT, JSON.stringify(request)], {
+    const child = spawn(process.execPath, [...nodeFlags, SCRIPT, JSON.stringify(request)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
-      env: { ...CHILD_ENVIRONMENT, UV_THREADPOOL_SIZE: '1' },
+      env: { ...childEnvironment, UV_THREADPOOL_SIZE: '1' },
     });
     const lines = { stdout: new LineSplitter(), stderr: '', last: undefined as FileAnswer | undefined };
     const fail = (kind: ErrorKind, message: string): void =>
@@ -117,7 +117,7 @@ function startWork<K extends FileRequest['op']>(
 }
 
 /** Optimized for size rather than speed: it mostly waits for the disk. */
-const NODE_FLAGS = [
+const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
   '--optimize-for-size',
   '--max-semi-space-size=1',

@@ -344,7 +344,7 @@ async function infoOrNothing(stats: Promise<Stats>): Promise<FileInfo | undefine
 
 const isGone = (error: unknown): boolean => errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR';
 
-const TYPES: Readonly<Record<number, FileInfo['type']>> = {
+const types: Readonly<Record<number, FileInfo['type']>> = {
   [constants.S_IFREG]: 'file',
   [constants.S_IFDIR]: 'directory',
   [constants.S_IFLNK]: 'symlink',
@@ -354,7 +354,7 @@ const TYPES: Readonly<Record<number, FileInfo['type']>> = {
   [constants.S_IFCHR]: 'char',
 };
 
-export const fileTypeOfMode = (mode: number): FileInfo['type'] => TYPES[mode & constants.S_IFMT] ?? 'other';
+export const fileTypeOfMode = (mode: number): FileInfo['type'] => types[mode & constants.S_IFMT] ?? 'other';
 
 function fileInfo(stats: Stats): FileInfo {
   return {

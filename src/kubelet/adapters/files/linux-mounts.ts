@@ -24,7 +24,7 @@ export interface LinuxMountsOptions {
 /** Processes that open and mount on file systems that may hang. */
 const WORKERS = 8;
 /** tmpfs knows `noswap` since 6.4 (upstream: pkg/kubelet/util/swap). */
-const NOSWAP_SINCE = [6, 4] as const;
+const noswapSince = [6, 4] as const;
 
 /**
  * Mounting through mount(8) and umount(8), each in a killable child. `-n` and `-i` keep them from /etc/mtab and from
@@ -40,7 +40,7 @@ export class LinuxMounts implements Mounts {
   readonly #work = new FileWork(WORKERS);
   /** Keyed by operation and path. */
   readonly #stuck = new StuckChildren();
-  #noswap = isAtLeast(release(), NOSWAP_SINCE);
+  #noswap = isAtLeast(release(), noswapSince);
 
   constructor(options: LinuxMountsOptions = {}) {
     this.#timeoutMs = options.timeoutMs ?? 30_000;

@@ -10,7 +10,7 @@ import { readMountInfo } from './linux-mountinfo.ts';
  * File systems served by this kernel: a stat on them waits for a disk at most, never for another machine or a user's
  * daemon.
  */
-const LOCAL = new Set([
+const local = new Set([
   'ext2',
   'ext3',
   'ext4',
@@ -75,7 +75,7 @@ function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
   const fsTypes = new Map(mounts.map((mount) => [mount.path, mount.fsType]));
   const found = new Set(
     [...fsTypes]
-      .filter(([path, fsType]) => !LOCAL.has(fsType) && !(fsType === 'autofs' && path === BINFMT_MISC))
+      .filter(([path, fsType]) => !local.has(fsType) && !(fsType === 'autofs' && path === BINFMT_MISC))
       .map(([path]) => path),
   );
   remotePlaces.set(mounts, found);

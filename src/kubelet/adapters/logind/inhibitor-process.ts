@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string>>;
  * process closes its end of the pipe, or dies.
  */
 const HELD = 'held';
-const PROGRAM = ['sh', '-c', `echo ${HELD}; exec cat > /dev/null`];
+const program = ['sh', '-c', `echo ${HELD}; exec cat > /dev/null`];
 const TAKE_LIMIT_MS = 10_000;
 const OUTPUT_LIMIT_CHARS = 2000;
 
@@ -23,7 +23,7 @@ export function takeInhibitorLock(
 ): Promise<InhibitorLock> {
   const child = spawn(
     'systemd-inhibit',
-    ['--what=shutdown', `--who=${who}`, `--why=${why}`, '--mode=delay', ...PROGRAM],
+    ['--what=shutdown', `--who=${who}`, `--why=${why}`, '--mode=delay', ...program],
     { env: { ...process.env, ...environment }, stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   );
   // Detached: a signal from the terminal to the agent's process group must not release the lock.

@@ -10,11 +10,11 @@ export type AnswerState =
   | { kind: 'malformed'; message: string }
   | { kind: 'cut'; message: string };
 
-const MORE: AnswerState = { kind: 'more' };
-const STATUS_LINE = /^HTTP\/\d\.\d (\d{3})(?: |$)/;
-const CHUNKED = /^transfer-encoding:[^\n]*chunked/im;
-const LOCATION = /^location:[ \t]*([^\r\n]*)/im;
-const CONTENT_LENGTH = /^content-length:[ \t]*([^\r\n]*)/im;
+const more: AnswerState = { kind: 'more' };
+const statusLine = /^HTTP\/\d\.\d (\d{3})(?: |$)/;
+const chunkedHeader = /^transfer-encoding:[^\n]*chunked/im;
+const locationHeader = /^location:[ \t]*([^\r\n]*)/im;
+const contentLength = /^content-length:[ \t]*([^\r\n]*)/im;
 /** As Go's client. */
 const MAX_INTERIM = 5;
 const MAX_CHUNK_LINE_BYTES = 256;
@@ -85,7 +85,7 @@ export class AnswerReader {
       this.#bytes = this.#bytes.subarray(end);
       this.#searched = 0;
       const firstLine = text.slice(0, text.indexOf('\n')).trimEnd();
-      const status = Number(STATUS_LINE.exec(firstLine)?.[1]);
+      const status = Number(statusLine.exec(firstLine)?.[1]);
       if (Number.isNaN(status)) return { kind: 'malformed', message: malformed(firstLine) };
       // An interim response: the final one follows.
       if (status >= 100 && status < 200 && status !== 101) {
@@ -93,11 +93,11 @@ export class AnswerReader {
           return { kind: 'malformed', message: 'net/http: too many 1xx informational responses' };
         continue;
       }
-      const chunked = CHUNKED.test(text);
+      const chunked = chunkedHeader.test(text);
       const length = status === 204 || status === 304 || status === 101 ? 0 : lengthOf(text);
       this.#head = {
         status,
-        location: status >= 300 && status < 400 ? headerOf(text, LOCATION) : undefined,
+        location: status >= 300 && status < 400 ? headerOf(text, locationHeader) : undefined,
         chunked: chunked && length !== 0,
         length: chunked ? undefined : length,
       };
@@ -108,7 +108,7 @@ export class AnswerReader {
   /** Data that does not begin as HTTP never becomes HTTP, so there is no point in waiting. */
   #readBeginning(): AnswerState {
     const beginning = this.#bytes.toString('latin1', 0, 5);
-    if ('HTTP/'.startsWith(beginning)) return MORE;
+    if ('HTTP/'.startsWith(beginning)) return more;
     const text = this.#bytes.toString('latin1', 0, 80);
     return { kind: 'malformed', message: malformed(text.split('\n', 1)[0]?.trimEnd() ?? '') };
   }
@@ -141,7 +141,7 @@ export class AnswerReader {
     }
     this.#take(this.#bytes.length);
     if (head?.length !== undefined && this.#bodyBytes >= head.length) return this.#answer(head.length);
-    return this.#bodyBytes >= this.#limits.bodyBytes ? this.#answer() : MORE;
+    return this.#bodyBytes >= this.#limits.bodyBytes ? this.#answer() : more;
   }
 
   #readChunks(): AnswerState {
@@ -152,7 +152,7 @@ export class AnswerReader {
         if (end < 0)
           return this.#bytes.length > MAX_CHUNK_LINE_BYTES
             ? { kind: 'cut', message: 'malformed chunked encoding' }
-            : MORE;
+            : more;
         const line = this.#bytes.toString('latin1', 0, end).trim();
         this.#bytes = this.#bytes.subarray(end + 1);
         // The line break after a chunk.
@@ -162,7 +162,7 @@ export class AnswerReader {
         this.#chunkLeft = parseInt(size, 16);
         if (this.#chunkLeft === 0) return this.#answer();
       }
-      if (this.#bytes.length === 0) return MORE;
+      if (this.#bytes.length === 0) return more;
       this.#chunkLeft -= this.#take(this.#chunkLeft);
       if (this.#chunkLeft === 0) this.#chunkLeft = undefined;
     }
@@ -192,7 +192,7 @@ const malformed = (line: string): string =>
   `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${JSON.stringify(line)}`;
 
 function lengthOf(head: string): number | undefined {
-  const text = headerOf(head, CONTENT_LENGTH);
+  const text = headerOf(head, contentLength);
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 

@@ -18,7 +18,7 @@ export interface PlainRequest {
   readonly text: string;
 }
 
-const LIMITS = { headBytes: 64 * 1024, bodyBytes: 10 * 1024 };
+const limits = { headBytes: 64 * 1024, bodyBytes: 10 * 1024 };
 /** All connections read into the same memory: the needed part is copied before the next read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(32 * 1024);
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -69,7 +69,7 @@ export function exchangePlain(
 ): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(new KubeletError('Aborted', 'the connection was aborted'));
-    const reader = new AnswerReader(LIMITS);
+    const reader = new AnswerReader(limits);
     let over = false;
     const finish = (): boolean => {
       if (over) return false;

@@ -38,7 +38,7 @@ export function takeInstanceLock(rootDir: string): Promise<{ release: () => void
   });
 }
 
-const SECRET = /^[0-9a-f]{32}$/;
+const secretPattern = /^[0-9a-f]{32}$/;
 
 /** Created by the first agent on this directory; of two that start at once the slower reads what the faster wrote. */
 function readSecret(rootDir: string): string {
@@ -46,7 +46,7 @@ function readSecret(rootDir: string): string {
   try {
     // Read before anything is written: an agent must be able to restart on a full disk.
     const known = readIfThere(file);
-    if (known !== undefined && SECRET.test(known)) return known;
+    if (known !== undefined && secretPattern.test(known)) return known;
     mkdirSync(rootDir, { recursive: true, mode: 0o750 });
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const secret = randomBytes(16).toString('hex');

@@ -13,7 +13,7 @@ export interface ChildResult {
 }
 
 /** Without the agent's own environment; `LC_ALL=C` keeps error messages stable. */
-export const CHILD_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } as const;
+export const childEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } as const;
 
 const OUTPUT_LIMIT = 1024 * 1024;
 
@@ -28,7 +28,7 @@ export function runKillable(
   options: { timeoutMs: number; op: string; onExit?: () => void },
 ): Promise<ChildResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: CHILD_ENVIRONMENT });
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: childEnvironment });
     const output = { stdout: '', stderr: '' };
     const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
       if (output[name].length < OUTPUT_LIMIT) output[name] += chunk.toString('utf8');

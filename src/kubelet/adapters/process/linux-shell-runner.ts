@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { exitCodeOf, killGroup } from '../../../base/child-process.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { ChildResult } from './linux-killable.ts';
-import { CHILD_ENVIRONMENT, runKillable } from './linux-killable.ts';
+import { childEnvironment, runKillable } from './linux-killable.ts';
 
 type RunOptions = Parameters<typeof runKillable>[2];
 
@@ -28,8 +28,8 @@ export interface ShellRunnerOptions {
 const MOST_AT_ONCE = 3;
 const OUTPUT_LIMIT = 64 * 1024;
 /** Not found, or not to be executed. */
-const NOT_STARTED = new Set([126, 127]);
-const END = /\0(\d+)\n$/;
+const notStarted = new Set([126, 127]);
+const endPattern = /\0(\d+)\n$/;
 
 /**
  * The same as runKillable, with a few shells that are kept for a while:
@@ -108,7 +108,7 @@ class Shell {
 
   constructor(path: string, onGone: (shell: Shell) => void) {
     this.#onGone = onGone;
-    this.#child = spawn(path, [], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], env: CHILD_ENVIRONMENT });
+    this.#child = spawn(path, [], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], env: childEnvironment });
     this.#child.on('error', () => this.#end('no shell', 1));
     this.#child.on('close', (exitCode, signal) => this.#end('gone', exitCodeOf(exitCode, signal)));
     // It ended; `close` has the details.
@@ -135,7 +135,7 @@ class Shell {
         job.reject(new KubeletError('Timeout', `${job.op}: no answer within ${job.timeoutMs} ms`, { op: job.op }));
       }, job.timeoutMs);
       this.#onSaid = () => {
-        const end = END.exec(this.#said);
+        const end = endPattern.exec(this.#said);
         if (end === null) return;
         settle('ready');
         job.onExit?.();
@@ -186,7 +186,7 @@ class Shell {
 }
 
 function answer(job: Job, exitCode: number, said: string): void {
-  if (NOT_STARTED.has(exitCode))
+  if (notStarted.has(exitCode))
     job.reject(
       new KubeletError('Unavailable', `${job.op}: ${job.program} could not be started: ${said.trim()}`, { op: job.op }),
     );

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync, watch } from 'node:fs';
 import { KubeletError } from '../../../base/errors.ts';
-import { CHILD_ENVIRONMENT } from './linux-killable.ts';
+import { childEnvironment } from './linux-killable.ts';
 
 export interface LockFile {
   /** Resolves when another process waits for the lock, or the file is removed. */
@@ -30,7 +30,7 @@ export async function takeLockFile(path: string, abort?: AbortSignal): Promise<L
   const child = spawn('flock', ['--exclusive', '--no-fork', path, 'cat'], {
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],
-    env: CHILD_ENVIRONMENT,
+    env: childEnvironment,
   });
   const release = (): void => void child.stdin.end();
   abort?.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { CHILD_ENVIRONMENT } from './linux-killable.ts';
+import { childEnvironment } from './linux-killable.ts';
 
 /**
  * Reports the state of the service to systemd. Node has no datagram sockets for unix paths, so systemd's own tool sends
@@ -10,7 +10,7 @@ export function systemdNotify(state: 'READY=1' | 'STOPPING=1' | 'WATCHDOG=1', en
   if (socket === undefined || socket === '') return;
   const child = spawn('systemd-notify', [`--pid=${process.pid}`, state], {
     stdio: 'ignore',
-    env: { ...CHILD_ENVIRONMENT, NOTIFY_SOCKET: socket },
+    env: { ...childEnvironment, NOTIFY_SOCKET: socket },
   });
   child.on('error', () => undefined);
   child.unref();

@@ -53,14 +53,14 @@ function stallTimes(line: string): StallTimes {
 
 export type DeviceName = (major: number, minor: number) => string;
 
-const OPERATIONS = new Set<string>(['Read', 'Write', 'Sync', 'Async', 'Discard', 'Total'] satisfies IoOperation[]);
+const operationNames = new Set<string>(['Read', 'Write', 'Sync', 'Async', 'Discard', 'Total'] satisfies IoOperation[]);
 
 /** cgroup v1: `8:0 Read 4096`, one line per device and operation. */
 export function parseBlkio(text: string | undefined, deviceName: DeviceName): DeviceCounts[] {
   const byDevice = new Map<string, Map<IoOperation, number>>();
   for (const line of (text ?? '').split('\n')) {
     const [device = '', operation = '', value] = line.split(' ');
-    if (value === undefined || !OPERATIONS.has(operation)) continue;
+    if (value === undefined || !operationNames.has(operation)) continue;
     const counts = byDevice.get(device) ?? new Map<IoOperation, number>();
     byDevice.set(device, counts.set(operation as IoOperation, Number(value)));
   }
@@ -96,7 +96,7 @@ function named(device: string, counts: ReadonlyMap<IoOperation, number>, deviceN
 }
 
 /** Loopback and host ends of veth pairs say nothing about a pod (upstream: cAdvisor's ignoredDevicePrefixes). */
-const IGNORED_INTERFACES = /^(lo|veth|docker|nerdctl)/i;
+const ignoredInterfaces = /^(lo|veth|docker|nerdctl)/i;
 
 /** /proc/PID/net/dev. */
 export function parseInterfaces(text: string): InterfaceUse[] {
@@ -105,7 +105,7 @@ export function parseInterfaces(text: string): InterfaceUse[] {
     const colon = line.indexOf(':');
     if (colon === -1) continue;
     const name = line.slice(0, colon).trim();
-    if (IGNORED_INTERFACES.test(name)) continue;
+    if (ignoredInterfaces.test(name)) continue;
     const [
       rxBytes = 0,
       rxPackets = 0,

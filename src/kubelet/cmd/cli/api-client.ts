@@ -6,14 +6,14 @@ import { answerTo } from '../../../base/node-answer.ts';
 import { readText } from '../../../base/read-text.ts';
 
 /** Where an agent's socket is by default: that of a node agent, then that of `npm run up`. */
-const DEFAULT_SOCKETS = ['/var/lib/kubelet/kubelet.sock', '/var/lib/kubelet-ts/kubelet/kubelet.sock'];
+const defaultSockets = ['/var/lib/kubelet/kubelet.sock', '/var/lib/kubelet-ts/kubelet/kubelet.sock'];
 
 /** `--socket`, else $KUBELET_SOCKET, else the first of the usual places that exists. */
 export function findSocket(given: string | undefined, env: Readonly<Record<string, string | undefined>>): string {
   const fromEnv = env['KUBELET_SOCKET'];
   if (given !== undefined) return given;
   if (fromEnv !== undefined && fromEnv !== '') return fromEnv;
-  return DEFAULT_SOCKETS.find((path) => existsSync(path)) ?? (DEFAULT_SOCKETS[0] as string);
+  return defaultSockets.find((path) => existsSync(path)) ?? (defaultSockets[0] as string);
 }
 
 /** As much as the agent may have to say of all its pods. */

@@ -24,11 +24,11 @@ const ERROR = 3;
 const RESIZE = 4;
 /** Only v5 can say that standard input is over; runtimes that know v4 at most get the rest without that. */
 const CLOSE = 255;
-const PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 
 /** Runs a command through the runtime's streaming server; resolves to the command's exit code. */
 export function runExec(url: string, request: { tty: boolean; stdin: boolean }, terminal: Terminal): Promise<number> {
-  const socket = new WebSocket(url.replace(/^http/, 'ws'), PROTOCOLS, { perMessageDeflate: false });
+  const socket = new WebSocket(url.replace(/^http/, 'ws'), protocols, { perMessageDeflate: false });
   socket.binaryType = 'nodebuffer';
   return new Promise((resolve, reject) => {
     let release: () => void = () => {};
@@ -46,7 +46,7 @@ export function runExec(url: string, request: { tty: boolean; stdin: boolean }, 
         {
           onData: (data) => send(STDIN, data),
           onEnd: () => {
-            if (socket.protocol === PROTOCOLS[0]) send(CLOSE, Uint8Array.of(STDIN));
+            if (socket.protocol === protocols[0]) send(CLOSE, Uint8Array.of(STDIN));
             else if (!request.tty) endOfInputUnsupported(terminal);
           },
           onResize: ({ columns, rows }) => send(RESIZE, JSON.stringify({ Width: columns, Height: rows })),

@@ -33,7 +33,7 @@ import type { PodUid } from '../../model/ids.ts';
 import { composeVolumeAttachWaiter, composeCsi } from './compose-csi.ts';
 import { composeDevices, composeDra, composePodResources } from './compose-devices.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
-import { kubernetesVersion } from '../flags/flags-version.ts';
+import { KUBERNETES_VERSION } from '../flags/flags-version.ts';
 import { createAdmission } from '../../features/admission/create-admission.ts';
 import type { NodeSettings } from '../../features/node/create-node.ts';
 import { createNode } from '../../features/node/create-node.ts';
@@ -52,12 +52,12 @@ import { createAllocation } from '../../features/allocation/create-allocation.ts
 import { observedResizes } from '../../features/metrics/resizes.ts';
 
 /** What applies where no flag describes the node. */
-const NO_NODE_SETTINGS: NodeSettings = {
+const noNodeSettings: NodeSettings = {
   labels: {},
   externalCloudProvider: false,
   ignoreEviction: false,
   nodeIps: [],
-  version: kubernetesVersion,
+  version: KUBERNETES_VERSION,
 };
 
 /** Throws `Invalid` when the node cannot be what the configuration asks for. */
@@ -79,7 +79,7 @@ export function composeKnown(parts: Given): KnownParts {
     ...events,
     ...composePodConfig(parts, { ...objects, ...events }),
     allocatedPods: new AllocatedPods(records.allocated),
-    node: createNode(settings.config, platform, settings.node ?? NO_NODE_SETTINGS),
+    node: createNode(settings.config, platform, settings.node ?? noNodeSettings),
   };
 }
 

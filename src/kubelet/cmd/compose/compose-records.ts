@@ -20,7 +20,7 @@ import { isKeptToken } from '../../features/tokens/service-account-tokens.ts';
 /**
  * Changes are written soon, but a pod that crashes again and again must not wear out the disk. A stop writes at once.
  */
-const PACE = {
+const pace = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
   admitted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
   evicted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
@@ -88,12 +88,12 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const statuses = await composeStatuses(folder, platform);
   const kept = platform.cluster === undefined ? undefined : await composeKept(folder, platform);
   const open: { flush(): Promise<void> }[] = kept === undefined ? [] : [kept];
-  const openFile = (name: keyof typeof PACE, snapshot: () => unknown): StateFile<unknown> => {
-    const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...PACE[name] });
+  const openFile = (name: keyof typeof pace, snapshot: () => unknown): StateFile<unknown> => {
+    const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...pace[name] });
     open.push(file);
     return file;
   };
-  const keep = (name: keyof typeof PACE, snapshot: () => unknown): (() => void) => {
+  const keep = (name: keyof typeof pace, snapshot: () => unknown): (() => void) => {
     const file = openFile(name, snapshot);
     return () => file.changed();
   };

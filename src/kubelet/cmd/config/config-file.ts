@@ -6,7 +6,11 @@ import { parseYaml } from '../../../api/manifest/parse-yaml.ts';
 import { splitDocuments } from '../../../api/manifest/split-documents.ts';
 import { locate, toPlainValue } from '../../../api/manifest/yaml-value.ts';
 import { decode } from '../../../api/schema/decode.ts';
-import { KubeletConfigurationSchema, kubeletConfigApiVersion, kubeletConfigKind } from '../../model/config/schema.ts';
+import {
+  KubeletConfigurationSchema,
+  KUBELET_CONFIG_API_VERSION,
+  KUBELET_CONFIG_KIND,
+} from '../../model/config/schema.ts';
 import { errorAt } from './config-error.ts';
 import type { ConfigError, SourceText } from './config-error.ts';
 
@@ -71,22 +75,22 @@ export function readConfigFile(file: string, files: ConfigFiles): ConfigFile {
 }
 
 function checkObject(source: SourceText, value: unknown, earlier: readonly ConfigError[]): ConfigFile {
-  const accepted = `accepted is apiVersion: ${kubeletConfigApiVersion}, kind: ${kubeletConfigKind}`;
+  const accepted = `accepted is apiVersion: ${KUBELET_CONFIG_API_VERSION}, kind: ${KUBELET_CONFIG_KIND}`;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { source, raw: {}, errors: [...earlier, errorAt(source, [], `expected an object; ${accepted}`)] };
   }
   const raw = value as Record<string, unknown>;
   const errors = [...earlier];
   for (const [field, wanted] of [
-    ['apiVersion', kubeletConfigApiVersion],
-    ['kind', kubeletConfigKind],
+    ['apiVersion', KUBELET_CONFIG_API_VERSION],
+    ['kind', KUBELET_CONFIG_KIND],
   ] as const) {
     if (raw[field] === undefined) errors.push(errorAt(source, [], `${field} is missing; ${accepted}`));
     else if (raw[field] !== wanted)
       errors.push(errorAt(source, [field], `unknown ${field} ${JSON.stringify(raw[field])}; ${accepted}`));
   }
   // A file of another kind would only give a page of unknown fields.
-  if (raw.kind !== undefined && raw.kind !== kubeletConfigKind) return { source, raw: {}, errors };
+  if (raw.kind !== undefined && raw.kind !== KUBELET_CONFIG_KIND) return { source, raw: {}, errors };
   for (const error of decode(KubeletConfigurationSchema, raw, { mode: 'strict' }).errors)
     errors.push(errorAt(source, error.path, error.message));
   return { source, raw, errors };
@@ -100,7 +104,7 @@ export interface DropIns {
   readonly errors: readonly ConfigError[];
 }
 
-const maxDropInDepth = 32;
+const MAX_DROP_IN_DEPTH = 32;
 
 /**
  * The drop-ins of a folder and its subfolders, in lexical order of the walk. Upstream: cmd/kubelet/app/server.go
@@ -129,7 +133,7 @@ export function listDropIns(folder: string, files: ConfigFiles, depth = 0): Drop
   const byName = [...entries].sort((left, right) => (left.name < right.name ? -1 : Number(left.name > right.name)));
   for (const { name, isFolder } of byName) {
     const path = `${folder.replace(/(?<!\/)\/+$/, '')}/${name}`;
-    if (isFolder && depth < maxDropInDepth) {
+    if (isFolder && depth < MAX_DROP_IN_DEPTH) {
       const below = listDropIns(path, files, depth + 1);
       found.push(...below.files);
       skipped.push(...below.skipped);

@@ -10,7 +10,11 @@ import { computeFeatureGates } from '../../model/config/feature-gates.ts';
 import type { GateResult } from '../../model/config/feature-gates.ts';
 import { toKubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
-import { KubeletConfigurationSchema, kubeletConfigApiVersion, kubeletConfigKind } from '../../model/config/schema.ts';
+import {
+  KubeletConfigurationSchema,
+  KUBELET_CONFIG_API_VERSION,
+  KUBELET_CONFIG_KIND,
+} from '../../model/config/schema.ts';
 import type { KubeletConfiguration } from '../../model/config/schema.ts';
 import { validateKubeletConfiguration } from '../../model/config/validate.ts';
 import { computeParityWarnings } from './config-parity.ts';
@@ -28,7 +32,7 @@ import { parseFlags } from '../flags/flags-parse.ts';
 import type { ParsedFlags } from '../flags/flags-parse.ts';
 import { readAgentFlags } from '../flags/flags-values-agent.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
-import { kubernetesVersion, rawVersion, versionLine } from '../flags/flags-version.ts';
+import { KUBERNETES_VERSION, rawVersion, versionLine } from '../flags/flags-version.ts';
 
 export type LoadResult =
   | {
@@ -115,7 +119,7 @@ class Loading {
   }
 
   run(lineErrors: readonly ConfigError[]): LoadResult {
-    const { flags, errors: flagErrors } = readAgentFlags(this.#parsed, kubernetesVersion);
+    const { flags, errors: flagErrors } = readAgentFlags(this.#parsed, KUBERNETES_VERSION);
     this.#errors.push(...lineErrors, ...flagErrors);
     const merged = this.#merge(flags);
     const fileGates = merged.featureGates ?? {};
@@ -179,8 +183,8 @@ class Loading {
   #decode(raw: unknown): KubeletConfiguration {
     return {
       ...decode(KubeletConfigurationSchema, raw).value,
-      apiVersion: kubeletConfigApiVersion,
-      kind: kubeletConfigKind,
+      apiVersion: KUBELET_CONFIG_API_VERSION,
+      kind: KUBELET_CONFIG_KIND,
     };
   }
 

@@ -41,7 +41,7 @@ const commandFlags = (flags: (typeof commands)[number]['flags']): Completable[] 
 
 const namesOf = (flags: readonly Completable[]): string => flags.map(({ name }) => `--${name}`).join(' ');
 /** Prints one pod name per line; silent when no agent runs. */
-const podNames = 'kubelet pods -o name 2>/dev/null';
+const POD_NAMES = 'kubelet pods -o name 2>/dev/null';
 
 function bashValues(flags: readonly Completable[]): string[] {
   return flags.flatMap(({ name, shorthand, takesValue, values, completes }) => {
@@ -70,7 +70,7 @@ function bashCase(label: string, flags: readonly Completable[], positional: stri
 function positionalReply(completes: 'pod' | 'file' | 'shell' | undefined): string {
   switch (completes) {
     case 'pod':
-      return `COMPREPLY=($(compgen -W "$(${podNames})" -- "$cur"))`;
+      return `COMPREPLY=($(compgen -W "$(${POD_NAMES})" -- "$cur"))`;
     case 'file':
       return 'COMPREPLY=($(compgen -f -- "$cur"))';
     case 'shell':
@@ -127,7 +127,7 @@ function zshArguments(flags: readonly Completable[]): string[] {
 
 function zshScript(): string {
   const positional = {
-    pod: `'*: :($(${inQuotes(podNames)}))'`,
+    pod: `'*: :($(${inQuotes(POD_NAMES)}))'`,
     file: `'*: :_files'`,
     shell: `'*: :(${shells.join(' ')})'`,
   };
@@ -176,7 +176,7 @@ function fishScript(): string {
   const names = commands.map(({ name }) => name).join(' ');
   const none = `not __fish_seen_subcommand_from ${names}`;
   const positional = {
-    pod: `-f -a '(${podNames.replaceAll("'", "\\'")})'`,
+    pod: `-f -a '(${POD_NAMES.replaceAll("'", "\\'")})'`,
     file: '-F',
     shell: `-f -a '${shells.join(' ')}'`,
   };

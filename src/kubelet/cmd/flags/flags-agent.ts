@@ -11,11 +11,11 @@ const inGroup = (group: FlagGroup, rows: readonly Row[]): FlagSpec[] =>
   rows.map(([name, type, help, extra]) => ({ name, type, help, group, ...extra }));
 
 /** Where `kubelet pods` and the other commands reach the running agent unless told otherwise; only root may open it. */
-export const defaultCliSocket = '/var/lib/kubelet/kubelet.sock';
+export const DEFAULT_CLI_SOCKET = '/var/lib/kubelet/kubelet.sock';
 
-const replaced = 'Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.';
-const cadvisor = 'This is a cadvisor flag that was mistakenly registered with the Kubelet. It has no effect here.';
-const removed = 'It has no effect here.';
+const REPLACED = 'Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.';
+const CADVISOR = 'This is a cadvisor flag that was mistakenly registered with the Kubelet. It has no effect here.';
+const REMOVED = 'It has no effect here.';
 
 export const agentFlags: readonly FlagSpec[] = [
   ...inGroup('Configuration', [
@@ -179,21 +179,21 @@ export const agentFlags: readonly FlagSpec[] = [
       'minimum-container-ttl-duration',
       'duration',
       'Shortest time a dead container is kept.',
-      { default: '0s', deprecated: replaced },
+      { default: '0s', deprecated: REPLACED },
     ],
     [
       'maximum-dead-containers-per-container',
       'int32',
       'Dead instances kept of each container.',
-      { default: '1', deprecated: replaced },
+      { default: '1', deprecated: REPLACED },
     ],
     [
       'maximum-dead-containers',
       'int32',
       'Dead containers kept in all; negative means no limit.',
-      { default: '-1', deprecated: replaced },
+      { default: '-1', deprecated: REPLACED },
     ],
-    ['experimental-mounter-path', 'string', 'Program used for mounting.', { deprecated: removed, ignored: true }],
+    ['experimental-mounter-path', 'string', 'Program used for mounting.', { deprecated: REMOVED, ignored: true }],
     [
       'experimental-allocatable-ignore-eviction',
       'bool',
@@ -226,7 +226,7 @@ export const agentFlags: readonly FlagSpec[] = [
         name,
         type,
         'A setting of cAdvisor; read and ignored.',
-        { default: value, deprecated: cadvisor, ignored: true },
+        { default: value, deprecated: CADVISOR, ignored: true },
       ],
     ),
   ]),

@@ -1,5 +1,5 @@
 /** The commands beside the agent itself, as data: help and completion are made from this table. */
-import { defaultCliSocket } from './flags-agent.ts';
+import { DEFAULT_CLI_SOCKET } from './flags-agent.ts';
 
 export interface CommandFlag {
   readonly name: string;
@@ -40,7 +40,7 @@ export type CommandName = (typeof commandNames)[number];
 const socket: CommandFlag = {
   name: 'socket',
   value: 'PATH',
-  default: defaultCliSocket,
+  default: DEFAULT_CLI_SOCKET,
   help: 'Socket of the running agent; also $KUBELET_SOCKET.',
 };
 const rootDir: CommandFlag = {

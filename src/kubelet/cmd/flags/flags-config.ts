@@ -47,7 +47,7 @@ const lasting: readonly FlagSpec[] = [
   },
 ];
 
-const deprecated = "This parameter should be set via the config file specified by the Kubelet's --config flag.";
+const DEPRECATED = "This parameter should be set via the config file specified by the Kubelet's --config flag.";
 
 const rows: readonly Row[] = [
   ['enable-server', 'bool', 'enableServer', 'Serve the API of the agent.'],
@@ -380,7 +380,7 @@ const rows: readonly Row[] = [
   ],
 ];
 
-const fileGroup = 'Deprecated: set the field in a file given by --config instead' as const;
+const FILE_GROUP = 'Deprecated: set the field in a file given by --config instead' as const;
 
 export const configFlags: readonly FlagSpec[] = [
   ...lasting,
@@ -390,8 +390,8 @@ export const configFlags: readonly FlagSpec[] = [
       type,
       field,
       help,
-      deprecated,
-      group: fileGroup,
+      deprecated: DEPRECATED,
+      group: FILE_GROUP,
       ...(values === undefined ? {} : { values }),
     }),
   ),

@@ -38,7 +38,7 @@ function shownDefault(spec: FlagSpec, defaults: unknown): string {
   return ` (default ${typeof value === 'object' ? JSON.stringify(value) : String(value)})`;
 }
 
-const width = 120;
+const WIDTH = 120;
 const indent = ' '.repeat(8);
 
 /** Breaks at blanks, so that no line is longer than `width` unless one word is. */
@@ -46,7 +46,7 @@ function wrapped(text: string): string {
   const lines: string[] = [];
   let line = indent;
   for (const word of text.split(' ')) {
-    if (line.length + word.length + 1 > width && line !== indent) {
+    if (line.length + word.length + 1 > WIDTH && line !== indent) {
       lines.push(line);
       line = indent;
     }

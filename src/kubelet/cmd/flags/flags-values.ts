@@ -144,8 +144,8 @@ function vmodule(text: string): FlagValue {
   return { value };
 }
 
-const int31 = 2n ** 31n - 1n;
-const int63 = 2n ** 63n - 1n;
+const INT31 = 2n ** 31n - 1n;
+const INT63 = 2n ** 63n - 1n;
 
 const readers: Readonly<Record<FlagType, (text: string) => FlagValue>> = {
   string: (text) => ({ value: text }),
@@ -153,9 +153,9 @@ const readers: Readonly<Record<FlagType, (text: string) => FlagValue>> = {
     const value = parseBool(text);
     return value === undefined ? { wrong: 'accepted are true and false' } : { value };
   },
-  int32: (text) => integer(text, -int31 - 1n, int31),
-  int64: (text) => integer(text, -int63 - 1n, int63),
-  uint31: (text) => integer(text, 0n, int31),
+  int32: (text) => integer(text, -INT31 - 1n, INT31),
+  int64: (text) => integer(text, -INT63 - 1n, INT63),
+  uint31: (text) => integer(text, 0n, INT31),
   duration: (text) =>
     parseDurationMs(text) === undefined
       ? { wrong: 'expected a duration such as 300ms, 10s or 2h45m' }

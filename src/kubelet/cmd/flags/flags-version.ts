@@ -1,15 +1,15 @@
 /** The versions the program reports. */
 
 /** The Kubernetes version this agent stands for, where a program asks for the version of a kubelet. */
-export const kubernetesVersion = 'v1.36.0';
+export const KUBERNETES_VERSION = 'v1.36.0';
 /** The version of this project. */
-const ownVersion = '0.1.0';
+const OWN_VERSION = '0.1.0';
 
 /** The line of `kubelet --version`. Upstream: component-base/version/verflag. */
-export const versionLine = (version: string = kubernetesVersion): string => `Kubernetes ${version}`;
+export const versionLine = (version: string = KUBERNETES_VERSION): string => `Kubernetes ${version}`;
 
 /** All parts, in upstream's form of `--version=raw`, so that scripts that read it go on working. */
-export function rawVersion(version: string = kubernetesVersion): string {
+export function rawVersion(version: string = KUBERNETES_VERSION): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const parts = [
     ['Major', major],
@@ -30,10 +30,10 @@ export function rawVersion(version: string = kubernetesVersion): string {
 }
 
 /** What `kubelet version` prints for people. */
-export const versionText = (): string => `${versionLine()}\nKubelet-TS ${ownVersion}\n`;
+export const versionText = (): string => `${versionLine()}\nKubelet-TS ${OWN_VERSION}\n`;
 
 /** The labels of `kubernetes_build_info`. */
-export function buildLabels(version: string = kubernetesVersion): Record<string, string> {
+export function buildLabels(version: string = KUBERNETES_VERSION): Record<string, string> {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   return {
     major,

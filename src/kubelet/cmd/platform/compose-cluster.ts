@@ -9,7 +9,7 @@ import type { RequestTerms } from '../../../client/http-transport.ts';
 import { openGate, RequestBudget } from '../../../client/request-budget.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
-import { kubernetesVersion } from '../flags/flags-version.ts';
+import { KUBERNETES_VERSION } from '../flags/flags-version.ts';
 
 /** What the configuration says of the API client. */
 export type ClusterTerms = Pick<
@@ -36,7 +36,7 @@ export function openCluster(
 ): OpenedCluster {
   // The first word is who wrote a field (`managedFields`): the same as of upstream's kubelet, so that nodes may change
   // from one to the other.
-  const userAgent = `kubelet/${kubernetesVersion} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
+  const userAgent = `kubelet/${KUBERNETES_VERSION} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
   const transport = new HttpTransport(access, { userAgent, clock, random, tracer });
   return {
     ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.withTerms(lane))),

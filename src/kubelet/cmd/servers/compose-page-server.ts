@@ -11,7 +11,7 @@ import type { MeasuredPod } from '../../features/stats/pod-groups.ts';
 import type { Kubelet } from '../compose/compose-kubelet.ts';
 import type { ManagersView } from '../../features/page/compute-managers.ts';
 import { flatTopology } from '../../model/machine-topology.ts';
-import { kubernetesVersion } from '../flags/flags-version.ts';
+import { KUBERNETES_VERSION } from '../flags/flags-version.ts';
 import { composeGuard, secureTls } from './compose-secure-server.ts';
 import type { Serving } from './compose-serving.ts';
 
@@ -80,7 +80,7 @@ function pageSources(kubelet: Kubelet, views: PageServerOptions['views']): PageS
     tasks: () => platform.stats?.groups.tasks(),
     interfaces: () => platform.stats?.groups.interfaces(1) ?? [],
     nodeName: platform.machine.nodeName,
-    kubeletVersion: kubernetesVersion,
+    kubeletVersion: KUBERNETES_VERSION,
     eviction: settings.config.eviction,
     node: () => node.watch.current(),
     pods: () => views.pods(),

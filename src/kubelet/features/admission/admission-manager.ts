@@ -71,7 +71,7 @@ type Case =
   | { kind: 'asking'; sinceMs: number; hold: Hold; abort: AbortController; wakes: Set<() => void> }
   | { kind: 'making-room'; sinceMs: number; victims: ReadonlySet<PodUid>; patience: Timer; isSaved: boolean };
 
-const PREEMPTED: PodVerdict = {
+const preempted: PodVerdict = {
   kind: 'preempted',
   reason: podReasons.preempting,
   message: 'Preempted in order to admit critical pod',
@@ -158,7 +158,7 @@ export class AdmissionManager {
       return { kind: 'rejected', reason: state.reason, message: rejectionMessage(state.message) };
     if (state?.kind === 'held')
       return { kind: 'held', reason: podReasons.admissionHeld, message: `held by ${state.by}: ${state.why}` };
-    return this.#parts.record.isPreempted(uid) ? PREEMPTED : undefined;
+    return this.#parts.record.isPreempted(uid) ? preempted : undefined;
   }
 
   /** The pods that have a place on the node, with their allocated resources (upstream: GetActivePods). */
@@ -368,7 +368,7 @@ export class AdmissionManager {
         podUid: victimUid,
         requestingPod: this.#nameOf(uid),
       });
-      recorder.event(victim, 'Warning', containerEvents.preempting, PREEMPTED.message);
+      recorder.event(victim, 'Warning', containerEvents.preempting, preempted.message);
       record.preempt(victimUid);
       stop(victimUid);
       onPreempted?.(resource);

@@ -28,7 +28,7 @@ export interface Asking {
 }
 
 const TIMEOUT_MS = 10_000;
-const RETRY: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
+const retry: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
 /** The fallback behind an `until` that never settles. */
 const UNTIL_RETRY_MS = 60_000;
 /**
@@ -57,7 +57,7 @@ async function askStep(asking: Asking, step: AdmissionStep): Promise<Rejection |
       if (signal.aborted || answer.kind === 'admit') return undefined;
       if (answer.kind === 'reject') return { reason: answer.reason, message: answer.message };
       const retryMs =
-        answer.retryAfterMs ?? (answer.until === undefined ? backoffDelayMs(RETRY, attempt) : UNTIL_RETRY_MS);
+        answer.retryAfterMs ?? (answer.until === undefined ? backoffDelayMs(retry, attempt) : UNTIL_RETRY_MS);
       onHold({ by: step.name, why: answer.why, nextTryAtMs: clock.nowMs() + retryMs });
       await pause(asking, retryMs, answer.until);
     } finally {

@@ -12,7 +12,7 @@ export interface Shortage {
   readonly capacity: number;
 }
 
-const BASIC = ['cpu', 'memory', 'ephemeral-storage'] as const;
+const basic = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
 /**
  * The resources that the pod requests and the node lacks, given the other pods, in upstream's order (scheduler
@@ -28,7 +28,7 @@ export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: 
   const counted = Object.keys(requests)
     .filter((resource) => isCounted(resource, allocatable))
     .sort();
-  for (const resource of [...BASIC, ...counted.filter((name) => !isBasic(name))]) {
+  for (const resource of [...basic, ...counted.filter((name) => !isBasic(name))]) {
     const requested = amountIn(requests, resource);
     if (requested <= 0) continue;
     ofOthers ??= others.map((other) => podRequests(other));
@@ -50,7 +50,7 @@ function amountIn(list: ResourceList, resource: string): number {
   return resource === 'cpu' ? quantityMilliValue(text) : quantityValue(text);
 }
 
-const isBasic = (resource: string): boolean => (BASIC as readonly string[]).includes(resource);
+const isBasic = (resource: string): boolean => (basic as readonly string[]).includes(resource);
 
 /**
  * Cluster-level resources that no node has (upstream: removeMissingExtendedResources) do not count; huge pages and the

@@ -57,7 +57,7 @@ export function issueClientCertificate(options: ClientCertificateOptions): Issue
     if (current !== undefined || bootstrap === undefined) {
       const key = newKey();
       const outcome = await requestCertificate(
-        { signerName, names, key, isNamed: false },
+        { signerName: SIGNER_NAME, names, key, isNamed: false },
         { ...context, client, patienceMs: ROTATION_PATIENCE_MS, signal },
       );
       return outcome.kind === 'issued' ? { ...outcome, key } : outcome;
@@ -76,7 +76,7 @@ export function issueClientCertificate(options: ClientCertificateOptions): Issue
   };
 }
 
-const signerName = 'kubernetes.io/kube-apiserver-client-kubelet';
+const SIGNER_NAME = 'kubernetes.io/kube-apiserver-client-kubelet';
 
 async function issueByPendingKey(
   { pendingKey, log }: ClientCertificateOptions,
@@ -89,7 +89,7 @@ async function issueByPendingKey(
     log.debug(2, 'No valid private key and/or certificate found, reusing existing private key or creating a new one');
     await pendingKey.write(key);
   }
-  const outcome = await requestCertificate({ signerName, names, key, isNamed: true }, context);
+  const outcome = await requestCertificate({ signerName: SIGNER_NAME, names, key, isNamed: true }, context);
   // The name of a request follows from its key: a failed request is dropped only together with its key.
   if (outcome.kind === 'spent') await pendingKey.remove();
   return outcome.kind === 'issued' ? { ...outcome, key } : outcome;

@@ -48,7 +48,7 @@ export interface PodCgroup {
 const QOS_UPDATE_PERIOD_MS = 60_000;
 const AWAY_RETRY_MS = 2000;
 /** Killed processes need a moment to leave their cgroup. */
-const REMOVE_RETRY_MS = [5, 10, 20, 40, 80, 160, 320] as const;
+const removeRetryMs = [5, 10, 20, 40, 80, 160, 320] as const;
 
 /**
  * The cgroups of pods and of their QoS classes.
@@ -132,7 +132,7 @@ export class ContainerManager {
   }
 
   #qosLimits(): QosLimits {
-    return computeQosLimits(this.#options.activePods(), this.#options.qosMemory ?? NO_MEMORY_RULES);
+    return computeQosLimits(this.#options.activePods(), this.#options.qosMemory ?? noMemoryRules);
   }
 
   async stop(): Promise<void> {
@@ -310,7 +310,7 @@ export class ContainerManager {
     const { cgroups, clock } = this.#options;
     const name = this.#names.get(uid) ?? (await this.listPodCgroups()).get(uid);
     if (name === undefined) return;
-    for (const delayMs of [...REMOVE_RETRY_MS, undefined]) {
+    for (const delayMs of [...removeRetryMs, undefined]) {
       try {
         await cgroups.remove(name);
         this.#names.delete(uid);
@@ -367,7 +367,7 @@ export class ContainerManager {
   }
 }
 
-const NO_MEMORY_RULES: QosMemoryRules = { reservedPercent: undefined, memoryForPodsBytes: 0, memoryQos: undefined };
+const noMemoryRules: QosMemoryRules = { reservedPercent: undefined, memoryForPodsBytes: 0, memoryQos: undefined };
 
 const canonicalOverhead = (pod: Pod): string =>
   JSON.stringify(Object.entries(pod.spec.overhead ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));

@@ -30,7 +30,7 @@ const LEAST_CLASS_BYTES = 4096;
 /** Upstream: qos_container_manager_linux.go UpdateCgroups. */
 export function computeQosLimits(pods: readonly Pod[], rules: QosMemoryRules): QosLimits {
   const shares = computeQosShares(pods);
-  const requests = rules.reservedPercent === undefined && rules.memoryQos === undefined ? NONE : memoryRequests(pods);
+  const requests = rules.reservedPercent === undefined && rules.memoryQos === undefined ? none : memoryRequests(pods);
   const reserve = classMemory(requests, rules);
   const { memoryQos } = rules;
   if (memoryQos === undefined)
@@ -40,7 +40,7 @@ export function computeQosLimits(pods: readonly Pod[], rules: QosMemoryRules): Q
       bestEffort: { cpuShares: shares.bestEffort, ...reserve.bestEffort },
       protectedBytes: undefined,
     };
-  const kept = memoryQos.reservesRequests ? requests : NONE;
+  const kept = memoryQos.reservesRequests ? requests : none;
   return {
     // A parent protects what its children may have protected.
     guaranteed: { unified: { 'memory.min': String(kept.guaranteed + kept.burstable) } },
@@ -54,10 +54,10 @@ export function computeQosLimits(pods: readonly Pod[], rules: QosMemoryRules): Q
   };
 }
 
-const NONE = { guaranteed: 0, burstable: 0 };
+const none = { guaranteed: 0, burstable: 0 };
 
-function memoryRequests(pods: readonly Pod[]): typeof NONE {
-  const sums = { ...NONE };
+function memoryRequests(pods: readonly Pod[]): typeof none {
+  const sums = { ...none };
   for (const pod of pods) {
     const bytes = quantityValue(podRequests(pod)['memory'] ?? '0');
     const qos = podQos(pod);
@@ -69,7 +69,7 @@ function memoryRequests(pods: readonly Pod[]): typeof NONE {
 
 /** Upstream: setMemoryReserve. */
 function classMemory(
-  requests: typeof NONE,
+  requests: typeof none,
   { reservedPercent, memoryForPodsBytes }: QosMemoryRules,
 ): { burstable: Pick<CgroupLimits, 'memoryBytes'>; bestEffort: Pick<CgroupLimits, 'memoryBytes'> } {
   if (reservedPercent === undefined || memoryForPodsBytes === 0) return { burstable: {}, bestEffort: {} };

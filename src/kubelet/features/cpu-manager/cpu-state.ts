@@ -18,7 +18,7 @@ export interface CpuCheckpoint extends CpuState {
   readonly policy: string;
 }
 
-const NAMES = { policy: 'policyName', shared: 'defaultCpuSet', entries: 'entries' } as const;
+const names = { policy: 'policyName', shared: 'defaultCpuSet', entries: 'entries' } as const;
 
 /** Upstream: cpumanager/state CPUManagerCheckpointV2. */
 export function encodeCpuCheckpoint({ policy, shared, assignments }: CpuCheckpoint): string {
@@ -27,11 +27,11 @@ export function encodeCpuCheckpoint({ policy, shared, assignments }: CpuCheckpoi
       [uid, goSortedEntries(containers).map(([name, cpus]) => [name, formatCpuSet(cpus)] as const)] as const,
   );
   const value = {
-    [NAMES.policy]: policy,
-    [NAMES.shared]: formatCpuSet(shared),
+    [names.policy]: policy,
+    [names.shared]: formatCpuSet(shared),
     ...(entries.length === 0
       ? {}
-      : { [NAMES.entries]: Object.fromEntries(entries.map(([uid, own]) => [uid, Object.fromEntries(own)])) }),
+      : { [names.entries]: Object.fromEntries(entries.map(([uid, own]) => [uid, Object.fromEntries(own)])) }),
     checksum: checksumOf(policy, formatCpuSet(shared), entries),
   };
   return escapeForGo(JSON.stringify(value));

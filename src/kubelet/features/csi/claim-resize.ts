@@ -7,7 +7,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 
-const RESIZE_CONDITIONS = new Set(['FileSystemResizePending', 'Resizing', 'ControllerResizeError', 'NodeResizeError']);
+const resizeConditions = new Set(['FileSystemResizePending', 'Resizing', 'ControllerResizeError', 'NodeResizeError']);
 const STORAGE = 'storage';
 
 /**
@@ -36,7 +36,7 @@ export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs:
       return {
         ...status,
         capacity: { ...capacity, [STORAGE]: news.size },
-        conditions: conditions.filter(({ type }) => !RESIZE_CONDITIONS.has(type)),
+        conditions: conditions.filter(({ type }) => !resizeConditions.has(type)),
         allocatedResourceStatuses: others,
       };
     }

@@ -15,7 +15,7 @@ import type { VolumeData } from './volume-data.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
 /** Upstream: nestedpendingoperations, 500 ms to 2 min 2 s. */
-const RETRY = { initialMs: 500, maxMs: 122_000, factor: 2 };
+const retry = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 interface Grown {
   readonly request: VolumeRequest;
@@ -127,7 +127,7 @@ export class CsiExpansion {
     const size =
       (isStep(spec.claim) ? spec.claim.status?.allocatedResources : spec.persistentVolume.spec.capacity)?.['storage'] ??
       String(wanted);
-    return (await claims.tell(spec.claim, { kind: 'finished', size })) ? undefined : RETRY.maxMs;
+    return (await claims.tell(spec.claim, { kind: 'finished', size })) ? undefined : retry.maxMs;
   }
 
   async #tellFailed(claim: PersistentVolumeClaim, error: unknown): Promise<void> {
@@ -172,7 +172,7 @@ export class CsiExpansion {
     const text = `NodeExpandVolume.NodeExpandVolume failed for volume ${JSON.stringify(request.spec.name)} : Expander.NodeExpand failed to expand the volume ${kind === 'infeasible' ? '' : ': '}${errorMessage(error)}`;
     this.#say(request.pod, 'Warning', volumeEvents.volumeResizeFailed, text);
     if (over) return undefined;
-    return kind === 'infeasible' ? RETRY.maxMs : backoffDelayMs(RETRY, count);
+    return kind === 'infeasible' ? retry.maxMs : backoffDelayMs(retry, count);
   }
 
   #say(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {

@@ -6,10 +6,10 @@ export interface CsiVersion {
   readonly text: string;
 }
 
-const SHAPE = /^\s*v?([0-9]+(?:\.[0-9]+)*)/;
+const shape = /^\s*v?([0-9]+(?:\.[0-9]+)*)/;
 
 function parseVersion(text: string): CsiVersion | undefined {
-  const numbers = SHAPE.exec(text)?.[1];
+  const numbers = shape.exec(text)?.[1];
   if (numbers === undefined || !numbers.includes('.')) return undefined;
   const parts = numbers.split('.').map(Number);
   return { parts, text: parts.join('.') };
@@ -38,7 +38,7 @@ export function selectHighestVersion(versions: readonly string[]): CsiVersion {
     const why =
       unreadable === undefined
         ? '<nil>'
-        : `${SHAPE.test(unreadable) ? 'illegal version string' : 'could not parse'} ${JSON.stringify(unreadable)}${SHAPE.test(unreadable) ? '' : ' as version'}`;
+        : `${shape.test(unreadable) ? 'illegal version string' : 'could not parse'} ${JSON.stringify(unreadable)}${shape.test(unreadable) ? '' : ' as version'}`;
     throw new KubeletError(
       'Invalid',
       `could not find a highest supported version from versions ([${versions.join(' ')}]) reported: ${why}`,

@@ -29,7 +29,7 @@ class CsiCallError extends KubeletError {
  * The driver may still be working, or may have finished: to be called again with the same arguments, never to be
  * cleaned up after (upstream: isFinalError).
  */
-const UNCERTAIN: ReadonlySet<CsiFailureCode> = new Set([
+const uncertain: ReadonlySet<CsiFailureCode> = new Set([
   'Local',
   'Canceled',
   'DeadlineExceeded',
@@ -37,17 +37,17 @@ const UNCERTAIN: ReadonlySet<CsiFailureCode> = new Set([
   'ResourceExhausted',
   'Aborted',
 ]);
-const INFEASIBLE: ReadonlySet<CsiFailureCode> = new Set(['InvalidArgument', 'OutOfRange', 'NotFound']);
+const infeasible: ReadonlySet<CsiFailureCode> = new Set(['InvalidArgument', 'OutOfRange', 'NotFound']);
 
 export function isFinal(error: unknown): boolean {
-  return error instanceof CsiCallError && !UNCERTAIN.has(error.code);
+  return error instanceof CsiCallError && !uncertain.has(error.code);
 }
 
 /** Why an expansion failed: `inUse` is not retried while the volume is in use, `infeasible` is not possible at all. */
 export function expansionFailure(error: unknown): 'inUse' | 'infeasible' | 'other' {
   if (!(error instanceof CsiCallError)) return 'other';
   if (error.code === 'FailedPrecondition') return 'inUse';
-  return INFEASIBLE.has(error.code) ? 'infeasible' : 'other';
+  return infeasible.has(error.code) ? 'infeasible' : 'other';
 }
 
 function kindOf(code: CsiFailureCode): ErrorKind {

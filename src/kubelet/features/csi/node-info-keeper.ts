@@ -34,7 +34,7 @@ export interface NodeInfoKeeperOptions {
   readonly onChange: () => void;
 }
 
-const RETRY = { initialMs: 200, maxMs: 60_000, factor: 2 };
+const retry = { initialMs: 200, maxMs: 60_000, factor: 2 };
 /** Another client may have changed it. */
 const LOOK_AGAIN_MS = 3_600_000;
 const JITTER = 0.5;
@@ -62,7 +62,7 @@ export class NodeInfoKeeper {
   constructor(options: NodeInfoKeeperOptions) {
     this.#options = options;
     const { clock, random, log } = options;
-    const periodMs = (): number => (this.#failures > 0 ? backoffDelayMs(RETRY, this.#failures) : LOOK_AGAIN_MS);
+    const periodMs = (): number => (this.#failures > 0 ? backoffDelayMs(retry, this.#failures) : LOOK_AGAIN_MS);
     this.#loop = createLoop({
       name: 'CSINode',
       clock,

@@ -31,7 +31,7 @@ import type { PluginEndpoints } from './plugin-endpoints.ts';
 import type { HeldDevices } from './pod-devices.ts';
 import { PodDevices } from './pod-devices.ts';
 import type { DeviceRunOptions } from './run-options.ts';
-import { computeRunOptions, NO_RUN_OPTIONS } from './run-options.ts';
+import { computeRunOptions, noRunOptions } from './run-options.ts';
 
 export interface DeviceManagerParts {
   readonly endpoints: (handlers: {
@@ -156,7 +156,7 @@ export class DeviceManager {
   async runOptions(pod: Pod, container: Container, signal: AbortSignal): Promise<DeviceRunOptions> {
     const uid = podUid(pod.metadata.uid);
     const requests = this.#allocator.requestsOf(pod, container);
-    if (requests.length === 0) return NO_RUN_OPTIONS;
+    if (requests.length === 0) return noRunOptions;
     if (requests.some(({ resource }) => this.#held.get(uid, container.name, resource) === undefined)) {
       this.releaseInactive();
       await this.#allocator.allocate(pod, signal);

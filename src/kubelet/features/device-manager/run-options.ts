@@ -4,7 +4,7 @@ import type { HeldDevices } from './pod-devices.ts';
 /** What a container needs to use its devices; the same shape as one plugin's response. */
 export type DeviceRunOptions = DeviceAllocation;
 
-export const NO_RUN_OPTIONS: DeviceRunOptions = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
+export const noRunOptions: DeviceRunOptions = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
 
 /**
  * The responses of all plugins that serve a container, as one. Where two set the same variable, path or annotation, the

@@ -3,8 +3,8 @@ import { isRecord } from '../../../base/json-record.ts';
 import type { PreparedDevice } from '../../ports/dra-drivers.ts';
 import type { ClaimInfo } from './claim-info.ts';
 
-const kind = 'DRACheckpoint';
-const apiVersion = 'checkpoint.dra.kubelet.k8s.io/v1';
+const KIND = 'DRACheckpoint';
+const API_VERSION = 'checkpoint.dra.kubelet.k8s.io/v1';
 
 /** The text of upstream's checkpoint `dra_manager_state` (upstream: cm/dra/state/checkpoint.go). */
 export function encodeClaims(claims: Iterable<ClaimInfo>): string {
@@ -17,7 +17,7 @@ export function encodeClaims(claims: Iterable<ClaimInfo>): string {
       [...drivers].map(([driver, devices]) => [driver, { Devices: devices.map(toFile) }]),
     ),
   }));
-  const data = JSON.stringify({ kind, apiVersion, ClaimInfoStateList: list });
+  const data = JSON.stringify({ kind: KIND, apiVersion: API_VERSION, ClaimInfoStateList: list });
   return JSON.stringify({ Data: data, Checksum: crc32(data) });
 }
 

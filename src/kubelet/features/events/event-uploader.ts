@@ -27,7 +27,7 @@ const KNOWN_LIMIT = 4_096;
 /** As long as an API server keeps them: older ones are of no use. */
 const KEPT_MS = 3_600_000;
 /** Upstream sleeps 10 s; a server that restarts is back sooner. */
-const RETRY = { initialMs: 500, maxMs: 10_000, factor: 2 };
+const retry = { initialMs: 500, maxMs: 10_000, factor: 2 };
 /** For a server that fails on this event and not on others. */
 const MOST_TRIES = 12;
 /** Events that gathered in an outage are sent slowly: other requests, and other nodes, are more urgent. */
@@ -134,7 +134,7 @@ export class EventUploader {
       }
       if (signal.aborted) return;
       this.#retry = new AbortController();
-      await sleep(clock, jitter(random, backoffDelayMs(RETRY, failures), 0.5), this.#retry.signal).catch(
+      await sleep(clock, jitter(random, backoffDelayMs(retry, failures), 0.5), this.#retry.signal).catch(
         () => undefined,
       );
     }

@@ -6,7 +6,7 @@ import { podReasons } from '../../../api/reasons.ts';
 import { pressureMessage } from './eviction-message.ts';
 import type { PressureCondition } from './signals.ts';
 
-const MEMORY_PRESSURE_TAINT = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' } as const;
+const memoryPressureTaint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' } as const;
 
 /**
  * Why a node under pressure does not take the pod; undefined when it does (upstream: eviction_manager.go Admit).
@@ -20,8 +20,7 @@ export function rejectionUnderPressure(
   if (conditions.length === 0 || isCriticalPod(pod)) return undefined;
   if (conditions.length === 1 && conditions[0] === 'MemoryPressure') {
     if (podQos(pod) !== 'BestEffort') return undefined;
-    if (untoleratedTaint(pod, [MEMORY_PRESSURE_TAINT], taintComparisons, ['NoSchedule']) === undefined)
-      return undefined;
+    if (untoleratedTaint(pod, [memoryPressureTaint], taintComparisons, ['NoSchedule']) === undefined) return undefined;
   }
   return { reason: podReasons.evicted, message: pressureMessage(conditions) };
 }

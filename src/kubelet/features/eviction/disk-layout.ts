@@ -14,15 +14,15 @@ export interface DiskParts {
   readonly volumes: boolean;
 }
 
-const ALL: DiskParts = { layers: true, logs: true, volumes: true };
-const NONE: DiskParts = { layers: false, logs: false, volumes: false };
+const all: DiskParts = { layers: true, logs: true, volumes: true };
+const none: DiskParts = { layers: false, logs: false, volumes: false };
 
 /** Upstream: helpers.go buildSignalToRankFunc. */
 export function diskPartsOf(signal: EvictionSignal, layout: DiskLayout): DiskParts {
   const { source } = signalFacts[signal];
-  if (layout === 'shared') return ALL;
-  if (layout === 'split') return source === 'imagefs' ? NONE : ALL;
-  return source === 'nodefs' ? { layers: false, logs: true, volumes: true } : { ...NONE, layers: true };
+  if (layout === 'shared') return all;
+  if (layout === 'split') return source === 'imagefs' ? none : all;
+  return source === 'nodefs' ? { layers: false, logs: true, volumes: true } : { ...none, layers: true };
 }
 
 /** What the node can free without a pod: ended containers, unused images. */

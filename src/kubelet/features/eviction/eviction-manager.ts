@@ -19,7 +19,7 @@ import type { NodePressure } from './node-pressure.ts';
 import type { PodUsageParts } from './pod-usage.ts';
 import { PodUsage } from './pod-usage.ts';
 import type { PressureState, PressureVerdict } from './pressure-state.ts';
-import { afterActing, nextChangeMs, nextPressure, NO_PRESSURE_YET } from './pressure-state.ts';
+import { afterActing, nextChangeMs, nextPressure, noPressureYet } from './pressure-state.ts';
 import { rankPods, selectVictim } from './rank-pods.ts';
 import type { SignalReadings } from './signal-readings.ts';
 import { signalFacts } from './signals.ts';
@@ -79,7 +79,7 @@ export const IMMEDIATE_GRACE_MS = 1000;
 export class EvictionManager {
   readonly #parts: EvictionManagerParts;
   readonly #loop: Loop;
-  #state: PressureState = NO_PRESSURE_YET;
+  #state: PressureState = noPressureYet;
   #leaving: { uid: PodUid; untilMs: number } | undefined;
   #diskWork: Promise<void> | undefined;
   #storageWork: Promise<void> | undefined;
@@ -105,7 +105,7 @@ export class EvictionManager {
     const nowMs = this.#parts.clock.monotonicMs();
     // The conditions of the agent's earlier run count as observed until now.
     const lastTrueMs = new Map(this.#parts.pressure.conditions.map((each) => [each, nowMs] as const));
-    this.#state = { ...NO_PRESSURE_YET, lastTrueMs };
+    this.#state = { ...noPressureYet, lastTrueMs };
     this.#loop.start();
     this.#unwatch = this.#parts.watchMemory(() => this.pressureReported());
   }

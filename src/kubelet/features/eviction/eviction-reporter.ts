@@ -28,7 +28,7 @@ export interface EvictionReporterParts {
 }
 
 /** One signal for each resource: the ranking is the same for the others unless file systems are separate. */
-const RANKED: readonly EvictionSignal[] = [
+const signalsInRank: readonly EvictionSignal[] = [
   'memory.available',
   'nodefs.available',
   'nodefs.inodesFree',
@@ -78,7 +78,7 @@ export async function evictionReport(reporter: Pick<EvictionReporter, 'report'> 
 /** The signals of the resources that have a threshold. */
 function rankedSignals(thresholds: readonly Threshold[]): EvictionSignal[] {
   const resources = new Set(thresholds.map(({ signal }) => signalFacts[signal].resource));
-  return RANKED.filter((signal) => resources.has(signalFacts[signal].resource));
+  return signalsInRank.filter((signal) => resources.has(signalFacts[signal].resource));
 }
 
 function signalReports(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { PressureState } from './pressure-state.ts';
-import { afterActing, nextChangeMs, nextPressure, NO_PRESSURE_YET } from './pressure-state.ts';
+import { afterActing, nextChangeMs, nextPressure, noPressureYet } from './pressure-state.ts';
 import type { Observations } from './signals.ts';
 import { parseThresholds } from './thresholds.ts';
 
@@ -25,11 +25,11 @@ const keys = (list: readonly { signal: string; graceMs: number }[]): string[] =>
   list.map(({ signal, graceMs }) => `${signal} ${graceMs}`);
 
 test('memory is reclaimed before disk, hard thresholds before soft ones', () => {
-  const { toReclaim, conditions } = nextPressure(NO_PRESSURE_YET, seen(50, 0, 50), settings, 0);
+  const { toReclaim, conditions } = nextPressure(noPressureYet, seen(50, 0, 50), settings, 0);
   assert.deepEqual(keys(toReclaim), ['memory.available 0', 'nodefs.available 0']);
   assert.deepEqual(conditions, ['DiskPressure', 'MemoryPressure']);
   const later = nextPressure(
-    nextPressure(NO_PRESSURE_YET, seen(50, 0, 50), settings, 0).state,
+    nextPressure(noPressureYet, seen(50, 0, 50), settings, 0).state,
     seen(50, 5000, 50),
     settings,
     5000,
@@ -39,24 +39,24 @@ test('memory is reclaimed before disk, hard thresholds before soft ones', () => 
 
 test('the same reading is acted on once', () => {
   const observations = seen(50, 0);
-  const { state } = nextPressure(NO_PRESSURE_YET, observations, settings, 0);
+  const { state } = nextPressure(noPressureYet, observations, settings, 0);
   const acted = afterActing(state, observations);
   assert.deepEqual(nextPressure(acted, observations, settings, 10).toReclaim, []);
   assert.equal(nextPressure(acted, seen(50, 11), settings, 11).toReclaim.length, 1);
 });
 
 test('what was acted on is over only with the minimum reclaim, what was not without it', () => {
-  const { state } = nextPressure(NO_PRESSURE_YET, seen(50, 0), settings, 0);
+  const { state } = nextPressure(noPressureYet, seen(50, 0), settings, 0);
   assert.deepEqual(keys(nextPressure(state, seen(149, 1), settings, 1).toReclaim), ['memory.available 0']);
   assert.deepEqual(keys(nextPressure(state, seen(150, 1), settings, 1).toReclaim), []);
-  assert.deepEqual(keys(nextPressure(NO_PRESSURE_YET, seen(149, 1), settings, 1).toReclaim), []);
+  assert.deepEqual(keys(nextPressure(noPressureYet, seen(149, 1), settings, 1).toReclaim), []);
 });
 
 test('the next change is the end of a grace or a transition period', () => {
-  const { state } = nextPressure(NO_PRESSURE_YET, seen(150, 1000), settings, 1000);
+  const { state } = nextPressure(noPressureYet, seen(150, 1000), settings, 1000);
   assert.equal(nextChangeMs(state, settings, 1000), 6000);
   assert.equal(nextChangeMs(state, settings, 6000), 61_000);
-  assert.equal(nextChangeMs(NO_PRESSURE_YET, settings, 0), undefined);
+  assert.equal(nextChangeMs(noPressureYet, settings, 0), undefined);
 });
 
 test('a condition is true while a threshold is met, and then for the transition period: it never flaps within it', () => {
@@ -66,7 +66,7 @@ test('a condition is true while a threshold is met, and then for the transition 
   );
   fc.assert(
     fc.property(steps, (list) => {
-      let state: PressureState = NO_PRESSURE_YET;
+      let state: PressureState = noPressureYet;
       let nowMs = 0;
       let lastMetMs = -Infinity;
       for (const { memory, waitMs } of list) {

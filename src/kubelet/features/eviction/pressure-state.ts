@@ -15,7 +15,7 @@ export interface PressureState {
   readonly actedOnMs: ReadonlyMap<EvictionSignal, number>;
 }
 
-export const NO_PRESSURE_YET: PressureState = {
+export const noPressureYet: PressureState = {
   firstMetMs: new Map(),
   lastTrueMs: new Map(),
   acting: new Set(),

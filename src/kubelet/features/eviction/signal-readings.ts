@@ -12,8 +12,8 @@ export interface SignalReadingsParts {
   readonly onRead: () => void;
 }
 
-const QUICK: readonly QuickSource[] = ['memory', 'pids'];
-const DISKS: readonly DiskSource[] = ['nodefs', 'imagefs', 'containerfs'];
+const quick: readonly QuickSource[] = ['memory', 'pids'];
+const disks: readonly DiskSource[] = ['nodefs', 'imagefs', 'containerfs'];
 /** A dead disk must not keep the old figure in force for ever, nor be asked again before it has answered. */
 const READING_LIMIT_MS = 60_000;
 
@@ -67,7 +67,7 @@ export class SignalReadings {
   /** Signals without a threshold are not read. */
   #sources(): SignalSource[] {
     const used = new Set(this.#parts.thresholds().map(({ signal }) => signalFacts[signal].source));
-    return [...QUICK, ...DISKS].filter((source) => used.has(source));
+    return [...quick, ...disks].filter((source) => used.has(source));
   }
 
   #readDisk(source: DiskSource, again = false): Promise<void> {

@@ -3,8 +3,8 @@ import { nextBackoff } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
 
 /** Upstream: kubelet.go imageBackOffPeriod and MaxImageBackOff. */
-const PULL_BACKOFF: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
-const RESET_AFTER_MS = 2 * PULL_BACKOFF.maxMs;
+const pullBackoff: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
+const RESET_AFTER_MS = 2 * pullBackoff.maxMs;
 
 /** Waits between failed pulls, per pod and image. An entry that was not used for twice the longest wait is dropped. */
 export class PullBackoff {
@@ -29,7 +29,7 @@ export class PullBackoff {
     for (const [key, entry] of this.#entries)
       if (nowMs - entry.lastUpdateMs > RESET_AFTER_MS) this.#entries.delete(key);
     const key = keyOf(podUid, image);
-    const next = nextBackoff(PULL_BACKOFF, this.#entries.get(key), nowMs, RESET_AFTER_MS);
+    const next = nextBackoff(pullBackoff, this.#entries.get(key), nowMs, RESET_AFTER_MS);
     this.#entries.set(key, { ...next, lastError: error });
     return next.delayMs;
   }

@@ -7,7 +7,7 @@ import type { PulledRecord, PulledWith, PulledWithSecret } from './pull-verifica
 
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 const LIMIT_BYTES = 4 * 1024 * 1024;
-const FILE_NAME = /^sha256-[0-9a-f]{64}$/;
+const fileNamePattern = /^sha256-[0-9a-f]{64}$/;
 
 /**
  * Upstream's record files: `<root>/image_manager/pulling/sha256-…` before a pull, `pulled/sha256-…` after it, in the
@@ -71,7 +71,7 @@ export class PullRecordFiles {
   async #readAll<T>(folder: string, parse: (value: unknown) => T | undefined): Promise<T[]> {
     const found: T[] = [];
     for (const name of await this.#files.list(folder)) {
-      if (!FILE_NAME.test(name)) continue;
+      if (!fileNamePattern.test(name)) continue;
       try {
         const value = parse(JSON.parse(await this.#files.readText(`${folder}/${name}`, LIMIT_BYTES)));
         if (value === undefined)

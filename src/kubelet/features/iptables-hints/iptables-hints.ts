@@ -11,14 +11,14 @@ const HINT = 'KUBE-IPTABLES-HINT';
 const FIREWALL = 'KUBE-FIREWALL';
 /** Empty and unused: when it is gone, the tables were flushed. */
 const CANARY = 'KUBE-KUBELET-CANARY';
-const CANARY_TABLES = ['mangle', 'nat', 'filter'] as const;
+const canaryTables = ['mangle', 'nat', 'filter'] as const;
 const CHECK_MS = 60_000;
 
 /**
  * kube-proxy sets route_localnet, which would let neighbours reach what listens on the loopback address
  * (CVE-2020-8558). kube-proxy has exactly the same rule, so that only one of the two is added.
  */
-const MARTIANS = [
+const martians = [
   '-m',
   'comment',
   '--comment',
@@ -86,7 +86,7 @@ export class IptablesHints {
     try {
       if (this.#made.has(family) && (await hasChain(family, 'mangle', CANARY))) return;
       await ensureRules(family);
-      for (const table of CANARY_TABLES) await ensureChain(family, table, CANARY);
+      for (const table of canaryTables) await ensureChain(family, table, CANARY);
       this.#log.info(
         this.#made.has(family)
           ? 'iptables rules were removed and have been added again'
@@ -120,7 +120,7 @@ async function ensureRules(filter: Iptables): Promise<void> {
   if (filter.family === 'IPv6') return;
   await ensureChain(filter, 'filter', FIREWALL);
   for (const chain of ['OUTPUT', 'INPUT']) await ensureRule(filter, '-I', chain, ['-j', FIREWALL]);
-  await ensureRule(filter, '-A', FIREWALL, MARTIANS);
+  await ensureRule(filter, '-A', FIREWALL, martians);
 }
 
 async function hasChain(filter: Iptables, table: string, chain: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 // Names, types, labels and buckets are those of upstream's families. The help texts are our own.
-import { DEFAULT, DRA_SECONDS } from './buckets.ts';
+import { defaultBuckets, DRA_SECONDS } from './buckets.ts';
 import type { MetricFamily } from './metric-family.ts';
 
 export const deviceFamilies = {
@@ -23,7 +23,7 @@ export const deviceFamilies = {
   kubelet_device_plugin_alloc_duration_seconds: {
     type: 'histogram',
     labels: ['resource_name'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Time that device plugins take to respond to Allocate, in seconds.',
   },
   kubelet_device_plugin_registration_total: {

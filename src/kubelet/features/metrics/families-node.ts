@@ -1,7 +1,7 @@
 // Names, types, labels and buckets are those of upstream's families, because tools, dashboards and alerts match them.
 // The help texts are our own.
 import type { MetricFamily } from './metric-family.ts';
-import { SERVING_AGE, DEFAULT, IMAGE_PULL, exponential } from './buckets.ts';
+import { servingAge, defaultBuckets, imagePull, exponential } from './buckets.ts';
 
 export const nodeFamilies = {
   kubelet_certificate_manager_client_expiration_renew_errors: {
@@ -14,7 +14,7 @@ export const nodeFamilies = {
   },
   kubelet_certificate_manager_server_rotation_seconds: {
     type: 'histogram',
-    buckets: SERVING_AGE,
+    buckets: servingAge,
     help: 'Age in seconds of serving certificates at their rotation.',
   },
   kubelet_certificate_manager_server_ttl_seconds: {
@@ -30,7 +30,7 @@ export const nodeFamilies = {
   kubelet_credential_provider_plugin_duration: {
     type: 'histogram',
     labels: ['plugin_name'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Run time of credential provider plugins in seconds.',
   },
   kubelet_credential_provider_plugin_errors_total: {
@@ -41,7 +41,7 @@ export const nodeFamilies = {
   kubelet_eviction_stats_age_seconds: {
     type: 'histogram',
     labels: ['eviction_signal'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Age of the reading from which an eviction was decided, in seconds, by signal.',
   },
   kubelet_evictions: {
@@ -65,7 +65,7 @@ export const nodeFamilies = {
   kubelet_http_requests_duration_seconds: {
     type: 'histogram',
     labels: ['method', 'path', 'server_type', 'long_running'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Time to serve HTTP requests, in seconds.',
   },
   kubelet_http_requests_total: {
@@ -87,7 +87,7 @@ export const nodeFamilies = {
     type: 'histogram',
     help: 'Duration of image pulls in seconds, by size of the image.',
     labels: ['image_size_in_bytes'],
-    buckets: IMAGE_PULL,
+    buckets: imagePull,
   },
   kubelet_image_volume_mounted_errors_total: {
     type: 'counter',
@@ -195,7 +195,7 @@ export const nodeFamilies = {
   kubelet_volume_metric_collection_duration_seconds: {
     type: 'histogram',
     labels: ['metric_source'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Time to measure the usage of volumes, in seconds.',
   },
   kubelet_volume_stats_available_bytes: {

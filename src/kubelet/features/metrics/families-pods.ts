@@ -1,7 +1,7 @@
 // Names, types, labels and buckets are those of upstream's families, because tools, dashboards and alerts match them.
 // The help texts are our own.
 import type { MetricFamily } from './metric-family.ts';
-import { DEFAULT, POD_STARTUP, RESIZE, exponential } from './buckets.ts';
+import { defaultBuckets, podStartup, resize, exponential } from './buckets.ts';
 
 export const podFamilies = {
   kubelet_active_pods: {
@@ -17,7 +17,7 @@ export const podFamilies = {
   kubelet_cgroup_manager_duration_seconds: {
     type: 'histogram',
     labels: ['operation_type'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Duration of cgroup operations in seconds, by operation.',
   },
   kubelet_memory_qos_node_memory_low_bytes: {
@@ -68,17 +68,17 @@ export const podFamilies = {
   kubelet_pleg_pod_relist_duration_seconds: {
     type: 'histogram',
     help: 'Time to read one pod from the container runtime, in seconds.',
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
   },
   kubelet_pleg_relist_duration_seconds: {
     type: 'histogram',
     help: 'Time to list the pods of the container runtime, in seconds.',
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
   },
   kubelet_pleg_relist_interval_seconds: {
     type: 'histogram',
     help: 'Time between two lists of the container runtime, in seconds.',
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
   },
   kubelet_pod_deferred_accepted_resizes_total: {
     type: 'counter',
@@ -96,23 +96,23 @@ export const podFamilies = {
     type: 'histogram',
     help: 'Time to actuate the resize of a pod, in milliseconds.',
     labels: ['success'],
-    buckets: RESIZE,
+    buckets: resize,
   },
   kubelet_pod_start_duration_seconds: {
     type: 'histogram',
-    buckets: POD_STARTUP,
+    buckets: podStartup,
     help: 'Time in seconds from when the agent first saw a pod until the pod ran.',
   },
   kubelet_pod_start_sli_duration_seconds: {
     type: 'histogram',
     hiddenUntilUsed: true,
-    buckets: POD_STARTUP,
+    buckets: podStartup,
     help: 'Time in seconds from the creation of a pod until all its containers had started, without image pulls and init containers.',
   },
   kubelet_pod_start_total_duration_seconds: {
     type: 'histogram',
     hiddenUntilUsed: true,
-    buckets: POD_STARTUP,
+    buckets: podStartup,
     help: 'Time in seconds from the creation of a pod until all its containers had started, including image pulls and init containers.',
   },
   kubelet_pod_status_sync_duration_seconds: {
@@ -123,13 +123,13 @@ export const podFamilies = {
   kubelet_pod_worker_duration_seconds: {
     type: 'histogram',
     labels: ['operation_type'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Duration of one pass over a pod in seconds, by operation: create, sync, terminating or terminated.',
   },
   kubelet_pod_worker_start_duration_seconds: {
     type: 'histogram',
     help: 'Time in seconds from when the agent first saw a pod until its worker started.',
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
   },
   kubelet_restarted_pods_total: {
     type: 'counter',
@@ -139,7 +139,7 @@ export const podFamilies = {
   kubelet_run_podsandbox_duration_seconds: {
     type: 'histogram',
     labels: ['runtime_handler'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
     help: 'Time to create pod sandboxes in seconds, by runtime handler.',
   },
   kubelet_run_podsandbox_errors_total: {

@@ -1,13 +1,13 @@
 // Names, types, labels and buckets are those of upstream's families, because tools, dashboards and alerts match them.
 // The help texts are our own.
 import type { MetricFamily } from './metric-family.ts';
-import { CLIENT_BYTES, CLIENT_SECONDS, STORAGE_SECONDS } from './buckets.ts';
+import { clientBytes, clientSeconds, storageSeconds } from './buckets.ts';
 
 export const sharedFamilies = {
   csi_operations_seconds: {
     type: 'histogram',
     labels: ['driver_name', 'method_name', 'grpc_status_code', 'migrated'],
-    buckets: STORAGE_SECONDS,
+    buckets: storageSeconds,
     help: 'Duration of calls to CSI drivers in seconds, by gRPC status.',
   },
   kubernetes_build_info: {
@@ -54,13 +54,13 @@ export const sharedFamilies = {
   rest_client_rate_limiter_duration_seconds: {
     type: 'histogram',
     labels: ['verb', 'host'],
-    buckets: CLIENT_SECONDS,
+    buckets: clientSeconds,
     help: 'Time that requests to the API server waited for the rate limiter of the client, in seconds.',
   },
   rest_client_request_duration_seconds: {
     type: 'histogram',
     labels: ['verb', 'host'],
-    buckets: CLIENT_SECONDS,
+    buckets: clientSeconds,
     help: 'Duration of requests to the API server in seconds.',
   },
   rest_client_request_retries_total: {
@@ -71,7 +71,7 @@ export const sharedFamilies = {
   rest_client_request_size_bytes: {
     type: 'histogram',
     labels: ['verb', 'host'],
-    buckets: CLIENT_BYTES,
+    buckets: clientBytes,
     help: 'Size of request bodies sent to the API server, in bytes.',
   },
   rest_client_requests_total: {
@@ -82,13 +82,13 @@ export const sharedFamilies = {
   rest_client_response_size_bytes: {
     type: 'histogram',
     labels: ['verb', 'host'],
-    buckets: CLIENT_BYTES,
+    buckets: clientBytes,
     help: 'Size of response bodies from the API server, in bytes.',
   },
   storage_operation_duration_seconds: {
     type: 'histogram',
     labels: ['volume_plugin', 'operation_name', 'status', 'migrated'],
-    buckets: STORAGE_SECONDS,
+    buckets: storageSeconds,
     help: 'Duration of volume operations in seconds.',
   },
   volume_manager_total_volumes: {

@@ -1,7 +1,7 @@
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-const STEPS: readonly (readonly [number, string])[] = [
+const steps: readonly (readonly [number, string])[] = [
   [100 * GIB, 'GT100GB'],
   [60 * GIB, '60GB-100GB'],
   [40 * GIB, '40GB-60GB'],
@@ -18,5 +18,5 @@ const STEPS: readonly (readonly [number, string])[] = [
 
 /** The label for the size of an image (upstream: GetImageSizeBucket). */
 export function imageSizeLabel(bytes: number): string {
-  return STEPS.find(([above]) => bytes > above)?.[1] ?? 'N/A';
+  return steps.find(([above]) => bytes > above)?.[1] ?? 'N/A';
 }

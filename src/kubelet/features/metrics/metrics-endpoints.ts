@@ -16,7 +16,7 @@ export interface MetricsEndpointParts {
   readonly answer: (request: MetricsRequest, text: string) => Promise<MetricsAnswer>;
 }
 
-const RESET: MetricsAnswer = {
+const reset: MetricsAnswer = {
   status: 200,
   headers: { 'Content-Type': 'text/plain; charset=utf-8' },
   body: 'metrics reset\n',
@@ -37,7 +37,7 @@ export function metricsEndpoints({
       'DELETE /metrics/slis',
       () => {
         metrics.slis.reset();
-        return Promise.resolve(RESET);
+        return Promise.resolve(reset);
       },
     ],
   ]);

@@ -18,7 +18,7 @@ export function createObservation(nowMs: () => number): Observation {
   return { metrics, starts: new PodStarts(metrics, nowMs), probes: new ProbeCounts(metrics) };
 }
 
-const PROBE_RESULTS = {
+const probeResults = {
   success: 'successful',
   warning: 'successful',
   failure: 'failed',
@@ -29,14 +29,14 @@ const PROBE_RESULTS = {
 
 type ProbeListener = (
   probe: { type: ProbeType; pod: Pod; container: string },
-  outcome: keyof typeof PROBE_RESULTS | 'gone',
+  outcome: keyof typeof probeResults | 'gone',
   facts: { durationMs: number },
 ) => void;
 
 export function observeProbe({ probes }: Observation): ProbeListener {
   return ({ type, pod, container }, outcome, { durationMs }) => {
     if (outcome !== 'gone')
-      probes.seen({ type, container, pod: pod.metadata, outcome: PROBE_RESULTS[outcome], durationMs });
+      probes.seen({ type, container, pod: pod.metadata, outcome: probeResults[outcome], durationMs });
   };
 }
 
@@ -80,14 +80,14 @@ export function observeRelists(
   };
 }
 
-const HOOK_FAMILIES = {
+const hookFamilies = {
   httpFallback: 'kubelet_lifecycle_handler_http_fallbacks_total',
   sleepCutShort: 'kubelet_sleep_action_terminated_early_total',
 } as const;
 
 /** Counts lifecycle hooks that did not run as configured. */
-export function observeHooks({ metrics }: Observation): (oddity: keyof typeof HOOK_FAMILIES) => void {
-  return (oddity) => metrics.main.count(HOOK_FAMILIES[oddity]);
+export function observeHooks({ metrics }: Observation): (oddity: keyof typeof hookFamilies) => void {
+  return (oddity) => metrics.main.count(hookFamilies[oddity]);
 }
 
 /** When PLEG was last active, on the wall clock; `lastActiveMs` is monotonic. */

@@ -5,7 +5,7 @@ import type { CsiAnswer, CsiDrivers, CsiNode } from '../../ports/csi-drivers.ts'
 import type { Processes } from '../../ports/processes.ts';
 import { timed } from './timed.ts';
 
-const METHODS = {
+const methods = {
   getInfo: 'NodeGetInfo',
   getCapabilities: 'NodeGetCapabilities',
   stage: 'NodeStageVolume',
@@ -26,7 +26,7 @@ export function observedDrivers(drivers: CsiDrivers, clock: Clock, metrics: Agen
         const answer = await work();
         noteCsiCall(metrics, {
           driver,
-          method: METHODS[call],
+          method: methods[call],
           code: answer.ok ? 'OK' : answer.code,
           durationMs: clock.monotonicMs() - startMs,
         });

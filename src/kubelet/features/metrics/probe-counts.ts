@@ -9,8 +9,8 @@ export interface ProbeSeen {
   readonly durationMs: number;
 }
 
-const TYPE_NAMES = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
-const RESULTS = ['successful', 'failed', 'unknown'] as const;
+const typeNames = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
+const results = ['successful', 'failed', 'unknown'] as const;
 
 type Series = { probe_type: string; container: string; pod: string; namespace: string };
 
@@ -25,7 +25,7 @@ export class ProbeCounts {
 
   seen({ type, container, pod, outcome, durationMs }: ProbeSeen): void {
     const { probes } = this.#metrics;
-    const series: Series = { probe_type: TYPE_NAMES[type], container, pod: pod.name, namespace: pod.namespace };
+    const series: Series = { probe_type: typeNames[type], container, pod: pod.name, namespace: pod.namespace };
     const own = this.#series.get(pod.uid) ?? new Map<string, Series>();
     this.#series.set(pod.uid, own.set(`${type}/${container}`, series));
     probes.count('prober_probe_total', { ...series, result: outcome, pod_uid: pod.uid });
@@ -36,7 +36,7 @@ export class ProbeCounts {
     const { probes } = this.#metrics;
     for (const series of this.#series.get(uid)?.values() ?? []) {
       probes.remove('prober_probe_duration_seconds', series);
-      for (const result of RESULTS) probes.remove('prober_probe_total', { ...series, result, pod_uid: uid });
+      for (const result of results) probes.remove('prober_probe_total', { ...series, result, pod_uid: uid });
     }
     this.#series.delete(uid);
   }

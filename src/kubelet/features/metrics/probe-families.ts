@@ -1,6 +1,6 @@
 // Names, types, labels and buckets are those of upstream's families (prober/prober_manager.go, component-base slis),
 // because tools match them. The help texts are our own.
-import { DEFAULT } from './buckets.ts';
+import { defaultBuckets } from './buckets.ts';
 import type { MetricFamily } from './metric-family.ts';
 
 const startTime = {
@@ -13,7 +13,7 @@ export const probeFamilies = {
     type: 'histogram',
     help: 'Duration of probes of a container in seconds, by probe type.',
     labels: ['probe_type', 'container', 'pod', 'namespace'],
-    buckets: DEFAULT,
+    buckets: defaultBuckets,
   },
   prober_probe_total: {
     type: 'counter',

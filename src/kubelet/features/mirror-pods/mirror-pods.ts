@@ -40,7 +40,7 @@ interface Trouble {
  * that is back between the two keeps it waiting for ever.
  */
 const RESTORE_DELAY_MS = 500;
-const RETRY_CURVE: BackoffCurve = { initialMs: 500, maxMs: 60_000, factor: 2 };
+const retryCurve: BackoffCurve = { initialMs: 500, maxMs: 60_000, factor: 2 };
 
 /**
  * Shows the static pods of the node in the API, with one mirror each (upstream: pod/mirror_client.go).
@@ -153,7 +153,7 @@ export class MirrorPods {
       if (pod !== undefined) recorder.event(pod, 'Warning', podEvents.failedCreateMirrorPod, message);
     }
     if (this.#stopped) return;
-    trouble.retry = clock.setTimer(jitter(random, backoffDelayMs(RETRY_CURVE, trouble.failures), 0.5), () =>
+    trouble.retry = clock.setTimer(jitter(random, backoffDelayMs(retryCurve, trouble.failures), 0.5), () =>
       this.reconcile(fullName),
     );
   }

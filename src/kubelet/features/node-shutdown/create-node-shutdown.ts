@@ -9,7 +9,7 @@ import { computePriorityGraces } from './priority-groups.ts';
 import type { ShutdownManagerParts } from './shutdown-manager.ts';
 import { ShutdownManager } from './shutdown-manager.ts';
 import type { ShutdownTimes } from './shutdown-record.ts';
-import { NO_SHUTDOWN, ShutdownRecord } from './shutdown-record.ts';
+import { noShutdown, ShutdownRecord } from './shutdown-record.ts';
 import type { ShutdownState } from './shutdown-state.ts';
 
 export interface NodeShutdown {
@@ -84,7 +84,7 @@ const inactive: NodeShutdown = {
   start: () => Promise.resolve(),
   stop: () => undefined,
   shutDown: () => Promise.resolve(),
-  times: () => NO_SHUTDOWN,
+  times: () => noShutdown,
   problems: () => [],
 };
 

@@ -19,9 +19,9 @@ export interface LogindWatchParts {
 }
 
 /** Upstream: InhibitShutdown. */
-const LOCK = { who: 'kubelet', why: 'Kubelet needs time to handle node shutdown' };
+const inhibitorLock = { who: 'kubelet', why: 'Kubelet needs time to handle node shutdown' };
 /** Upstream reconnects each second (dbusReconnectPeriod). */
-const RECONNECT: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
+const reconnect: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
 /** logind reads its configuration some time after it was told to. */
 const RELOAD_TRIES = 20;
 const RELOAD_PAUSE_MS = 100;
@@ -101,7 +101,7 @@ export class LogindWatch {
   }
 
   async #takeLock(connection: LoginConnection): Promise<void> {
-    const lock = await connection.inhibitShutdown(LOCK);
+    const lock = await connection.inhibitShutdown(inhibitorLock);
     const earlier = this.#lock;
     this.#lock = lock;
     earlier?.release();
@@ -174,6 +174,6 @@ export class LogindWatch {
   #reconnect(): void {
     this.#failures += 1;
     this.#retry?.cancel();
-    this.#retry = this.#parts.clock.setTimer(backoffDelayMs(RECONNECT, this.#failures), () => void this.#connect());
+    this.#retry = this.#parts.clock.setTimer(backoffDelayMs(reconnect, this.#failures), () => void this.#connect());
   }
 }

@@ -13,7 +13,7 @@ import { endPods } from './end-pods.ts';
 import type { PriorityGrace } from './priority-groups.ts';
 import { fitGraces, groupByPriority, killGraceMs, rowOf, totalGraceMs } from './priority-groups.ts';
 import type { ShutdownRecord, ShutdownTimes } from './shutdown-record.ts';
-import { NO_SHUTDOWN } from './shutdown-record.ts';
+import { noShutdown } from './shutdown-record.ts';
 import type { ShutdownState } from './shutdown-state.ts';
 
 export interface ShutdownManagerParts {
@@ -60,7 +60,7 @@ const AFTERMATH_LIMIT_MS = 3000;
 export class ShutdownManager {
   readonly #parts: ShutdownManagerParts;
   #running: { abort: AbortController; done: Promise<void> } | undefined;
-  #times: ShutdownTimes = NO_SHUTDOWN;
+  #times: ShutdownTimes = noShutdown;
 
   constructor(parts: ShutdownManagerParts) {
     this.#parts = parts;

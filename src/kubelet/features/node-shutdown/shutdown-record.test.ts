@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
-import { decodeTimes, encodeTimes, NO_SHUTDOWN, ShutdownRecord } from './shutdown-record.ts';
+import { decodeTimes, encodeTimes, noShutdown, ShutdownRecord } from './shutdown-record.ts';
 
 const FILE = '/var/lib/kubelet/graceful_node_shutdown_state';
 
@@ -26,11 +26,11 @@ describe('the record of the last shutdown', () => {
     const files = new FakeHostFiles(new FakeClock());
     files.seed({ '/var/lib/kubelet/.keep': '' });
     const record = new ShutdownRecord({ rootDir: '/var/lib/kubelet', files, log: silentLogger });
-    assert.deepEqual(await record.load(), NO_SHUTDOWN);
+    assert.deepEqual(await record.load(), noShutdown);
     await record.save({ startMs: 1000, endMs: 5000 });
     assert.deepEqual(await record.load(), { startMs: 1000, endMs: 5000 });
     files.seed({ [FILE]: '{"startTi' });
-    assert.deepEqual(await record.load(), NO_SHUTDOWN);
+    assert.deepEqual(await record.load(), noShutdown);
     assert.equal(await files.readText(`${FILE}.corrupt`), '{"startTi');
   });
 });

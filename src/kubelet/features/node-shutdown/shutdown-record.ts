@@ -8,7 +8,7 @@ export interface ShutdownTimes {
   readonly endMs: number | undefined;
 }
 
-export const NO_SHUTDOWN: ShutdownTimes = { startMs: undefined, endMs: undefined };
+export const noShutdown: ShutdownTimes = { startMs: undefined, endMs: undefined };
 
 /** Go's zero time. */
 const UNSET = '0001-01-01T00:00:00Z';
@@ -69,7 +69,7 @@ export class ShutdownRecord {
       if (!isKind(error, 'NotFound'))
         log.error('Failed to load graceful shutdown state', { path, error: errorMessage(error) });
     }
-    return NO_SHUTDOWN;
+    return noShutdown;
   }
 
   async save(times: ShutdownTimes): Promise<void> {

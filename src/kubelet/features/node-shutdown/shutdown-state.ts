@@ -5,17 +5,17 @@ import type { PodUid } from '../../model/ids.ts';
 
 /** Upstream: nodeshutdown_manager.go. */
 const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
-const CONDITION: PodCondition = {
+const condition: PodCondition = {
   type: 'DisruptionTarget',
   status: 'True',
   reason: podConditionReasons.terminationByKubelet,
   message: MESSAGE,
 };
-const ENDING: PodEnding = { reason: podReasons.terminated, message: MESSAGE, condition: CONDITION };
+const ending: PodEnding = { reason: podReasons.terminated, message: MESSAGE, condition: condition };
 
 /** Whether a status kept from an earlier run says that the pod ended because the node was shut down. */
 export function tellsOfShutdown(status: Pick<PodStatus, 'conditions'> | undefined): boolean {
-  return status?.conditions?.some(({ type, message }) => type === CONDITION.type && message === MESSAGE) === true;
+  return status?.conditions?.some(({ type, message }) => type === condition.type && message === MESSAGE) === true;
 }
 
 /**
@@ -52,7 +52,7 @@ export class ShutdownState {
 
   /** Why the pod ends, as its status shows it. */
   get(uid: PodUid): PodEnding | undefined {
-    return this.#ended.has(uid) ? ENDING : undefined;
+    return this.#ended.has(uid) ? ending : undefined;
   }
 
   /** The pod is gone, or starts again. */

@@ -11,7 +11,7 @@ import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
 import type { NodeAgentParts } from './create-node-agent.ts';
 import { createNodeAgent } from './create-node-agent.ts';
 import type { NodeParts } from './create-node.ts';
-import { NO_PRESSURE, NodeStatusChanges } from './node-status-sources.ts';
+import { noPressure, NodeStatusChanges } from './node-status-sources.ts';
 import { createNodeWatch } from './node-watch.ts';
 import { bareNode, nodeFacts, nodeIdentity } from './testing/node-builder.ts';
 
@@ -47,7 +47,7 @@ function fixture() {
     files: { stat: async () => undefined },
     node: { identity: nodeIdentity(), watch, statusChanges, local: () => bareNode() } as unknown as NodeParts,
     statusSources: {
-      pressure: () => NO_PRESSURE,
+      pressure: () => noPressure,
       machineConditions: () => [],
       storageProblem: () => state.storage,
       shutdownProblem: () => undefined,

@@ -16,7 +16,7 @@ const NAMESPACE = 'kube-node-lease';
 /** Upstream: nodeLeaseRenewIntervalFraction. */
 const RENEWALS_PER_LEASE = 4;
 /** Upstream: component-helpers lease controller: 200 ms doubling to 7 s, five tries, jitter of 4 %. */
-const RETRY: BackoffCurve = { initialMs: 200, maxMs: 7000, factor: 2 };
+const retry: BackoffCurve = { initialMs: 200, maxMs: 7000, factor: 2 };
 const TRIES = 5;
 const JITTER = 0.04;
 
@@ -82,7 +82,7 @@ export class NodeLease {
       ...options,
       name: 'node lease',
       periodMs: () =>
-        this.#failures === 0 ? options.durationMs / RENEWALS_PER_LEASE : backoffDelayMs(RETRY, this.#failures),
+        this.#failures === 0 ? options.durationMs / RENEWALS_PER_LEASE : backoffDelayMs(retry, this.#failures),
       jitterFactor: JITTER,
       pass: () => this.#pass(),
     });

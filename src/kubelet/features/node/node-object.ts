@@ -29,7 +29,7 @@ export interface NodeFactsForObject {
     | undefined;
 }
 
-const UNINITIALIZED: Taint = {
+const uninitialized: Taint = {
   key: 'node.cloudprovider.kubernetes.io/uninitialized',
   value: 'true',
   effect: 'NoSchedule',
@@ -37,7 +37,7 @@ const UNINITIALIZED: Taint = {
 
 /** The node as an object, with or without an API server (upstream: kubelet_node_status.go initialNode). */
 export function buildNode(facts: NodeFactsForObject): Node {
-  const taints = [...facts.taints, ...(facts.externalCloudProvider ? [UNINITIALIZED] : [])];
+  const taints = [...facts.taints, ...(facts.externalCloudProvider ? [uninitialized] : [])];
   const node: Node = {
     apiVersion: 'v1',
     kind: 'Node',

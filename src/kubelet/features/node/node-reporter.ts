@@ -52,7 +52,7 @@ export interface NodeReporterOptions {
 }
 
 /** Upstream: registerWithAPIServer, 100 ms doubling to 7 s. A failed status update is retried the same way. */
-const RETRY: BackoffCurve = { initialMs: 100, maxMs: 7000, factor: 2 };
+const retry: BackoffCurve = { initialMs: 100, maxMs: 7000, factor: 2 };
 /** Upstream: nodeStatusUpdateRetry. */
 const TRIES = 5;
 /** Upstream: JitterUntil of syncNodeStatus. */
@@ -163,7 +163,7 @@ export class NodeReporter {
       return;
     }
     this.#failures++;
-    this.#retryAtMs = clock.monotonicMs() + backoffDelayMs(RETRY, this.#failures) * (1 - random.next() / 4);
+    this.#retryAtMs = clock.monotonicMs() + backoffDelayMs(retry, this.#failures) * (1 - random.next() / 4);
   }
 
   /** Logs each failure once, however often it repeats in a row. */

@@ -30,7 +30,7 @@ export interface NodeStatusSources {
 }
 
 /** A node without pressure. */
-export const NO_PRESSURE: Pressure = { memory: false, disk: false, pid: false };
+export const noPressure: Pressure = { memory: false, disk: false, pid: false };
 
 /** Features report here that a source changed, so that the status is computed at once. */
 export class NodeStatusChanges {

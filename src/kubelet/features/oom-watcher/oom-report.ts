@@ -31,7 +31,7 @@ interface Groups {
 const KIB = 1024;
 const START = ' invoked oom-killer: ';
 const SUMMARY = 'oom-kill:constraint=';
-const USAGE = /^memory: usage (\d{1,16})kB, limit (\d{1,16})kB,/;
+const usage = /^memory: usage (\d{1,16})kB, limit (\d{1,16})kB,/;
 /** Kernels before 5.0. */
 const LEGACY_START = 'Task in ';
 const LEGACY_LIMIT = ' killed as a result of limit of ';
@@ -39,7 +39,7 @@ const LEGACY_LIMIT = ' killed as a result of limit of ';
  * `Memory cgroup out of memory: ` since 4.4, with the UID before the sizes in older kernels, and without any prefix in
  * those before 5.0. A process name has at most 15 characters, so it cannot imitate the sizes that follow it.
  */
-const KILLED =
+const killed =
   /^(?:(Memory cgroup out of memory|Out of memory(?: \([a-z_]{1,40}\))?): )?Killed process (\d{1,10})(?:, UID \d{1,10},)? \((.{0,64}?)\),?(?: UID \d{1,10},)? total-vm:\d{1,16}kB, anon-rss:(\d{1,16})kB, file-rss:(\d{1,16})kB(?:, shmem-rss:(\d{1,16})kB)?/;
 
 /**
@@ -64,7 +64,7 @@ export function readOomLine(
 }
 
 function usageOf(line: string): Pick<OomReport, 'usedBytes' | 'limitBytes'> {
-  const [, used, limit] = USAGE.exec(line) ?? [];
+  const [, used, limit] = usage.exec(line) ?? [];
   return used === undefined || limit === undefined
     ? {}
     : { usedBytes: Number(used) * KIB, limitBytes: Number(limit) * KIB };
@@ -80,20 +80,20 @@ function summaryGroups(line: string): Groups {
   const global = only(line, ',global_oom,');
   const victim = only(line, ',task_memcg=');
   const task = only(line, ',task=');
-  if (victim === undefined || task === undefined || task < victim) return UNCLEAR;
+  if (victim === undefined || task === undefined || task < victim) return unclear;
   const group = line.slice(victim + ',task_memcg='.length, task);
   const isGlobal = !line.includes(',oom_memcg=') && global !== undefined && global < victim;
   if (isGlobal) return { victim: group, limit: undefined, isSystem: true };
-  if (limit === undefined || line.includes(',global_oom,') || limit > victim) return UNCLEAR;
+  if (limit === undefined || line.includes(',global_oom,') || limit > victim) return unclear;
   const limitGroup = line.slice(limit + ',oom_memcg='.length, victim);
   return { victim: group, limit: limitGroup, isSystem: limitGroup === '/' };
 }
 
-const UNCLEAR: Groups = { victim: undefined, limit: undefined, isSystem: false };
+const unclear: Groups = { victim: undefined, limit: undefined, isSystem: false };
 
 function legacyGroups(line: string): Groups {
   const split = only(line, LEGACY_LIMIT);
-  if (split === undefined) return UNCLEAR;
+  if (split === undefined) return unclear;
   const limit = line.slice(split + LEGACY_LIMIT.length);
   return { victim: line.slice(LEGACY_START.length, split), limit, isSystem: limit === '/' };
 }
@@ -105,7 +105,7 @@ function only(text: string, part: string): number | undefined {
 }
 
 function killOf(line: string, report: OomReport | undefined): OomKill | undefined {
-  const [matched, prefix, pid, process = '', anon, file, shared = '0'] = KILLED.exec(line) ?? [];
+  const [matched, prefix, pid, process = '', anon, file, shared = '0'] = killed.exec(line) ?? [];
   if (matched === undefined) return undefined;
   const { groups, usedBytes, limitBytes } = report ?? {};
   const isCgroup = prefix?.startsWith('Memory cgroup') ?? (groups !== undefined && !groups.isSystem);

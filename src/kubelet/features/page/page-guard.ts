@@ -41,8 +41,8 @@ export interface PageGuardParts {
  * Paths of the kubelet's server that show the same data. A client needs the rights for all of them: `nodes/stats` and
  * `nodes/pods` for the page, `nodes/log` for logs, which are below /var/log.
  */
-const DATA_NEEDS: readonly string[] = ['/stats/summary', '/pods'];
-const LOG_NEEDS: readonly string[] = ['/logs/pods'];
+const dataNeeds: readonly string[] = ['/stats/summary', '/pods'];
+const logNeeds: readonly string[] = ['/logs/pods'];
 
 const anyone: PageVerdict = { outcome: 'allowed', user: { name: 'system:anonymous', groups: [] } };
 const pageUser: PageVerdict = { outcome: 'allowed', user: { name: 'kubelet:page', groups: [] } };
@@ -65,7 +65,7 @@ export class PageGuard {
     if (path === '/login' && method === 'POST' && !this.#parts.attempts.take(remoteAddress))
       return { outcome: 'refused', status: 429, body: 'Too many attempts to log in. Try again in a minute.\n' };
     if (!path.startsWith('/api/')) return anyone;
-    const needs = path.startsWith('/api/logs/') ? LOG_NEEDS : DATA_NEEDS;
+    const needs = path.startsWith('/api/logs/') ? logNeeds : dataNeeds;
     const session = request.authorization === undefined ? this.#parts.sessions.find(cookie) : undefined;
     if (session?.kind === 'page') return pageUser;
     return this.#ask(needs, { ...request, authorization: request.authorization ?? session?.authorization });
@@ -77,7 +77,7 @@ export class PageGuard {
     // A token is one word; anything else would be another header.
     if (!/^[\x21-\x7e]+$/.test(token)) return undefined;
     const authorization = `Bearer ${token}`;
-    const verdict = await this.#ask(DATA_NEEDS, {
+    const verdict = await this.#ask(dataNeeds, {
       method: 'GET',
       path: '/api/events',
       isUpgrade: false,

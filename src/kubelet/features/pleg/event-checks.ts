@@ -9,7 +9,7 @@ import type { RuntimeCache } from './runtime-cache.ts';
  * status). The change that an event announces is therefore polled until the cache shows it, frequently at first:
  * measured on containerd 1.6, the status follows the event after 25 to 30 ms.
  */
-const LOOK_AGAIN_MS = [5, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
+const lookAgainMs = [5, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
 /**
  * By then the runtime's status has all details of an exit that an event reported, or will soon: then it is polled
  * again.
@@ -21,7 +21,7 @@ const OWN_WORK_GRACE_MS = 250;
  * So are removals and the ends of sandboxes, but not always: one check at once, and if it was too early the next ones
  * at long intervals. Polled as frequently as the end of a container, they cost ten calls per deleted pod.
  */
-const LIKELY_OWN_WORK_LOOK = LOOK_AGAIN_MS.indexOf(40);
+const LIKELY_OWN_WORK_LOOK = lookAgainMs.indexOf(40);
 
 /** `confirmed`: the runtime's status has confirmed an exit that an event reported. */
 type Promised = Exclude<RuntimeEvent['kind'], 'created'> | 'confirmed';
@@ -112,7 +112,7 @@ export class EventChecks {
     if (promised === 'changed' || !this.#isDone(id, promised)) await inspector.look(check.uid, id);
     if (this.#checks.get(id) !== check) return;
     const done = this.#isDone(id, check.promised);
-    const delayMs = LOOK_AGAIN_MS[check.looks++];
+    const delayMs = lookAgainMs[check.looks++];
     if (done || cache.ownerOf(id) === undefined || delayMs === undefined) this.#checks.delete(id);
     else this.#lookAfter(id, check, delayMs);
   }

@@ -7,7 +7,7 @@ import type { Random } from '../../../base/random.ts';
 import { jitter } from '../../../base/random.ts';
 import type { EventSourceKind, RuntimeEvent, RuntimeEventSource } from '../../ports/runtime.ts';
 
-const RECONNECT = { initialMs: 100, maxMs: 10_000, factor: 2 };
+const reconnect = { initialMs: 100, maxMs: 10_000, factor: 2 };
 const RECONNECT_JITTER = 0.5;
 /** A stream that was open this long was healthy: its end resets the back-off. */
 const GOOD_STREAM_MS = 10_000;
@@ -62,7 +62,7 @@ export class EventStream {
       const stoodMs = await this.#tryAll();
       failures = stoodMs >= GOOD_STREAM_MS ? 1 : failures + 1;
       const hopeless = sources.every((source) => this.#unsupported.has(source));
-      const waitMs = hopeless ? UNSUPPORTED_RETRY_MS : backoffDelayMs(RECONNECT, failures);
+      const waitMs = hopeless ? UNSUPPORTED_RETRY_MS : backoffDelayMs(reconnect, failures);
       if (hopeless) this.#unsupported.clear();
       await sleep(clock, jitter(random, waitMs, RECONNECT_JITTER), this.#stop.signal).catch(() => undefined);
     }

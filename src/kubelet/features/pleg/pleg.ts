@@ -32,7 +32,7 @@ const REMEMBERED_IDS = 4096;
 /** Adoption ends after this time even if calls hang; pods that could not be read are marked in the cache. */
 const ADOPTION_PATIENCE_MS = 1000;
 /** A pod in transition is read again at these intervals, the last one until the deadline. */
-const TRANSITION_MS = [5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
+const transitionMs = [5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
 
 export interface PlegOptions {
   readonly clock: Clock;
@@ -271,7 +271,7 @@ export class Pleg {
     const { clock } = this.#options;
     const transition = this.#transitions.get(uid);
     if (transition === undefined) return;
-    const delayMs = TRANSITION_MS[Math.min(transition.step++, TRANSITION_MS.length - 1)] ?? POLLING_PERIOD_MS;
+    const delayMs = transitionMs[Math.min(transition.step++, transitionMs.length - 1)] ?? POLLING_PERIOD_MS;
     if (clock.monotonicMs() + delayMs > transition.untilMs) {
       this.#transitions.delete(uid);
       return;

@@ -19,7 +19,7 @@ interface Known<T> {
 }
 
 /** How far a container has come in its life cycle, which only advances. `unknown` may be any of them. */
-const PROGRESS: Readonly<Record<ContainerState, number>> = { created: 0, running: 1, unknown: 1, exited: 2 };
+const progress: Readonly<Record<ContainerState, number>> = { created: 0, running: 1, unknown: 1, exited: 2 };
 
 /**
  * Merges two observations of one container. Pure. Once an exit is known with its time, its code and times are final, so
@@ -38,7 +38,7 @@ export function mergeContainer(
       return { ...known, reason: seen.reason, message: seen.message === '' ? known.message : seen.message };
     return known.message === '' && seen.message !== '' ? { ...known, message: seen.message } : known;
   }
-  const step = PROGRESS[seen.state] - PROGRESS[known.state];
+  const step = progress[seen.state] - progress[known.state];
   if (step < 0 || (step === 0 && !seenIsNewer)) return known;
   if (sameContainer(known, seen)) return known;
   return seen.sandboxId === '' ? { ...seen, sandboxId: known.sandboxId } : seen;

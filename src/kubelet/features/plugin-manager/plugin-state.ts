@@ -2,7 +2,7 @@ import type { BackoffCurve } from '../../../base/backoff.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
 
 /** Upstream: goroutinemap/exponentialbackoff, 500 ms to 2 min 2 s. */
-const REGISTRATION_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
+const registrationBackoff: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 /**
  *     waiting         begin      registering
@@ -62,7 +62,7 @@ export function nextPluginState(state: PluginState, event: PluginEvent, nowMs: n
         phase: 'waiting',
         socket: state.socket,
         failures,
-        retryAtMs: nowMs + backoffDelayMs(REGISTRATION_BACKOFF, failures),
+        retryAtMs: nowMs + backoffDelayMs(registrationBackoff, failures),
         lastError: event.error,
       };
     }

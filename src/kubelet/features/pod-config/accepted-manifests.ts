@@ -6,7 +6,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { FileVersion } from './file-version.ts';
 import { combineVersions } from './file-version.ts';
 import type { ManifestContent, ManifestProblem, ManifestRules } from './manifest-reader.ts';
-import { manifestLimitBytes, readManifest } from './manifest-reader.ts';
+import { MANIFEST_LIMIT_BYTES, readManifest } from './manifest-reader.ts';
 import type { ManifestObjects } from './manifest-objects.ts';
 import { ManifestProblems } from './manifest-problems.ts';
 
@@ -52,7 +52,7 @@ export class AcceptedManifests {
       const name = file.slice(0, -SUFFIX.length);
       const where = path.join(folder, file);
       try {
-        const text = await files.readText(where, manifestLimitBytes);
+        const text = await files.readText(where, MANIFEST_LIMIT_BYTES);
         const content = this.#read(name, text);
         if (content.errors.length > 0) throw new Error(content.errors[0]?.message);
         this.#byName.set(name, { text, version: content });

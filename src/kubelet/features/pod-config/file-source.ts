@@ -13,7 +13,7 @@ import type { FileVersion } from './file-version.ts';
 import { combineVersions, computeFileVersion, nothing, takesAway } from './file-version.ts';
 import type { LastGoodManifests } from './last-good.ts';
 import type { ManifestProblem, ManifestRules } from './manifest-reader.ts';
-import { manifestLimitBytes, readManifest } from './manifest-reader.ts';
+import { MANIFEST_LIMIT_BYTES, readManifest } from './manifest-reader.ts';
 import type { ManifestObjects } from './manifest-objects.ts';
 import { ManifestProblems } from './manifest-problems.ts';
 
@@ -311,7 +311,7 @@ export class FileSource {
     }
     const stamp = stampOf(before);
     if (entry.stamp === stamp) return;
-    const text = await files.readText(file, manifestLimitBytes);
+    const text = await files.readText(file, MANIFEST_LIMIT_BYTES);
     const after = await files.stat(file);
     if (signal.aborted) return;
     if (after === undefined || stampOf(after) !== stamp) return this.#touch(file, false);
@@ -431,6 +431,6 @@ function stampOf(info: FileInfo): string {
 function refuseByKind(info: FileInfo): string | undefined {
   if (info.type === 'directory') return 'is a directory, not recursing into it';
   if (info.type !== 'file') return `is a ${info.type}, not a regular file`;
-  if (info.sizeBytes > manifestLimitBytes) return `is larger than ${manifestLimitBytes} bytes`;
+  if (info.sizeBytes > MANIFEST_LIMIT_BYTES) return `is larger than ${MANIFEST_LIMIT_BYTES} bytes`;
   return undefined;
 }

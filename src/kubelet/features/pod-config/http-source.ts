@@ -10,7 +10,7 @@ import type { NetDial } from '../../ports/net-dial.ts';
 import type { FileVersion } from './file-version.ts';
 import { computeFileVersion, nothing } from './file-version.ts';
 import type { ManifestProblem, ManifestRules } from './manifest-reader.ts';
-import { manifestLimitBytes, readManifest } from './manifest-reader.ts';
+import { MANIFEST_LIMIT_BYTES, readManifest } from './manifest-reader.ts';
 import type { ManifestObjects } from './manifest-objects.ts';
 import { ManifestProblems } from './manifest-problems.ts';
 
@@ -99,7 +99,7 @@ export class HttpSource {
 
   async #fetch(): Promise<string> {
     const { dial, url, headers } = this.#options;
-    const answer = await dial.fetch(url, headers, { timeoutMs: EXCHANGE_LIMIT_MS, limitBytes: manifestLimitBytes });
+    const answer = await dial.fetch(url, headers, { timeoutMs: EXCHANGE_LIMIT_MS, limitBytes: MANIFEST_LIMIT_BYTES });
     if (answer.status !== 200)
       throw new KubeletError('Unavailable', `HTTP status ${answer.status}`, { op: 'read manifests' });
     return answer.body;

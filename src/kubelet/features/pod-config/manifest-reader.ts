@@ -1,4 +1,4 @@
-import { overheadWithoutClass } from '../../../api/apply-runtime-class.ts';
+import { OVERHEAD_WITHOUT_CLASS } from '../../../api/apply-runtime-class.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
@@ -9,7 +9,7 @@ import type { ManifestOrigin } from './static-pod.ts';
 import { originName, selectForbiddenReference, toStaticPod } from './static-pod.ts';
 
 /** Larger manifests are rejected unread (upstream: config/common.go). */
-export const manifestLimitBytes = 10 * 1024 * 1024;
+export const MANIFEST_LIMIT_BYTES = 10 * 1024 * 1024;
 
 /** A problem that a person has to fix, and where. Lines and columns count from 1. */
 export interface ManifestProblem {
@@ -50,7 +50,7 @@ export interface ManifestContent {
 /** Decodes and validates one manifest. Never throws: every problem of the text is returned as an error. */
 export function readManifest(text: string, origin: ManifestOrigin, rules: ManifestRules): ManifestContent {
   const file = originName(origin);
-  const loaded = loadManifest(text, { fileName: file, limits: { maxBytes: manifestLimitBytes } });
+  const loaded = loadManifest(text, { fileName: file, limits: { maxBytes: MANIFEST_LIMIT_BYTES } });
   const errors: ManifestProblem[] = [...loaded.errors];
   const warnings: ManifestProblem[] = loaded.warnings.map((warning) => ({ ...warning, severity: 'warning' }));
   const pods: Pod[] = [];
@@ -111,7 +111,7 @@ function acceptPod(
   const findings = rules.validate(accepted);
   if (findings.length > 0) return { problems: findings };
   if (rules.standalone && accepted.spec.overhead !== undefined && (accepted.spec.runtimeClassName ?? '') === '')
-    return { problems: [{ field: 'spec.overhead', message: overheadWithoutClass }] };
+    return { problems: [{ field: 'spec.overhead', message: OVERHEAD_WITHOUT_CLASS }] };
   const forbidden =
     rules.mayReference === true ? undefined : selectForbiddenReference(accepted, { localObjects: rules.standalone });
   if (forbidden !== undefined)

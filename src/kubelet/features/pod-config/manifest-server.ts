@@ -9,7 +9,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { AcceptedManifests } from './accepted-manifests.ts';
 import type { ManifestProblem } from './manifest-reader.ts';
-import { manifestLimitBytes } from './manifest-reader.ts';
+import { MANIFEST_LIMIT_BYTES } from './manifest-reader.ts';
 
 /** A DNS-1123 subdomain, so that a name can be neither a path nor a hidden file. */
 const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -61,8 +61,8 @@ export function createManifestServer(options: ManifestServerOptions): Hono {
     return context.json({ error: 'a manifest name is at most 200 lower-case letters, digits, hyphens and dots' }, 400);
   });
   const capped = bodyLimit({
-    maxSize: manifestLimitBytes,
-    onError: (context) => context.json({ error: `a manifest has at most ${manifestLimitBytes} bytes` }, 413),
+    maxSize: MANIFEST_LIMIT_BYTES,
+    onError: (context) => context.json({ error: `a manifest has at most ${MANIFEST_LIMIT_BYTES} bytes` }, 413),
   });
   app.get('/manifests', (context) =>
     context.json({ items: manifests.list().map(({ name, pods }) => ({ name, pods: pods.map(podName) })) }),

@@ -12,10 +12,10 @@ export interface SlotBounds {
 }
 
 /** More than this share above proportional counts as superlinear; below, as gain. Small differences are noise. */
-const tolerance = 0.1;
+const TOLERANCE = 0.1;
 
 /** Two windows at the same width that differ by this factor were taken under different load. */
-const loadShift = 1.5;
+const LOAD_SHIFT = 1.5;
 
 /**
  * How many starts may run concurrently next. If latency grew faster than concurrency, the machine does less work per
@@ -30,12 +30,12 @@ export function computeSlotLimit(current: PaceWindow, previous: PaceWindow | und
   if (previous === undefined) return clamp(concurrency + step);
   const latency = current.medianMs / Math.max(previous.medianMs, 1);
   if (concurrency === previous.concurrency) {
-    if (latency > loadShift) return clamp(concurrency - step);
-    return latency < 1 / loadShift ? clamp(concurrency + step) : concurrency;
+    if (latency > LOAD_SHIFT) return clamp(concurrency - step);
+    return latency < 1 / LOAD_SHIFT ? clamp(concurrency + step) : concurrency;
   }
   const proportion = concurrency / previous.concurrency;
   const wider = concurrency > previous.concurrency;
-  if (latency > proportion * (1 + tolerance)) return clamp(wider ? previous.concurrency : concurrency + step);
-  if (latency < proportion * (1 - tolerance)) return clamp(wider ? concurrency + step : concurrency - step);
+  if (latency > proportion * (1 + TOLERANCE)) return clamp(wider ? previous.concurrency : concurrency + step);
+  if (latency < proportion * (1 - TOLERANCE)) return clamp(wider ? concurrency + step : concurrency - step);
   return wider ? clamp(previous.concurrency) : concurrency;
 }

@@ -17,7 +17,7 @@ import type { Step, Wait } from './plan/steps.ts';
 import { withContainer, withSandbox, withoutContainer } from './status-fold.ts';
 
 /** How long a start that hangs may hold its slot; well above what a start takes under load. */
-const startLeaseMs = 5000;
+const START_LEASE_MS = 5000;
 
 export interface SyncPodRequest {
   readonly pod: Pod;
@@ -124,12 +124,12 @@ export class SyncRun {
   async takeSlot(pacer: StartPacer): Promise<PaceSlot> {
     if (this.slot === undefined) {
       this.slot = await pacer.acquire(
-        { critical: isCriticalPod(this.pod), priority: podPriority(this.pod), leaseMs: startLeaseMs },
+        { critical: isCriticalPod(this.pod), priority: podPriority(this.pod), leaseMs: START_LEASE_MS },
         this.signal,
       );
       for (const begin of this.#atTurn.splice(0)) begin();
     } else {
-      await this.slot.renew(startLeaseMs);
+      await this.slot.renew(START_LEASE_MS);
     }
     return this.slot;
   }

@@ -73,7 +73,7 @@ interface Worker {
 }
 
 /** Failed syncs are retried sooner than upstream's fixed 10 s, because the cause is often gone by then. */
-const FAILURE_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 10_000, factor: 2 };
+const failureBackoff: BackoffCurve = { initialMs: 500, maxMs: 10_000, factor: 2 };
 const JITTER_FACTOR = 0.5;
 
 /**
@@ -287,7 +287,7 @@ export class PodWorkers {
   }
 
   #failurePauseMs(worker: Worker): number {
-    return jitter(this.#options.random, backoffDelayMs(FAILURE_BACKOFF, worker.failures), JITTER_FACTOR);
+    return jitter(this.#options.random, backoffDelayMs(failureBackoff, worker.failures), JITTER_FACTOR);
   }
 
   /** Joins the queue for the pod's full name; true when another pod is ahead of it. */

@@ -55,7 +55,7 @@ export function kubeletAppOptions({ server, gates }: Pick<KubeletConfig, 'server
   };
 }
 
-const STREAMS = [
+const streams = [
   '/exec/:namespace/:pod/:container',
   '/exec/:namespace/:pod/:uid/:container',
   '/attach/:namespace/:pod/:container',
@@ -80,7 +80,7 @@ function addGuardedRoutes(app: Hono, sources: KubeletAppSources, options: Kubele
   for (const path of ['/run/:namespace/:pod/:container', '/run/:namespace/:pod/:uid/:container'])
     app.post(path, (context) => run(context, sources));
   // Requests with an upgrade do not reach this handler.
-  for (const path of STREAMS)
+  for (const path of streams)
     app.on(['GET', 'POST'], path, (context) => context.text('Upgrade request required\n', 500));
   addRunningPodsRoutes(app, sources);
   addConfigRoute(app, sources);

@@ -62,7 +62,7 @@ export interface PlannedPod {
   readonly problems: readonly string[];
 }
 
-const STATUS_OF: Readonly<Record<ErrorKind, 400 | 404 | 409 | 500 | 501 | 503 | 504>> = {
+const statusOf: Readonly<Record<ErrorKind, 400 | 404 | 409 | 500 | 501 | 503 | 504>> = {
   NotFound: 404,
   AlreadyExists: 409,
   Conflict: 409,
@@ -80,7 +80,7 @@ const PLAN_LIMIT_BYTES = 10 * 1024 * 1024;
 /** The API on the root-only unix socket: upstream's read endpoints, and what the command line needs in addition. */
 export function createLocalApi(sources: LocalApiSources): Hono {
   const app = new Hono();
-  app.onError((error, context) => context.text(`${errorMessage(error)}\n`, STATUS_OF[errorKind(error)]));
+  app.onError((error, context) => context.text(`${errorMessage(error)}\n`, statusOf[errorKind(error)]));
   addHealthRoutes(app, sources.checks);
   addReadRoutes(app, sources);
   addPodRoutes(app, sources);

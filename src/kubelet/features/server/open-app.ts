@@ -14,7 +14,7 @@ export interface OpenSources extends Pick<PodViews, 'pods'> {
 }
 
 /** Upstream: InstallDebuggingDisabledHandlers. */
-const DISABLED = ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'debug/pprof', 'logs'];
+const disabled = ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'debug/pprof', 'logs'];
 
 /** The common part of the servers on 10250 and 10255 (upstream: InstallAuthNotRequiredHandlers). */
 export function createOpenApp(sources: OpenSources): Hono {
@@ -28,7 +28,7 @@ export function createOpenApp(sources: OpenSources): Hono {
 }
 
 export function addDisabledRoutes(app: Hono): void {
-  for (const path of DISABLED) app.all(`/${path}/*`, (context) => context.text('Debug endpoints are disabled.\n', 405));
+  for (const path of disabled) app.all(`/${path}/*`, (context) => context.text('Debug endpoints are disabled.\n', 405));
 }
 
 /**

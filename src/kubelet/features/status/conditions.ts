@@ -20,7 +20,7 @@ export interface ConditionFacts {
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
-const TRUE: Verdict = { status: 'True' };
+const met: Verdict = { status: 'True' };
 
 const READY_TO_START = 'PodReadyToStartContainers';
 
@@ -63,7 +63,7 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
     ['Initialized', initialized(facts)],
     ['Ready', ready(facts, kept)],
     ['ContainersReady', containersReady(facts)],
-    ['PodScheduled', TRUE],
+    ['PodScheduled', met],
   ];
   const generation = facts.pod.metadata.generation;
   const observed = own.map(([type, verdict]) =>
@@ -98,7 +98,7 @@ function initialized(facts: ConditionFacts): Verdict {
     (condition) => condition.type === 'Initialized' && condition.status === 'True',
   );
   const message = problems(unknown, incomplete, 'incomplete');
-  if (regularStarted || message === '' || wasInitialized) return TRUE;
+  if (regularStarted || message === '' || wasInitialized) return met;
   return { status: 'False', reason: podConditionReasons.containersNotInitialized, message };
 }
 
@@ -117,7 +117,7 @@ function containersReady(facts: ConditionFacts): Verdict {
     return { status: 'False', reason: podConditionReasons.podCompleted };
   if (facts.phase === 'Failed') return { status: 'False', reason: podConditionReasons.podFailed };
   const message = problems(unknown, unready, 'unready');
-  return message === '' ? TRUE : { status: 'False', reason: podConditionReasons.containersNotReady, message };
+  return message === '' ? met : { status: 'False', reason: podConditionReasons.containersNotReady, message };
 }
 
 function ready(facts: ConditionFacts, conditions: readonly PodCondition[]): Verdict {
@@ -131,7 +131,7 @@ function ready(facts: ConditionFacts, conditions: readonly PodCondition[]): Verd
     return [`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${condition.status}`];
   });
   return gates.length === 0
-    ? TRUE
+    ? met
     : { status: 'False', reason: podConditionReasons.readinessGatesNotReady, message: gates.join(', ') };
 }
 

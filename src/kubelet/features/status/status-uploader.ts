@@ -44,9 +44,9 @@ interface Progress {
   deleted: string | undefined;
 }
 
-const RETRY_CURVE: BackoffCurve = { initialMs: 200, maxMs: 15_000, factor: 2 };
+const retryCurve: BackoffCurve = { initialMs: 200, maxMs: 15_000, factor: 2 };
 /** A write conflict: nothing is overloaded, and each retry may succeed. */
-const CONFLICT_CURVE: BackoffCurve = { initialMs: 50, maxMs: 1_000, factor: 2 };
+const conflictCurve: BackoffCurve = { initialMs: 50, maxMs: 1_000, factor: 2 };
 /** After this many rejections in a row the failure is not temporary. */
 const TELLING_FAILURES = 6;
 
@@ -203,7 +203,7 @@ export class StatusUploader {
         ...fields,
         failures: progress.failures,
       });
-    const curve = isApiError(error, 'Conflict') ? CONFLICT_CURVE : RETRY_CURVE;
+    const curve = isApiError(error, 'Conflict') ? conflictCurve : retryCurve;
     this.#tryIn(uid, jitter(this.#parts.random, backoffDelayMs(curve, progress.failures), 0.5));
     return false;
   }

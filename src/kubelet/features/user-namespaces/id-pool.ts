@@ -13,15 +13,15 @@ export interface IdPool {
   readonly idsPerPod: number;
 }
 
-const unit = 65_536;
-const allIds = 2 ** 32;
+const UNIT = 65_536;
+const ALL_IDS = 2 ** 32;
 
 /**
  * Without ids assigned by the operator all are used but the first range, which has the host's own users (upstream:
  * kubelet_pods.go getKubeletMappings).
  */
 export function defaultIds(idsPerPod: number): IdRange {
-  return { hostId: idsPerPod, length: allIds - idsPerPod };
+  return { hostId: idsPerPod, length: ALL_IDS - idsPerPod };
 }
 
 /** Upstream: userns_manager.go MakeUserNsManager. Throws `Invalid`, and the agent does not start. */
@@ -37,7 +37,7 @@ export function computeIdPool({
   const refuse = (why: string): never => {
     throw new KubeletError('Invalid', `create user namespace manager: ${why}`, { op: 'prepare user namespaces' });
   };
-  if (idsPerPod % unit !== 0) refuse(`kubelet user namespace length ${idsPerPod} is not a multiple of ${unit}`);
+  if (idsPerPod % UNIT !== 0) refuse(`kubelet user namespace length ${idsPerPod} is not a multiple of ${UNIT}`);
   if (ids.hostId % idsPerPod !== 0) refuse(`kubelet user assigned ID ${ids.hostId} is not a multiple of ${idsPerPod}`);
   // Giving id 0 of the host to a pod would be no protection at all.
   if (ids.hostId < idsPerPod) refuse(`kubelet user assigned ID ${ids.hostId} must be greater or equal to ${idsPerPod}`);
@@ -60,7 +60,7 @@ export function parseSubIds(output: string): IdRange {
   const [hostId = 0, length = 0] = parts
     .slice(2)
     .map((part) =>
-      /^\d+$/.test(part) && Number(part) < allIds
+      /^\d+$/.test(part) && Number(part) < ALL_IDS
         ? Number(part)
         : refuse(`error parsing line ${JSON.stringify(output)}: ${JSON.stringify(part)} is no id`),
     );

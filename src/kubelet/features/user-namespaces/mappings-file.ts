@@ -2,7 +2,7 @@
 import { KubeletError } from '../../../base/errors.ts';
 import type { IdRange } from './id-pool.ts';
 
-export const mappingsFileName = 'userns';
+export const MAPPINGS_FILE_NAME = 'userns';
 
 export function encodeMappings({ hostId, length }: IdRange): string {
   const mappings = [{ hostId, containerId: 0, length }];

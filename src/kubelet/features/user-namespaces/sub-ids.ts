@@ -4,7 +4,7 @@ import type { Processes } from '../../ports/processes.ts';
 import type { IdRange } from './id-pool.ts';
 import { parseSubIds } from './id-pool.ts';
 
-const user = 'kubelet';
+const USER = 'kubelet';
 const limits = { timeoutMs: 10_000, outputLimitBytes: 64 * 1024 };
 
 /**
@@ -20,10 +20,10 @@ export async function assignedIds({
   processes: Processes;
 }): Promise<IdRange | undefined> {
   if (!(await userExists(files, processes))) return undefined;
-  const uids = await getsubids(processes, [user], 'uids');
+  const uids = await getsubids(processes, [USER], 'uids');
   if (uids === undefined) return undefined;
-  const gids = await getsubids(processes, ['-g', user], 'gids');
-  if (uids !== gids) throw failed(`mismatched subuids and subgids for user ${JSON.stringify(user)}`);
+  const gids = await getsubids(processes, ['-g', USER], 'gids');
+  if (uids !== gids) throw failed(`mismatched subuids and subgids for user ${JSON.stringify(USER)}`);
   try {
     return parseSubIds(uids);
   } catch (error) {
@@ -34,12 +34,12 @@ export async function assignedIds({
 /** The file first, so that on most nodes no program is run; then all other sources of users the system has. */
 async function userExists(files: Pick<HostFiles, 'readText'>, processes: Processes): Promise<boolean> {
   try {
-    if ((await files.readText('/etc/passwd')).split('\n').some((line) => line.startsWith(`${user}:`))) return true;
+    if ((await files.readText('/etc/passwd')).split('\n').some((line) => line.startsWith(`${USER}:`))) return true;
   } catch (error) {
     if (!isKind(error, 'NotFound')) throw error;
   }
   try {
-    return (await processes.run('getent', ['passwd', user], limits)).exitCode === 0;
+    return (await processes.run('getent', ['passwd', USER], limits)).exitCode === 0;
   } catch (error) {
     if (isKind(error, 'NotFound')) return false;
     throw error;
@@ -54,7 +54,7 @@ async function getsubids(
   try {
     const { exitCode, stdout } = await processes.run('getsubids', args, limits);
     if (exitCode === 0) return stdout;
-    throw failed(`error retrieving additional ${what} for user ${JSON.stringify(user)}: exit status ${exitCode}`);
+    throw failed(`error retrieving additional ${what} for user ${JSON.stringify(USER)}: exit status ${exitCode}`);
   } catch (error) {
     if (isKind(error, 'NotFound')) return undefined;
     throw error;

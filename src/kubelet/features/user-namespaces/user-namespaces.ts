@@ -10,7 +10,7 @@ import type { Processes } from '../../ports/processes.ts';
 import type { NamespaceOptions } from '../../ports/runtime.ts';
 import type { IdPool, IdRange } from './id-pool.ts';
 import { computeIdPool, defaultIds, isPieceOf, overlap, selectRange } from './id-pool.ts';
-import { encodeMappings, mappingsFileName, parseMappings } from './mappings-file.ts';
+import { encodeMappings, MAPPINGS_FILE_NAME, parseMappings } from './mappings-file.ts';
 import { assignedIds } from './sub-ids.ts';
 
 export interface UserNamespacesOptions {
@@ -189,7 +189,7 @@ export class UserNamespaces {
   }
 
   #path(uid: PodUid): string {
-    return `${this.#options.rootDir}/pods/${uid}/${mappingsFileName}`;
+    return `${this.#options.rootDir}/pods/${uid}/${MAPPINGS_FILE_NAME}`;
   }
 }
 

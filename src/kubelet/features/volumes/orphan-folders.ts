@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
-import { OPERATION_BACKOFF } from './volume-state.ts';
+import { operationBackoff } from './volume-state.ts';
 
 /**
  * Folders of unknown pods. A folder that cannot be removed is not retried in every housekeeping run, and is logged
@@ -51,7 +51,7 @@ export class OrphanFolders {
       const failures = (before?.failures ?? 0) + 1;
       this.#retry.set(uid, {
         failures,
-        notBeforeMs: clock.monotonicMs() + backoffDelayMs(OPERATION_BACKOFF, failures),
+        notBeforeMs: clock.monotonicMs() + backoffDelayMs(operationBackoff, failures),
         error: errorMessage(error),
       });
     }

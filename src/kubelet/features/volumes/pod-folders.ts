@@ -15,7 +15,7 @@ export interface FoundVolume extends VolumeOnDisk {
 }
 
 /** The folders of volumes below a pod's folder, by mode. */
-const PLACES: Readonly<Record<VolumeOnDisk['mode'], string>> = { Filesystem: 'volumes', Block: 'volumeDevices' };
+const places: Readonly<Record<VolumeOnDisk['mode'], string>> = { Filesystem: 'volumes', Block: 'volumeDevices' };
 
 /** Throws Invalid for a name that would leave its folder. */
 function safeName(value: string, what: string): string {
@@ -49,7 +49,7 @@ export class PodFolders {
     uid: PodUid,
     { folder, name, mode }: { folder: string; name: string; mode: VolumeOnDisk['mode'] },
   ): string {
-    return `${this.podPath(uid)}/${PLACES[mode]}/${folder}/${safeName(name, 'volume name')}`;
+    return `${this.podPath(uid)}/${places[mode]}/${folder}/${safeName(name, 'volume name')}`;
   }
 
   /** Mounts of parts of volumes, which keep the volumes busy. */
@@ -101,7 +101,7 @@ export class PodFolders {
   async #volumesOf(uid: PodUid, mounted: ReadonlySet<string>): Promise<FoundVolume[]> {
     const volumes: FoundVolume[] = [];
     for (const mode of ['Filesystem', 'Block'] as const) {
-      const base = `${this.podPath(uid)}/${PLACES[mode]}`;
+      const base = `${this.podPath(uid)}/${places[mode]}`;
       for (const folder of await this.#files.list(base)) {
         for (const specName of await this.#files.list(`${base}/${folder}`)) {
           const path = `${base}/${folder}/${specName}`;

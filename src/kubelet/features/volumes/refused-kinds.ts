@@ -11,7 +11,7 @@ const MOVED_TO_CSI: Readonly<Record<string, string>> = lookupTable({
   vsphereVolume: 'csi.vsphere.vmware.com',
   portworxVolume: 'pxd.portworx.com',
 });
-const REMOVED = new Set([
+const removed = new Set([
   'glusterfs',
   'rbd',
   'cephfs',
@@ -37,5 +37,5 @@ function reasonOf(kind: string): string | undefined {
   const driver = MOVED_TO_CSI[kind];
   if (driver !== undefined)
     return `${kind} has moved to the CSI driver ${driver}: use a PersistentVolume with csi.driver "${driver}"`;
-  return REMOVED.has(kind) ? `no volume plugin matched: ${kind} was removed from Kubernetes` : undefined;
+  return removed.has(kind) ? `no volume plugin matched: ${kind} was removed from Kubernetes` : undefined;
 }

@@ -4,7 +4,7 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { StagedVolume, VolumeStaging } from '../../ports/volume-plugin.ts';
-import { OPERATION_BACKOFF } from './volume-state.ts';
+import { operationBackoff } from './volume-state.ts';
 
 interface Stage {
   readonly staging: VolumeStaging;
@@ -158,7 +158,7 @@ export class StagingArea {
           error: errorMessage(error),
         });
         if (stage.users.size === 0 && !this.#stopped)
-          stage.timer = this.#clock.setTimer(backoffDelayMs(OPERATION_BACKOFF, stage.failures), () =>
+          stage.timer = this.#clock.setTimer(backoffDelayMs(operationBackoff, stage.failures), () =>
             this.#unstage(key, stage),
           );
       }

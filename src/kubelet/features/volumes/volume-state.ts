@@ -38,7 +38,7 @@ export type VolumeEvent =
   | { kind: 'failed'; error: string };
 
 /** Upstream: goroutinemap/exponentialbackoff, 500 ms to 2 min 2 s. */
-export const OPERATION_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
+export const operationBackoff: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 export function initialVolumeState(nowMs: number): VolumeState {
   return { phase: 'waiting', failures: 0, sinceMs: nowMs };
@@ -82,7 +82,7 @@ function failed(state: Extract<VolumeState, { phase: 'working' }>, error: string
     lastError: error,
     sinceMs,
     last,
-    retryAtMs: state.again ? undefined : nowMs + backoffDelayMs(OPERATION_BACKOFF, failures),
+    retryAtMs: state.again ? undefined : nowMs + backoffDelayMs(operationBackoff, failures),
   };
 }
 

@@ -5,7 +5,7 @@
 import { honoured, partly } from '../parity/parity-state.ts';
 import type { Parity } from '../parity/parity-state.ts';
 
-const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
+const UNAFFECTED = 'has no effect in upstream 1.36 with a CRI runtime either';
 
 export const honouredFields: Readonly<Record<string, Parity>> = {
   kind: honoured(),
@@ -98,7 +98,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
     'with the alpha gate QOSReserved, as upstream; a class that uses more gets the limit once it uses less, where upstream on cgroup v2 has its processes killed',
   ),
   runtimeRequestTimeout: honoured(),
-  hairpinMode: honoured(unaffected),
+  hairpinMode: honoured(UNAFFECTED),
   maxPods: honoured(),
   podCIDR: honoured('passed to the runtime, as is the value of the node object'),
   podPidsLimit: honoured(),
@@ -130,8 +130,8 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
     'when it is off, a setting that cannot be changed is logged, where upstream does not start',
   ),
   makeIPTablesUtilChains: honoured(),
-  iptablesMasqueradeBit: honoured(unaffected),
-  iptablesDropBit: honoured(unaffected),
+  iptablesMasqueradeBit: honoured(UNAFFECTED),
+  iptablesDropBit: honoured(UNAFFECTED),
   featureGates: partly('all are known and checked; [which of them have an effect](#feature-gates)'),
   failSwapOn: honoured('`npm run up` sets it to false'),
   'memorySwap.swapBehavior': honoured(

@@ -20,8 +20,8 @@ import {
 } from '../../../api/schema/schema.ts';
 import type { Infer } from '../../../api/schema/schema.ts';
 
-export const kubeletConfigApiVersion = 'kubelet.config.k8s.io/v1beta1';
-export const kubeletConfigKind = 'KubeletConfiguration';
+export const KUBELET_CONFIG_API_VERSION = 'kubelet.config.k8s.io/v1beta1';
+export const KUBELET_CONFIG_KIND = 'KubeletConfiguration';
 
 const AuthenticationSchema = object('KubeletAuthentication', {
   x509: object('KubeletX509Authentication', { clientCAFile: string }),

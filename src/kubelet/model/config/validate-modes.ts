@@ -204,7 +204,7 @@ function checkPodLogsDir({ config, fail }: ValidationContext): void {
     fail('podLogsDir', `pod logs path ${quoted(dir)} mut contains ASCII characters only`);
 }
 
-const maxInt32 = 2_147_483_647;
+const MAX_INT32 = 2_147_483_647;
 
 /** These have upstream's `field.Error` wording, without its common prefix. */
 function checkLogging({ config, gates }: ValidationContext, report: (path: string, message: string) => void): void {
@@ -222,8 +222,8 @@ function checkLogging({ config, gates }: ValidationContext, report: (path: strin
       'logging.format',
       `Invalid value: ${quoted(format)}: Unsupported log format; accepted are "text" and "json"`,
     );
-  if (verbosity > maxInt32 || verbosity < 0)
-    report('logging.verbosity', `Invalid value: ${verbosity}: Must be >= 0 and <= ${maxInt32}`);
+  if (verbosity > MAX_INT32 || verbosity < 0)
+    report('logging.verbosity', `Invalid value: ${verbosity}: Must be >= 0 and <= ${MAX_INT32}`);
   if (vmodule.length > 0 && format !== 'text')
     report('logging.vmodule', 'Forbidden: Only supported for text log format');
   for (const [index, { filePattern, verbosity: level }] of vmodule.entries()) {
@@ -231,7 +231,7 @@ function checkLogging({ config, gates }: ValidationContext, report: (path: strin
     if (filePattern === '') report(path, 'Required value: File pattern must not be empty');
     if (/[=,]/.test(filePattern))
       report(path, `Invalid value: ${quoted(filePattern)}: File pattern must not contain equal sign or comma`);
-    if (level > maxInt32 || level < 0) report(path, `Invalid value: ${level}: Must be >= 0 and <= ${maxInt32}`);
+    if (level > MAX_INT32 || level < 0) report(path, `Invalid value: ${level}: Must be >= 0 and <= ${MAX_INT32}`);
   }
   if (gates.enabled('LoggingAlphaOptions')) return;
   for (const [kind, routing] of Object.entries(options ?? {})) {

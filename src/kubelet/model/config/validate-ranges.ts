@@ -13,14 +13,14 @@ interface Range {
   readonly says: string;
 }
 
-const notNegative = 'must not be a negative number';
-const port = 'must be between 1 and 65535, inclusive';
+const NOT_NEGATIVE = 'must not be a negative number';
+const PORT = 'must be between 1 and 65535, inclusive';
 
 /** In upstream's order. */
 const ranges: readonly Range[] = [
-  { field: 'eventBurst', flag: 'event-burst', min: 0, says: notNegative },
-  { field: 'eventRecordQPS', flag: 'event-qps', min: 0, says: notNegative },
-  { field: 'healthzPort', flag: 'healthz-port', min: 0, max: 65535, says: port },
+  { field: 'eventBurst', flag: 'event-burst', min: 0, says: NOT_NEGATIVE },
+  { field: 'eventRecordQPS', flag: 'event-qps', min: 0, says: NOT_NEGATIVE },
+  { field: 'healthzPort', flag: 'healthz-port', min: 0, max: 65535, says: PORT },
   {
     field: 'imageGCHighThresholdPercent',
     flag: 'image-gc-high-threshold',
@@ -43,11 +43,11 @@ const ranges: readonly Range[] = [
     max: 31,
     says: 'must be between 0 and 31, inclusive',
   },
-  { field: 'kubeAPIBurst', flag: 'kube-api-burst', min: 0, says: notNegative },
-  { field: 'kubeAPIQPS', flag: 'kube-api-qps', min: 0, says: notNegative },
+  { field: 'kubeAPIBurst', flag: 'kube-api-burst', min: 0, says: NOT_NEGATIVE },
+  { field: 'kubeAPIQPS', flag: 'kube-api-qps', min: 0, says: NOT_NEGATIVE },
   { field: 'nodeStatusMaxImages', flag: 'node-status-max-images', min: -1, says: 'must be -1 or greater' },
-  { field: 'maxOpenFiles', flag: 'max-open-files', min: 0, says: notNegative },
-  { field: 'maxPods', flag: 'max-pods', min: 0, says: notNegative },
+  { field: 'maxOpenFiles', flag: 'max-open-files', min: 0, says: NOT_NEGATIVE },
+  { field: 'maxPods', flag: 'max-pods', min: 0, says: NOT_NEGATIVE },
   {
     field: 'oomScoreAdj',
     flag: 'oom-score-adj',
@@ -55,11 +55,11 @@ const ranges: readonly Range[] = [
     max: 1000,
     says: 'must be between -1000 and 1000, inclusive',
   },
-  { field: 'podsPerCore', flag: 'pods-per-core', min: 0, says: notNegative },
-  { field: 'port', flag: 'port', min: 1, max: 65535, says: port },
+  { field: 'podsPerCore', flag: 'pods-per-core', min: 0, says: NOT_NEGATIVE },
+  { field: 'port', flag: 'port', min: 1, max: 65535, says: PORT },
   { field: 'readOnlyPort', flag: 'read-only-port', min: 0, max: 65535, says: 'must be between 0 and 65535, inclusive' },
-  { field: 'registryBurst', flag: 'registry-burst', min: 0, says: notNegative },
-  { field: 'registryPullQPS', flag: 'registry-qps', min: 0, says: notNegative },
+  { field: 'registryBurst', flag: 'registry-burst', min: 0, says: NOT_NEGATIVE },
+  { field: 'registryPullQPS', flag: 'registry-qps', min: 0, says: NOT_NEGATIVE },
   { field: 'maxParallelImagePulls', min: 1, says: 'must be a positive number' },
 ];
 
@@ -201,14 +201,14 @@ function checkContainerLogs({ config, fail }: ValidationContext): void {
   if (config.containerLogMaxFiles <= 1) fail('containerLogMaxFiles', 'containerLogMaxFiles must be greater than 1');
 }
 
-const userNamespaceUnit = 65536;
+const USER_NAMESPACE_UNIT = 65536;
 
 function checkUserNamespaces({ config, fail }: ValidationContext): void {
   const path = 'userNamespaces.idsPerPod';
   const ids = config.userNamespaces?.idsPerPod;
   if (ids === undefined) return;
-  if (ids < userNamespaceUnit) fail(path, `${path} must not be less than ${userNamespaceUnit}`);
-  else if (ids % userNamespaceUnit !== 0) fail(path, `${path} must be a multiple of ${userNamespaceUnit}`);
+  if (ids < USER_NAMESPACE_UNIT) fail(path, `${path} must not be less than ${USER_NAMESPACE_UNIT}`);
+  else if (ids % USER_NAMESPACE_UNIT !== 0) fail(path, `${path} must be a multiple of ${USER_NAMESPACE_UNIT}`);
   else if (ids > 0xffffffff) fail(path, `${path} must not be more than ${0xffffffff}`);
 }
 

@@ -161,7 +161,7 @@ function checkReservedMemory({ config, fail }: ValidationContext): void {
   }
 }
 
-const enforceName = 'enforceNodeAllocatable (--enforce-node-allocatable)';
+const ENFORCE_NAME = 'enforceNodeAllocatable (--enforce-node-allocatable)';
 const enforceable = [
   'pods',
   'system-reserved',
@@ -175,7 +175,7 @@ function checkEnforcement(context: ValidationContext, value: string, path: strin
   const { config, fail } = context;
   if (value === 'none') {
     if (config.enforceNodeAllocatable.length > 1)
-      fail(path, `${enforceName} may not contain additional enforcements when "none" is specified`);
+      fail(path, `${ENFORCE_NAME} may not contain additional enforcements when "none" is specified`);
     return;
   }
   if (!(enforceable as readonly string[]).includes(value)) {
@@ -188,7 +188,7 @@ function checkEnforcement(context: ValidationContext, value: string, path: strin
     ]
       .map(quoted)
       .join(', ');
-    fail(path, `option ${quoted(value)} specified for ${enforceName}. Valid options are ${names} or "none"`);
+    fail(path, `option ${quoted(value)} specified for ${ENFORCE_NAME}. Valid options are ${names} or "none"`);
     return;
   }
   for (const [owner, cgroup] of [
@@ -198,13 +198,13 @@ function checkEnforcement(context: ValidationContext, value: string, path: strin
     if (!value.startsWith(`${owner}-`) || cgroup) continue;
     fail(
       path,
-      `${owner}ReservedCgroup (--${owner}-reserved-cgroup) must be specified when "${owner}-reserved" or "${owner}-reserved-compressible" included in ${enforceName}`,
+      `${owner}ReservedCgroup (--${owner}-reserved-cgroup) must be specified when "${owner}-reserved" or "${owner}-reserved-compressible" included in ${ENFORCE_NAME}`,
     );
   }
   if (!config.cgroupsPerQOS)
     fail(
       path,
-      `cgroupsPerQOS (--cgroups-per-qos) must be set to true when ${quoted(value)} contained in ${enforceName}`,
+      `cgroupsPerQOS (--cgroups-per-qos) must be set to true when ${quoted(value)} contained in ${ENFORCE_NAME}`,
     );
 }
 
@@ -215,13 +215,13 @@ function checkNodeAllocatable(context: ValidationContext): void {
     if (values.includes(`${owner}-reserved`) && values.includes(`${owner}-reserved-compressible`)) {
       fail(
         'enforceNodeAllocatable',
-        `both "${owner}-reserved" and "${owner}-reserved-compressible" cannot be specified together in ${enforceName}`,
+        `both "${owner}-reserved" and "${owner}-reserved-compressible" cannot be specified together in ${ENFORCE_NAME}`,
       );
     }
   }
   for (const [index, value] of values.entries()) {
     const path = `enforceNodeAllocatable[${index}]`;
-    if (values.indexOf(value) < index) fail(path, `duplicated enforcements ${quoted(value)} in ${enforceName}`);
+    if (values.indexOf(value) < index) fail(path, `duplicated enforcements ${quoted(value)} in ${ENFORCE_NAME}`);
     else checkEnforcement(context, value, path);
   }
 }

@@ -2,8 +2,8 @@ import { honoured, notYet, partly } from './parity-state.ts';
 import type { Parity } from './parity-state.ts';
 
 const builtIn = (note: string): Parity => partly(`always on: ${note}`);
-const noOptions = 'there are no options of this stage in 1.36';
-const windows = 'only on Windows';
+const NO_OPTIONS = 'there are no options of this stage in 1.36';
+const WINDOWS = 'only on Windows';
 
 /**
  * The feature gates that upstream's kubelet reads and that are not locked, and whether this agent behaves otherwise with
@@ -78,8 +78,8 @@ export const gateRows: Readonly<Record<string, Parity>> = {
   RotateKubeletServerCertificate: honoured('off: `serverTLSBootstrap` is refused'),
   SELinuxMount: notYet('volumes are labelled by the runtime'),
   TaintTolerationComparisonOperators: honoured(),
-  TopologyManagerPolicyAlphaOptions: honoured(noOptions),
-  TopologyManagerPolicyBetaOptions: honoured(noOptions),
-  WindowsCPUAndMemoryAffinity: honoured(windows),
-  WindowsGracefulNodeShutdown: honoured(windows),
+  TopologyManagerPolicyAlphaOptions: honoured(NO_OPTIONS),
+  TopologyManagerPolicyBetaOptions: honoured(NO_OPTIONS),
+  WindowsCPUAndMemoryAffinity: honoured(WINDOWS),
+  WindowsGracefulNodeShutdown: honoured(WINDOWS),
 };

@@ -8,16 +8,16 @@ import { parseRule } from '../policy-rules.ts';
 import { clusterRoleRules } from './cluster-roles.ts';
 import { controllerRoleRules } from './controller-roles.ts';
 
-const apiVersion = 'rbac.authorization.k8s.io/v1';
-const apiGroup = 'rbac.authorization.k8s.io';
+const API_VERSION = 'rbac.authorization.k8s.io/v1';
+const API_GROUP = 'rbac.authorization.k8s.io';
 const bootstrapLabels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 const aggregateTo = (role: string): Record<string, string> => ({
   [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true',
 });
 
-const events = 'create,patch,update core,events.k8s.io events';
+const EVENTS = 'create,patch,update core,events.k8s.io events';
 /** Who joins by a token of kubeadm's. */
-const joining = 'group:system:bootstrappers:kubeadm:default-node-token';
+const JOINING = 'group:system:bootstrappers:kubeadm:default-node-token';
 const leaderLock = [
   'create,get,list,update,watch coordination.k8s.io leases',
   'create,get,list,update,watch coordination.k8s.io leasecandidates',
@@ -79,7 +79,7 @@ const namespacedRoles: readonly {
   {
     namespace: 'kube-system',
     name: 'system:controller:token-cleaner',
-    rules: ['delete,read core secrets', events],
+    rules: ['delete,read core secrets', EVENTS],
     subjects: ['sa:kube-system/token-cleaner'],
   },
   {
@@ -97,7 +97,7 @@ const namespacedRoles: readonly {
   {
     namespace: 'kube-public',
     name: 'system:controller:bootstrap-signer',
-    rules: ['read core configmaps', 'update core configmaps cluster-info', events],
+    rules: ['read core configmaps', 'update core configmaps cluster-info', EVENTS],
     subjects: ['sa:kube-system/bootstrap-signer'],
   },
   // What kubeadm's `join` reads: where the cluster is, by anybody, since it is signed by the token; then how it is set
@@ -112,13 +112,13 @@ const namespacedRoles: readonly {
     namespace: 'kube-system',
     name: 'kubeadm:nodes-kubeadm-config',
     rules: ['get core configmaps kubeadm-config'],
-    subjects: [joining, 'group:system:nodes'],
+    subjects: [JOINING, 'group:system:nodes'],
   },
   {
     namespace: 'kube-system',
     name: 'kubeadm:kubelet-config',
     rules: ['get core configmaps kubelet-config'],
-    subjects: [joining, 'group:system:nodes'],
+    subjects: [JOINING, 'group:system:nodes'],
   },
 ];
 
@@ -128,9 +128,9 @@ const namespacedRoles: readonly {
  */
 const kubeadmBindings: readonly (readonly [string, string, readonly string[]])[] = [
   ['kubeadm:cluster-admins', 'cluster-admin', ['group:kubeadm:cluster-admins']],
-  ['kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [joining]],
-  ['kubeadm:get-nodes', 'kubeadm:get-nodes', [joining]],
-  ['kubeadm:node-autoapprove-bootstrap', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient', [joining]],
+  ['kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [JOINING]],
+  ['kubeadm:get-nodes', 'kubeadm:get-nodes', [JOINING]],
+  ['kubeadm:node-autoapprove-bootstrap', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient', [JOINING]],
   [
     'kubeadm:node-autoapprove-certificate-rotation',
     'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
@@ -158,16 +158,16 @@ export function defaultPolicy(): RbacPolicy {
       ...kubeadmBindings.map(([name, role, subjects]) => clusterBinding(name, role, subjects, false)),
     ],
     roles: namespacedRoles.map(({ namespace, name, rules }) => ({
-      apiVersion,
+      apiVersion: API_VERSION,
       kind: 'Role',
       metadata: metadata(name, namespace),
       rules: rules.map(parseRule),
     })),
     roleBindings: namespacedRoles.map(({ namespace, name, subjects, binding }) => ({
-      apiVersion,
+      apiVersion: API_VERSION,
       kind: 'RoleBinding',
       metadata: metadata(binding ?? name, namespace),
-      roleRef: { apiGroup, kind: 'Role', name },
+      roleRef: { apiGroup: API_GROUP, kind: 'Role', name },
       subjects: subjects.map(parseSubject),
     })),
   };
@@ -192,7 +192,7 @@ function metadata(
 
 function plainClusterRoles(): ClusterRole[] {
   return Object.entries(clusterRoleRules).map(([name, rules]) => ({
-    apiVersion,
+    apiVersion: API_VERSION,
     kind: 'ClusterRole',
     metadata: metadata(name, '', roleLabels[name]),
     rules: rules.map(parseRule),
@@ -201,7 +201,7 @@ function plainClusterRoles(): ClusterRole[] {
 
 function aggregatedClusterRoles(): ClusterRole[] {
   return ['admin', 'edit', 'view'].map((name) => ({
-    apiVersion,
+    apiVersion: API_VERSION,
     kind: 'ClusterRole',
     metadata: metadata(name, '', roleLabels[name]),
     aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregateTo(name) }] },
@@ -211,7 +211,7 @@ function aggregatedClusterRoles(): ClusterRole[] {
 
 function controllerRoles(): ClusterRole[] {
   return Object.entries(controllerRoleRules).map(([name, rules]) => ({
-    apiVersion,
+    apiVersion: API_VERSION,
     kind: 'ClusterRole',
     metadata: metadata(`system:controller:${name}`),
     rules: rules.map(parseRule),
@@ -236,10 +236,10 @@ function clusterBinding(
 ): ClusterRoleBinding {
   const made = isBootstrap ? metadata(name) : { name, namespace: '', uid: '' };
   return {
-    apiVersion,
+    apiVersion: API_VERSION,
     kind: 'ClusterRoleBinding',
     metadata: made,
-    roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+    roleRef: { apiGroup: API_GROUP, kind: 'ClusterRole', name: role },
     ...(subjects.length > 0 && { subjects: subjects.map(parseSubject) }),
   };
 }
@@ -247,7 +247,7 @@ function clusterBinding(
 function parseSubject(text: string): Subject {
   const colon = text.indexOf(':');
   const [kind, name] = [text.slice(0, colon), text.slice(colon + 1)];
-  if (kind !== 'sa') return { kind: kind === 'user' ? 'User' : 'Group', apiGroup, name };
+  if (kind !== 'sa') return { kind: kind === 'user' ? 'User' : 'Group', apiGroup: API_GROUP, name };
   const [namespace = '', account = ''] = name.split('/');
   return { kind: 'ServiceAccount', name: account, namespace };
 }

@@ -25,9 +25,9 @@ import { withPodCondition } from './pod-rules.ts';
  * More evictions than that which the budget's controller has not seen yet, and it is not alive (upstream:
  * MaxDisruptedPodSize).
  */
-const maxUnconfirmed = 2000;
+const MAX_UNCONFIRMED = 2000;
 /** How often a deletion that others got in the way of is tried again (upstream: EvictionsRetry). */
-const attempts = 20;
+const ATTEMPTS = 20;
 
 /** POST of an Eviction: deletes the pod if its disruption budget has room. Upstream: EvictionREST. */
 export const podEviction: SubresourceAction<Pod> = {
@@ -65,7 +65,7 @@ async function evict(access: ActionAccess<Pod>, options: DeleteOptions): Promise
     try {
       return await remove(access, options, ownVersion || !pinned ? undefined : pod.metadata.resourceVersion);
     } catch (error) {
-      if (ownVersion || attempt === attempts || !isApiError(error, 'Conflict')) throw error;
+      if (ownVersion || attempt === ATTEMPTS || !isApiError(error, 'Conflict')) throw error;
     }
     pod = await access.get();
   }
@@ -132,7 +132,7 @@ export function spendDisruption(budget: PodDisruptionBudget, podName: string, no
   if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) throw stillProcessing(metadata.name);
   const budgets = { group: 'policy', plural: 'poddisruptionbudget' };
   if (status.disruptionsAllowed < 0) throw forbidden(budgets, metadata.name, 'pdb disruptions allowed is negative');
-  if (Object.keys(status.disruptedPods ?? {}).length > maxUnconfirmed) {
+  if (Object.keys(status.disruptedPods ?? {}).length > MAX_UNCONFIRMED) {
     throw forbidden(
       budgets,
       metadata.name,

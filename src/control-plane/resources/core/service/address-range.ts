@@ -12,7 +12,7 @@ export interface AddressRange {
 }
 
 /** Of a larger network only so many are given out (upstream: RangeSize for IPv6). */
-const maxIpv6Addresses = 65_536;
+const MAX_IPV6_ADDRESSES = 65_536;
 
 export function parseAddressRange(cidr: string): AddressRange {
   const [text = '', prefix = ''] = cidr.split('/');
@@ -26,7 +26,7 @@ export function parseAddressRange(cidr: string): AddressRange {
   return {
     cidr,
     family,
-    size: family === 'IPv4' ? usable : Math.min(usable, maxIpv6Addresses),
+    size: family === 'IPv4' ? usable : Math.min(usable, MAX_IPV6_ADDRESSES),
     at: (index) => formatAddress(network + 1n + BigInt(index), family),
     contains: (ip) => {
       if (familyOf(ip) !== family) return false;

@@ -2,7 +2,7 @@ import { serviceCidrs } from '../../../../api/client/resource-types.ts';
 import type { Service, ServiceSpec } from '../../../../api/core/service.ts';
 import type { IPAddress } from '../../../../api/networking/ip-address.ts';
 import { isReadyRange, newServiceAddress } from '../../../../api/networking/service-address.ts';
-import { defaultServiceCidrName } from '../../../../api/networking/service-cidr.ts';
+import { DEFAULT_SERVICE_CIDR_NAME } from '../../../../api/networking/service-cidr.ts';
 import type { Allocated, AllocationStore, HeldAllocation } from '../../../model/resource-definition.ts';
 import { parseAddressRange } from './address-range.ts';
 import type { AddressRange } from './address-range.ts';
@@ -74,6 +74,6 @@ async function complete(service: Service, store: AllocationStore, reservation: R
 function moreRanges(store: AllocationStore): AddressRange[] {
   return store
     .list(serviceCidrs, '')
-    .filter((cidr) => cidr.metadata.name !== defaultServiceCidrName && isReadyRange(cidr))
+    .filter((cidr) => cidr.metadata.name !== DEFAULT_SERVICE_CIDR_NAME && isReadyRange(cidr))
     .flatMap(({ spec }) => (spec.cidrs ?? []).map(parseAddressRange));
 }

@@ -14,7 +14,7 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 
 const GROUP = 'kubelet.config.k8s.io';
 const KIND = 'CredentialProviderConfig';
-const PLUGIN_VERSIONS = [
+const pluginVersions = [
   'credentialprovider.kubelet.k8s.io/v1',
   'credentialprovider.kubelet.k8s.io/v1alpha1',
   'credentialprovider.kubelet.k8s.io/v1beta1',
@@ -143,10 +143,10 @@ function checkProvider(provider: RawProvider, fail: (field: FieldPath, message: 
   if (name.includes(' ')) fail(['name'], `Invalid value: ${invalid}: provider name cannot contain spaces`);
   if (name === '.' || name === '..') fail(['name'], `Invalid value: ${invalid}: provider name cannot be '${name}'`);
   if (apiVersion === '') fail(['apiVersion'], 'Required value');
-  else if (!PLUGIN_VERSIONS.includes(apiVersion))
+  else if (!pluginVersions.includes(apiVersion))
     fail(
       ['apiVersion'],
-      `Unsupported value: ${JSON.stringify(apiVersion)}: supported values: ${PLUGIN_VERSIONS.map((version) => JSON.stringify(version)).join(', ')}`,
+      `Unsupported value: ${JSON.stringify(apiVersion)}: supported values: ${pluginVersions.map((version) => JSON.stringify(version)).join(', ')}`,
     );
   if (matchImages.length === 0) fail(['matchImages'], 'Required value: at least 1 item in matchImages is required');
   for (const [index, pattern] of matchImages.entries()) {

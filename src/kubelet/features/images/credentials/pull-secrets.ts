@@ -8,15 +8,15 @@ import type { ParsedDockerConfig } from './docker-config.ts';
 import { parseDockerConfig } from './docker-config.ts';
 import { Keyring } from './keyring.ts';
 
-const JSON_TYPE = { type: 'kubernetes.io/dockerconfigjson', key: '.dockerconfigjson' } as const;
-const LEGACY_TYPE = { type: 'kubernetes.io/dockercfg', key: '.dockercfg' } as const;
+const jsonType = { type: 'kubernetes.io/dockerconfigjson', key: '.dockerconfigjson' } as const;
+const legacyType = { type: 'kubernetes.io/dockercfg', key: '.dockercfg' } as const;
 
 /** The credentials in a Secret; undefined for a Secret of another type. */
 function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
-  for (const { type, key } of [JSON_TYPE, LEGACY_TYPE]) {
+  for (const { type, key } of [jsonType, legacyType]) {
     const data = secret.data?.[key];
     if (secret.type === type && data !== undefined && data !== '')
-      return parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'), type === LEGACY_TYPE.type);
+      return parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'), type === legacyType.type);
   }
   return undefined;
 }

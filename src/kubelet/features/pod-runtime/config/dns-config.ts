@@ -25,12 +25,12 @@ export interface DnsSettings {
   readonly hostIps: readonly string[];
 }
 
-const maxServers = 3;
-const maxSearches = 32;
+const MAX_SERVERS = 3;
+const MAX_SEARCHES = 32;
 /** Domains of the cluster that a pod searches first. */
-const clusterSearches = 3;
-const maxSearchChars = 2048;
-const maxSearchLength = 253;
+const CLUSTER_SEARCHES = 3;
+const MAX_SEARCH_CHARS = 2048;
+const MAX_SEARCH_LENGTH = 253;
 
 /**
  * Reads a resolv.conf (upstream: network/dns parseResolvConf): name servers add up, the last search line wins, options
@@ -65,13 +65,13 @@ export function nodeResolverProblem(
   { searches }: DnsConfig,
   { path, clusterDomain }: { path: string; clusterDomain: string },
 ): string | undefined {
-  const most = clusterDomain === '' ? maxSearches : maxSearches - clusterSearches;
+  const most = clusterDomain === '' ? MAX_SEARCHES : MAX_SEARCHES - CLUSTER_SEARCHES;
   if (searches.length > most)
     return `Resolv.conf file '${path}' contains search line consisting of more than ${most} domains!`;
-  if (searches.some((domain) => domain.length > maxSearchLength))
-    return `Resolv.conf file ${goQuote(path)} contains a search path which length is more than allowed ${maxSearchLength} chars!`;
-  return searches.join(' ').length > maxSearchChars
-    ? `Resolv.conf file '${path}' contains search line which length is more than allowed ${maxSearchChars} chars!`
+  if (searches.some((domain) => domain.length > MAX_SEARCH_LENGTH))
+    return `Resolv.conf file ${goQuote(path)} contains a search path which length is more than allowed ${MAX_SEARCH_LENGTH} chars!`;
+  return searches.join(' ').length > MAX_SEARCH_CHARS
+    ? `Resolv.conf file '${path}' contains search line which length is more than allowed ${MAX_SEARCH_CHARS} chars!`
     : undefined;
 }
 
@@ -127,7 +127,7 @@ function mergeDns(base: DnsConfig, own: PodDNSConfig): DnsConfig {
 }
 
 function fitLimits(dns: DnsConfig, remarks: DnsRemark[]): DnsConfig {
-  const servers = dns.servers.slice(0, maxServers);
+  const servers = dns.servers.slice(0, MAX_SERVERS);
   if (servers.length < dns.servers.length) {
     remarks.push({
       about: 'pod',
@@ -135,8 +135,8 @@ function fitLimits(dns: DnsConfig, remarks: DnsRemark[]): DnsConfig {
       message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}`,
     });
   }
-  const searches = dns.searches.slice(0, maxSearches).filter((domain) => domain.length <= maxSearchLength);
-  while (searches.join(' ').length > maxSearchChars) searches.pop();
+  const searches = dns.searches.slice(0, MAX_SEARCHES).filter((domain) => domain.length <= MAX_SEARCH_LENGTH);
+  while (searches.join(' ').length > MAX_SEARCH_CHARS) searches.pop();
   if (searches.length < dns.searches.length) {
     remarks.push({
       about: 'pod',

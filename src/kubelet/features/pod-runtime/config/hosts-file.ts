@@ -4,8 +4,8 @@ import { goQuote } from '../../../../api/go-quote.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../../../../api/validation/names.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 
-const maxHostname = 63;
-const maxFqdn = 64;
+const MAX_HOSTNAME = 63;
+const MAX_FQDN = 64;
 
 /** Short host name and domain of a pod (upstream: kubelet_pods.go GeneratePodHostNameAndDomain). Throws `Invalid`. */
 function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
@@ -30,8 +30,8 @@ function demand(complaints: readonly string[], message: string): void {
 }
 
 function truncate(pod: Pod, hostname: string): string {
-  if (hostname.length <= maxHostname) return hostname;
-  const cut = hostname.slice(0, maxHostname).replace(/(?<![-.])[-.]+$/, '');
+  if (hostname.length <= MAX_HOSTNAME) return hostname;
+  const cut = hostname.slice(0, MAX_HOSTNAME).replace(/(?<![-.])[-.]+$/, '');
   if (cut === '')
     throw new KubeletError(
       'Invalid',
@@ -48,10 +48,10 @@ export function kernelHostname(pod: Pod, clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
   if (domain === '' || pod.spec.setHostnameAsFQDN !== true) return hostname;
   const fqdn = `${hostname}.${domain}`;
-  if (fqdn.length <= maxFqdn) return fqdn;
+  if (fqdn.length <= MAX_FQDN) return fqdn;
   throw new KubeletError(
     'Invalid',
-    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${maxFqdn} characters is the max, ${fqdn.length} characters requested)`,
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${MAX_FQDN} characters is the max, ${fqdn.length} characters requested)`,
   );
 }
 

@@ -19,7 +19,7 @@ export type ImageVolumesOutcome =
  * First versions of containerd that mount images, and parts of them. Older ones ignore the field: the folder stays
  * empty, the part is the whole image.
  */
-const CONTAINERD_SINCE = { image: [2, 1], part: [2, 2] } as const;
+const containerdSince = { image: [2, 1], part: [2, 2] } as const;
 
 /**
  * Images that containers mount as volumes (upstream: kuberuntime_manager.go getImageVolumes): pulled by their own
@@ -103,8 +103,8 @@ function unsupported({ name, version }: RuntimeVersion, part: boolean): string |
     major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
   const needs = (what: string, since: readonly [number, number], cannot: string): string =>
     `${what} need containerd ${since.join('.')} or later: containerd ${version} of this node cannot mount ${cannot}`;
-  if (lacks(CONTAINERD_SINCE.image)) return needs('image volumes', CONTAINERD_SINCE.image, 'images');
-  return part && lacks(CONTAINERD_SINCE.part)
-    ? needs('subPaths of image volumes', CONTAINERD_SINCE.part, 'parts of images')
+  if (lacks(containerdSince.image)) return needs('image volumes', containerdSince.image, 'images');
+  return part && lacks(containerdSince.part)
+    ? needs('subPaths of image volumes', containerdSince.part, 'parts of images')
     : undefined;
 }

@@ -9,7 +9,7 @@ import { ExpandedSize, expandVariables } from '../../../../api/expand-variables.
 import type { MountedImage } from './image-volumes.ts';
 import { mayHoldSecret } from './secret-variables.ts';
 
-const etcHosts = '/etc/hosts';
+const ETC_HOSTS = '/etc/hosts';
 
 export interface MountFacts {
   readonly volumes: PodVolumes;
@@ -149,12 +149,18 @@ function propagationOf(mount: VolumeMount): Mount['propagation'] {
 export function needsHostsFile(pod: Pod, container: AnyContainer, podIps: readonly string[]): boolean {
   return (
     (podIps.length > 0 || isHostNetwork(pod)) &&
-    !(container.volumeMounts ?? []).some((mount) => mount.mountPath === etcHosts)
+    !(container.volumeMounts ?? []).some((mount) => mount.mountPath === ETC_HOSTS)
   );
 }
 
 export function hostsFileMount(hostPath: string, selinuxEnabled: boolean): Mount {
-  return { containerPath: etcHosts, hostPath, readOnly: false, selinuxRelabel: selinuxEnabled, propagation: 'private' };
+  return {
+    containerPath: ETC_HOSTS,
+    hostPath,
+    readOnly: false,
+    selinuxRelabel: selinuxEnabled,
+    propagation: 'private',
+  };
 }
 
 /** The path of the termination message file; undefined when the container names none. */

@@ -11,8 +11,8 @@ import type { LinuxResources } from '../../../ports/runtime.ts';
 import { memoryQosConfig } from './memory-qos-config.ts';
 import type { ContainerSettings, NodeFacts, PodPlacement } from './node-facts.ts';
 
-const guaranteedOomScore = -997;
-const bestEffortOomScore = 1000;
+const GUARANTEED_OOM_SCORE = -997;
+const BEST_EFFORT_OOM_SCORE = 1000;
 
 export interface ResourceFacts {
   readonly settings: Pick<
@@ -115,10 +115,10 @@ function linuxResources(
 
 /** Which container is killed first when memory runs out (upstream: qos/policy.go GetContainerOOMScoreAdjust). */
 export function oomScore(pod: Pod, container: AnyContainer, capacityBytes: number): number {
-  if (isNodeCriticalPod(pod)) return guaranteedOomScore;
+  if (isNodeCriticalPod(pod)) return GUARANTEED_OOM_SCORE;
   const qos = podQos(pod);
-  if (qos === 'Guaranteed') return guaranteedOomScore;
-  if (qos === 'BestEffort') return bestEffortOomScore;
+  if (qos === 'Guaranteed') return GUARANTEED_OOM_SCORE;
+  if (qos === 'BestEffort') return BEST_EFFORT_OOM_SCORE;
   const spare = spareMemoryPerContainer(pod);
   const score = (requestBytes: number): number => 1000 - Math.floor((1000 * (requestBytes + spare)) / capacityBytes);
   let adjust = score(bytesOf(container.resources?.requests, 'memory'));
@@ -127,8 +127,8 @@ export function oomScore(pod: Pod, container: AnyContainer, capacityBytes: numbe
     const least = Math.min(...pod.spec.containers.map((regular) => bytesOf(regular.resources?.requests, 'memory')));
     adjust = Math.min(adjust, score(least));
   }
-  if (adjust < 1000 + guaranteedOomScore) return 1000 + guaranteedOomScore;
-  return adjust === bestEffortOomScore ? bestEffortOomScore - 1 : adjust;
+  if (adjust < 1000 + GUARANTEED_OOM_SCORE) return 1000 + GUARANTEED_OOM_SCORE;
+  return adjust === BEST_EFFORT_OOM_SCORE ? BEST_EFFORT_OOM_SCORE - 1 : adjust;
 }
 
 /** Memory requested for the pod and not for any container, shared out evenly. */

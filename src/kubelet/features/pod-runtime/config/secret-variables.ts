@@ -1,7 +1,7 @@
 import type { EnvVar } from '../../../../api/core/container.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
 
-const REFERENCE = /\$\$|\$\(([^)]*)(\)|$)/g;
+const reference = /\$\$|\$\(([^)]*)(\)|$)/g;
 
 /**
  * Whether the expansion of `text` may contain something of a Secret: then it must not be shown. A variable may be set
@@ -19,7 +19,7 @@ export function mayHoldSecret({ env = [], envFrom = [] }: AnyContainer, text: st
   const asked = new Set<string>();
   const waiting = [text];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const [, name, end] of next.matchAll(REFERENCE)) {
+    for (const [, name, end] of next.matchAll(reference)) {
       if (name === undefined || end !== ')' || asked.has(name)) continue;
       asked.add(name);
       const found = settings.get(name) ?? [];

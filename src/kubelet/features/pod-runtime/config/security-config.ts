@@ -35,7 +35,7 @@ const maskedPaths = [
   '/sys/devices/virtual/powercap',
 ];
 const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
-const maxUid = 2 ** 31 - 1;
+const MAX_UID = 2 ** 31 - 1;
 
 export interface SecurityFacts {
   readonly settings: Pick<ContainerSettings, 'rootDir' | 'seccompDefault'>;
@@ -140,9 +140,9 @@ function verifyNonRoot(pod: Pod, container: AnyContainer, effective: SecurityCon
     );
   const uid = image.uid ?? 0;
   if (uid === 0) refuse('container has runAsNonRoot and image will run as root');
-  if (uid < 0 || uid > maxUid)
+  if (uid < 0 || uid > MAX_UID)
     refuse(
-      `container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${maxUid})): must be between 0 and ${maxUid}, inclusive`,
+      `container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${MAX_UID})): must be between 0 and ${MAX_UID}, inclusive`,
     );
 }
 

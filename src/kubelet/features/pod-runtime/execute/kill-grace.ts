@@ -10,7 +10,7 @@ import type { KillReason } from '../plan/steps.ts';
  * However little grace is left, the runtime gets this much, to avoid needless SIGKILLs (upstream:
  * minimumGracePeriodInSeconds).
  */
-export const minRuntimeGraceMs = 2000;
+export const MIN_RUNTIME_GRACE_MS = 2000;
 
 /** All facts that a kill needs, from the pod or, when that is lost, from the container's annotations. */
 export interface KillSpec {
@@ -39,7 +39,7 @@ export function computeKillSpec(
   return {
     pod: pod ?? podOfRecords(status),
     container: { name: actual.name, image: actual.image, ports: restored.ports },
-    graceMs: seconds === undefined ? minRuntimeGraceMs : Number(seconds) * 1000,
+    graceMs: seconds === undefined ? MIN_RUNTIME_GRACE_MS : Number(seconds) * 1000,
     preStop: restored.preStop,
   };
 }
@@ -52,7 +52,7 @@ function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number 
   const deletion = pod.metadata.deletionGracePeriodSeconds;
   if (deletion !== undefined) return deletion * 1000;
   const grace = pod.spec.terminationGracePeriodSeconds;
-  if (grace === undefined) return minRuntimeGraceMs;
+  if (grace === undefined) return MIN_RUNTIME_GRACE_MS;
   const probe =
     reason === 'LivenessProbe'
       ? container.livenessProbe

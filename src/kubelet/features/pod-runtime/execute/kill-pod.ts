@@ -6,7 +6,7 @@ import type { ContainerId } from '../../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import type { PodRuntimeDeps } from '../deps.ts';
 import type { KillSpec } from './kill-grace.ts';
-import { computeKillSpec, minRuntimeGraceMs } from './kill-grace.ts';
+import { computeKillSpec, MIN_RUNTIME_GRACE_MS } from './kill-grace.ts';
 import type { StartPacer, Tracked } from '../start-pacer.ts';
 import { track } from '../start-pacer.ts';
 import { withContainer, withSandbox, withoutContainer } from '../status-fold.ts';
@@ -15,8 +15,8 @@ import { computeTerminationOrder } from '../plan/termination-order.ts';
 import { waitWithin } from '../wait-within.ts';
 
 /** How long a stop may hold its slot: a container that uses its grace must not delay other pods. */
-const stopLeaseMs = 250;
-const stopSandboxLeaseMs = 2000;
+const STOP_LEASE_MS = 250;
+const STOP_SANDBOX_LEASE_MS = 2000;
 
 export interface KillPodRequest {
   /** undefined when no source knows it any more; then grace and hooks come from the runtime's records. */
@@ -86,13 +86,13 @@ export class PodKiller {
       const claim = {
         critical: pod !== undefined && isCriticalPod(pod),
         priority: pod === undefined ? 0 : podPriority(pod),
-        leaseMs: stopLeaseMs,
+        leaseMs: STOP_LEASE_MS,
       };
       const slot = await this.#pacer.acquire(claim, signal);
       try {
         const results = await this.#killContainers(request, failures);
         for (const fold of results) status = fold(status);
-        await slot.renew(stopSandboxLeaseMs);
+        await slot.renew(STOP_SANDBOX_LEASE_MS);
         for (const fold of await this.#stopSandboxes({ ...request, status }, failures)) status = fold(status);
       } finally {
         slot.release();
@@ -128,7 +128,7 @@ export class PodKiller {
       await this.#preStop({ request, spec, flight, graceMs });
     if (request.turn !== undefined && leftMs() > 0) await waitWithin(clock, leftMs(), request.turn, signal);
     try {
-      await runtime.stopContainer(container.id, Math.max(leftMs(), minRuntimeGraceMs), { signal });
+      await runtime.stopContainer(container.id, Math.max(leftMs(), MIN_RUNTIME_GRACE_MS), { signal });
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
       // A stop that timed out or failed may have worked all the same: the runtime's current state decides.

@@ -14,7 +14,7 @@ import type { StartPacer } from '../start-pacer.ts';
 import type { StepOf } from '../plan/steps.ts';
 import type { SyncRun } from '../sync-run.ts';
 
-const maxTries = 3;
+const MAX_TRIES = 3;
 
 /**
  * Creates a pod's sandbox. The outcome of a call that timed out is unknown: the runtime's list decides, and a sandbox
@@ -136,7 +136,7 @@ export class SandboxMaker {
         }
         // One that exists and is not ready keeps the name until garbage collection.
         const taken = found !== undefined || isNameTaken(kind, errorMessage(error));
-        if (!taken || attempt + 1 >= first.attempt + maxTries) throw error;
+        if (!taken || attempt + 1 >= first.attempt + MAX_TRIES) throw error;
       }
     }
   }

@@ -17,7 +17,7 @@ import { track } from '../start-pacer.ts';
 import type { ContainerFailure, SyncRun } from '../sync-run.ts';
 import { VolumesFailed } from '../sync-run.ts';
 
-const maxTries = 3;
+const MAX_TRIES = 3;
 
 type Created = { kind: 'created'; id: ContainerId } | { kind: 'running'; id: ContainerId };
 
@@ -156,7 +156,7 @@ export class ContainerStarter {
           : 'nothing';
         if (typeof adopted !== 'string') return adopted;
         const taken = adopted === 'removed' || isNameTaken(errorKind(error), errorMessage(error));
-        if (taken && attempt + 1 < want.attempt + maxTries) continue;
+        if (taken && attempt + 1 < want.attempt + MAX_TRIES) continue;
         throw this.#failedBy(run, container, waitingReasons.createContainerError, error);
       }
     }

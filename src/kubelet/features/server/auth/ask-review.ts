@@ -11,7 +11,7 @@ import { isApiError } from '../../../../api/status/api-status-error.ts';
  * itself.
  */
 const ATTEMPTS = 5;
-const PAUSES: BackoffCurve = { initialMs: 500, factor: 1.5, maxMs: Infinity };
+const pauses: BackoffCurve = { initialMs: 500, factor: 1.5, maxMs: Infinity };
 const JITTER = 0.2;
 const LIMIT_MS = 10_000;
 
@@ -34,7 +34,7 @@ export function askReview<T>(what: string, { clock, random }: Asking, ask: () =>
         )
           throw error;
       }
-      await sleep(clock, jitter(random, backoffDelayMs(PAUSES, attempt), JITTER), signal);
+      await sleep(clock, jitter(random, backoffDelayMs(pauses, attempt), JITTER), signal);
     }
   });
 }

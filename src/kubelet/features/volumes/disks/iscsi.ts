@@ -19,7 +19,7 @@ const DEVICE_LIMIT_MS = 30_000;
 const SECRET_TYPE = 'kubernetes.io/iscsi-chap';
 /** Exit codes of iscsiadm(8): the session exists already; no object found. */
 const ALREADY = 15;
-const NOTHING_THERE = [2, 21];
+const nothingThere = [2, 21];
 const DISCOVERY_KEYS = ['username', 'password', 'username_in', 'password_in'].map(
   (word) => `discovery.sendtargets.auth.${word}`,
 );
@@ -144,10 +144,10 @@ export class IscsiDisks implements DiskSource {
       )
         return;
       for (const portal of portals.split(',')) {
-        await this.#call(['-m', 'node', '-p', portal, '-T', iqn, '--logout', '-I', iface], NOTHING_THERE);
-        await this.#call(['-m', 'node', '-p', portal, '-T', iqn, '-o', 'delete', '-I', iface], NOTHING_THERE);
+        await this.#call(['-m', 'node', '-p', portal, '-T', iqn, '--logout', '-I', iface], nothingThere);
+        await this.#call(['-m', 'node', '-p', portal, '-T', iqn, '-o', 'delete', '-I', iface], nothingThere);
       }
-      if (ownIface === 'true') await this.#call(['-m', 'iface', '-I', iface, '-o', 'delete'], NOTHING_THERE);
+      if (ownIface === 'true') await this.#call(['-m', 'iface', '-I', iface, '-o', 'delete'], nothingThere);
     });
   }
 

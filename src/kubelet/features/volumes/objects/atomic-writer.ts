@@ -13,7 +13,7 @@ const DATA_NEXT = '..data_tmp';
 /**
  * The format of hidden folder names, shared with upstream's writer. Other folders are never compared with, or removed.
  */
-const HIDDEN = /^\.\.\d{4}_\d{2}_\d{2}_\d{2}_\d{2}_\d{2}\.\d+$/;
+const hiddenPattern = /^\.\.\d{4}_\d{2}_\d{2}_\d{2}_\d{2}_\d{2}\.\d+$/;
 
 export interface AtomicWriterOptions {
   readonly files: HostFiles;
@@ -55,7 +55,7 @@ export class AtomicWriter {
   async #currentHidden(folder: string): Promise<string | undefined> {
     try {
       const target = await this.#options.files.readLink(`${folder}/${DATA}`);
-      if (!HIDDEN.test(target)) {
+      if (!hiddenPattern.test(target)) {
         this.#options.log.warn('a volume was tampered with: its data link points elsewhere and is replaced', {
           path: folder,
         });
@@ -165,7 +165,7 @@ export class AtomicWriter {
 
   async #removeLeftovers(folder: string, hidden: string): Promise<void> {
     for (const name of await this.#options.files.list(folder)) {
-      if (name === hidden || !HIDDEN.test(name)) continue;
+      if (name === hidden || !hiddenPattern.test(name)) continue;
       if ((await this.#options.files.lstat(`${folder}/${name}`))?.type === 'directory')
         await this.#options.files.removeTree(`${folder}/${name}`);
     }
