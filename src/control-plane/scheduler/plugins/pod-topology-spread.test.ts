@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { bound, buildNode, buildPod } from '../testing/builders.ts';
+import { podInfoOf } from '../framework/pod-info.ts';
+import { bound, buildNode, buildPod, cacheOf } from '../testing/builders.ts';
 import { createPodTopologySpread } from './pod-topology-spread.ts';
 import { filterAll, scoreAll } from '../testing/run-plugin.ts';
 
@@ -70,6 +71,74 @@ describe('PodTopologySpread', () => {
       filterAll(spread, pod({ ...constraint, nodeTaintsPolicy: 'Honor' }), { nodes: tainted, there })[0],
       '',
     );
+  });
+  it('insists only on what it may not schedule otherwise', () => {
+    const soft = { ...constraint, topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' };
+    const there = [on('a', 'p'), on('a', 'q')];
+    assert.equal(filterAll(spread, pod(soft), { nodes, there }), 'skip');
+    assert.deepEqual(filterAll(spread, pod(soft, constraint), { nodes, there }).slice(0, 2), [no, '']);
+  });
+  it('counts domains only on nodes that are in a domain of each constraint', () => {
+    const rack = { ...constraint, topologyKey: 'rack', maxSkew: 9 };
+    const inBoth = ['a', 'b'].map((name) => buildNode(name, { labels: { zone: name, rack: 'r' } }));
+    // The empty zone has no rack, so that it is none in which the pod could be.
+    const setting = { nodes: [...inBoth, zone('c', 'c')], there: [on('a', 'p'), on('b', 'q')] };
+    assert.deepEqual(filterAll(spread, pod(constraint), setting), [no, no, '']);
+    assert.deepEqual(filterAll(spread, pod(constraint, rack), setting).slice(0, 2), ['', '']);
+  });
+  it('takes the constraints of the profile for the pods of a service that have none', () => {
+    const defaultConstraints = [
+      { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' as const },
+      { maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' as const },
+    ];
+    const ofProfile = createPodTopologySpread({ defaultingType: 'List', defaultConstraints });
+    const service = { metadata: { name: 's', namespace: 'default', uid: 's' }, spec: { selector: labels } };
+    const setting = { nodes, there: [on('a', 'p')] };
+    assert.equal(filterAll(ofProfile, pod(), setting), 'skip', 'no service selects it');
+    assert.deepEqual(filterAll(ofProfile, pod(), { ...setting, services: [service] }).slice(0, 2), [no, '']);
+    const mayHelp = ofProfile.hints?.Pod?.[0]?.mayHelp;
+    assert.equal(mayHelp?.(pod(), { resource: 'Pod', actions: ['Delete'], before: on('a', 'p') }), true);
+    assert.equal(
+      createPodTopologySpread({ defaultingType: 'List' }).hints?.Node?.[0]?.mayHelp?.(pod(), {
+        resource: 'Node',
+        actions: ['Add'],
+        after: zone('d', 'three'),
+      }),
+      false,
+    );
+  });
+  it('counts pods that preemption tries to take away or to add as if they had gone or come', () => {
+    const cache = cacheOf({ nodes, pods: [on('a', 'p'), on('a', 'q'), on('b', 'r')] });
+    const [a, b, c] = nodes.map(({ metadata }) => cache.node(metadata.name) ?? assert.fail());
+    const result = spread.preFilter?.(podInfoOf(pod(constraint)), cache);
+    if (result?.kind !== 'check' || a === undefined || b === undefined || c === undefined) assert.fail();
+    const { check } = result;
+    const fits = (one = check): boolean[] => [a, b].map((node) => one.filter(node) === undefined);
+    const others = check.others ?? assert.fail();
+    assert.deepEqual(fits(), [false, true]);
+    const tried = others.clone();
+    const info = podInfoOf(on('a', 'q'));
+    tried.others?.removed(info, a);
+    assert.deepEqual(
+      [fits(tried), fits()],
+      [
+        [true, true],
+        [false, true],
+      ],
+      'a trial changes nothing else',
+    );
+    tried.others?.removed(podInfoOf(on('a', 'p')), a);
+    assert.deepEqual(fits(tried), [true, false]);
+    tried.others?.added(info, a);
+    tried.others?.added(info, a);
+    assert.deepEqual(fits(tried), [false, true]);
+    for (const [other, node] of [
+      [on('b', 'far', { namespace: 'other' }), b],
+      [on('b', 'db', { labels: { app: 'db' } }), b],
+      [on('c', 'off'), c],
+    ] as const)
+      for (let count = 0; count < 3; count++) others.added(podInfoOf(other), node);
+    assert.deepEqual(fits(), [false, true], 'pods that do not count');
   });
   it('likes domains with fewer pods where it may not insist', () => {
     assert.deepEqual(
