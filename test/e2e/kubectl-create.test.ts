@@ -32,8 +32,8 @@ describe('kubectl create', { concurrency: 4 }, () => {
     const created = await run('create -f -', list(kinds.map(({ manifest }) => manifest)));
     assert.deepEqual(created.split('\n').sort(), kinds.map((kind) => `${named(kind)} created`).sort());
     for (const kind of kinds) {
-      // kubectl before 1.34 describes these two by v1beta1, which is not served.
-      if (/^(ipaddress|servicecidr)\./.test(kind.resource)) {
+      // kubectl before 1.34 describes these by v1beta1, which is not served.
+      if (/^(ipaddress|servicecidr|volumeattributesclass)\./.test(kind.resource)) {
         assert.match(await run(`get ${named(kind)} -o yaml`), /app: every-kind/, named(kind));
         continue;
       }
@@ -57,7 +57,7 @@ describe('kubectl create', { concurrency: 4 }, () => {
         kinds
           .filter(
             ({ resource }) =>
-              !/pod$|endpoints$|daemonset|deployment|replicaset|replicationcontroller|statefulset|servicecidr|resourceclaim|job|persistentvolume|resourcequota|node$|controllerrevision|poddisruption/.test(
+              !/pod$|endpoints$|daemonset|deployment|replicaset|replicationcontroller|statefulset|servicecidr|resourceclaim|job|persistentvolume|resourcequota|node$|controllerrevision|poddisruption|autoscaler/.test(
                 resource,
               ),
           )

@@ -306,12 +306,12 @@ describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
     const { run, refused } = await scopedKubectl(cluster, 'explains');
     for (const line of cellsOf(await run('api-resources --no-headers'))) {
       const plural = line[0] ?? '';
-      const [kind, version] = [line.at(-1) ?? '', line.find((cell) => /(^|\/)v1(beta1)?$/.test(cell)) ?? ''];
+      const [kind, version] = [line.at(-1) ?? '', line.find((cell) => /(^|\/)v\d(beta1)?$/.test(cell)) ?? ''];
       const text = await run(`explain ${plural} --api-version=${version} --recursive`);
       assert.match(
         text,
         new RegExp(
-          `KIND: +${kind}\nVERSION: +v1(beta1)?\n[\\s\\S]*DESCRIPTION:\n +\\S[\\s\\S]*FIELDS:\n[\\s\\S]* {2}apiVersion\t<string>`,
+          `KIND: +${kind}\nVERSION: +v\\d(beta1)?\n[\\s\\S]*DESCRIPTION:\n +\\S[\\s\\S]*FIELDS:\n[\\s\\S]* {2}apiVersion\t<string>`,
         ),
         plural,
       );

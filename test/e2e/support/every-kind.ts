@@ -109,6 +109,9 @@ function kindsOfNamespaces(namespace: string): readonly KindManifest[] {
     inNamespace('deployment.apps', 'apps/v1', 'Deployment', { spec: { replicas: 2, selector, template } }),
     inNamespace('replicaset.apps', 'apps/v1', 'ReplicaSet', { spec: { replicas: 1, selector, template } }),
     inNamespace('statefulset.apps', 'apps/v1', 'StatefulSet', { spec: { serviceName: 'any', selector, template } }),
+    inNamespace('horizontalpodautoscaler.autoscaling', 'autoscaling/v2', 'HorizontalPodAutoscaler', {
+      spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'missing' }, maxReplicas: 3 },
+    }),
     inNamespace('cronjob.batch', 'batch/v1', 'CronJob', {
       spec: {
         schedule: '@yearly',
@@ -154,6 +157,11 @@ function kindsOfNamespaces(namespace: string): readonly KindManifest[] {
       },
       'any-new',
     ),
+    inNamespace('csistoragecapacity.storage.k8s.io', 'storage.k8s.io/v1', 'CSIStorageCapacity', {
+      storageClassName: 'any-of-cluster',
+      capacity: '10Gi',
+      nodeTopology: { matchLabels: labels },
+    }),
     inNamespace('poddisruptionbudget.policy', 'policy/v1', 'PodDisruptionBudget', {
       spec: { minAvailable: 1, selector },
     }),
@@ -241,6 +249,10 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
       spec: { drivers: [{ name: 'csi.example.com', nodeID: 'n1', topologyKeys: [] }] },
     }),
     inCluster('storageclass.storage.k8s.io', 'storage.k8s.io/v1', 'StorageClass', { provisioner: 'csi.example.com' }),
+    inCluster('volumeattributesclass.storage.k8s.io', 'storage.k8s.io/v1', 'VolumeAttributesClass', {
+      driverName: 'csi.example.com',
+      parameters: { iops: '100' },
+    }),
     inCluster('volumeattachment.storage.k8s.io', 'storage.k8s.io/v1', 'VolumeAttachment', {
       spec: {
         attacher: 'csi.example.com',
