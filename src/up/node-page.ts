@@ -13,6 +13,7 @@ export const pageTokenFile = (instance: Instance): string => join(instance.nodeD
 
 export interface NodePageFacts {
   readonly url: string;
+  readonly port: number;
   readonly tokenFile: string;
   /** For the agent. */
   readonly args: readonly string[];
@@ -28,6 +29,7 @@ export async function prepareNodePage(instance: Instance, address: string): Prom
   const port = await freePort(PAGE_PORT, address);
   return {
     url: `https://${address}:${port}/`,
+    port,
     tokenFile,
     args: [`--cadvisor-port=${port}`, `--cadvisor-token-file=${tokenFile}`],
   };

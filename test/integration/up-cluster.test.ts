@@ -243,6 +243,23 @@ test('the three replicas run, pulled from the registry, and each of them serves 
   );
 });
 
+test('a service of the type LoadBalancer is served on the address of the node, beside what the node serves', async () => {
+  const address = '{.status.loadBalancer.ingress[*].ip}';
+  await kubectl('expose', 'deployment', 'nginx-deployment', '--name=balanced', '--type=LoadBalancer', '--port=80');
+  await eventually(async () =>
+    assert.match(await kubectl('get', 'service', 'balanced', '-o', `jsonpath=${address}`), /^10\.8[4-7]\./),
+  );
+  const ip = await kubectl('get', 'service', 'balanced', '-o', `jsonpath=${address}`);
+  await eventually(async () => assert.ok(await servedBy(`http://${ip}`)));
+  // The API server listens there.
+  const { port } = new URL(await kubectl('config', 'view', '-o', 'jsonpath={.clusters[0].cluster.server}'));
+  await kubectl('expose', 'deployment', 'nginx-deployment', '--name=thief', '--type=LoadBalancer', `--port=${port}`);
+  await eventually(async () =>
+    assert.match(await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}'), /is taken by the node itself/),
+  );
+  await kubectl('delete', 'service', 'balanced', 'thief');
+});
+
 test('an image of the user’s own is pushed with the client certificate of the registry, and runs; without it nothing is', async () => {
   const registry = `${first.loopback}:${readClusterRecord(first)?.registryPort}`;
   const push = (...how: string[]): Promise<Result> =>

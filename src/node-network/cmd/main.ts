@@ -11,6 +11,7 @@ import { systemRandom } from '../../base/random.ts';
 import { HttpApiClient } from '../../client/http-api-client.ts';
 import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
+import type { Controller } from '../../control-plane/controller-runtime/controller.ts';
 import { createDnsForwarder } from '../adapters/dns-forwarder.ts';
 import type { DnsServer } from '../adapters/dns-server.ts';
 import { startDnsServer } from '../adapters/dns-server.ts';
@@ -18,6 +19,8 @@ import { createIptables } from '../adapters/iptables.ts';
 import { followClusterView } from '../dns/cluster-view.ts';
 import { createNameService } from '../dns/name-service.ts';
 import type { ServiceRouter } from '../service-routing/service-router.ts';
+import { createLoadBalancerController } from '../service-routing/load-balancer-controller.ts';
+import { nodeLoadBalancer } from '../service-routing/ruleset.ts';
 import { createServiceRouter } from '../service-routing/service-router.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
 import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
@@ -67,12 +70,19 @@ function run(options: NodeNetworkOptions, log: Logger): Promise<number> {
 function createNodeNetwork({ kubeconfig, nodeName, dns, routing }: NodeNetworkOptions, log: Logger): Program {
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-node-network', maxSockets: 4 });
   const parts = { clock: systemClock, random: systemRandom, log };
-  const informers = createInformers({ client: new HttpApiClient(transport), ...parts });
+  const client = new HttpApiClient(transport);
+  const informers = createInformers({ client, ...parts });
   let router: ServiceRouter | undefined;
+  let balancers: Controller | undefined;
   let server: DnsServer | undefined;
   return {
     start: async () => {
       if (routing !== undefined) {
+        const balancer = nodeLoadBalancer(routing);
+        if (balancer !== undefined) {
+          balancers = createLoadBalancerController({ client, informers, balancer, ...parts });
+          balancers.start();
+        }
         const bridgeNetfilter = existsSync(BRIDGE_NETFILTER) && readFileSync(BRIDGE_NETFILTER, 'utf8').trim() === '1';
         router = createServiceRouter({
           informers,
@@ -100,7 +110,7 @@ function createNodeNetwork({ kubeconfig, nodeName, dns, routing }: NodeNetworkOp
       );
     },
     stop: async () => {
-      await Promise.all([server?.close(), router?.stop(), informers.stop()]);
+      await Promise.all([server?.close(), router?.stop(), balancers?.stop(), informers.stop()]);
       transport.close();
     },
   };

@@ -12,13 +12,16 @@ it('names, routes, or both are asked for by their own flags', () => {
     podCidr: '10.84.0.0/22',
     serviceCidr: '10.96.0.0/16',
     admitted: [{ ip: '10.84.0.1', protocol: 'tcp', port: 6443 }],
+    kept: [{ ip: '10.84.0.1', protocol: 'tcp', port: 10_250 }],
+    loadBalancerAddress: '10.84.0.1',
   };
+  const balancer = ['--keep=10.84.0.1:10250/tcp', '--load-balancer-address=10.84.0.1'];
   const line = { kubeconfig: 'k', nodeName: 'n' };
   assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), {
     kind: 'run',
     options: { ...line, dns, routing: undefined },
   });
-  assert.deepEqual(parseNodeNetwork([...both, ...routing, '--admit=10.84.0.1:6443/tcp']), {
+  assert.deepEqual(parseNodeNetwork([...both, ...routing, '--admit=10.84.0.1:6443/tcp', ...balancer]), {
     kind: 'run',
     options: { ...line, dns: undefined, routing: rules },
   });
@@ -33,6 +36,8 @@ const wrong: readonly [args: readonly string[], says: RegExp][] = [
   [[...both, '--dns-listen=10.84.0.1'], /--dns-listen/],
   [[...both, '--dns-listen=10.84.0.300:53'], /--dns-listen/],
   [[...both, ...routing, '--admit=10.84.0.1:6443'], /--admit/],
+  [[...both, ...routing, '--keep=10.84.0.1:6443/x'], /--keep/],
+  [[...both, ...routing, '--load-balancer-address=fd00::1'], /--load-balancer-address/],
   [['--nonsense'], /nonsense/],
 ];
 for (const [args, says] of wrong) {

@@ -17,6 +17,9 @@ export interface NodeNetworkOptions {
         readonly podCidr: string;
         readonly serviceCidr: string;
         readonly admitted: readonly AdmittedPort[];
+        readonly kept: readonly AdmittedPort[];
+        /** Undefined: services of the type LoadBalancer get no address here. */
+        readonly loadBalancerAddress: string | undefined;
       }
     | undefined;
 }
@@ -30,7 +33,8 @@ export const USAGE = `usage: kubelet-node-network --kubeconfig FILE --node-name 
 
 Cluster DNS and service routing on one node, for a cluster without CoreDNS and kube-proxy.
 
-  --kubeconfig FILE        kubeconfig of the API server; lists and watches services, endpointslices and namespaces
+  --kubeconfig FILE        kubeconfig of the API server; lists and watches services, endpointslices and namespaces; with a load balancer
+                           it updates the status of services
   --node-name NAME         this node, whose endpoints are local
   --dns-listen IP:PORT     serve DNS on this address (default: no DNS)
   --cluster-domain NAME    DNS zone of the cluster (default cluster.local)
@@ -38,6 +42,9 @@ Cluster DNS and service routing on one node, for a cluster without CoreDNS and k
   --pod-cidr RANGE         pod addresses of this node; with --service-cidr: route services with iptables
   --service-cidr RANGE     service addresses
   --admit IP:PORT/PROTO    let pods reach this port of the node despite its firewall; tcp or udp, repeatable
+  --keep IP:PORT/PROTO     the node serves this port itself: no service takes it; repeatable
+  --load-balancer-address IP
+                           address of the node that services of the type LoadBalancer get (default: none)
   --chain-prefix NAME      prefix of the iptables chains, at most 14 characters (default KTS)
 `;
 
@@ -56,6 +63,8 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
         'service-cidr': text,
         'chain-prefix': text,
         admit: { type: 'string', multiple: true, default: [] },
+        keep: { type: 'string', multiple: true, default: [] },
+        'load-balancer-address': text,
         help: { type: 'boolean' },
       },
     });
@@ -86,8 +95,14 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
     const [, address = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen ?? '') ?? [];
     if (listen !== undefined && (!isIpv4(address) || Number(port) > 65_535))
       return wrong(`--dns-listen: ${JSON.stringify(listen)} is not IP:PORT`);
-    const admitted = values.admit.flatMap((each) => admittedPort(each) ?? []);
-    if (admitted.length < values.admit.length) return wrong('--admit: not of the form IP:PORT/tcp or IP:PORT/udp');
+    const [admitted, kept] = [values.admit, values.keep].map((given) =>
+      given.flatMap((each) => nodePortOf(each) ?? []),
+    );
+    if (admitted?.length !== values.admit.length || kept?.length !== values.keep.length)
+      return wrong('--admit and --keep: not of the form IP:PORT/tcp or IP:PORT/udp');
+    const loadBalancerAddress = values['load-balancer-address'];
+    if (loadBalancerAddress !== undefined && !isIpv4(loadBalancerAddress))
+      return wrong(`--load-balancer-address: ${JSON.stringify(loadBalancerAddress)} is not an IPv4 address`);
     const dns = {
       address,
       port: Number(port),
@@ -95,7 +110,9 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
       resolvConf: values['resolv-conf'] ?? '/etc/resolv.conf',
     };
     const routing =
-      podCidr === undefined || serviceCidr === undefined ? undefined : { chainPrefix, podCidr, serviceCidr, admitted };
+      podCidr === undefined || serviceCidr === undefined
+        ? undefined
+        : { chainPrefix, podCidr, serviceCidr, admitted, kept, loadBalancerAddress };
     return { kind: 'run', options: { kubeconfig, nodeName, dns: listen === undefined ? undefined : dns, routing } };
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error));
@@ -104,7 +121,7 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
 
 const wrong = (error: string): ParsedNodeNetwork => ({ kind: 'error', error });
 
-function admittedPort(text: string): AdmittedPort | undefined {
+function nodePortOf(text: string): AdmittedPort | undefined {
   const [, ip = '', port = '', protocol] = /^([\d.]+):(\d{1,5})\/(tcp|udp)$/.exec(text) ?? [];
   return isIpv4(ip) && isPort(Number(port)) && (protocol === 'tcp' || protocol === 'udp')
     ? { ip, protocol, port: Number(port) }

@@ -1,6 +1,8 @@
 import type { Service, ServicePort } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 import { isIpv4, isIpv4Range } from './ipv4-range.ts';
+import type { NodeLoadBalancer } from './node-load-balancer.ts';
+import { assignNodeAddress } from './node-load-balancer.ts';
 import type { Backend } from './select-backends.ts';
 import { isPort, selectBackends } from './select-backends.ts';
 
@@ -30,6 +32,8 @@ export interface ExternalAddress {
   readonly ip: string;
   /** Absent: from everywhere. */
   readonly sourceRanges?: readonly string[];
+  /** The node's own address, which the load balancer of the node gave to the service. */
+  readonly isNodes?: true;
 }
 
 const protocols: ReadonlyMap<string, RouteProtocol> = new Map([
@@ -54,13 +58,21 @@ const MAX_NAME_LENGTH = 63;
 export function computeRoutes(
   services: readonly Service[],
   slicesOf: (service: Service) => readonly EndpointSlice[],
-  nodeName: string,
+  { nodeName, balancer }: { readonly nodeName: string; readonly balancer?: NodeLoadBalancer | undefined },
 ): ServiceRoute[] {
+  const assigned = balancer === undefined ? undefined : assignNodeAddress(services, balancer);
+  // What the status says of the node's address does not count: others may write there.
+  const nodeAddressOf = ({ metadata }: Service): string | undefined => {
+    const key = `${metadata.namespace}/${metadata.name}`;
+    return assigned?.has(key) === true && assigned.get(key) === undefined ? balancer?.address : undefined;
+  };
   return services
     .filter(isRouted)
     .flatMap((service) => {
       const slices = slicesOf(service);
-      return (service.spec.ports ?? []).flatMap((port) => routeOf(service, port, slices, nodeName) ?? []);
+      return (service.spec.ports ?? []).flatMap(
+        (port) => routeOf(service, port, { slices, nodeName, nodeAddress: nodeAddressOf(service) }) ?? [],
+      );
     })
     .sort((left, right) => compare(left.name, right.name) || compare(left.protocol, right.protocol));
 }
@@ -82,8 +94,11 @@ function clusterIpOf(spec: Service['spec']): string | undefined {
 function routeOf(
   service: Service,
   servicePort: ServicePort,
-  slices: readonly EndpointSlice[],
-  nodeName: string,
+  {
+    slices,
+    nodeName,
+    nodeAddress,
+  }: { readonly slices: readonly EndpointSlice[]; readonly nodeName: string; readonly nodeAddress: string | undefined },
 ): ServiceRoute | undefined {
   const { metadata, spec } = service;
   const { name: portName = '', port, nodePort } = servicePort;
@@ -99,7 +114,7 @@ function routeOf(
     clusterIp,
     port,
     nodePort: spec.type === 'ClusterIP' || !isPort(nodePort) ? undefined : nodePort,
-    externalIps: externalAddresses(service),
+    externalIps: externalAddresses(service, nodeAddress),
     affinitySeconds:
       spec.sessionAffinity === 'ClientIP'
         ? affinitySeconds(spec.sessionAffinityConfig?.clientIP?.timeoutSeconds)
@@ -120,11 +135,12 @@ function affinitySeconds(seconds: number | undefined): number {
  * If none of the ranges can be used, for example because of their family, no client is allowed: no ranges would mean
  * everybody.
  */
-function externalAddresses({ spec, status }: Service): ExternalAddress[] {
+function externalAddresses({ spec, status }: Service, nodeAddress: string | undefined): ExternalAddress[] {
   const given = (spec.externalIPs ?? []).map((ip) => ({ ip }));
   const ranges = (spec.loadBalancerSourceRanges ?? []).map((range) => range.trim());
   const sources = ranges.length === 0 ? {} : { sourceRanges: ranges.filter(isIpv4Range) };
   const ingress = spec.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress ?? []) : [];
   const balanced = ingress.filter(({ ipMode }) => ipMode !== 'Proxy').map(({ ip = '' }) => ({ ip, ...sources }));
-  return [...given, ...balanced].filter(({ ip }) => isIpv4(ip));
+  const own = nodeAddress === undefined ? [] : [{ ip: nodeAddress, ...sources, isNodes: true as const }];
+  return [...given, ...balanced.filter(({ ip }) => ip !== nodeAddress), ...own].filter(({ ip }) => isIpv4(ip));
 }

@@ -29,7 +29,7 @@ const facts = {
 };
 const rulesOf = (list: readonly Service[], slices: readonly EndpointSlice[] = [slice('web', ['10.84.0.2'])]): Ruleset =>
   renderRuleset(
-    computeRoutes(list, () => slices, 'node'),
+    computeRoutes(list, () => slices, { nodeName: 'node' }),
     facts,
   );
 const nothing = parsePresent('', facts.chainPrefix);

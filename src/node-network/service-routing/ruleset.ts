@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isInRange, isSpecial } from './ipv4-range.ts';
 import type { Backend } from './select-backends.ts';
-import type { RouteProtocol, ServiceRoute } from './compute-routes.ts';
+import type { NodeLoadBalancer } from './node-load-balancer.ts';
+import type { ExternalAddress, RouteProtocol, ServiceRoute } from './compute-routes.ts';
 
 /**
  * The part of the node's packet filter that is ours: chains with our prefix, and the jumps to them from the kernel's
@@ -43,6 +44,10 @@ export interface RulesFacts {
   readonly bridgeNetfilter: boolean;
   /** What pods may reach on the node itself, whatever its firewall says of others: the API server, the name service. */
   readonly admitted?: readonly AdmittedPort[];
+  /** What else the node serves on addresses of its own: no service takes it. */
+  readonly kept?: readonly AdmittedPort[];
+  /** The address of the node that services of the type LoadBalancer get. */
+  readonly loadBalancerAddress?: string | undefined;
 }
 
 export interface AdmittedPort {
@@ -61,10 +66,23 @@ const MARK = '0x4000/0x4000';
  * Whether an address that a service claims from outside is the cluster's own: the node's, a pod's, another service's,
  * or one without other endpoints.
  */
-export function isReserved(ip: string, { podCidr, serviceCidr, admitted = [] }: RulesFacts): boolean {
+export function isReserved({ ip, isNodes }: ExternalAddress, facts: RulesFacts): boolean {
+  const { podCidr, serviceCidr, admitted = [] } = facts;
+  if (isNodes === true) return isSpecial(ip);
   return (
     isSpecial(ip) || isInRange(ip, podCidr) || isInRange(ip, serviceCidr) || admitted.some((port) => port.ip === ip)
   );
+}
+
+/** The load balancer of the node, if it has one: each port that the node serves on the address is reserved. */
+export function nodeLoadBalancer({
+  loadBalancerAddress: address,
+  admitted = [],
+  kept = [],
+}: Pick<RulesFacts, 'loadBalancerAddress' | 'admitted' | 'kept'>): NodeLoadBalancer | undefined {
+  if (address === undefined) return undefined;
+  const own = [...admitted, ...kept].filter(({ ip }) => ip === address);
+  return { address, reserved: new Set(own.map(({ port, protocol }) => `${port}/${protocol}`)) };
 }
 
 /**
@@ -100,7 +118,7 @@ class RulesWriter {
     if (internal.length > 0)
       this.#services.push(`${to(route.clusterIp)} -j ${this.#chainOf(route, route.internalLocal ? 'L' : 'S')}`);
     else this.#refused.push(`${to(route.clusterIp)} ${verdict}`);
-    for (const { ip, sourceRanges } of route.externalIps.filter((each) => !isReserved(each.ip, this.#facts))) {
+    for (const { ip, sourceRanges } of route.externalIps.filter((each) => !isReserved(each, this.#facts))) {
       if (external.length === 0) this.#refused.push(`${to(ip)} ${verdict}`);
       else
         for (const from of sourceRanges?.map((range) => `-s ${range} `) ?? [''])
@@ -122,9 +140,9 @@ class RulesWriter {
       'REJECT',
     ].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
     // Addresses of the loopback network cannot leave the machine, so a node port on them would lead nowhere.
-    const { admitted: ports = [] } = this.#facts;
+    const { admitted: ports = [], kept = [] } = this.#facts;
     // What the cluster itself serves on the node comes first: no service takes it, by whatever address or node port.
-    const untouched = ports.map(
+    const untouched = [...ports, ...kept].map(
       ({ ip, protocol, port }) => `-d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j RETURN`,
     );
     this.#nat.set(services, [

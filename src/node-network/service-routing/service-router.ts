@@ -23,7 +23,7 @@ import type { PacketFilter } from './packet-filter.ts';
 import type { PresentRules } from './restore-text.ts';
 import { computeRestore, isWhole, parsePresent, presentAfter } from './restore-text.ts';
 import type { Ruleset, RulesFacts } from './ruleset.ts';
-import { isReserved, renderRuleset } from './ruleset.ts';
+import { isReserved, nodeLoadBalancer, renderRuleset } from './ruleset.ts';
 
 export interface ServiceRouterOptions {
   readonly informers: Informers;
@@ -108,7 +108,10 @@ class RulesWriting {
     try {
       const isDue = this.#applied === undefined || clock.monotonicMs() - this.#checkedMs >= CHECK_MS;
       const looked = isDue ? await this.#look() : undefined;
-      const routes = computeRoutes(informers.for(services).list(), this.#slicesOf, nodeName);
+      const routes = computeRoutes(informers.for(services).list(), this.#slicesOf, {
+        nodeName,
+        balancer: nodeLoadBalancer(facts),
+      });
       this.#warnOfReserved(routes);
       const wanted = renderRuleset(routes, facts);
       const text = computeRestore(wanted, looked ?? presentAfter(this.#applied ?? wanted), this.#applied);
@@ -130,7 +133,7 @@ class RulesWriting {
     const { facts, log } = this.#options;
     const claims = new Set(
       routes.flatMap(({ name, externalIps }) =>
-        externalIps.filter(({ ip }) => isReserved(ip, facts)).map(({ ip }) => `${name} ${ip}`),
+        externalIps.filter((each) => isReserved(each, facts)).map(({ ip }) => `${name} ${ip}`),
       ),
     );
     for (const claim of claims)

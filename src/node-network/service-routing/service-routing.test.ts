@@ -11,8 +11,8 @@ import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { computeRoutes } from './compute-routes.ts';
 import { computeRemoval, computeRestore, isWhole, parsePresent } from './restore-text.ts';
-import type { Ruleset } from './ruleset.ts';
-import { renderRuleset } from './ruleset.ts';
+import type { Ruleset, RulesFacts } from './ruleset.ts';
+import { nodeLoadBalancer, renderRuleset } from './ruleset.ts';
 import { selectBackends } from './select-backends.ts';
 import { createServiceRouter } from './service-router.ts';
 import { FakePacketFilter } from './testing/fake-packet-filter.ts';
@@ -22,13 +22,13 @@ const query = { nodeName: 'node', portName: '', protocol: 'TCP' };
 const rulesOf = (
   services: readonly Service[],
   slices: readonly EndpointSlice[],
-  overrides: Partial<typeof facts> = {},
+  overrides: Partial<RulesFacts> = {},
 ): Ruleset =>
   renderRuleset(
     computeRoutes(
       services,
       ({ metadata }) => slices.filter((each) => each.metadata.labels?.['kubernetes.io/service-name'] === metadata.name),
-      'node',
+      { nodeName: 'node', balancer: nodeLoadBalancer({ ...facts, ...overrides }) },
     ),
     { ...facts, ...overrides },
   );

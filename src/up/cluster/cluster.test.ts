@@ -76,7 +76,7 @@ describe('what a cluster keeps', () => {
 });
 
 describe('what up puts into a cluster', () => {
-  it('the DNS and service routing program may read names and services, and nothing else', () => {
+  it('the DNS and service routing program may read names and services, and write the status of services', () => {
     const [role] = nodeNetworkRights().map(
       ({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] },
     );
@@ -88,6 +88,8 @@ describe('what up puts into a cluster', () => {
           ['services', 'namespaces'],
         ],
         [['list', 'watch'], ['endpointslices']],
+        [['update'], ['services/status']],
+        [['create', 'patch'], ['events']],
       ],
     );
   });

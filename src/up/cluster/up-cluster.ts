@@ -111,10 +111,11 @@ class ClusterStart {
     for (const each of [images, runtime, cluster]) each.catch(() => undefined);
     const [facts, client] = await Promise.all([runtime, cluster]);
     try {
-      const network = this.#startNodeNetwork(record);
-      const storage = this.#startNodeStorage();
       const page = await prepareNodePage(this.#instance, subnet.gateway);
-      const kubelet = await this.#startAgent(record, page);
+      const kubelet = await this.#prepareAgent(record);
+      const network = this.#startNodeNetwork(record, [kubelet.port, page.port]);
+      const storage = this.#startNodeStorage();
+      this.#startAgent(record, page);
       await Promise.all([images, network?.ready, storage?.ready]);
       const example = await this.#waitForPods(client);
       this.#options.say(
@@ -254,7 +255,11 @@ class ClusterStart {
     return client;
   }
 
-  #startNodeNetwork({ subnet, serviceRange, apiPort }: ClusterRecord): RunningProgram | undefined {
+  /** `nodePorts`: what the agent serves on the node's address. No service takes these ports. */
+  #startNodeNetwork(
+    { subnet, serviceRange, apiPort }: ClusterRecord,
+    nodePorts: readonly number[],
+  ): RunningProgram | undefined {
     const { dns, serviceRouting } = this.#options;
     if (!dns && !serviceRouting) return undefined;
     const { nodeNetworkConfig, nodeNetworkLog, iptablesChain } = this.#instance;
@@ -275,6 +280,8 @@ class ClusterStart {
               `--service-cidr=${serviceRange}`,
               `--chain-prefix=${iptablesChain}`,
               ...admitted,
+              ...nodePorts.map((port) => `--keep=${subnet.gateway}:${port}/tcp`),
+              `--load-balancer-address=${subnet.gateway}`,
             ]
           : []),
       ],
@@ -297,17 +304,21 @@ class ClusterStart {
     });
   }
 
-  async #startAgent({ subnet, serviceRange }: ClusterRecord, page: NodePageFacts): Promise<{ port: number }> {
+  #prepareAgent({ subnet, serviceRange }: ClusterRecord): Promise<{ port: number }> {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
     const clusterDns = this.#options.dns ? [addressInRange(serviceRange, DNS_INDEX)] : [];
-    const ports = await writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
+    return writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
       address: subnet.gateway,
       requestServingCertificate: true,
       clientCaFile: authorityFile(instance),
       clusterDns,
       clusterDomain: 'cluster.local',
     });
+  }
+
+  #startAgent({ subnet }: ClusterRecord, page: NodePageFacts): void {
+    const instance = this.#instance;
     this.#start({
       name: 'the agent',
       command: kubeletProgram,
@@ -332,7 +343,6 @@ class ClusterStart {
       log: instance.kubeletLog,
       pidFile: kubeletPidFile(instance),
     });
-    return ports;
   }
 
   /** Where the example is served, if it is there. */

@@ -122,7 +122,7 @@ async function route(
   admitted: readonly AdmittedPort[] = [],
 ): Promise<void> {
   const wanted = renderRuleset(
-    computeRoutes(services, () => slices, 'node'),
+    computeRoutes(services, () => slices, { nodeName: 'node' }),
     { ...facts, admitted },
   );
   const text = computeRestore(wanted, parsePresent(await filter.read(), facts.chainPrefix), applied);

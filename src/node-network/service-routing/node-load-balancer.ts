@@ -1,0 +1,54 @@
+import type { Service } from '../../api/core/service.ts';
+import { isPort } from './select-backends.ts';
+
+/** The value of `spec.loadBalancerClass` that asks for this load balancer by name. None asks for it, too. */
+export const LOAD_BALANCER_CLASS = 'kubelet-ts/node';
+
+export interface NodeLoadBalancer {
+  /** The address of the node that services of the type LoadBalancer get. */
+  readonly address: string;
+  /** `6443/tcp`: what the node itself serves on that address. */
+  readonly reserved: ReadonlySet<string>;
+}
+
+/** Why a service does not get the address: the port, and the service that has it; without one, the node. */
+export interface PortConflict {
+  /** `80/tcp`. */
+  readonly port: string;
+  /** `namespace/name`. */
+  readonly holder: string | undefined;
+}
+
+/** By `namespace/name`; undefined: the service has the node's address. */
+export type Assignments = ReadonlyMap<string, PortConflict | undefined>;
+
+/**
+ * Which services of the type LoadBalancer get the node's address. Each port of the address leads to one service: the
+ * oldest that wants it, by name among equals. A service gets the address with all of its ports or not at all (upstream
+ * has no rule for it; a load balancer with half of its ports would be a riddle). Linear in the services.
+ */
+export function assignNodeAddress(services: readonly Service[], { reserved }: NodeLoadBalancer): Assignments {
+  const holders = new Map<string, string>();
+  const assignments = new Map<string, PortConflict | undefined>();
+  for (const service of services.filter(wantsNodeAddress).sort(byAge)) {
+    const key = keyOf(service);
+    const ports = (service.spec.ports ?? [])
+      .filter(({ port }) => isPort(port))
+      .map(({ port, protocol = 'TCP' }) => `${port}/${protocol.toLowerCase()}`);
+    const taken = ports.find((port) => reserved.has(port) || holders.has(port));
+    assignments.set(key, taken === undefined ? undefined : { port: taken, holder: holders.get(taken) });
+    if (taken === undefined) for (const port of ports) holders.set(port, key);
+  }
+  return assignments;
+}
+
+/** Whether the service is of the type LoadBalancer, and of no other load balancer. */
+export function wantsNodeAddress({ metadata, spec }: Service): boolean {
+  const ofUs = spec.loadBalancerClass === undefined || spec.loadBalancerClass === LOAD_BALANCER_CLASS;
+  return spec.type === 'LoadBalancer' && ofUs && metadata.deletionTimestamp === undefined;
+}
+
+const keyOf = ({ metadata }: Service): string => `${metadata.namespace}/${metadata.name}`;
+const ageOf = ({ metadata }: Service): string =>
+  `${metadata.creationTimestamp ?? ''} ${keyOf({ metadata } as Service)}`;
+const byAge = (left: Service, right: Service): number => (ageOf(left) < ageOf(right) ? -1 : 1);
