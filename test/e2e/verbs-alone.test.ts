@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { allResources } from '../../src/control-plane/resources/all.ts';
 import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
-import { certificateRequest, everyKind } from './support/every-kind.ts';
+import { certificateRequest, everyKind, otherVersions } from './support/every-kind.ts';
 import type { KindManifest } from './support/every-kind.ts';
 import { attemptsOn, attemptsOnParts, collectionPath, missingName, verbs } from './support/every-verb.ts';
 import type { Attempt, KindUnderTest, Verb } from './support/every-verb.ts';
@@ -100,7 +100,8 @@ async function assertNothingWasMade(): Promise<void> {
 before(async () => {
   cluster = await startCluster();
   admin = http2Admin(cluster);
-  const manifests = everyKind(await certificateRequest(cluster.folder), namespace).map(givesNothing);
+  const preferred = everyKind(await certificateRequest(cluster.folder), namespace);
+  const manifests = [...preferred, ...otherVersions].map(givesNothing);
   kinds = definitions.map((definition) => {
     const { group, version, kind: name } = definition.type;
     const kind = manifests.find(

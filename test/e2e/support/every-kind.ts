@@ -75,6 +75,13 @@ export function everyKind(certificateRequest: string, namespace: string): readon
   return [...kindsOfNamespaces(namespace), ...kindsOfCluster(certificateRequest)];
 }
 
+const autoscaled = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'missing' }, maxReplicas: 3 };
+
+/** Kinds in versions that clients do not prefer. */
+export const otherVersions: readonly KindManifest[] = [
+  inNamespace('horizontalpodautoscaler.autoscaling', 'autoscaling/v1', 'HorizontalPodAutoscaler', { spec: autoscaled }),
+];
+
 function kindsOfNamespaces(namespace: string): readonly KindManifest[] {
   return [
     inNamespace('configmap', 'v1', 'ConfigMap', { data: { key: 'value' }, binaryData: { raw: 'AAEC' } }),
@@ -110,7 +117,7 @@ function kindsOfNamespaces(namespace: string): readonly KindManifest[] {
     inNamespace('replicaset.apps', 'apps/v1', 'ReplicaSet', { spec: { replicas: 1, selector, template } }),
     inNamespace('statefulset.apps', 'apps/v1', 'StatefulSet', { spec: { serviceName: 'any', selector, template } }),
     inNamespace('horizontalpodautoscaler.autoscaling', 'autoscaling/v2', 'HorizontalPodAutoscaler', {
-      spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'missing' }, maxReplicas: 3 },
+      spec: autoscaled,
     }),
     inNamespace('cronjob.batch', 'batch/v1', 'CronJob', {
       spec: {
