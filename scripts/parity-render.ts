@@ -62,13 +62,11 @@ function podSection(): string {
   const sections = types.map(({ schema, paths }) => {
     const fields = Object.keys(schema.fields).map((name) => {
       const row = podFieldRows[schema.name]?.[name];
-      const effect =
-        row?.severity === 'reject' ? 'pod is rejected' : row?.severity === 'warn' ? 'pod runs, with a warning' : '';
       const shownBy = row === undefined || row.state === 'notYet' ? '' : testCell(testsOfField(schema.name, name));
-      return [code(name), row === undefined ? '?' : words[row.state], effect, row?.note ?? '', shownBy];
+      return [code(name), row === undefined ? '?' : words[row.state], row?.note ?? '', shownBy];
     });
     const shown = paths.slice(0, 4).map(code).join(', ');
-    return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'If used', 'Note', 'Shown by'], fields)}`;
+    return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'Note', 'Shown by'], fields)}`;
   });
   const shownBy =
     'Each field that works names the tests that show it; those that begin with `integration` run on a real containerd.';

@@ -18,7 +18,6 @@ export const containerEvents = {
   failedPreStopHook: 'FailedPreStopHook',
   lifecycleHTTPFallback: 'LifecycleHTTPFallback',
 } as const;
-export type ContainerEvent = (typeof containerEvents)[keyof typeof containerEvents];
 
 /** Events about getting an image. */
 export const imageEvents = {
@@ -31,7 +30,6 @@ export const imageEvents = {
   failedToRetrieveImagePullSecret: 'FailedToRetrieveImagePullSecret',
   invalidImageID: 'InvalidImageID',
 } as const;
-export type ImageEvent = (typeof imageEvents)[keyof typeof imageEvents];
 
 /** Events about a pod as a whole; an admission reason may also be an event reason. */
 export const podEvents = {
@@ -62,7 +60,6 @@ export const podEvents = {
   /** This project's own: the kernel killed a process in the pod because memory ran out. */
   oomKilling: 'OOMKilling',
 } as const;
-export type PodEvent = (typeof podEvents)[keyof typeof podEvents];
 
 /** Events about volumes. */
 export const volumeEvents = {
@@ -140,7 +137,6 @@ export const waitingReasons = {
   killPodSandboxError: 'KillPodSandboxError',
   restartingAllContainers: 'RestartingAllContainers',
 } as const;
-export type WaitingReason = (typeof waitingReasons)[keyof typeof waitingReasons];
 
 /** Why a container has ended; the first four come from the runtime. */
 export const terminatedReasons = {
@@ -152,7 +148,6 @@ export const terminatedReasons = {
   containerStatusUnknown: 'ContainerStatusUnknown',
   restartingAllContainers: 'RestartingAllContainers',
 } as const;
-export type TerminatedReason = (typeof terminatedReasons)[keyof typeof terminatedReasons];
 
 /** Reasons in `status.reason` of a pod, admission refusals included. */
 export const podReasons = {
@@ -184,7 +179,6 @@ export const podReasons = {
   /** This project's own: the pod waits for an admission step, or for room. */
   admissionHeld: 'AdmissionHeld',
 } as const;
-export type PodReason = (typeof podReasons)[keyof typeof podReasons];
 
 /** Reasons in pod conditions. */
 export const podConditionReasons = {
@@ -202,7 +196,6 @@ export const podConditionReasons = {
   /** This project's own. */
   processKilled: 'ProcessKilled',
 } as const;
-export type PodConditionReason = (typeof podConditionReasons)[keyof typeof podConditionReasons];
 
 /** Reasons in node conditions. */
 export const nodeConditionReasons = {
@@ -215,7 +208,6 @@ export const nodeConditionReasons = {
   kubeletHasNoDiskPressure: 'KubeletHasNoDiskPressure',
   kubeletHasDiskPressure: 'KubeletHasDiskPressure',
 } as const;
-export type NodeConditionReason = (typeof nodeConditionReasons)[keyof typeof nodeConditionReasons];
 
 /**
  * Admission refused for want of a resource: `OutOfcpu`, `OutOfephemeral-storage` (the resource name is appended as it

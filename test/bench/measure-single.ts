@@ -7,6 +7,7 @@ import { countInRuntime, timed } from './bench-context.ts';
 import { podName } from './bench-agent.ts';
 import type { Change } from './pod-watch.ts';
 import { containerPid, RawPod } from './raw-pod.ts';
+import { isTerminalPhase } from '../../src/api/pod.ts';
 
 /** Between two steps of one sample: what the step before left under way ends. */
 const REST_MS = 100;
@@ -146,11 +147,7 @@ export async function measureExit(context: BenchContext): Promise<void> {
     const pid = await containerPid(containerd.cri, first);
     const signalledMs = performance.now();
     process.kill(pid, signal);
-    const ended = await agent.watch.until(
-      podName(name),
-      ({ pod }) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded',
-      30_000,
-    );
+    const ended = await agent.watch.until(podName(name), ({ pod }) => isTerminalPhase(pod.status?.phase), 30_000);
     if (ended.pod.status?.phase !== phase)
       context.note(`exit: sample ${sample}: after ${signal} the phase is ${ended.pod.status?.phase}, not ${phase}`);
     if (sample > 0) own.push(ended.atMs - signalledMs);

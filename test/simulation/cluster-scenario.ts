@@ -13,6 +13,7 @@ import { between, chance, pick } from './manifests.ts';
 import type { PodWrite, SimulatedApi } from './cluster-api.ts';
 import { PressureModel, pressureConfig, TRANSITION_MS } from './pressure-model.ts';
 import { IMAGES, NODE_NAME, paths, SimulatedNode } from './world.ts';
+import { isTerminalPhase } from '../../src/api/pod.ts';
 
 /** Something that happens to the scenario. Returns what it did; undefined when it found nothing to do it to. */
 export type Act = (scenario: ClusterScenario) => Promise<string | undefined> | string | undefined;
@@ -35,7 +36,6 @@ export const keyOf = (pod: Pod): { namespace: string; name: string } => ({
   namespace: pod.metadata.namespace,
   name: pod.metadata.name,
 });
-const isTerminal = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 const conditionOf = (pod: Pod, type: string): string | undefined =>
   pod.status?.conditions?.find((each) => each.type === type)?.status;
 
@@ -237,7 +237,7 @@ export class ClusterScenario {
       before.metadata.resourceVersion !== after.metadata.resourceVersion
     )
       this.report(`${who}: a status that differs only in time: ${differenceOf({ verb, before, after })}`);
-    const isOver = isTerminal(told.phase) && !(isMirror && this.wasShutDown);
+    const isOver = isTerminalPhase(told.phase) && !(isMirror && this.wasShutDown);
     if (isOver && told.phase !== now.phase) this.report(`${who} went from ${told.phase} to ${now.phase}`);
     if (isOver && endsOf(told) !== '' && endsOf(told) !== endsOf(now))
       this.report(`${who} is over, and the ends of its containers became others: ${endsOf(told)} -> ${endsOf(now)}`);
@@ -249,8 +249,8 @@ export class ClusterScenario {
     if (conditionOf(before, GATE) !== conditionOf(after, GATE))
       this.report(`${who}: a condition of others was changed`);
     if (
-      isTerminal(now.phase) &&
-      !isTerminal(told.phase) &&
+      isTerminalPhase(now.phase) &&
+      !isTerminalPhase(told.phase) &&
       this.node.runtime
         .containers(before.metadata.uid)
         .some((container) => container.state === 'running' && !container.dead)
@@ -260,7 +260,7 @@ export class ClusterScenario {
       conditionOf(before, 'ContainersReady') === 'True' && conditionOf(after, 'ContainersReady') === 'False';
     const mayFlip =
       before.metadata.deletionTimestamp !== undefined ||
-      isTerminal(now.phase) ||
+      isTerminalPhase(now.phase) ||
       this.plans.get(before.metadata.uid)?.kind !== 'server' ||
       this.#rebootedMs >= 0 ||
       this.#mayBeEnded(before.metadata.uid);
@@ -327,7 +327,7 @@ export class ClusterScenario {
       // What is kept for others' finalizers is deleted once by each agent, as with upstream.
       if (write.verb === 'delete' && write.after !== undefined) return;
       // A pod that ended before it was deleted has no worker that reports the generation of the deletion.
-      if (write.before.metadata.deletionTimestamp !== undefined && isTerminal(write.before.status?.phase)) return;
+      if (write.before.metadata.deletionTimestamp !== undefined && isTerminalPhase(write.before.status?.phase)) return;
       writes.push(`${write.verb} ${write.before.metadata.name}: ${differenceOf(write)}`);
     };
     this.node.kill();
@@ -398,12 +398,12 @@ export class ClusterScenario {
         return [
           `${who} is deleted and still in the API, with ${left.join(', ') || 'nothing left of it'}, phase ${pod.status?.phase}`,
         ];
-      return left.length > 0 || !isTerminal(pod.status?.phase)
+      return left.length > 0 || !isTerminalPhase(pod.status?.phase)
         ? [`${who} is deleted, with ${left.join(', ')}, phase ${pod.status?.phase}`]
         : [];
     }
     const plan = this.plans.get(uid);
-    if (isTerminal(pod.status?.phase)) {
+    if (isTerminalPhase(pod.status?.phase)) {
       const wanted = plan?.kind === 'task' ? 'Succeeded' : 'Failed';
       const wasEnded = this.#wasEnded(pod);
       if (plan?.kind === 'server' && !wasEnded) return [`server ${who} is ${pod.status?.phase} ${pod.status?.reason}`];

@@ -3,6 +3,7 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../src/api/core/pod-status.ts';
 import type { Instance } from './containers.ts';
 import type { SimulatedNode } from './world.ts';
+import { isTerminalPhase } from '../../src/api/pod.ts';
 
 export interface StatusInvariantsParts {
   readonly node: SimulatedNode;
@@ -60,11 +61,7 @@ export class StatusInvariants {
     if (before !== undefined && !this.#parts.wantedSince(uid, before.firstMs)) before = undefined;
     if (before !== undefined) this.#compare(pod, before, status);
     for (const container of statusesOf(status)) this.#judge(pod, container);
-    if (
-      pod.spec.restartPolicy === 'Always' &&
-      (status.phase === 'Failed' || status.phase === 'Succeeded') &&
-      this.#parts.wantedSince(uid, nowMs)
-    ) {
+    if (pod.spec.restartPolicy === 'Always' && isTerminalPhase(status.phase) && this.#parts.wantedSince(uid, nowMs)) {
       this.#parts.report('I4', `${pod.metadata.name} restarts always and was said to be ${status.phase}`);
     }
     this.#pods.set(uid, { status, atMs: nowMs, firstMs: before?.firstMs ?? nowMs });
@@ -77,7 +74,7 @@ export class StatusInvariants {
     if (before.startTime !== status.startTime && stateLostMs() < record.atMs && this.#hadSandbox(pod.metadata.uid))
       report('I4', `startTime of ${name} changed from ${before.startTime} to ${status.startTime}`);
     if (
-      (before.phase === 'Failed' || before.phase === 'Succeeded') &&
+      isTerminalPhase(before.phase) &&
       status.phase !== before.phase &&
       stateLostMs() < 0 &&
       !this.takenFrom.has(pod.metadata.uid)

@@ -11,6 +11,7 @@ import { HEAVY_OVERHEAD } from './manifests.ts';
 import type { InvariantChecker } from './invariant-checker.ts';
 import type { SimulatedNode } from './world.ts';
 import { paths } from './world.ts';
+import { isTerminalPhase } from '../../src/api/pod.ts';
 
 /**
  * What is not yet as the manifests ask for it, in words; empty when the node is as wanted. Looks at the node itself,
@@ -35,7 +36,7 @@ export class Standing {
     const ready = runtime.sandboxes(uid).filter((sandbox) => sandbox.ready);
     const running = runtime.containers(uid).filter((container) => container.state === 'running' && !container.dead);
     const phase = this.#invariants.lastStatus(uid)?.phase;
-    if (phase === 'Failed' || phase === 'Succeeded') {
+    if (isTerminalPhase(phase)) {
       if (running.length > 0)
         return `${name} is ${phase} and ${running.map((container) => container.config.name).join(', ')} still runs`;
       return undefined;
@@ -139,7 +140,7 @@ export class Standing {
     const status = this.#invariants.lastStatus(pod.metadata.uid);
     const name = pod.metadata.name;
     if (kubelet === undefined || status === undefined) return `${name} has no status`;
-    if (status.phase === 'Failed' || status.phase === 'Succeeded') return undefined;
+    if (isTerminalPhase(status.phase)) return undefined;
     if (status.phase !== 'Running') return `${name} runs and is said to be ${status.phase}`;
     for (const container of pod.spec.containers) {
       const said = status.containerStatuses?.find((candidate) => candidate.name === container.name);

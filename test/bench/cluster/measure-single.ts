@@ -9,6 +9,7 @@ import type { ClusterContext } from './context.ts';
 import { rawPod, wants } from './context.ts';
 import type { Change } from './pod-board.ts';
 import { isReady } from './pod-board.ts';
+import { isTerminalPhase } from '../../../src/api/pod.ts';
 
 /** Between two steps of one sample: what the step before left under way ends. */
 const REST_MS = 150;
@@ -117,10 +118,7 @@ export async function measureExit(context: ClusterContext): Promise<void> {
     const pid = await containerPid(containerd.cri, first);
     const signalledMs = performance.now();
     process.kill(pid, signal);
-    const ended = await board.until(
-      name,
-      ({ pod }) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded',
-    );
+    const ended = await board.until(name, ({ pod }) => isTerminalPhase(pod.status?.phase));
     if (ended.pod.status?.phase !== phase)
       context.note(`exit: sample ${sample}: after ${signal} the phase is ${ended.pod.status?.phase}, not ${phase}`);
     if (sample > 0) own.push(ended.atMs - signalledMs);

@@ -23,7 +23,7 @@ const ask = (cpu: string, changes: Changes = {}): Changes => ({
   ...changes,
 });
 
-function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => readonly AdmissionStep[]) {
+function harness(steps: readonly AdmissionStep[] = [], lastStepsOf?: (pod: Pod) => readonly AdmissionStep[]) {
   const clock = new FakeClock();
   const pods = new Map<string, Pod>();
   const log: string[] = [];
@@ -42,7 +42,7 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     judge: (question) =>
       judgeAdmission(question, { checks: {}, standalone: false, podLevelResources: true, taintComparisons: false }),
     steps,
-    ...(stepsOf === undefined ? {} : { stepsOf }),
+    ...(lastStepsOf === undefined ? {} : { lastStepsOf }),
     node: () => world.node,
     livePods: () => [...pods.values()],
     pod: (uid) => pods.get(uid),

@@ -21,9 +21,7 @@ export interface AdmissionManagerParts {
   readonly judge: (question: AdmissionQuestion) => ChainVerdict;
   /** The operator's own steps, in the order of their calls. */
   readonly steps: readonly AdmissionStep[];
-  /** Called before those, for the pods they concern: most pods have none and are admitted at once. */
-  readonly stepsOf?: (pod: Pod) => readonly AdmissionStep[];
-  /** Called after those, for the pods they concern. */
+  /** Called after those, for the pods they concern: most pods have none and are admitted at once. */
   readonly lastStepsOf?: (pod: Pod) => readonly AdmissionStep[];
   readonly node: () => Node;
   /**
@@ -261,8 +259,8 @@ export class AdmissionManager {
   }
 
   #stepsOf(pod: Pod): readonly AdmissionStep[] {
-    const { stepsOf, steps, lastStepsOf } = this.#parts;
-    return [...(stepsOf?.(pod) ?? []), ...steps, ...(lastStepsOf?.(pod) ?? [])];
+    const { steps, lastStepsOf } = this.#parts;
+    return [...steps, ...(lastStepsOf?.(pod) ?? [])];
   }
 
   #ask(pod: Pod): void {

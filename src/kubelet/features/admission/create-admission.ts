@@ -19,7 +19,6 @@ import { AdmissionManager } from './admission-manager.ts';
 import type { AdmissionStep } from './admission-step.ts';
 import type { AdmittedRecord } from './admitted-record.ts';
 import { createHookStep } from './hook-folder.ts';
-import { unsupportedSteps } from './unsupported-steps.ts';
 
 /** The operator's own conditions for starting pods. */
 export interface AdmissionSettings {
@@ -72,7 +71,7 @@ export interface CreateAdmissionParts {
   readonly log: Logger;
 }
 
-/** Admission as this node is configured: upstream's checks, unsupported fields, and the operator's steps. */
+/** Admission as this node is configured: upstream's checks and the operator's steps. */
 export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
   const { settings, directory, store, cache, allocatedPods, recorder, clock, log } = parts;
   const { steps = [], hooks } = settings;
@@ -82,7 +81,6 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
   return new AdmissionManager({
     judge: (question) => judgeAdmission(question, options),
     steps: [...steps, ...hookSteps],
-    stepsOf: unsupportedSteps,
     lastStepsOf: (pod) => parts.allocatingSteps?.(pod) ?? [],
     node: parts.node,
     livePods: () => directory.live().map((pod) => allocatedPods.apply(pod)),

@@ -192,4 +192,3 @@ export const KubeletConfigurationSchema = object('KubeletConfiguration', {
 
 /** A configuration as files and flags write it: everything optional, durations and quantities as text. */
 export type KubeletConfiguration = Infer<typeof KubeletConfigurationSchema>;
-export type ConfigFieldName = Exclude<keyof KubeletConfiguration, 'kind' | 'apiVersion'>;

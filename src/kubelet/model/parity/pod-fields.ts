@@ -1,6 +1,6 @@
 /**
  * How the agent treats each field of a pod's spec: one row per field of each type, and a test fails for a field without
- * a row. docs/parity.md and the findings of `unsupportedFields` are generated from this table. A change that implements
+ * a row. docs/parity.md is generated from this table. A change that implements
  * a field changes its row.
  */
 import { lookupTable } from '../../../base/lookup.ts';
@@ -8,10 +8,6 @@ import { honoured, partly } from './parity-state.ts';
 import type { Parity } from './parity-state.ts';
 
 export interface PodFieldRow extends Parity {
-  /** What happens to a pod that uses the field: `reject` where running it would break it or weaken its isolation. */
-  readonly severity?: 'reject' | 'warn';
-  /** Which values use the missing behaviour. Absent: every value that is not empty, zero or false. */
-  readonly when?: (value: unknown) => boolean;
   /** The row applies to everything below the field as well. */
   readonly whole?: boolean;
 }
