@@ -17,7 +17,7 @@ import { container, pod } from './support/manifests.ts';
 const fixture = clusterFixture({
   name: 'node',
   agent: {
-    args: ['--node-labels=team=x,node.kubernetes.io/rack=r1', '--cloud-provider='],
+    args: ['--node-labels=team=x,node.kubernetes.io/rack=r1', '--cloud-provider=', '--node-problem-conditions'],
     config: {
       registerNode: true,
       registerWithTaints: [{ key: 'start', value: 'v', effect: 'NoSchedule' }],
@@ -75,6 +75,9 @@ it('says all that upstream says of a node', async () => {
       ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
       ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
       ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+      ['KernelDeadlock', 'False', 'KernelHasNoDeadlock', 'kernel has no deadlock'],
+      ['ReadonlyFilesystem', 'False', 'FilesystemIsNotReadOnly', 'Filesystem is not read-only'],
+      ['XfsShutdown', 'False', 'XfsHasNotShutDown', 'XFS has not shutdown'],
       ['Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'],
     ],
   );

@@ -115,7 +115,7 @@ function requestedIdentity(options: ServingOptions, cluster: ClusterApi): Identi
     clock,
     random,
     log,
-    wanted: () => servingNames(nodeName, addresses()),
+    wanted: () => servingNames(nodeName, addresses(), { dnsOnly: options.gates.enabled('AllowDNSOnlyNodeCSR') }),
     renewFailed: () => figures.serverRenewFailed(),
     rotated: (ageSeconds) => figures.serverRotated(ageSeconds),
   });

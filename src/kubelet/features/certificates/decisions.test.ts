@@ -162,6 +162,9 @@ describe('the names of a serving certificate', () => {
     );
     assert.deepEqual(servingNames('n1', [...addresses].reverse()), names);
     assert.equal(servingNames('n1', [{ type: 'Hostname', address: 'n1' }]), undefined);
+    const named = servingNames('n1', [{ type: 'Hostname', address: 'n1' }], { dnsOnly: true });
+    assert.deepEqual([named?.dnsNames, named?.ipAddresses], [['n1'], []], 'with AllowDNSOnlyNodeCSR');
+    assert.equal(servingNames('n1', [], { dnsOnly: true }), undefined);
   });
 });
 

@@ -15,10 +15,14 @@ export interface NodeAddress {
 }
 
 /**
- * The names for a serving certificate; undefined before the node has an address (upstream: newGetTemplateFn, without
- * AllowDNSOnlyNodeCSR). Sorted, so that the same addresses give the same request.
+ * The names for a serving certificate; undefined before the node has an IP address, or with `dnsOnly` a DNS name
+ * (upstream: newGetTemplateFn, gate AllowDNSOnlyNodeCSR). Sorted, so that the same addresses give the same request.
  */
-export function servingNames(nodeName: string, addresses: readonly NodeAddress[]): CertificateNamesWanted | undefined {
+export function servingNames(
+  nodeName: string,
+  addresses: readonly NodeAddress[],
+  { dnsOnly } = { dnsOnly: false },
+): CertificateNamesWanted | undefined {
   const isIp = (address: string): boolean => address.includes(':') || /^\d+\.\d+\.\d+\.\d+$/.test(address);
   const [dnsNames, ipAddresses] = [new Set<string>(), new Set<string>()];
   for (const { type, address } of addresses) {
@@ -27,7 +31,7 @@ export function servingNames(nodeName: string, addresses: readonly NodeAddress[]
       if (type === 'Hostname' || type === 'InternalIP' || type === 'ExternalIP') ipAddresses.add(address);
     } else if (type === 'Hostname' || type === 'InternalDNS' || type === 'ExternalDNS') dnsNames.add(address);
   }
-  if (ipAddresses.size === 0) return undefined;
+  if (ipAddresses.size === 0 && !(dnsOnly && dnsNames.size > 0)) return undefined;
   return {
     commonName: `system:node:${nodeName}`,
     organizations: ['system:nodes'],

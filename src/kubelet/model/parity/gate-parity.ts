@@ -10,7 +10,7 @@ const WINDOWS = 'only on Windows';
  * each value. Gates of other components are accepted without effect.
  */
 export const gateRows: Readonly<Record<string, Parity>> = {
-  AllowDNSOnlyNodeCSR: notYet('a serving certificate is requested once the node has an address'),
+  AllowDNSOnlyNodeCSR: honoured(),
   CPUManagerPolicyAlphaOptions: honoured(),
   CPUManagerPolicyBetaOptions: honoured(),
   CRIListStreaming: notYet('lists are single messages of up to 16 MiB'),
