@@ -59,3 +59,26 @@ it('no node is evicted while none is ready anywhere; a change of that is returne
   assert.equal(limiter.isAllDown, true);
   assert.equal(setUp({}).limiter.isAllDown, false);
 });
+
+it('a node that moves to another zone, or is gone, counts no more in the old one', () => {
+  const { limiter } = setUp({ a: [1, 4], b: [5, 0] });
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'held' });
+  assert.equal(limiter.set(node('a1', 'b'), true), false);
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'held' });
+  assert.equal(limiter.set(node('a2', 'b'), true), true, 'the zone that it left is better than half');
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'now' });
+  assert.equal(limiter.forget(node('a3')), false);
+  assert.equal(limiter.forget(node('a3')), false, 'it is forgotten already');
+  assert.equal(limiter.forget(node('never')), false);
+});
+
+it('a zone that comes again starts with its first turn', () => {
+  const { limiter, pass } = setUp({ a: [0, 1], b: [3, 0] });
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'now' });
+  pass(1000);
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'after', waitMs: 9000 });
+  limiter.forget(node('a0'));
+  assert.deepEqual(limiter.takeTurn(keyOf('a')).kind, 'now');
+  limiter.set(node('a0'), false);
+  assert.equal(limiter.takeTurn(keyOf('b')).kind, 'now');
+});

@@ -28,12 +28,12 @@ export class ZoneRateLimiter {
     const { name } = node.metadata;
     const zone = zoneKey(node);
     const before = this.#situation(zone);
-    if (this.#zoneOf.get(name) !== zone) this.forget(node);
+    const changesOldZone = this.#zoneOf.get(name) !== zone && this.forget(node);
     this.#zoneOf.set(name, zone);
     let members = this.#zones.get(zone);
     if (members === undefined) this.#zones.set(zone, (members = new Map<string, boolean>()));
     members.set(name, ready);
-    return this.#situation(zone) !== before;
+    return changesOldZone || this.#situation(zone) !== before;
   }
 
   /** The same. */
