@@ -332,6 +332,16 @@ describe('limits of ephemeral storage', () => {
     await world.manager.stop();
   });
 
+  test('evict no critical pod, and record the generation of the pod that was evicted', async () => {
+    const world = hard({});
+    world.add('critical', { diskBytes: 101 * MiB }, { ...limited('100Mi'), 'spec.priority': 2_000_000_000 });
+    world.add('above', { diskBytes: 101 * MiB }, { ...limited('100Mi'), 'metadata.generation': 7 });
+    world.manager.start();
+    await world.clock.advance(30_000);
+    assert.deepEqual([world.killed.map(({ name }) => name), world.names], [['above'], ['critical']]);
+    await world.manager.stop();
+  });
+
   test('are checked every ten seconds', async () => {
     const world = hard({});
     world.add('writer', { diskBytes: 50 * MiB }, limited('100Mi'));

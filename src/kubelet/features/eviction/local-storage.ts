@@ -18,7 +18,6 @@ const STORAGE = 'ephemeral-storage';
 export function hasStorageLimit(pod: Pod): boolean {
   return (
     (pod.spec.volumes ?? []).some(({ emptyDir }) => sizeLimitOf(emptyDir?.sizeLimit) !== undefined) ||
-    pod.spec.containers.some(({ resources }) => resources?.limits?.[STORAGE] !== undefined) ||
     podLimits(pod)[STORAGE] !== undefined
   );
 }
