@@ -217,15 +217,5 @@ export function outOfReason(resource: string): string {
   return `OutOf${resource}`;
 }
 
-/** Pod condition types the agent sets or reads. */
-export const podConditions = {
-  podReadyToStartContainers: 'PodReadyToStartContainers',
-  initialized: 'Initialized',
-  containersReady: 'ContainersReady',
-  ready: 'Ready',
-  podScheduled: 'PodScheduled',
-  disruptionTarget: 'DisruptionTarget',
-  resizePending: 'PodResizePending',
-  resizeInProgress: 'PodResizeInProgress',
-  allContainersRestarting: 'AllContainersRestarting',
-} as const;
+/** The type of the condition by which others see that a pod was disrupted. */
+export const DISRUPTION_TARGET = 'DisruptionTarget';

@@ -4,8 +4,7 @@ import { pods } from '../../api/client/resource-types.ts';
 import { findCondition, transitionTime } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodCondition } from '../../api/core/pod-status.ts';
-
-export const DISRUPTION_TARGET = 'DisruptionTarget';
+import { DISRUPTION_TARGET } from '../../api/reasons.ts';
 
 /** The condition by which others (such as a Job's failure policy) see that the pod was disrupted. */
 export function disruptionCondition(

@@ -3,6 +3,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
 import { parseTime } from '../../../api/time.ts';
 import { isTerminalPhase } from '../../../api/pod.ts';
+import { DISRUPTION_TARGET } from '../../../api/reasons.ts';
 import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 
@@ -140,7 +141,7 @@ const STALE_AFTER_MS = 120_000;
  */
 export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): number | undefined {
   if (metadata.deletionTimestamp !== undefined || isTerminalPhase(status?.phase)) return undefined;
-  const said = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  const said = status?.conditions?.find(({ type }) => type === DISRUPTION_TARGET);
   if (said?.status !== 'True' || said.reason === BY_KUBELET) return undefined;
   return Math.max(0, (parseTime(said.lastTransitionTime) ?? 0) + STALE_AFTER_MS - nowMs);
 }

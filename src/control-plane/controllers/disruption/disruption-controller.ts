@@ -16,6 +16,7 @@ import { matchesLabelSelector } from '../../../api/selectors.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
+import { DISRUPTION_TARGET } from '../../../api/reasons.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
 import { patchPodStatus } from '../../controller-runtime/disruption-target.ts';
@@ -182,7 +183,7 @@ class BudgetSyncer {
     const leftMs = pod === undefined ? undefined : staleDisruptionMs(pod, clock.nowMs());
     if (pod === undefined || leftMs === undefined || leftMs > 0) return leftMs;
     const condition = {
-      type: 'DisruptionTarget',
+      type: DISRUPTION_TARGET,
       status: 'False',
       reason: null,
       message: null,

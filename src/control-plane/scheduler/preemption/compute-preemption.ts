@@ -1,5 +1,6 @@
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { DISRUPTION_TARGET } from '../../../api/reasons.ts';
 import { formatDiagnosis } from '../decide/diagnosis.ts';
 import { cloneChecks } from '../decide/filter-state.ts';
 import type { Checks } from '../decide/filter-state.ts';
@@ -73,7 +74,7 @@ function whyNotEligible({ snapshot, pod, rejections, absent }: PreemptionQuestio
 
 function isLeavingForPreemption({ metadata, status }: Pod): boolean {
   if (metadata.deletionTimestamp === undefined) return false;
-  const condition = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  const condition = status?.conditions?.find(({ type }) => type === DISRUPTION_TARGET);
   return condition?.status === 'True' && condition.reason === 'PreemptionByScheduler';
 }
 

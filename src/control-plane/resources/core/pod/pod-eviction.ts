@@ -17,6 +17,7 @@ import {
 } from '../../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
 import { FieldErrors } from '../../../../api/validation/field-error.ts';
+import { DISRUPTION_TARGET } from '../../../../api/reasons.ts';
 import type { ActionAccess, SubresourceAction } from '../../../model/resource-definition.ts';
 import { success } from './pod-binding.ts';
 import { withPodCondition } from './pod-rules.ts';
@@ -208,7 +209,7 @@ async function remove(access: ActionAccess<Pod>, options: DeleteOptions, pinned:
 
 export function markEvicted(pod: Pod, nowMs: number): Pod {
   const condition = {
-    type: 'DisruptionTarget',
+    type: DISRUPTION_TARGET,
     status: 'True',
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
