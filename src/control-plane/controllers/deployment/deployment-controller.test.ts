@@ -1,79 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
-import type { Deployment } from '../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { deployments, pods, replicaSets } from '../../../api/client/resource-types.ts';
 import { forbidden } from '../../../api/status/api-status-error.ts';
-import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { controllerRefOf, newControllerRef } from '../../controller-runtime/controller-ref.ts';
-import { isPodReady } from '../../controller-runtime/pod-facts.ts';
-import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
-import type { WorldOptions } from '../../controller-runtime/testing/controller-world.ts';
-import { simpleReplicaSets } from '../../controller-runtime/testing/simple-replica-sets.ts';
 import { createDeploymentController } from './deployment-controller.ts';
 import { revisionOf } from './deployment-facts.ts';
-
-const web = { namespace: 'default', name: 'web' };
-const revision = 'deployment.kubernetes.io/revision';
-
-type Template = Deployment['spec']['template'];
-const template = (image: string): Template => ({
-  metadata: { labels: { app: 'web' } },
-  spec: buildPod({ 'spec.containers[0].image': image }).spec,
-});
-
-function build(replicas: number, more: Partial<Deployment['spec']> = {}): Deployment {
-  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } } as const;
-  return {
-    metadata: { ...web, uid: 'd-1' },
-    spec: {
-      replicas,
-      selector: { matchLabels: { app: 'web' } },
-      template: template('v1'),
-      strategy,
-      revisionHistoryLimit: 10,
-      progressDeadlineSeconds: 600,
-      ...more,
-    },
-  };
-}
-
-const startsSlowly = (_pod: unknown, ageMs: number): 'running' | 'ready' => (ageMs >= 1_500 ? 'ready' : 'running');
-
-async function setUp(deployment: Deployment, options: Partial<WorldOptions> = {}): Promise<ControllerWorld> {
-  const world = new ControllerWorld({
-    make: (each) => [createDeploymentController(each), simpleReplicaSets(each)],
-    owners: [deployments, replicaSets],
-    fate: startsSlowly,
-    ...options,
-  });
-  for (const name of ['a', 'b', 'c']) world.addNode(name);
-  world.api.seed(deployments, deployment);
-  world.start();
-  await world.clock.settle();
-  return world;
-}
-
-const change = (world: ControllerWorld, spec: Partial<Deployment['spec']>): void =>
-  void world.api.change(deployments, web, (each) => ({ ...each, spec: { ...each.spec, ...spec } }));
-const roll = (world: ControllerWorld, image: string): void => change(world, { template: template(image) });
-const current = (world: ControllerWorld): Deployment => world.api.peek(deployments, web) as Deployment;
-const setOf = (world: ControllerWorld, image: string): ReplicaSet | undefined =>
-  world.api.all(replicaSets).find(({ spec }) => spec.template.spec.containers[0]?.image === image);
-const condition = (world: ControllerWorld, type: string): string => {
-  const found = current(world).status?.conditions?.find((each) => each.type === type);
-  return `${found?.status} ${found?.reason} ${found?.message}`;
-};
-const scalings = (world: ControllerWorld): string[] =>
-  world.events
-    .filter((each) => each.includes('ScalingReplicaSet'))
-    .map((each) => each.replace('Normal ScalingReplicaSet Scaled ', '').replace(/ replica set web-\w+/, ''));
-const sizes = (world: ControllerWorld): Record<string, number> =>
-  Object.fromEntries(
-    world.api.all(replicaSets).map(({ spec }) => [spec.template.spec.containers[0]?.image ?? '', spec.replicas ?? 0]),
-  );
+import {
+  revision,
+  template,
+  build,
+  startsSlowly,
+  setUp,
+  change,
+  roll,
+  current,
+  setOf,
+  condition,
+  scalings,
+  sizes,
+} from './testing/deployment-world.ts';
 
 describe('a new deployment', () => {
   it('gets a set of its own, with the hash in name, labels and selector, and tells how it gets on', async () => {
@@ -382,139 +329,4 @@ it('a deployment that is being deleted changes nothing but its status', async ()
   await world.run(3_000);
   assert.deepEqual(sizes(world), { v1: 1 });
   await world.stop();
-});
-
-describe('whatever happens, and wherever it is killed', () => {
-  const event = fc.oneof(
-    fc.record({ kind: fc.constant('scale' as const), to: fc.integer({ min: 0, max: 9 }) }),
-    fc.record({ kind: fc.constant('roll' as const), image: fc.constantFrom('v1', 'v2', 'v3') }),
-    fc.record({ kind: fc.constant('kill' as const), writes: fc.integer({ min: 1, max: 8 }) }),
-    fc.record({ kind: fc.constant('pause' as const), seconds: fc.integer({ min: 1, max: 5 }) }),
-  );
-  const bounds = fc.constantFrom([1, 0], [0, 1], ['25%', '25%'], [2, 3], ['100%', 0], ['1%', '0%']);
-  const steps = fc.array(fc.tuple(event, fc.integer({ min: 1, max: 10 })), { minLength: 1, maxLength: 8 });
-
-  async function play(
-    world: ControllerWorld,
-    plays: readonly (readonly [
-      {
-        readonly kind: string;
-        readonly to?: number;
-        readonly image?: string;
-        readonly writes?: number;
-        readonly seconds?: number;
-      },
-      number,
-    ])[],
-  ): Promise<{ replicas: number; image: string }> {
-    let [replicas, image] = [4, 'v1'];
-    for (const [step, halfSeconds] of plays) {
-      if (step.to !== undefined) change(world, { replicas: (replicas = step.to) });
-      else if (step.image !== undefined) roll(world, (image = step.image));
-      else if (step.writes !== undefined) world.restartAtWrite(step.writes);
-      else if (step.seconds !== undefined) {
-        change(world, { paused: true });
-        await world.run(step.seconds * 1000);
-        change(world, { paused: false });
-      }
-      await world.run(halfSeconds * 500);
-    }
-    await world.run(60_000);
-    return { replicas, image };
-  }
-
-  it('it comes to the wanted template and size, also when it sees everything late', () =>
-    fc.assert(
-      fc.asyncProperty(
-        steps,
-        bounds,
-        fc.nat(1_000),
-        fc.constantFrom('RollingUpdate' as const, 'Recreate' as const),
-        async (plays, [surge, unavailable], seed, type) => {
-          const strategy =
-            type === 'Recreate' ? { type } : { type, rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } };
-          const world = await setUp(build(4, { strategy }), { seed, lagMs: 700 });
-          const { replicas, image } = await play(world, plays);
-          const status = current(world).status;
-          const found = [
-            world.activePods.filter(({ spec }) => spec.containers[0]?.image === image).length,
-            world.activePods.length,
-            status?.updatedReplicas,
-            status?.availableReplicas,
-            status?.replicas,
-          ];
-          assert.deepEqual(found, [replicas, replicas, replicas, replicas, replicas]);
-          assert.match(condition(world, 'Progressing'), /^True NewReplicaSetAvailable/);
-          await world.stop();
-        },
-      ),
-      { numRuns: 40 },
-    ));
-
-  it('its sets never grow beyond surge, and available pods are never taken below what must be', () =>
-    fc.assert(
-      fc.asyncProperty(steps, bounds, fc.nat(1_000), async (plays, [surge, unavailable], seed) => {
-        const world = await setUp(
-          build(4, {
-            strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } },
-          }),
-          { seed },
-        );
-        const scaled = (value: number | string | undefined, of: number, round: (x: number) => number): number =>
-          typeof value === 'number' ? value : round((of * Number.parseInt(value ?? '0', 10)) / 100);
-        let [mostBefore, availableBefore] = [0, 0];
-        const seen = [{ atMs: world.clock.monotonicMs(), replicas: 4 }];
-        world.check = () => {
-          const atMs = world.clock.monotonicMs();
-          seen.push({ atMs, replicas: current(world).spec.replicas ?? 0 });
-          // Each size stands until the next was seen; one of a moment ago may still be what the controller goes by.
-          while (seen[1] !== undefined && seen[1].atMs < atMs - 5_000) seen.shift();
-          const recent = seen.map(({ replicas }) => replicas);
-          const total = world.api.all(replicaSets).reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
-          const most = Math.max(...recent.map((wanted) => wanted + scaled(surge, wanted, Math.ceil)));
-          assert.ok(total <= Math.max(mostBefore, most), `${total} replicas where ${most} may be`);
-          mostBefore = total;
-          const available = world.activePods.filter(isPodReady).length;
-          const least = Math.min(
-            ...recent.map(
-              (wanted) =>
-                wanted -
-                Math.max(scaled(unavailable, wanted, Math.floor), scaled(surge, wanted, Math.ceil) === 0 ? 1 : 0),
-            ),
-          );
-          // A change of size is shared among the sets in proportion, whichever pods are available (upstream: scale).
-          const must = least - (Math.max(...recent) - Math.min(...recent));
-          assert.ok(available >= Math.min(availableBefore, must), `${available} available where ${must} must be`);
-          availableBefore = available;
-        };
-        await play(world, plays);
-        await world.stop();
-      }),
-      {
-        numRuns: 40,
-        examples: [
-          [
-            [
-              [{ kind: 'scale', to: 3 }, 1],
-              [{ kind: 'roll', image: 'v2' }, 1],
-              [{ kind: 'scale', to: 4 }, 1],
-              [{ kind: 'scale', to: 3 }, 1],
-            ],
-            ['25%', '25%'],
-            0,
-          ],
-          [
-            [
-              [{ kind: 'kill', writes: 1 }, 1],
-              [{ kind: 'roll', image: 'v3' }, 5],
-              [{ kind: 'kill', writes: 4 }, 3],
-              [{ kind: 'scale', to: 2 }, 1],
-              [{ kind: 'kill', writes: 1 }, 1],
-            ],
-            [1, 0],
-            0,
-          ],
-        ],
-      },
-    ));
 });
