@@ -4,6 +4,8 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
+import { readStateText, setCorruptAside } from './read-state-text.ts';
+import type { StateSource } from './read-state-text.ts';
 
 export interface ChangeFileOptions {
   readonly path: string;
@@ -52,31 +54,15 @@ export class ChangeFile {
     this.#options = options;
   }
 
-  static async load(source: { path: string; files: HostFiles; log: Logger }): Promise<FoundChanges> {
-    const { path, files, log } = source;
+  static async load(source: StateSource): Promise<FoundChanges> {
     const nothing: FoundChanges = { entries: [], isWhole: false };
-    let text: string;
-    try {
-      text = await files.readText(path);
-    } catch (error) {
-      if (!isKind(error, 'NotFound'))
-        log.error('state file cannot be read, continuing without it', { path, error: errorMessage(error) });
-      return nothing;
-    }
+    const text = await readStateText(source);
+    if (text === undefined) return nothing;
     const lines = text.split('\n');
     const cut = lines.pop() ?? '';
     const entries = lines.map(open);
     if (lines.length > 0 && !entries.includes(undefined)) return { entries, isWhole: cut === '' };
-    const aside = `${path}.corrupt`;
-    log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', {
-      path,
-      movedTo: aside,
-    });
-    await files
-      .rename(path, aside)
-      .catch((error: unknown) =>
-        log.error('corrupt state file could not be set aside', { path, error: errorMessage(error) }),
-      );
+    await setCorruptAside(source);
     return nothing;
   }
 

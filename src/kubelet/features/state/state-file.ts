@@ -4,6 +4,8 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
+import { readStateText, setCorruptAside } from './read-state-text.ts';
+import type { StateSource } from './read-state-text.ts';
 
 export interface StateFileOptions<T> {
   readonly path: string;
@@ -54,31 +56,12 @@ export class StateFile<T> {
   }
 
   /** The saved value, checked by `accept`; undefined when there is no valid one. */
-  static async load<T>(
-    source: { path: string; files: HostFiles; log: Logger },
-    accept: (value: unknown) => value is T,
-  ): Promise<T | undefined> {
-    const { path, files, log } = source;
-    let text: string;
-    try {
-      text = await files.readText(path);
-    } catch (error) {
-      if (!isKind(error, 'NotFound'))
-        log.error('state file cannot be read, continuing without it', { path, error: errorMessage(error) });
-      return undefined;
-    }
+  static async load<T>(source: StateSource, accept: (value: unknown) => value is T): Promise<T | undefined> {
+    const text = await readStateText(source);
+    if (text === undefined) return undefined;
     const value = openState(text);
     if (value !== undefined && accept(value)) return value;
-    const aside = `${path}.corrupt`;
-    log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', {
-      path,
-      movedTo: aside,
-    });
-    await files
-      .rename(path, aside)
-      .catch((error: unknown) =>
-        log.error('corrupt state file could not be set aside', { path, error: errorMessage(error) }),
-      );
+    await setCorruptAside(source);
     return undefined;
   }
 
