@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { describeFlags, helpText, parseCommandLine } from './control-plane-flags.ts';
-import type { CommandLine } from './control-plane-flags.ts';
+import { describeFlags, helpText } from './control-plane-flags.ts';
+import { parseCommandLine } from './parse-command-line.ts';
+import type { CommandLine } from './parse-command-line.ts';
 
 function lineOf(...args: string[]): CommandLine {
   const parsed = parseCommandLine(args);

@@ -6,8 +6,9 @@ import { createPinoLog } from '../../base/pino-log.ts';
 import { runToEnd, watchFaults } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
 import { composeControlPlane } from './compose-control-plane.ts';
-import { describeFlags, helpText, parseCommandLine } from './control-plane-flags.ts';
-import type { CommandLine } from './control-plane-flags.ts';
+import { describeFlags, helpText } from './control-plane-flags.ts';
+import { parseCommandLine } from './parse-command-line.ts';
+import type { CommandLine } from './parse-command-line.ts';
 import { versionInfo } from './version-info.ts';
 
 const FAILED = 1;

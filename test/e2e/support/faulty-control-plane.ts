@@ -6,7 +6,7 @@ import { createPinoLog } from '../../../src/base/pino-log.ts';
 import { runToEnd, watchFaults } from '../../../src/base/process-faults.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { composeControlPlane } from '../../../src/control-plane/cmd/compose-control-plane.ts';
-import { parseCommandLine } from '../../../src/control-plane/cmd/control-plane-flags.ts';
+import { parseCommandLine } from '../../../src/control-plane/cmd/parse-command-line.ts';
 
 const parsed = parseCommandLine(process.argv.slice(2));
 if (parsed.kind !== 'run') throw new Error(JSON.stringify(parsed));

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { composeControlPlane } from '../../../src/control-plane/cmd/compose-control-plane.ts';
-import { parseCommandLine } from '../../../src/control-plane/cmd/control-plane-flags.ts';
+import { parseCommandLine } from '../../../src/control-plane/cmd/parse-command-line.ts';
 
 export interface Measurement {
   /**
