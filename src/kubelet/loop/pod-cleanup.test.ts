@@ -16,7 +16,7 @@ function harness({ inCluster = true } = {}) {
   const cleanup = new PodCleanup({
     runtime: { forgetPod: (_uid, left) => void calls.push(left === status ? 'runtime, with containers' : 'runtime') },
     images: { forgetPod: write('images') },
-    statuses: { forget: write('status'), beginAnew: write('status begins again') },
+    statuses: { forget: write('status'), beginAgain: write('status begins again') },
     admission: { forget: write('admission') },
     evicted: { forget: write('evicted') },
     allocation: { forget: write('allocation') },

@@ -18,7 +18,7 @@ import type { SyncQueue } from './sync-queue.ts';
 export interface PodCleanupParts {
   readonly runtime: Pick<PodRuntime, 'forgetPod'>;
   readonly images: Pick<ImageManager, 'forgetPod'>;
-  readonly statuses: Pick<StatusManager, 'forget' | 'beginAnew'>;
+  readonly statuses: Pick<StatusManager, 'forget' | 'beginAgain'>;
   readonly admission: Pick<AdmissionManager, 'forget'>;
   readonly evicted: Pick<EvictedRecord, 'forget'>;
   readonly allocation: Pick<AllocationManager, 'forget'>;
@@ -49,7 +49,7 @@ export class PodCleanup {
       this.#parts;
     runtime.forgetPod(uid);
     images.forgetPod(uid);
-    if (revived) statuses.beginAnew(uid);
+    if (revived) statuses.beginAgain(uid);
     else statuses.forget(uid);
     admission.forget(uid);
     this.#parts.evicted.forget(uid);

@@ -25,7 +25,7 @@ export function parseBasicAuthFile(file: string, content: string): PasswordTable
   return table;
 }
 
-const nobody: PasswordEntry = { digest: digestOf(''), user: { name: '', groups: [] } };
+const unknownUser: PasswordEntry = { digest: digestOf(''), user: { name: '', groups: [] } };
 
 /** `Authorization: Basic`. Wrong passwords and unknown users are one thing and take the same time. */
 export function createBasicAuthenticator(table: () => PasswordTable): Authenticator {
@@ -42,7 +42,7 @@ function check(table: PasswordTable, authorization: string): AuthenticationResul
   const text = Buffer.from(encoded, 'base64').toString();
   const colon = text.indexOf(':');
   const found = colon < 0 ? undefined : table.get(text.slice(0, colon));
-  const isRight = timingSafeEqual((found ?? nobody).digest, digestOf(text.slice(colon + 1)));
+  const isRight = timingSafeEqual((found ?? unknownUser).digest, digestOf(text.slice(colon + 1)));
   if (found === undefined || !isRight) return { outcome: 'failed', error: 'invalid username/password combination' };
   return { outcome: 'user', user: found.user };
 }

@@ -59,7 +59,7 @@ it('creates one claim for each ephemeral volume, owned by the pod, and again whe
   await world.stop();
 });
 
-it('a claim of that name that is not the pod’s is left alone and told of, until it is gone', async () => {
+it('a claim of that name that is not the pod’s is left alone and reported, until it is gone', async () => {
   const world = setUp();
   const foreign = { metadata: { namespace: 'default', name: 'a-x', uid: 'other' }, spec };
   world.api.seed(persistentVolumeClaims, foreign);

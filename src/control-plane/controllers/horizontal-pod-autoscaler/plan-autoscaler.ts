@@ -101,7 +101,7 @@ export function planByMetrics(facts: PlanFacts, evaluations: readonly Evaluation
   const proposed = evaluations.filter((each) => each.kind === 'proposed');
   const failed = evaluations.filter((each) => each.kind === 'failed');
   const [firstFailed] = failed;
-  // The first of several that ask for the same: its name is told.
+  // Of several that ask for the same, the first is named.
   const best = proposed.reduce<(typeof proposed)[number] | undefined>(
     (highest, each) => (highest === undefined || each.replicas > highest.replicas ? each : highest),
     undefined,

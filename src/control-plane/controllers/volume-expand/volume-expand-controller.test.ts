@@ -12,7 +12,7 @@ const sized = (size: string, capacity: string): PersistentVolumeClaim => ({
   status: { phase: 'Bound', capacity: { storage: capacity } },
 });
 
-it('a bound claim that asks for more than it has is told of once, what has enough is not', async () => {
+it('a bound claim that asks for more than it has is reported once, what has enough is not', async () => {
   const world = new ControllerWorld({ make: (each) => [createVolumeExpandController(each)] });
   world.api.seed(persistentVolumes, {
     metadata: { name: 'v', namespace: '', uid: 'v-1' },
@@ -34,7 +34,7 @@ it('a bound claim that asks for more than it has is told of once, what has enoug
   await world.stop();
 });
 
-it('a volume that is bound to another claim is not told of', async () => {
+it('a volume that is bound to another claim is not reported', async () => {
   const world = new ControllerWorld({ make: (each) => [createVolumeExpandController(each)] });
   world.api.seed(persistentVolumes, {
     metadata: { name: 'v', namespace: '', uid: 'v-1' },

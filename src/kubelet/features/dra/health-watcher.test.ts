@@ -51,7 +51,7 @@ class World {
   }
 }
 
-test('reports of a driver hold until their timeout, and each change is told once', async () => {
+test('reports of a driver hold until their timeout, and each change is reported once', async () => {
   const world = await new World().connected();
   for (let round = 0; round < 2; round++) {
     world.driver.report(sick);

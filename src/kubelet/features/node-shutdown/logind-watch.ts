@@ -22,7 +22,7 @@ export interface LogindWatchParts {
 const inhibitorLock = { who: 'kubelet', why: 'Kubelet needs time to handle node shutdown' };
 /** Upstream reconnects each second (dbusReconnectPeriod). */
 const reconnect: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
-/** logind reads its configuration some time after it was told to. */
+/** logind reads its configuration some time after the request to do so. */
 const RELOAD_TRIES = 20;
 const RELOAD_PAUSE_MS = 100;
 /** How long the start of the agent waits for the first connection. */

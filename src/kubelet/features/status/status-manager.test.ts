@@ -124,7 +124,7 @@ describe('status manager', () => {
         },
       ],
     });
-    manager.beginAnew(uid);
+    manager.beginAgain(uid);
     assert.equal(manager.get(uid)?.conditions, undefined);
     assert.deepEqual(
       manager.get(uid)?.containerStatuses?.map(({ restartCount, lastState }) => [restartCount, lastState]),
@@ -133,7 +133,7 @@ describe('status manager', () => {
         [0, {}],
       ],
     );
-    manager.beginAnew(podUid('unknown'));
+    manager.beginAgain(podUid('unknown'));
     assert.equal(manager.get(podUid('unknown')), undefined);
   });
 
@@ -148,7 +148,7 @@ describe('status manager', () => {
       () => manager.set(pod, status('False')),
       () => manager.set(pod, status('True')),
       () => manager.set(pod, status('True')),
-      () => manager.beginAnew(uid),
+      () => manager.beginAgain(uid),
       () => manager.set(pod, status('False')),
       () => manager.forgetRestored(new Set()),
       () => manager.forget(uid),

@@ -110,7 +110,7 @@ export class StatusManager {
    * are kept (upstream: static pods that are removed and added again; counting continues from the records in the
    * runtime).
    */
-  beginAnew(uid: PodUid): void {
+  beginAgain(uid: PodUid): void {
     const earlier = this.get(uid);
     this.forget(uid);
     if (earlier === undefined) return;
