@@ -98,6 +98,11 @@ export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
   await runCommand(['ip', 'link', 'set', peer, 'up']);
 }
 
+/** Connections to 127.0.0.1 may be led to a pod, for node ports. The setting goes with the bridge. */
+export function allowLoopbackNodePorts({ bridge }: Instance): void {
+  writeFileSync(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1');
+}
+
 /**
  * Claims a range for services with a route, so that processes of this machine reach services from the bridge's address
  * and no other program takes the range; the route is removed with the bridge. `wanted` is the one the cluster had

@@ -251,6 +251,8 @@ test('a service of the type LoadBalancer is served on the address of the node, b
   );
   const ip = await kubectl('get', 'service', 'balanced', '-o', `jsonpath=${address}`);
   await eventually(async () => assert.ok(await servedBy(`http://${ip}`)));
+  const nodePort = await kubectl('get', 'service', 'balanced', '-o', 'jsonpath={.spec.ports[0].nodePort}');
+  assert.ok(await servedBy(`http://127.0.0.1:${nodePort}`), 'the node port on loopback');
   // The API server listens there.
   const { port } = new URL(await kubectl('config', 'view', '-o', 'jsonpath={.clusters[0].cluster.server}'));
   await kubectl('expose', 'deployment', 'nginx-deployment', '--name=thief', '--type=LoadBalancer', `--port=${port}`);

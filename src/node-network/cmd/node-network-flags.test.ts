@@ -14,8 +14,9 @@ it('names, routes, or both are asked for by their own flags', () => {
     admitted: [{ ip: '10.84.0.1', protocol: 'tcp', port: 6443 }],
     kept: [{ ip: '10.84.0.1', protocol: 'tcp', port: 10_250 }],
     loadBalancerAddress: '10.84.0.1',
+    loopbackNodePorts: true,
   };
-  const balancer = ['--keep=10.84.0.1:10250/tcp', '--load-balancer-address=10.84.0.1'];
+  const balancer = ['--keep=10.84.0.1:10250/tcp', '--load-balancer-address=10.84.0.1', '--loopback-node-ports'];
   const line = { kubeconfig: 'k', nodeName: 'n' };
   assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), {
     kind: 'run',

@@ -20,6 +20,7 @@ export interface NodeNetworkOptions {
         readonly kept: readonly AdmittedPort[];
         /** Undefined: services of the type LoadBalancer get no address here. */
         readonly loadBalancerAddress: string | undefined;
+        readonly loopbackNodePorts: boolean;
       }
     | undefined;
 }
@@ -45,6 +46,7 @@ Cluster DNS and service routing on one node, for a cluster without CoreDNS and k
   --keep IP:PORT/PROTO     the node serves this port itself: no service takes it; repeatable
   --load-balancer-address IP
                            address of the node that services of the type LoadBalancer get (default: none)
+  --loopback-node-ports    node ports answer on 127.0.0.1, too; needs net.ipv4.conf.BRIDGE.route_localnet=1
   --chain-prefix NAME      prefix of the iptables chains, at most 14 characters (default KTS)
 `;
 
@@ -65,6 +67,7 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
         admit: { type: 'string', multiple: true, default: [] },
         keep: { type: 'string', multiple: true, default: [] },
         'load-balancer-address': text,
+        'loopback-node-ports': { type: 'boolean', default: false },
         help: { type: 'boolean' },
       },
     });
@@ -112,7 +115,15 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
     const routing =
       podCidr === undefined || serviceCidr === undefined
         ? undefined
-        : { chainPrefix, podCidr, serviceCidr, admitted, kept, loadBalancerAddress };
+        : {
+            chainPrefix,
+            podCidr,
+            serviceCidr,
+            admitted,
+            kept,
+            loadBalancerAddress,
+            loopbackNodePorts: values['loopback-node-ports'],
+          };
     return { kind: 'run', options: { kubeconfig, nodeName, dns: listen === undefined ? undefined : dns, routing } };
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error));

@@ -48,6 +48,11 @@ export interface RulesFacts {
   readonly kept?: readonly AdmittedPort[];
   /** The address of the node that services of the type LoadBalancer get. */
   readonly loadBalancerAddress?: string | undefined;
+  /**
+   * Node ports answer on 127.0.0.1, too. Only where the pods' bridge routes loopback addresses (`route_localnet`); what
+   * that would let in from the bridge is dropped (CVE-2020-8558).
+   */
+  readonly loopbackNodePorts?: boolean;
 }
 
 export interface AdmittedPort {
@@ -58,6 +63,9 @@ export interface AdmittedPort {
 
 /** Of what stands behind the kind in the name of a chain of a service. */
 export const DIGEST_LENGTH = 12;
+
+/** What comes for a loopback address from elsewhere and is not an answer (upstream: the rule of KUBE-FIREWALL). */
+const FROM_OUTSIDE = '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP';
 
 /** Upstream's mark for what is to leave with the node's address; who else uses it means the same. */
 const MARK = '0x4000/0x4000';
@@ -131,7 +139,7 @@ class RulesWriter {
   }
 
   finish(): Ruleset {
-    const { chainPrefix, serviceCidr, podCidr } = this.#facts;
+    const { chainPrefix, serviceCidr, podCidr, loopbackNodePorts = false } = this.#facts;
     const [services, nodePorts, mark, masquerade, refused] = [
       'SERVICES',
       'NODEPORTS',
@@ -139,7 +147,6 @@ class RulesWriter {
       'POSTROUTING',
       'REJECT',
     ].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
-    // Addresses of the loopback network cannot leave the machine, so a node port on them would lead nowhere.
     const { admitted: ports = [], kept = [] } = this.#facts;
     // What the cluster itself serves on the node comes first: no service takes it, by whatever address or node port.
     const untouched = [...ports, ...kept].map(
@@ -148,6 +155,8 @@ class RulesWriter {
     this.#nat.set(services, [
       ...untouched,
       ...this.#services,
+      ...(loopbackNodePorts ? [`-s 127.0.0.0/8 -d 127.0.0.1/32 -j ${nodePorts}`] : []),
+      // Other addresses of the loopback network cannot leave the machine: a node port on them would lead nowhere.
       `! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j ${nodePorts}`,
     ]);
     this.#nat.set(nodePorts, this.#nodePorts);
@@ -176,7 +185,7 @@ class RulesWriter {
       filter: {
         chains: new Map([
           [refused, [...untouched, ...this.#refused, ...rest]],
-          [admit, admitted],
+          [admit, [...(loopbackNodePorts ? [FROM_OUTSIDE] : []), ...admitted]],
         ]),
         jumps: [
           ...['INPUT', 'FORWARD', 'OUTPUT'].map((from) => ({ from, to: refused, match: '-m conntrack --ctstate NEW' })),

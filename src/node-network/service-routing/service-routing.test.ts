@@ -186,6 +186,21 @@ describe('the rules of services', () => {
     assert.ok(rules.includes('-j KTS-0123abcd-MARK'));
   });
 
+  it('node ports answer on 127.0.0.1 only where loopback addresses are routed, and then nothing else of loopback is open', () => {
+    const web = service('web', { type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] });
+    const rulesWith = (loopbackNodePorts: boolean): Ruleset =>
+      rulesOf([web], [slice('web', ['10.84.0.2'])], { loopbackNodePorts });
+    const loopback = (rules: Ruleset): string[] => [
+      ...serviceRules(rules).filter((rule) => rule.includes('-d 127.0.0.1/32')),
+      ...(rules.filter.chains.get('KTS-0123abcd-ADMIT') ?? []).filter((rule) => rule.endsWith('-j DROP')),
+    ];
+    assert.deepEqual(loopback(rulesWith(false)), []);
+    assert.deepEqual(loopback(rulesWith(true)), [
+      '-s 127.0.0.0/8 -d 127.0.0.1/32 -j KTS-0123abcd-NODEPORTS',
+      '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP',
+    ]);
+  });
+
   it('with the policy Local traffic from outside stays here and keeps its source; without a pod here it is dropped', () => {
     const local = service('web', {
       type: 'NodePort',

@@ -13,7 +13,7 @@ import { prepareNodePage } from '../node-page.ts';
 import type { NodePageFacts } from '../node-page.ts';
 import type { Instance } from '../instance.ts';
 import { checkSocketPaths, DEFAULT_DATA_DIR } from '../instance.ts';
-import { claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
+import { allowLoopbackNodePorts, claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
 import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import { addressInRange } from '../subnet.ts';
@@ -153,6 +153,7 @@ class ClusterStart {
     const before = readClusterRecord(instance);
     const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
     await keepBridgeUp(instance);
+    if (this.#options.serviceRouting) allowLoopbackNodePorts(instance);
     const serviceRange = await claimServiceRange(instance, before?.serviceRange, subnet.gateway);
     const record = await chooseClusterRecord(before, { subnet, serviceRange, loopback: instance.loopback, freePort });
     writeClusterRecord(instance, record);
@@ -282,6 +283,7 @@ class ClusterStart {
               ...admitted,
               ...nodePorts.map((port) => `--keep=${subnet.gateway}:${port}/tcp`),
               `--load-balancer-address=${subnet.gateway}`,
+              '--loopback-node-ports',
             ]
           : []),
       ],

@@ -14,7 +14,7 @@ import type { DnsServer } from '../../../src/node-network/adapters/dns-server.ts
 import { startDnsServer } from '../../../src/node-network/adapters/dns-server.ts';
 import { computeRoutes } from '../../../src/node-network/service-routing/compute-routes.ts';
 import { computeRestore, isWhole, parsePresent } from '../../../src/node-network/service-routing/restore-text.ts';
-import type { AdmittedPort, Ruleset } from '../../../src/node-network/service-routing/ruleset.ts';
+import type { AdmittedPort, Ruleset, RulesFacts } from '../../../src/node-network/service-routing/ruleset.ts';
 import { renderRuleset } from '../../../src/node-network/service-routing/ruleset.ts';
 import type { Service } from '../../../src/api/core/service.ts';
 import type { EndpointSlice } from '../../../src/api/discovery/endpoint-slice.ts';
@@ -120,10 +120,11 @@ async function route(
   services: readonly Service[],
   slices: readonly EndpointSlice[],
   admitted: readonly AdmittedPort[] = [],
+  more: Partial<RulesFacts> = {},
 ): Promise<void> {
   const wanted = renderRuleset(
     computeRoutes(services, () => slices, { nodeName: 'node' }),
-    { ...facts, admitted },
+    { ...facts, admitted, ...more },
   );
   const text = computeRestore(wanted, parsePresent(await filter.read(), facts.chainPrefix), applied);
   if (text !== undefined) await filter.apply(text);
@@ -133,6 +134,30 @@ async function route(
     'the kernel does not hold what it was given',
   );
 }
+
+test('a node port answers on 127.0.0.1, and nothing else of loopback is reached from a pod', async () => {
+  await runCommand([...inside(node), 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/conf/bridge0/route_localnet']);
+  const secret = spawn('ip', ['netns', 'exec', node, process.execPath, '-e', SERVER, '127.0.0.1'], { stdio: 'ignore' });
+  try {
+    assert.ok(await waitUntil(async () => (await get(node, '127.0.0.1:8080')).startsWith('127.0.0.1'), 5000));
+    // A pod that sends to loopback by way of its gateway, as one with raw sockets can.
+    const pod = space('p0');
+    await ip('-n', pod, 'addr', 'del', '127.0.0.1/8', 'dev', 'lo');
+    await ip('-n', pod, 'route', 'add', '127.0.0.1/32', 'via', '10.84.0.1', 'src', PODS[0] ?? '');
+    await runCommand([...inside(pod), 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/conf/eth0/route_localnet']);
+    await route([], []);
+    assert.match(await get(pod, '127.0.0.1:8080'), /^127\.0\.0\.1/, 'the attack reaches what it is meant to reach');
+    await route([service()], [slice(PODS)], [], { loopbackNodePorts: true });
+    assert.doesNotMatch(await get(pod, '127.0.0.1:8080'), /^127\.0\.0\.1/);
+    assert.ok(PODS.includes((await get(node, '127.0.0.1:30080')).split(' ')[0] ?? ''));
+    assert.match(await get(node, '127.0.0.1:8080'), /^127\.0\.0\.1/, 'the node reaches its own loopback');
+    await ip('-n', pod, 'route', 'del', '127.0.0.1/32');
+    await ip('-n', pod, 'addr', 'add', '127.0.0.1/8', 'dev', 'lo');
+  } finally {
+    secret.kill('SIGKILL');
+    await runCommand([...inside(node), 'sh', '-c', 'echo 0 > /proc/sys/net/ipv4/conf/bridge0/route_localnet']);
+  }
+});
 
 test('a service answers on its address, from a pod, from the node, and to a pod that is its own endpoint', async () => {
   await route([service()], [slice(PODS)]);
