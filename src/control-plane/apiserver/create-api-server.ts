@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { snapshotEndpoint } from './endpoints/snapshot.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { parseAuditPolicy } from './audit/audit-policy.ts';
@@ -178,6 +179,7 @@ function endpoints(
     versionEndpoint(options.version),
     metrics.serve,
     ...documents,
+    ...(options.snapshot === undefined ? [] : [snapshotEndpoint(options.snapshot)]),
     indexEndpoint(paths),
   ];
 }

@@ -35,6 +35,8 @@ export interface ApiServerOptions {
   readonly healthChecks?: readonly HealthCheck[];
   /** How many objects of each kind there are, for `apiserver_storage_objects`; keyed `pods`, `deployments.apps`. */
   readonly countObjects?: () => ReadonlyMap<string, number>;
+  /** Absent: `/snapshot` is not served. */
+  readonly snapshot?: SnapshotSource;
   readonly processUsage?: () => ProcessUsage;
   /** Errors of the process that nothing handled. */
   readonly faults?: FaultCounts;
@@ -49,6 +51,9 @@ export interface ApiServerOptions {
   readonly random: Random;
   readonly log: Logger;
 }
+
+/** Pages of the store, for `/snapshot`. Rejects with `Conflict` when the revision is compacted. */
+export type SnapshotSource = (position: { readonly revision?: number; readonly after?: string }) => Promise<object>;
 
 /** `/version`. */
 export interface VersionInfo {

@@ -20,7 +20,8 @@ import { createPkiRenewal } from '../pki/pki-renewal.ts';
 import { createCacheReader } from '../registry/cache/cache-reader.ts';
 import { createRegistry } from '../registry/create-registry.ts';
 import type { RegistryOptions } from '../registry/create-registry.ts';
-import { DefinitionIndex } from '../registry/definition-index.ts';
+import { DefinitionIndex, REGISTRY_PREFIX, storagePrefix } from '../registry/definition-index.ts';
+import { readSnapshotPage } from '../storage/snapshot/read-page.ts';
 import { createLocalClient } from '../registry/local-client.ts';
 import { WatchCache } from '../registry/cache/watch-cache.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -117,6 +118,8 @@ export async function composeApiServer(
     kubelets: front.options.kubelets,
     ...deps,
   });
+  // What the store deletes after a time is not restored, for it would stay for ever.
+  const expiring = servedResources.filter(({ ttlSeconds }) => ttlSeconds !== undefined).map(storagePrefix);
   const server = createApiServer({
     ...front.options,
     registry: served,
@@ -127,6 +130,7 @@ export async function composeApiServer(
     anonymousAuth: options.anonymousAuth,
     ...describeApi(access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
+    snapshot: (position) => readSnapshotPage(storage, position, { prefix: REGISTRY_PREFIX, skipped: expiring }),
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
     limits: options.limits,
     flowObjects: reader,

@@ -23,6 +23,16 @@ async function main(args: readonly string[]): Promise<number | undefined> {
       nowMs: Date.now(),
     });
   }
+  if (args[0] === 'snapshot') {
+    const { snapshotCommand } = await import('./snapshot-command.ts');
+    const { default: defaultDataDir } = describeFlags().find(({ name }) => name === 'data-dir') ?? { default: '.' };
+    return snapshotCommand(args.slice(1), {
+      write: (text) => void process.stdout.write(text),
+      defaultDataDir,
+      nowMs: Date.now(),
+      version: versionInfo().gitVersion,
+    });
+  }
   if (args[0] === 'explain') {
     const { explainCommand } = await import('./explain-command.ts');
     return explainCommand(args.slice(1), {

@@ -5,6 +5,9 @@ import type { Logger } from '../../base/log.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
+/** The store in the data directory. */
+export const STATE_FILE = 'state.db';
+
 /** The store the options name. The code of the other one is not loaded. */
 export async function openStorage(
   { storage, dataDir }: ControlPlaneOptions,
@@ -13,7 +16,7 @@ export async function openStorage(
 ): Promise<Storage> {
   if (storage.backend === 'sqlite') {
     const { SqliteStorage } = await import('../storage/sqlite/sqlite-storage.ts');
-    return new SqliteStorage({ file: path.join(dataDir, 'state.db'), clock, log });
+    return new SqliteStorage({ file: path.join(dataDir, STATE_FILE), clock, log });
   }
   const { EtcdStorage } = await import('../storage/etcd/etcd-storage.ts');
   const { caFile, certFile, keyFile, servers } = storage;

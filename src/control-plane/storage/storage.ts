@@ -63,6 +63,8 @@ export interface StorageListOptions {
    * forgotten.
    */
   readonly revision?: number;
+  /** False: `remaining` is 1 when there is more. Counting costs as much as there are keys. Default true. */
+  readonly isCounted?: boolean;
 }
 
 export interface StoredList {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bodyJson, bodyText, fakeRequest, headerOfReply } from '../testing/fake-request.ts';
 import { fixture } from '../testing/fixtures.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type { ApiServerOptions } from '../options.ts';
 
 async function ask(path: string, options: Partial<ApiServerOptions> = {}, shutDown = false): Promise<string> {
@@ -128,5 +129,33 @@ describe('documents', () => {
       'apiserver_current_inflight_requests{request_kind="mutating"} 0',
     ])
       assert.ok(text.split('\n').includes(line), `${line} is missing`);
+  });
+});
+
+describe('snapshot', () => {
+  const asked: object[] = [];
+  const source: Partial<ApiServerOptions> = {
+    snapshot: (position) => {
+      asked.push(position);
+      return 'after' in position && position.after === 'gone'
+        ? Promise.reject(new KubeletError('Conflict', 'compacted', { op: 'list' }))
+        : Promise.resolve({ revision: 7, items: [] });
+    },
+  };
+
+  it('is a page at the position that is asked for', async () => {
+    assert.equal(await ask('/snapshot', source), '200 {"revision":7,"items":[]}');
+    await ask('/snapshot?revision=7&after=%2Fregistry%2Fa%26b', source);
+    assert.deepEqual(asked, [{}, { revision: 7, after: '/registry/a&b' }]);
+  });
+
+  it('refuses what is no revision, and says when the history is gone', async () => {
+    for (const revision of ['', '0', '-1', '1.5', '1e3', '07', '1'.repeat(16), 'x'])
+      assert.equal((await ask(`/snapshot?revision=${revision}`, source)).slice(0, 3), '400', revision);
+    assert.match(await ask('/snapshot?revision=7&after=gone', source), /^410 .*compacted/);
+  });
+
+  it('is not there without a store', async () => {
+    assert.equal((await ask('/snapshot')).slice(0, 3), '404');
   });
 });

@@ -107,7 +107,7 @@ export class History {
   }
 
   list(prefix: string, options: StorageListOptions): StoredList {
-    const { limit = 0, afterKey, revision = this.#revision } = options;
+    const { limit = 0, afterKey, revision = this.#revision, isCounted = true } = options;
     if (revision > this.#revision)
       throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, {
         op: 'list',
@@ -119,14 +119,16 @@ export class History {
     const from = afterKey?.startsWith(prefix) === true ? keyAfter(afterKey) : prefix;
     const end = prefixEnd(prefix) ?? LAST_KEY;
     return revision === this.#revision
-      ? this.#listNewest(from, end, limit)
-      : this.#listAsOf(from, end, limit, revision);
+      ? this.#listNewest(from, end, limit, isCounted)
+      : this.#listAsOf(from, end, limit, { revision, isCounted });
   }
 
-  #listNewest(from: string, end: string, limit: number): StoredList {
+  #listNewest(from: string, end: string, limit: number, isCounted: boolean): StoredList {
     // -1 is SQLite's word for no limit.
-    const rows = this.#statements.listNewest.all(from, end, limit === 0 ? -1 : limit) as unknown as StoredValue[];
-    const items = rows.map(storedValue);
+    const most = limit === 0 ? -1 : limit + (isCounted ? 0 : 1);
+    const rows = this.#statements.listNewest.all(from, end, most) as unknown as StoredValue[];
+    const items = rows.slice(0, limit === 0 ? rows.length : limit).map(storedValue);
+    if (!isCounted) return { items, revision: this.#revision, remaining: rows.length - items.length };
     const last = items.at(-1);
     const full = limit > 0 && items.length === limit && last !== undefined;
     const remaining = full ? (this.#statements.count.get(keyAfter(last.key), end) as { count: number }).count : 0;
@@ -134,15 +136,22 @@ export class History {
   }
 
   /** Walks from each key's newest write back to the one that stood at `revision`. */
-  #listAsOf(from: string, end: string, limit: number, revision: number): StoredList {
+  #listAsOf(
+    from: string,
+    end: string,
+    limit: number,
+    { revision, isCounted }: { readonly revision: number; readonly isCounted: boolean },
+  ): StoredList {
     const items: StoredValue[] = [];
     let remaining = 0;
     for (const row of this.#statements.keysOf.iterate(from, end)) {
       const { key, revision: newest } = row as unknown as { key: string; revision: number };
       const standing = this.#standingAt(newest, revision);
       if (standing === undefined) continue;
-      if (limit > 0 && items.length === limit) remaining++;
-      else items.push({ key, value: this.#valueOf(standing), revision: standing });
+      if (limit > 0 && items.length === limit) {
+        remaining++;
+        if (!isCounted) break;
+      } else items.push({ key, value: this.#valueOf(standing), revision: standing });
     }
     return { items, revision, remaining };
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -292,6 +292,27 @@ describe('the store in a SQLite file', () => {
     later.exec('PRAGMA user_version = 2');
     later.close();
     assert.deepEqual([refusal().kind, /format 2, known is 1/.test(refusal().message)], ['Invalid', true]);
+  });
+
+  it('reads a file of the first format, written as that format was', async () => {
+    mkdirSync(path.dirname(store.file), { recursive: true });
+    const first = new DatabaseSync(store.file);
+    first.exec(`
+      PRAGMA auto_vacuum = INCREMENTAL;
+      CREATE TABLE history (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, previous INTEGER NOT NULL, deleted INTEGER NOT NULL, value TEXT NOT NULL);
+      CREATE TABLE keys (key TEXT PRIMARY KEY, revision INTEGER NOT NULL, deleted INTEGER NOT NULL, expires INTEGER) WITHOUT ROWID;
+      CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+      INSERT INTO meta VALUES ('compacted', 2), ('swept', 2);
+      INSERT INTO history VALUES (2, '/a', 0, 0, 'one'), (3, '/b', 0, 0, 'two'), (4, '/b', 3, 1, '');
+      INSERT INTO keys VALUES ('/a', 2, 0, NULL), ('/b', 4, 1, NULL);
+      PRAGMA application_id = 1801678963;
+      PRAGMA user_version = 1;
+    `);
+    first.close();
+    const storage = open();
+    const list = await storage.list('/');
+    assert.deepEqual([list.revision, list.items], [4, [{ key: '/a', value: 'one', revision: 2 }]]);
+    assert.deepEqual(await storage.put('/b', 'again', { expected: 0 }), { outcome: 'done', revision: 5 });
   });
 
   it('says of a damaged file that it is damaged, and which', async () => {

@@ -207,6 +207,13 @@ function reads(fixture: Fixture): void {
     const now = await storage.list(key(''), { limit: 10, afterKey: key('k2') });
     assert.deepEqual([pairsOf(now), now.remaining], [[key('k4=new'), key('k45=later'), key('k5=5'), key('k6=6')], 0]);
     assert.equal((await storage.list(key(''), { limit: 7 })).remaining, 0);
+    // Without a count it says only whether there is more, now and as of a revision.
+    for (const revision of [undefined, first.revision]) {
+      const part = { isCounted: false, ...(revision !== undefined && { revision }) };
+      const some = await storage.list(key(''), { ...part, limit: 3 });
+      assert.deepEqual([some.items.length, some.remaining > 0], [3, true]);
+      assert.equal((await storage.list(key(''), { ...part, limit: 7 })).remaining, 0);
+    }
   });
 
   it('lists as of an older revision, including what was deleted or written again since', async () => {

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { KubeletError } from '../../../base/errors.ts';
+
+/** The format of the file. A later one gets the next number, and this one stays readable. */
+export const SNAPSHOT_FORMAT = 1;
+
+/** The first line of the file. */
+export interface SnapshotHead {
+  readonly format: number;
+  /** The revision that the store had. */
+  readonly revision: number;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  /** Of the control plane that wrote it. */
+  readonly version: string;
+}
+
+/** Key, revision of its newest write, value: one line each. */
+export type SnapshotItem = readonly [key: string, revision: number, value: string];
+
+/**
+ * Renders a snapshot: a line of JSON for the head, one for each item, and one with their number and the SHA-256 of all
+ * before it. A file that was cut short or changed is recognized by its last line.
+ */
+export class SnapshotWriter {
+  readonly #hash = createHash('sha256');
+  #items = 0;
+
+  head(head: SnapshotHead): string {
+    return this.#line({ kubeletTsSnapshot: head });
+  }
+
+  item(item: SnapshotItem): string {
+    this.#items += 1;
+    return this.#line(item);
+  }
+
+  end(): string {
+    return `${JSON.stringify({ items: this.#items, sha256: this.#hash.digest('hex') })}\n`;
+  }
+
+  #line(value: unknown): string {
+    const line = `${JSON.stringify(value)}\n`;
+    this.#hash.update(line);
+    return line;
+  }
+}
+
+/**
+ * Reads the lines of a snapshot, one after the other. Throws `Invalid` for what is no snapshot, is of a later format, was
+ * cut short or was changed; the last two are known at the end only.
+ */
+export class SnapshotReader {
+  readonly #hash = createHash('sha256');
+  #head: SnapshotHead | undefined;
+  #items = 0;
+  #isWhole = false;
+
+  /** What the line holds: an item, or nothing for the head and the end. */
+  read(line: string): SnapshotItem | undefined {
+    if (this.#isWhole) throw invalid('there is more after its end');
+    const value = parseLine(line);
+    if (this.#head === undefined) {
+      this.#head = headOf(value);
+      this.#hash.update(`${line}\n`);
+      return undefined;
+    }
+    if (isItem(value)) {
+      if (value[1] > this.#head.revision) throw invalid(`${JSON.stringify(value[0])} is newer than the snapshot`);
+      this.#items += 1;
+      this.#hash.update(`${line}\n`);
+      return value;
+    }
+    const end = value as { readonly items?: unknown; readonly sha256?: unknown };
+    if (typeof value !== 'object' || value === null || end.items !== this.#items)
+      throw invalid(`line ${this.#items + 2} is neither an object nor the end`);
+    if (end.sha256 !== this.#hash.digest('hex')) throw invalid('it was changed: its checksum differs');
+    this.#isWhole = true;
+    return undefined;
+  }
+
+  /** To be called after the last line. */
+  finish(): { readonly head: SnapshotHead; readonly items: number } {
+    if (this.#head === undefined || !this.#isWhole) throw invalid('it was cut short: its last line is missing');
+    return { head: this.#head, items: this.#items };
+  }
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    throw invalid('a line of it is no JSON');
+  }
+}
+
+function headOf(value: unknown): SnapshotHead {
+  const head = (value as { readonly kubeletTsSnapshot?: Partial<SnapshotHead> } | null)?.kubeletTsSnapshot;
+  if (head === undefined || typeof head.format !== 'number') throw invalid('its first line is not that of a snapshot');
+  if (head.format > SNAPSHOT_FORMAT)
+    throw invalid(`it has format ${head.format} and this program reads up to ${SNAPSHOT_FORMAT}: use a newer version`);
+  const { format, revision, createdAt = '', version = '' } = head;
+  if (!Number.isSafeInteger(revision) || (revision ?? 0) < 1) throw invalid('its revision is no positive number');
+  return { format, revision: revision ?? 0, createdAt, version };
+}
+
+function isItem(value: unknown): value is SnapshotItem {
+  return (
+    Array.isArray(value) &&
+    value.length === 3 &&
+    typeof value[0] === 'string' &&
+    Number.isSafeInteger(value[1]) &&
+    typeof value[2] === 'string'
+  );
+}
+
+const invalid = (why: string): KubeletError =>
+  new KubeletError('Invalid', `this is not a whole snapshot: ${why}`, { op: 'snapshot' });
