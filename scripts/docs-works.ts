@@ -158,7 +158,7 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'Limits and requests',
-    what: 'CPU, memory, huge pages; no ephemeral storage, no devices',
+    what: 'CPU, memory, huge pages, ephemeral storage, extended resources',
     rests: ['ResourceRequirements.limits', 'ResourceRequirements.requests'],
   },
   {
@@ -191,6 +191,11 @@ export const worksRows: readonly WorksRow[] = [
     area: 'CPU, memory, topology managers',
     what: '',
     rests: ['cpuManagerPolicy', 'memoryManagerPolicy', 'topologyManagerPolicy'],
+  },
+  {
+    area: 'Devices',
+    what: 'device plugins; resource claims (DRA) with CDI, health and extended resources; the Pod Resources API',
+    rests: ['PodSpec.resourceClaims', 'ResourceRequirements.claims'],
   },
   { area: 'Graceful node shutdown', what: '', rests: ['shutdownGracePeriod'] },
 ];
