@@ -98,9 +98,17 @@ export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
   await runCommand(['ip', 'link', 'set', peer, 'up']);
 }
 
-/** Connections to 127.0.0.1 may be led to a pod, for node ports. The setting goes with the bridge. */
-export function allowLoopbackNodePorts({ bridge }: Instance): void {
-  writeFileSync(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1');
+/**
+ * Connections to 127.0.0.1 may be led to a pod, for node ports. The setting goes with the bridge. False where the
+ * kernel's settings cannot be written, as in some containers.
+ */
+export function allowLoopbackNodePorts({ bridge }: Instance): boolean {
+  try {
+    writeFileSync(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

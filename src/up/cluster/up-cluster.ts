@@ -153,7 +153,6 @@ class ClusterStart {
     const before = readClusterRecord(instance);
     const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
     await keepBridgeUp(instance);
-    if (this.#options.serviceRouting) allowLoopbackNodePorts(instance);
     const serviceRange = await claimServiceRange(instance, before?.serviceRange, subnet.gateway);
     const record = await chooseClusterRecord(before, { subnet, serviceRange, loopback: instance.loopback, freePort });
     writeClusterRecord(instance, record);
@@ -283,7 +282,7 @@ class ClusterStart {
               ...admitted,
               ...nodePorts.map((port) => `--keep=${subnet.gateway}:${port}/tcp`),
               `--load-balancer-address=${subnet.gateway}`,
-              '--loopback-node-ports',
+              ...(allowLoopbackNodePorts(this.#instance) ? ['--loopback-node-ports'] : []),
             ]
           : []),
       ],
