@@ -1,5 +1,6 @@
 /** What a person sees while a cluster comes up, and when it has. Pure. */
 import type { PodView } from '../progress.ts';
+import { DEFAULT_CLASS } from './cluster-objects.ts';
 
 export interface ClusterSummary {
   readonly nodeName: string;
@@ -9,6 +10,8 @@ export interface ClusterSummary {
   /** Of the node, and the file with the token of its login. */
   readonly page: { readonly url: string; readonly tokenFile: string };
   readonly clusterDns: string | undefined;
+  /** Undefined: no volumes are provisioned. */
+  readonly storageDir: string | undefined;
   readonly serviceRange: string | undefined;
   readonly registry: string;
   /** Where the example is served; undefined when it is not there. */
@@ -54,6 +57,9 @@ export function renderSummary(summary: ClusterSummary): string[] {
     ...(summary.serviceRange === undefined
       ? []
       : [['services', `${summary.serviceRange}, by iptables`] as [string, string]]),
+    ...(summary.storageDir === undefined
+      ? []
+      : [['volumes', `StorageClass ${DEFAULT_CLASS}, in ${summary.storageDir}`] as [string, string]]),
     ['registry', summary.registry],
     ...(summary.example === undefined ? [] : [['example', summary.example] as [string, string]]),
     ['page', `${summary.page.url}, token in ${summary.page.tokenFile}`],

@@ -232,6 +232,7 @@ describe('what a person sees', () => {
       kubeletUrl: 'https://10.84.0.1:10250',
       page: { url: 'https://10.84.0.1:4194/', tokenFile: '/d/node/page-token' },
       clusterDns: undefined,
+      storageDir: undefined,
       serviceRange: undefined,
       registry: '127.0.0.1:5000',
       example: undefined,
@@ -244,7 +245,9 @@ describe('what a person sees', () => {
     assert.match(text, /export KUBECONFIG=\/d\/admin.conf/);
     assert.match(text, /Stop it: npm run down/);
     assert.match(text, /page +https:\/\/10\.84\.0\.1:4194\/, token in \/d\/node\/page-token/);
-    assert.doesNotMatch(text, /curl|names|nginx/);
+    assert.doesNotMatch(text, /curl|names|nginx|volumes/);
+    const stored = renderSummary({ ...summary, storageDir: '/d/storage' }).join('\n');
+    assert.match(stored, /volumes +StorageClass standard, in \/d\/storage\n/);
     const served = renderSummary({ ...summary, example: 'http://10.96.1.2' }).join('\n');
     assert.match(served, /curl http:\/\/10\.96\.1\.2\n.*\n.*and there: wget -qO- 10\.96\.1\.2\n/);
     assert.match(

@@ -130,6 +130,7 @@ class ClusterStart {
           kubeletUrl: `https://${subnet.gateway}:${kubelet.port}`,
           clusterDns: this.#options.dns ? addressInRange(record.serviceRange, DNS_INDEX) : undefined,
           serviceRange: this.#options.serviceRouting ? record.serviceRange : undefined,
+          storageDir: this.#options.storage ? this.#instance.storageDir : undefined,
           registry: registryHost,
           example,
           dataDir: this.#instance.dataDir,
