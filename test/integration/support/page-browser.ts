@@ -82,16 +82,11 @@ export async function signIn(browser: Browser, url: string, token: string, probl
   tab.on('console', (message) => {
     if (message.type() === 'error' && !isNetworkChange(message.text())) problems.push(message.text());
   });
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await tab.goto(`${url}/login`);
-      await tab.type('#token', token);
-      await Promise.all([tab.waitForNavigation({ waitUntil: 'domcontentloaded' }), tab.click('button[type=submit]')]);
-      break;
-    } catch (error) {
-      if (attempt === 10 || !isNetworkChange(error)) throw error;
-    }
-  }
+  await throughNetworkChanges(async () => {
+    await tab.goto(`${url}/login`);
+    await tab.type('#token', token);
+    await Promise.all([tab.waitForNavigation({ waitUntil: 'domcontentloaded' }), tab.click('button[type=submit]')]);
+  });
   await whenLive(tab);
   return tab;
 }
@@ -115,11 +110,13 @@ async function whenLive(tab: Page): Promise<void> {
 }
 
 /** Loads the page again, however often a changed network ends that. */
-export async function reload(tab: Page): Promise<void> {
+export const reload = (tab: Page): Promise<void> => throughNetworkChanges(async () => void (await tab.reload()));
+
+/** Repeats what a change of the machine's network interfaces has ended, ten times at most. */
+async function throughNetworkChanges(navigate: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await tab.reload();
-      return;
+      return await navigate();
     } catch (error) {
       if (attempt === 10 || !isNetworkChange(error)) throw error;
     }

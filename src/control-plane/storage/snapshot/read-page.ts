@@ -20,7 +20,7 @@ export interface PagePosition {
 }
 
 /**
- * The page of the keys below `prefix` at a position, without the keys below `skipped` (what the store deletes by itself after a time). Rejects with
+ * The page of the keys below `prefix` at a position, without the keys below `skipped` (what the store deletes after a time). Rejects with
  * `Conflict` when the revision is compacted by now.
  */
 export async function readSnapshotPage(

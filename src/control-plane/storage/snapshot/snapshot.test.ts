@@ -85,7 +85,7 @@ describe('the file of a snapshot', () => {
 });
 
 describe('pages of a snapshot', () => {
-  it('show one revision while writes continue, without what ends by itself', () =>
+  it('show one revision while writes continue, without what expires', () =>
     withFile(async (file) => {
       const storage = opened(file);
       const keys = Array.from({ length: 100 }, (_, index) => `/registry/pods/${String(index).padStart(3, '0')}`);

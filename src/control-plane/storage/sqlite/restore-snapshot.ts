@@ -12,7 +12,7 @@ const ITEMS_PER_TRANSACTION = 1_000;
 
 export interface RestoredStore {
   put(item: SnapshotItem): void;
-  /** Ends the store: all is compacted, so lists and watches from before get 410 and begin anew with what is there. */
+  /** Ends the store: all is compacted, so lists and watches from before get 410 and list again. */
   finish(revision: number): void;
   /** Removes what was written so far. */
   abandon(): void;
