@@ -1,3 +1,4 @@
+import { fnv32a } from '../base/fnv32a.ts';
 import type { Event } from './core/event.ts';
 import type { ObjectReference } from './core/meta.ts';
 import { formatTime } from './time.ts';
@@ -30,7 +31,7 @@ export function makeEvent(
   const time = formatTime(nowMs);
   // Components count on their own: without a start of its own, each would give the first event of a millisecond the
   // same name, and the API server would take only one of them.
-  const withinMs = (startOf(`${component}/${host}`) + serial) % NANOS_PER_MS;
+  const withinMs = (fnv32a(`${component}/${host}`) + serial) % NANOS_PER_MS;
   const nanos = BigInt(Math.floor(nowMs)) * BigInt(NANOS_PER_MS) + BigInt(withinMs);
   return {
     metadata: {
@@ -49,11 +50,4 @@ export function makeEvent(
     reportingComponent: component,
     reportingInstance: host,
   } as Event;
-}
-
-/** FNV-1a of the name. */
-function startOf(name: string): number {
-  let hash = 0x811c_9dc5;
-  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x0100_0193) >>> 0;
-  return hash % NANOS_PER_MS;
 }

@@ -1,10 +1,3 @@
-/** FNV-1a of 32 bits, with which upstream's checkpoints are sealed (upstream: checkpointmanager/checksum). */
-export function fnv32a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
-}
-
 /** Keys in the order in which Go writes those of a map. */
 export function goSortedEntries<T>(map: Iterable<readonly [string, T]>): (readonly [string, T])[] {
   return [...map].sort(([left], [right]) => (Buffer.from(left).compare(Buffer.from(right)) < 0 ? -1 : 1));

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { errorMessage } from '../../base/errors.ts';
+import { fnv32a } from '../../base/fnv32a.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ProgramResult } from '../../base/run-program.ts';
 
@@ -40,11 +41,7 @@ const FIRST_PROJECT = 0x4000_0000;
  * The project of a volume, from its name, so that it is the same after every restart: 30 bits of FNV-1a. Two volumes of
  * one node would share a limit if they met, one chance in a billion for each pair.
  */
-export function projectOf(path: string): number {
-  let hash = 0x811c_9dc5;
-  for (const byte of Buffer.from(path)) hash = Math.imul(hash ^ byte, 0x0100_0193) >>> 0;
-  return FIRST_PROJECT + (hash % FIRST_PROJECT);
-}
+export const projectOf = (path: string): number => FIRST_PROJECT + (fnv32a(path) % FIRST_PROJECT);
 
 /** The commands that give a directory a project and the project a limit. Blocks of `setquota` have 1 KiB. */
 export function quotaCommands({ path: mount, type }: QuotaMount, path: string, sizeBytes: number): readonly string[][] {

@@ -2,7 +2,8 @@ import { isRecord, parseRecord } from '../../../base/json-record.ts';
 import type { ResourceList, ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { PodAllocation } from '../../../api/pod-allocation.ts';
 import { parseQuantity } from '../../../api/quantity.ts';
-import { escapeForGo, fnv32a } from '../../model/go-checksum.ts';
+import { fnv32a } from '../../../base/fnv32a.ts';
+import { escapeForGo } from '../../model/go-checksum.ts';
 
 /**
  * The text of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state` (allocation/state/checkpoint.go):

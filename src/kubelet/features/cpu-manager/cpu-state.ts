@@ -1,7 +1,8 @@
 import { isRecord } from '../../../base/json-record.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
 import { formatCpuSet, noCpus, parseCpuSet, sameCpus } from '../../model/cpu-set.ts';
-import { escapeForGo, fnv32a, goMap, goSortedEntries } from '../../model/go-checksum.ts';
+import { fnv32a } from '../../../base/fnv32a.ts';
+import { escapeForGo, goMap, goSortedEntries } from '../../model/go-checksum.ts';
 
 /** Exclusive CPUs by the UID of the pod and the name of the container. */
 export type CpuAssignments = ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;

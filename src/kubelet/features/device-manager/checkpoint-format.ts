@@ -1,4 +1,5 @@
-import { escapeForGo, fnv32a, goSortedEntries } from '../../model/go-checksum.ts';
+import { fnv32a } from '../../../base/fnv32a.ts';
+import { escapeForGo, goSortedEntries } from '../../model/go-checksum.ts';
 import { isRecord, parseRecord } from '../../../base/json-record.ts';
 import type { DeviceAllocation } from '../../ports/device-plugins.ts';
 import type { HeldDevices, HeldEntry } from './pod-devices.ts';

@@ -1,5 +1,6 @@
 import { isRecord } from '../../../base/json-record.ts';
-import { escapeForGo, fnv32a, goMap, goSortedEntries } from '../../model/go-checksum.ts';
+import { fnv32a } from '../../../base/fnv32a.ts';
+import { escapeForGo, goMap, goSortedEntries } from '../../model/go-checksum.ts';
 import type { MemoryAssignments, MemoryBlock, NodeMemory } from './memory-state.ts';
 
 /** The state as upstream saves it in `memory_manager_state`. */

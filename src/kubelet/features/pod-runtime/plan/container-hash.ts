@@ -1,3 +1,4 @@
+import { fnv32a } from '../../../../base/fnv32a.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
 import { runtimeAnnotations } from '../../../../api/annotations.ts';
 import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
@@ -34,10 +35,4 @@ function goJson(fields: Readonly<Record<string, string>>): string {
     /[<>&\u2028\u2029]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-}
-
-function fnv32a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
 }
