@@ -1,3 +1,4 @@
+import { requestedStorage } from '../../api/claim-size.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import {
   persistentVolumeClaims,
@@ -63,8 +64,7 @@ export function createPersistentVolumeClaimResize(reader: ObjectReader): Admissi
         objectOf(attributes, persistentVolumeClaims),
         oldObjectOf(attributes, persistentVolumeClaims),
       ];
-      const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
-      if (compareQuantities(sizeOf(claim), sizeOf(old)) <= 0) return;
+      if (compareQuantities(requestedStorage(claim), requestedStorage(old)) <= 0) return;
       if (old.status?.phase !== 'Bound')
         throw refusal(attributes, 'Only bound persistent volume claims can be expanded');
       const name = classOf(claim);

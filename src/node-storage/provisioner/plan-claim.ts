@@ -1,7 +1,8 @@
 import { nodeLabels, storageAnnotations } from '../../api/annotations.ts';
+import { requestedStorage, wantsExpansion } from '../../api/claim-size.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../api/core/persistent-volume.ts';
-import { compareQuantities, quantityValue } from '../../api/quantity.ts';
+import { quantityValue } from '../../api/quantity.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
 import { isVolumeName, PROVISIONER, volumeNameOf } from './volume-name.ts';
 
@@ -42,7 +43,7 @@ export function planClaim(claim: PersistentVolumeClaim, facts: ClaimFacts): Clai
   if (storageClass?.provisioner !== PROVISIONER || hostname === undefined) return nothing;
   const reason = refusal(claim, storageClass);
   if (reason !== undefined) return { kind: 'refuse', reason };
-  const sizeBytes = quantityValue(requestOf(claim));
+  const sizeBytes = quantityValue(requestedStorage(claim));
   return { kind: 'provision', sizeBytes, volumeName: volumeNameOf(claim.metadata.uid) };
 }
 
@@ -62,14 +63,11 @@ function refusal({ metadata, spec }: PersistentVolumeClaim, storageClass: Storag
 }
 
 function planExpansion(claim: PersistentVolumeClaim, { volume }: ClaimFacts): ClaimPlan {
-  if (volume === undefined || claim.status?.phase !== 'Bound' || volume.spec.claimRef?.uid !== claim.metadata.uid)
+  if (volume === undefined || volume.spec.claimRef?.uid !== claim.metadata.uid || !wantsExpansion(claim))
     return nothing;
-  const size = requestOf(claim);
-  if (compareQuantities(size, claim.status.capacity?.['storage'] ?? '0') <= 0) return nothing;
+  const size = requestedStorage(claim);
   return { kind: 'expand', size, sizeBytes: quantityValue(size), volume };
 }
-
-export const requestOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
 
 /** The object of a volume whose directory is there. */
 export function volumeFor(
@@ -87,7 +85,7 @@ export function volumeFor(
       finalizers: [VOLUME_FINALIZER],
     },
     spec: {
-      capacity: { storage: requestOf(claim) },
+      capacity: { storage: requestedStorage(claim) },
       accessModes: claim.spec.accessModes ?? [],
       volumeMode: 'Filesystem',
       persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',

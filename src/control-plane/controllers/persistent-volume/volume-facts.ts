@@ -1,3 +1,4 @@
+import { requestedStorage } from '../../../api/claim-size.ts';
 import { storageAnnotations } from '../../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume, PersistentVolumePhase } from '../../../api/core/persistent-volume.ts';
@@ -36,8 +37,8 @@ export function hasModes(volume: PersistentVolume, claim: PersistentVolumeClaim)
 }
 
 export const sizeOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
-export const isLargeEnough = (volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean =>
-  compareQuantities(sizeOf(volume), spec.resources?.requests?.['storage'] ?? '0') >= 0;
+export const isLargeEnough = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
+  compareQuantities(sizeOf(volume), requestedStorage(claim)) >= 0;
 export const sameAttributes = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
 

@@ -1,19 +1,12 @@
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
+import { grantedStorage, requestedStorage, wantsExpansion } from '../../../api/claim-size.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-
-const requestOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
-const capacityOf = ({ status }: PersistentVolumeClaim): string => status?.capacity?.['storage'] ?? '0';
-
-/** Whether the claim asks for more than its volume has. */
-export function wantsExpansion(claim: PersistentVolumeClaim): boolean {
-  return claim.status?.phase === 'Bound' && compareQuantities(requestOf(claim), capacityOf(claim)) > 0;
-}
 
 /**
  * Says of a claim that grew what it waits for: every kind of volume that can grow has a resizer of its own outside the
@@ -44,8 +37,8 @@ export function createVolumeExpandController(options: ControllerOptions): Contro
     claims.addHandlers({
       onAdd: wake,
       onUpdate: (before, after) => {
-        const asksForMore = compareQuantities(requestOf(after), requestOf(before)) > 0;
-        if (asksForMore || compareQuantities(capacityOf(after), capacityOf(before)) > 0) wake(after);
+        const asksForMore = compareQuantities(requestedStorage(after), requestedStorage(before)) > 0;
+        if (asksForMore || compareQuantities(grantedStorage(after), grantedStorage(before)) > 0) wake(after);
       },
     }),
   ];

@@ -1,3 +1,4 @@
+import { requestedStorage } from '../../../api/claim-size.ts';
 import { storageAnnotations } from '../../../api/annotations.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
@@ -167,7 +168,7 @@ class BindingCheck implements PodCheck {
     const provisions: PersistentVolumeClaim[] = [];
     const taken = new Set<string>();
     for (const claim of [...this.#claims.waiting].sort((left, right) =>
-      compareQuantities(sizeOf(left), sizeOf(right)),
+      compareQuantities(requestedStorage(left), requestedStorage(right)),
     )) {
       const selected = claim.metadata.annotations?.[storageAnnotations.selectedNode];
       if (selected !== undefined && selected !== node.name) return 'bind';
@@ -206,14 +207,13 @@ class BindingCheck implements PodCheck {
     if (driver?.spec.storageCapacity !== true || claim.spec.resources?.requests?.['storage'] === undefined) return true;
     let storage = this.#storage.get(claim);
     if (storage === undefined) {
-      storage = new EnoughStorage(this.#objects.storageCapacities(), className, sizeOf(claim));
+      storage = new EnoughStorage(this.#objects.storageCapacities(), className, requestedStorage(claim));
       this.#storage.set(claim, storage);
     }
     return storage.reaches(labels);
   }
 }
 
-const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
 const capacityOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
 
 /**
@@ -245,7 +245,10 @@ function findVolume(
 }
 
 function couldServe(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
-  if (volume.metadata.deletionTimestamp !== undefined || compareQuantities(capacityOf(volume), sizeOf(claim)) < 0)
+  if (
+    volume.metadata.deletionTimestamp !== undefined ||
+    compareQuantities(capacityOf(volume), requestedStorage(claim)) < 0
+  )
     return false;
   if ((volume.spec.volumeMode ?? 'Filesystem') !== (claim.spec.volumeMode ?? 'Filesystem')) return false;
   return (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
