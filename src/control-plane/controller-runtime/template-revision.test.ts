@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { buildPod } from '../../api/testing/pod-builder.ts';
+import { goJson } from '../../api/go-json.ts';
 import {
   compareRevisions,
-  goJson,
   hashRevision,
   isRevisionOf,
   nextRevision,

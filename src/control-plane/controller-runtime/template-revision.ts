@@ -1,7 +1,7 @@
 import { exactly } from '../../base/exact-json.ts';
 import type { ControllerRevision } from '../../api/apps/controller-revision.ts';
 import type { PodTemplateSpec } from '../../api/core/pod-template.ts';
-import { goEscaped } from '../../api/go-json.ts';
+import { goJson } from '../../api/go-json.ts';
 import { SAFE_ALPHABET } from '../../api/generate-name.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 
@@ -27,11 +27,6 @@ export function templatePatch(template: PodTemplateSpec): object {
 /** Whether the revision holds this template, also in the form that earlier versions wrote. */
 export function isRevisionOf(template: PodTemplateSpec, { data }: ControllerRevision): boolean {
   return semanticEqual(templatePatch(template), data);
-}
-
-/** The bytes of a value as Go writes JSON: without spaces, and with `<`, `>` and `&` escaped. */
-export function goJson(value: unknown): string {
-  return goEscaped(JSON.stringify(value));
 }
 
 /** The hash in a revision's name, FNV-1 of its data (upstream: HashControllerRevision). */

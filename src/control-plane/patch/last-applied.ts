@@ -1,4 +1,5 @@
 import { parseExactJson } from '../../base/exact-json.ts';
+import { goJson } from '../../api/go-json.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { compareFields } from './compare-fields.ts';
@@ -68,14 +69,11 @@ function withoutAnnotation(config: JsonObject): JsonObject {
   return { ...config, metadata: { ...metadata, annotations: others } };
 }
 
-/** JSON as Go writes maps: keys in order, and what HTML could mistake escaped. */
+/** JSON as Go writes maps: keys in order. */
 function sortedJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
-  if (!isJsonObject(value)) return escapeForHtml(JSON.stringify(value ?? null));
+  if (!isJsonObject(value)) return goJson(value ?? null);
   const fields = Object.keys(value).sort();
-  return `{${fields.map((key) => `${escapeForHtml(JSON.stringify(key))}:${sortedJson(value[key])}`).join(',')}}`;
+  return `{${fields.map((key) => `${goJson(key)}:${sortedJson(value[key])}`).join(',')}}`;
 }
-
-const escapeForHtml = (text: string): string =>
-  text.replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

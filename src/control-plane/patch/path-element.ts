@@ -1,4 +1,5 @@
 import { parseExactJson } from '../../base/exact-json.ts';
+import { goJson } from '../../api/go-json.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
@@ -89,16 +90,8 @@ function missingKey(schema: ArraySchema, name: string): unknown {
       : '';
 }
 
-/** JSON as Go writes it inside path elements: what HTML could mistake is escaped. */
 function jsonText(value: unknown): string {
-  if (typeof value === 'bigint') return String(value);
-  const text = JSON.stringify(value);
-  return /[<>&\u2028\u2029]/.test(text)
-    ? text.replaceAll(
-        /[<>&\u2028\u2029]/g,
-        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      )
-    : text;
+  return typeof value === 'bigint' ? String(value) : goJson(value);
 }
 
 /** A path element as messages show it: `.spec`, `[name="web"]`, `[="x"]`, `[3]`. */

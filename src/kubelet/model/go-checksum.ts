@@ -8,11 +8,6 @@ export function goMap(entries: readonly (readonly [string | number, string])[]):
   return `map[${entries.map(([key, value]) => `${key}:${value}`).join(' ')}]`;
 }
 
-/** Go escapes these in every JSON it writes. */
-export function escapeForGo(json: string): string {
-  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
 /** Whether the text is one that Go reads as true or false; undefined for others (upstream: strconv.ParseBool). */
 export function parseGoBool(text: string): boolean | undefined {
   if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;

@@ -8,7 +8,8 @@ import { controllerRevisions, daemonSets, nodes, pods } from '../../../api/clien
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
-import { goJson, templatePatch } from '../../controller-runtime/template-revision.ts';
+import { goJson } from '../../../api/go-json.ts';
+import { templatePatch } from '../../controller-runtime/template-revision.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import type { WorldOptions } from '../../controller-runtime/testing/controller-world.ts';
 import { createDaemonSetController } from './daemon-set-controller.ts';

@@ -1,7 +1,7 @@
 import { parseExactJson } from '../../../base/exact-json.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
-import { goEscaped } from '../../../api/go-json.ts';
+import { goJson } from '../../../api/go-json.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { shareManagedFields } from '../../patch/managed-entries.ts';
 import type { Served } from '../registry.ts';
@@ -43,7 +43,7 @@ export function storedJson(definition: ResourceDefinition, object: ApiObject): s
 
 function toJson(definition: ResourceDefinition, object: ApiObject, resourceVersion: string | undefined): string {
   // As upstream writes it: the data of a ControllerRevision is compared byte by byte.
-  return goEscaped(JSON.stringify(toWire(definition, object, resourceVersion)));
+  return goJson(toWire(definition, object, resourceVersion));
 }
 
 function toWire(

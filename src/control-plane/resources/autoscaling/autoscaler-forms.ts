@@ -15,7 +15,7 @@ import {
   HorizontalPodAutoscalerConditionSchema,
 } from '../../../api/autoscaling/horizontal-pod-autoscaler.ts';
 import { defaultHorizontalPodAutoscaler } from '../../../api/defaults/default-autoscaling.ts';
-import { goEscaped } from '../../../api/go-json.ts';
+import { goJson } from '../../../api/go-json.ts';
 import { decodeAny } from '../../../api/schema/decode.ts';
 import { array } from '../../../api/schema/schema.ts';
 import type { Schema } from '../../../api/schema/schema.ts';
@@ -167,8 +167,6 @@ function lowered(value: unknown, inner: (value: unknown) => unknown = (same) => 
     Object.entries(value).map(([name, field]) => [name.charAt(0).toLowerCase() + name.slice(1), inner(field)]),
   );
 }
-
-const goJson = (value: unknown): string => goEscaped(JSON.stringify(value));
 
 /** `T` is what `schema` decodes to; the compiler would unfold every schema there is to see that. */
 function read<T>(

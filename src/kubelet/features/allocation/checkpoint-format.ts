@@ -3,7 +3,7 @@ import type { ResourceList, ResourceRequirements } from '../../../api/core/resou
 import type { PodAllocation } from '../../../api/pod-allocation.ts';
 import { parseQuantity } from '../../../api/quantity.ts';
 import { fnv32a } from '../../../base/fnv32a.ts';
-import { escapeForGo } from '../../model/go-checksum.ts';
+import { goJson } from '../../../api/go-json.ts';
 
 /**
  * The text of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state` (allocation/state/checkpoint.go):
@@ -19,8 +19,8 @@ export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): stri
     };
   }
   // Go omits an empty map with `omitempty`.
-  const data = escapeForGo(JSON.stringify(pods.size === 0 ? {} : { entries }));
-  return escapeForGo(JSON.stringify({ data, checksum: checksumOf(data) }));
+  const data = goJson(pods.size === 0 ? {} : { entries });
+  return goJson({ data, checksum: checksumOf(data) });
 }
 
 /** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */

@@ -1,3 +1,4 @@
+import { goJson } from '../../../api/go-json.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Container } from '../../../api/core/container.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
@@ -17,11 +18,7 @@ export function resizeMessage(word: ResizeWord, pod: Pod, more: { generation: nu
     generation: more.generation,
     ...(more.error === undefined || more.error === '' ? {} : { error: more.error }),
   };
-  const json = JSON.stringify(summary).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  return `Pod resize ${word}: ${json}`;
+  return `Pod resize ${word}: ${goJson(summary)}`;
 }
 
 function resourcesOf({ name, resources = {} }: Container): unknown {

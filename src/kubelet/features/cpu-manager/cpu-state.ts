@@ -1,8 +1,9 @@
+import { goJson } from '../../../api/go-json.ts';
 import { isRecord } from '../../../base/json-record.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
 import { formatCpuSet, noCpus, parseCpuSet, sameCpus } from '../../model/cpu-set.ts';
 import { fnv32a } from '../../../base/fnv32a.ts';
-import { escapeForGo, goMap, goSortedEntries } from '../../model/go-checksum.ts';
+import { goMap, goSortedEntries } from '../../model/go-checksum.ts';
 
 /** Exclusive CPUs by the UID of the pod and the name of the container. */
 export type CpuAssignments = ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;
@@ -35,7 +36,7 @@ export function encodeCpuCheckpoint({ policy, shared, assignments }: CpuCheckpoi
       : { [names.entries]: Object.fromEntries(entries.map(([uid, own]) => [uid, Object.fromEntries(own)])) }),
     checksum: checksumOf(policy, formatCpuSet(shared), entries),
   };
-  return escapeForGo(JSON.stringify(value));
+  return goJson(value);
 }
 
 /** A string says why the text is not one that an agent wrote. The cost is linear in its length. */

@@ -1,5 +1,6 @@
+import { goJson } from '../../../api/go-json.ts';
 import { fnv32a } from '../../../base/fnv32a.ts';
-import { escapeForGo, goSortedEntries } from '../../model/go-checksum.ts';
+import { goSortedEntries } from '../../model/go-checksum.ts';
 import { isRecord, parseRecord } from '../../../base/json-record.ts';
 import type { DeviceAllocation } from '../../ports/device-plugins.ts';
 import type { HeldDevices, HeldEntry } from './pod-devices.ts';
@@ -40,7 +41,7 @@ export function encodeDeviceCheckpoint(data: DeviceCheckpointData, codec: Alloca
     PodDeviceEntries: data.held.length === 0 ? null : data.held.map((entry) => toFile(entry, codec)).sort(byPlace),
     RegisteredDevices: goSortedEntries(data.registered).map(([resource, ids]) => [resource, [...ids]]),
   };
-  return escapeForGo(JSON.stringify({ Data: jsonOf(file), Checksum: fnv32a(dumpData(file)) }));
+  return goJson({ Data: jsonOf(file), Checksum: fnv32a(dumpData(file)) });
 }
 
 /** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */

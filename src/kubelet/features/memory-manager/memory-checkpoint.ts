@@ -1,6 +1,7 @@
+import { goJson } from '../../../api/go-json.ts';
 import { isRecord } from '../../../base/json-record.ts';
 import { fnv32a } from '../../../base/fnv32a.ts';
-import { escapeForGo, goMap, goSortedEntries } from '../../model/go-checksum.ts';
+import { goMap, goSortedEntries } from '../../model/go-checksum.ts';
 import type { MemoryAssignments, MemoryBlock, NodeMemory } from './memory-state.ts';
 
 /** The state as upstream saves it in `memory_manager_state`. */
@@ -17,14 +18,12 @@ export function encodeMemoryCheckpoint(checkpoint: MemoryCheckpoint): string {
     ([uid, own]) =>
       [uid, Object.fromEntries(goSortedEntries(own).map(([name, blocks]) => [name, blocks.map(goBlock)]))] as const,
   );
-  return escapeForGo(
-    JSON.stringify({
-      policyName: policy,
-      machineState: Object.fromEntries(nodes.map((node) => [node.id, goNode(node)])),
-      ...(entries.length === 0 ? {} : { entries: Object.fromEntries(entries) }),
-      checksum: checksumOf(checkpoint),
-    }),
-  );
+  return goJson({
+    policyName: policy,
+    machineState: Object.fromEntries(nodes.map((node) => [node.id, goNode(node)])),
+    ...(entries.length === 0 ? {} : { entries: Object.fromEntries(entries) }),
+    checksum: checksumOf(checkpoint),
+  });
 }
 
 const goBlock = ({ nodes, resource, bytes }: MemoryBlock) => ({ numaAffinity: nodes, type: resource, size: bytes });

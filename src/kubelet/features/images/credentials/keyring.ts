@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { goJson } from '../../../../api/go-json.ts';
 import type { DockerAuth, DockerConfig } from './docker-config.ts';
 import { matchesImage } from './match-image.ts';
 
@@ -67,9 +68,5 @@ export function hashAuth(auth: DockerAuth): string {
     ...(auth.username === '' ? {} : { username: auth.username }),
     ...(auth.password === '' ? {} : { password: auth.password }),
   };
-  const json = JSON.stringify(fields).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  return createHash('sha256').update(json).digest('hex');
+  return createHash('sha256').update(goJson(fields)).digest('hex');
 }

@@ -1,5 +1,6 @@
 import { fnv32a } from '../../../../base/fnv32a.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
+import { goJson } from '../../../../api/go-json.ts';
 import { runtimeAnnotations } from '../../../../api/annotations.ts';
 import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
 
@@ -27,12 +28,4 @@ export function isDefinitionChanged(
 
 function normalise(hash: string | undefined): string {
   return (hash ?? '').toLowerCase().replace(/^0+(?=.)/, '');
-}
-
-/** JSON as Go writes it: keys sorted, and `<`, `>`, `&` and two line separators escaped. */
-function goJson(fields: Readonly<Record<string, string>>): string {
-  return JSON.stringify(fields).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
