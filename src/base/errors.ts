@@ -48,6 +48,11 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The code of a failed system call, such as `ENOENT`; of what Node reports itself, such as `ERR_PARSE_ARGS_UNKNOWN_OPTION`. */
+export function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
 /** Runs `action`; a `NotFound` counts as success, because deleting what is gone is success. */
 export async function ignoreNotFound(action: Promise<unknown>): Promise<void> {
   try {

@@ -1,7 +1,8 @@
 /** The instance's own cgroup in every hierarchy of the machine: v1, hybrid or v2. */
+import { errnoOf } from '../base/errors.ts';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseMountPoints } from './host-tables.ts';
+import { parseMountInfo } from '../base/mount-info.ts';
 import { describeProcess, isAlive, signalProcess, waitUntil } from './processes.ts';
 
 export interface CgroupHierarchies {
@@ -9,16 +10,10 @@ export interface CgroupHierarchies {
   readonly v2: string[];
 }
 
-export function findHierarchies(mountinfo: string = readFileSync('/proc/self/mountinfo', 'utf8')): CgroupHierarchies {
+export function findHierarchies(mountInfo: string = readFileSync('/proc/self/mountinfo', 'utf8')): CgroupHierarchies {
+  const mounts = parseMountInfo(mountInfo);
   const ofType = (type: string): string[] => [
-    ...new Set(
-      parseMountPoints(
-        mountinfo
-          .split('\n')
-          .filter((line) => line.includes(` - ${type} `))
-          .join('\n'),
-      ),
-    ),
+    ...new Set(mounts.flatMap(({ fsType, path }) => (fsType === type ? [path] : []))),
   ];
   return { v1: ofType('cgroup'), v2: ofType('cgroup2') };
 }
@@ -46,8 +41,7 @@ function delegateControllers(folder: string): void {
     } catch (error) {
       // Some controllers (cpu with real-time processes about) cannot be handed down; the agent reports what it then
       // misses.
-      if (!['EBUSY', 'EINVAL', 'EOPNOTSUPP', 'EPERM', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? ''))
-        throw error;
+      if (!['EBUSY', 'EINVAL', 'EOPNOTSUPP', 'EPERM', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error;
     }
   }
 }
@@ -63,7 +57,7 @@ function listBelow(folder: string): string[] {
     const children = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     return [...children.flatMap((entry) => listBelow(join(folder, entry.name))), folder];
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (errnoOf(error) === 'ENOENT') return [];
     throw error;
   }
 }
@@ -99,6 +93,6 @@ function tryRemove(folder: string): void {
   try {
     rmdirSync(folder);
   } catch (error) {
-    if (!['EBUSY', 'ENOENT', 'ENOTEMPTY'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!['EBUSY', 'ENOENT', 'ENOTEMPTY'].includes(errnoOf(error) ?? '')) throw error;
   }
 }

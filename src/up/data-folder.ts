@@ -5,7 +5,7 @@
 import type { Stats } from 'node:fs';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { KubeletError } from '../base/errors.ts';
+import { errnoOf, KubeletError } from '../base/errors.ts';
 import { selectMountsBelow } from './host-tables.ts';
 import type { Instance } from './instance.ts';
 import { endpointFile } from './instance.ts';
@@ -140,7 +140,7 @@ export function purgeDataFolder(instance: Instance): string[] {
     try {
       rmdirSync(dataDir);
     } catch (error) {
-      if (!['ENOTEMPTY', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      if (!['ENOTEMPTY', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error;
     }
   }
   return left;

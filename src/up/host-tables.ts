@@ -1,20 +1,12 @@
 /** Reads the kernel's tables as text and says which lines are ours. Pure: `down` acts on the answers. */
+import { isAtOrBelow, parseMountInfo } from '../base/mount-info.ts';
 
 /** Mount points at or beneath `folder`, deepest and newest first: the order in which they can be unmounted. */
-export function selectMountsBelow(mountinfo: string, folder: string): string[] {
-  return parseMountPoints(mountinfo)
-    .filter((point) => point === folder || point.startsWith(`${folder}/`))
+export function selectMountsBelow(mountInfo: string, folder: string): string[] {
+  return parseMountInfo(mountInfo)
+    .map(({ path }) => path)
+    .filter((path) => isAtOrBelow(path, folder))
     .reverse();
-}
-
-/** Field 5 of each line of /proc/self/mountinfo, with the kernel's octal escapes undone. */
-export function parseMountPoints(mountinfo: string): string[] {
-  return mountinfo.split('\n').flatMap((line) => {
-    const point = line.split(' ')[4];
-    return point === undefined
-      ? []
-      : [point.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)))];
-  });
 }
 
 /**

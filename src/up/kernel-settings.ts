@@ -1,4 +1,5 @@
 /** Settings of the kernel that an instance changes for the whole machine, and how the last one that goes undoes it. */
+import { errnoOf } from '../base/errors.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wantedTunables } from '../kubelet/features/container-manager/kernel-tunables.ts';
@@ -44,7 +45,7 @@ export function restoreKernelSettings(before: KernelSettings, folder: string = F
       writeFileSync(join(folder, name), value, { flag: 'r+' });
       return [];
     } catch (error) {
-      return [`${name} (${String((error as NodeJS.ErrnoException).code)})`];
+      return [`${name} (${String(errnoOf(error))})`];
     }
   });
 }

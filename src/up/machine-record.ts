@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { KubeletError } from '../base/errors.ts';
+import { errnoOf, KubeletError } from '../base/errors.ts';
 import type { KernelSettings } from './kernel-settings.ts';
 import { acquireProcessFile, waitUntil } from './processes.ts';
 
@@ -42,7 +42,7 @@ function tryLock(folder: string, lock: string): boolean {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return acquireProcessFile(lock);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // The one before has just removed the folder.
+    if (errnoOf(error) === 'ENOENT') return false; // The one before has just removed the folder.
     throw error;
   }
 }
@@ -51,7 +51,7 @@ function removeWhenEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch (error) {
-    if (!['ENOTEMPTY', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!['ENOTEMPTY', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Finds and ends processes. A process is named by pid, start time and boot, so a reused pid is never mistaken for ours.
  */
+import { errnoOf } from '../base/errors.ts';
 import {
   existsSync,
   linkSync,
@@ -122,7 +123,7 @@ const lockFiles: LockFiles = {
     try {
       return readFileSync(path, 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (errnoOf(error) === 'ENOENT') return undefined;
       throw error;
     }
   },
@@ -133,7 +134,7 @@ const lockFiles: LockFiles = {
         linkSync(temporary, path);
         return true;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        if (errnoOf(error) !== 'EEXIST') throw error;
         return false;
       }
     }),
@@ -173,7 +174,7 @@ export function signalProcess(record: ProcessRecord, signal: NodeJS.Signals): vo
   try {
     process.kill(record.pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (errnoOf(error) !== 'ESRCH') throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { lookupTable } from '../../base/lookup.ts';
 import type { ErrorKind } from '../../base/errors.ts';
-import { KubeletError } from '../../base/errors.ts';
+import { errnoOf, errorMessage, KubeletError } from '../../base/errors.ts';
 
 /** The meaning of an errno for the agent. Everything else is `Internal`. */
 const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = lookupTable({
@@ -30,17 +30,13 @@ const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = lookupTabl
   EACCES: ['Internal', 'permission denied'],
 });
 
-export function errnoOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
-
 /** The only place where errno becomes an ErrorKind. A KubeletError passes unchanged. */
 export function fromErrno(error: unknown, op: string, path: string): KubeletError {
   if (error instanceof KubeletError) return error;
   const code = errnoOf(error);
   const known = code === undefined ? undefined : KINDS[code];
   if (known === undefined)
-    return new KubeletError('Internal', `${op} ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+    return new KubeletError('Internal', `${op} ${path}: ${errorMessage(error)}`, {
       op,
       cause: error,
     });

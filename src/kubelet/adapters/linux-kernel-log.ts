@@ -1,9 +1,8 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { KubeletError, errorMessage } from '../../base/errors.ts';
+import { errnoOf, errorMessage, KubeletError } from '../../base/errors.ts';
 import type { KernelLog, KernelLogHandlers, KernelMessage } from '../ports/kernel-log.ts';
 import { KERNEL_TEXT_LIMIT } from '../ports/kernel-log.ts';
-import { errnoOf } from './linux-errors.ts';
 
 /** The kernel refuses to read a record into less (CONSOLE_EXT_LOG_MAX). */
 const RECORD_LIMIT_BYTES = 8192;

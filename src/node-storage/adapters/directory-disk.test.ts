@@ -89,10 +89,10 @@ describe('volumes as directories', () => {
 
 describe('project quotas', () => {
   const mounts = [
-    '/dev/a / ext4 rw 0 0',
-    '/dev/b /data ext4 rw,prjquota 0 0',
-    '/dev/c /data/with\\040space xfs rw,prjquota 0 0',
-    '/dev/d /plain xfs rw,noquota 0 0',
+    '1 0 8:1 / / rw shared:1 - ext4 /dev/a rw',
+    '2 1 8:2 / /data rw,noatime shared:2 - ext4 /dev/b rw,prjquota',
+    '3 2 8:3 / /data/with\\040space rw - xfs /dev/c rw,prjquota',
+    '4 1 8:4 / /plain rw - xfs /dev/d rw,noquota',
     '',
   ].join('\n');
 

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, rename, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../base/errors.ts';
+import { errnoOf, errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ProgramResult } from '../../base/run-program.ts';
 import type { VolumeDisk } from '../provisioner/volume-disk.ts';
@@ -41,7 +41,7 @@ export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDisk
       try {
         await mkdir(pathOf(name));
       } catch (error) {
-        if (codeOf(error) !== 'EEXIST') throw error;
+        if (errnoOf(error) !== 'EEXIST') throw error;
         return;
       }
       await chmod(pathOf(name), VOLUME_MODE);
@@ -54,7 +54,7 @@ export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDisk
       try {
         await rename(pathOf(name), gone);
       } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw error;
+        if (errnoOf(error) !== 'ENOENT') throw error;
       }
       await removeTree(gone);
     },
@@ -62,8 +62,8 @@ export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDisk
       try {
         await rmdir(pathOf(name));
       } catch (error) {
-        if (codeOf(error) === 'ENOTEMPTY') return false;
-        if (codeOf(error) !== 'ENOENT') throw error;
+        if (errnoOf(error) === 'ENOTEMPTY') return false;
+        if (errnoOf(error) !== 'ENOENT') throw error;
       }
       return true;
     },
@@ -80,5 +80,3 @@ export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDisk
     );
   return disk;
 }
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { errorMessage } from '../../base/errors.ts';
 import { fnv32a } from '../../base/fnv32a.ts';
 import type { Logger } from '../../base/log.ts';
+import { mountOf, parseMountInfo } from '../../base/mount-info.ts';
 import type { ProgramResult } from '../../base/run-program.ts';
 
 /** Limits directories by project quotas of ext4 and XFS. */
@@ -10,29 +11,18 @@ export interface ProjectQuota {
   limit(path: string, sizeBytes: number): Promise<boolean>;
 }
 
-/** A mount as /proc/self/mounts has it. */
 export interface QuotaMount {
   readonly path: string;
   readonly type: 'ext4' | 'xfs';
 }
 
-/** The mount that holds `path`, if it counts project quotas; the last of the longest, as mounts cover earlier ones. */
-export function findQuotaMount(mounts: string, path: string): QuotaMount | undefined {
-  let found: { path: string; type: string; options: readonly string[] } | undefined;
-  for (const line of mounts.split('\n')) {
-    const [, target = '', type = '', options = ''] = line.split(' ');
-    const mountPath = target.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
-    if (mountPath === '' || !isBelow(path, mountPath)) continue;
-    if (found === undefined || mountPath.length >= found.path.length)
-      found = { path: mountPath, type, options: options.split(',') };
-  }
-  if (found === undefined || (found.type !== 'ext4' && found.type !== 'xfs')) return undefined;
-  const counts = found.options.includes('prjquota') || found.options.includes('pquota');
-  return counts ? { path: found.path, type: found.type } : undefined;
+/** The mount that holds `path`, if it counts project quotas. `mountInfo` is the text of /proc/self/mountinfo. */
+export function findQuotaMount(mountInfo: string, path: string): QuotaMount | undefined {
+  const mount = mountOf(parseMountInfo(mountInfo), path);
+  if (mount === undefined || (mount.fsType !== 'ext4' && mount.fsType !== 'xfs')) return undefined;
+  const counts = mount.superOptions.includes('prjquota') || mount.superOptions.includes('pquota');
+  return counts ? { path: mount.path, type: mount.fsType } : undefined;
 }
-
-const isBelow = (path: string, mount: string): boolean =>
-  mount === '/' || path === mount || path.startsWith(`${mount}/`);
 
 /** Projects of volumes begin here, far from those that people number by hand; the range has room for all 31 bits of a hash. */
 const FIRST_PROJECT = 0x4000_0000;
@@ -84,4 +74,4 @@ export function createProjectQuota({ run, log, readMounts = readOwnMounts }: Pro
   };
 }
 
-const readOwnMounts = (): Promise<string> => readFile('/proc/self/mounts', 'utf8');
+const readOwnMounts = (): Promise<string> => readFile('/proc/self/mountinfo', 'utf8');

@@ -1,3 +1,4 @@
+import { errnoOf } from '../../../base/errors.ts';
 import { lookup } from 'node:dns/promises';
 import { connect as connectTcp } from 'node:net';
 import { lookupTable } from '../../../base/lookup.ts';
@@ -68,7 +69,7 @@ async function addressesOf(
     const found = await Promise.race([resolve(host), late.promise]);
     return found.map((text) => parseIp(text.split('%', 1)[0] ?? '')).filter((address) => address !== undefined);
   } catch (error) {
-    const known = words[(error as NodeJS.ErrnoException).code ?? ''];
+    const known = words[errnoOf(error) ?? ''];
     throw known === undefined ? error : new Error(`dial tcp: lookup ${host}: ${known}`, { cause: error });
   } finally {
     timer.cancel();

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { mkdir, readFile, readdir, rmdir, open, stat } from 'node:fs/promises';
-import { errnoOf, fromErrno } from '../linux-errors.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import type { MountInfo } from '../files/linux-mountinfo.ts';
+import { fromErrno } from '../linux-errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
+import type { MountInfo } from '../../../base/mount-info.ts';
 
 /** The file operations on cgroups, as an interface, so that the v2 rules can be tested on a machine with v1. */
 export interface CgroupFs {

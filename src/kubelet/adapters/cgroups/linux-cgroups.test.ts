@@ -6,7 +6,7 @@ import { nameOfSlice, parentSlice, systemdPath, systemdSlice } from './linux-cgr
 import { detectCgroupLayout, detectSwapControl, hugePageSizesBytes } from './linux-cgroups-fs.ts';
 import { cpuWeightOfShares, v1Writes, v2Writes } from './linux-cgroups-limits.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';
-import { parseMountInfo } from '../files/linux-mountinfo.ts';
+import { parseMountInfo } from '../../../base/mount-info.ts';
 import { ModelV2, ROOT } from '../testing/model-cgroup-v2.ts';
 
 const v2 = (fs: ModelV2): LinuxCgroups =>
@@ -129,19 +129,6 @@ test('the layout is read from mountinfo: hybrid is v1, a unified root is v2, sha
   assert.throws(
     () => detectCgroupLayout(parseMountInfo(line('/', 'ext4', 'x'))),
     (error) => errorKind(error) === 'Unavailable',
-  );
-});
-
-test('mountinfo: escaped names, optional fields and nonsense', () => {
-  const found = parseMountInfo(
-    '27 1 254:0 / /a\\040b\\134c rw shared:1 master:2 - ext4 /dev/vda rw\nnonsense\n\n28 27 0:25 /sub /m rw - nfs4 srv:/x rw,vers=4',
-  );
-  assert.deepEqual(
-    found.map(({ id, path, fsType, source }) => [id, path, fsType, source]),
-    [
-      [27, '/a b\\c', 'ext4', '/dev/vda'],
-      [28, '/m', 'nfs4', 'srv:/x'],
-    ],
   );
 });
 

@@ -1,5 +1,5 @@
 import nodePath from 'node:path/posix';
-import { isKind, KubeletError } from '../../../base/errors.ts';
+import { errnoOf, isKind, KubeletError } from '../../../base/errors.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts';
 import type { CgroupFs, CgroupLayout } from './linux-cgroups-fs.ts';
 import { kernelCgroupFs } from './linux-cgroups-fs.ts';
@@ -260,7 +260,7 @@ function sigkill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH'))
+    if (!(errnoOf(error) === 'ESRCH'))
       throw new KubeletError('Internal', `kill ${pid}: ${String(error)}`, { op: 'kill', cause: error });
   }
 }

@@ -1,8 +1,8 @@
 import { readFile, readlink } from 'node:fs/promises';
 import nodePath from 'node:path/posix';
-import { KubeletError } from '../../../base/errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
 import type { ProcessGroups } from '../../ports/node-settings.ts';
-import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { fromErrno } from '../linux-errors.ts';
 import type { CgroupFs, CgroupLayout } from './linux-cgroups-fs.ts';
 import { kernelCgroupFs } from './linux-cgroups-fs.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';

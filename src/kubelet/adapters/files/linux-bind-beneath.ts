@@ -1,8 +1,7 @@
 import { lstat, mkdir, rmdir, unlink, writeFile } from 'node:fs/promises';
 import nodePath from 'node:path/posix';
-import { KubeletError } from '../../../base/errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
 import type { BindBeneathResult, SubPathMount } from '../../ports/mounts.ts';
-import { errnoOf } from '../linux-errors.ts';
 import type { FdOps, InodeId } from './linux-fd-ops.ts';
 import { isSameInode, openOrNothing, PATH_NOFOLLOW } from './linux-fd-ops.ts';
 import { readMountInfo } from './linux-mountinfo.ts';

@@ -1,3 +1,4 @@
+import { errnoOf } from '../../../base/errors.ts';
 import type { BigIntStats, Dirent } from 'node:fs';
 import {
   chmodSync,
@@ -19,7 +20,6 @@ import {
 } from 'node:fs';
 import { chmod, chown, lchown, mkdir, opendir, readFile, readlink, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { errnoOf } from '../linux-errors.ts';
 
 type Maybe<T> = T | Promise<T>;
 

@@ -7,13 +7,13 @@ import { errorKind, KubeletError } from '../../../base/errors.ts';
 import { GuardedFiles } from './linux-files-guarded.ts';
 import { LinuxFiles } from './linux-files.ts';
 import { runKillable } from '../process/linux-killable.ts';
-import type { MountInfo } from './linux-mountinfo.ts';
+import type { MountInfo } from '../../../base/mount-info.ts';
 
 const nfsAt =
   (at: string): (() => Promise<MountInfo[]>) =>
   async () => [
-    { id: 1, path: '/', fsType: 'ext4', source: '/dev/vda', shared: false, superOptions: [] },
-    { id: 2, path: at, fsType: 'nfs4', source: 'server:/x', shared: false, superOptions: [] },
+    { id: 1, device: '8:1', path: '/', fsType: 'ext4', source: '/dev/vda', shared: false, superOptions: [] },
+    { id: 2, device: '0:9', path: at, fsType: 'nfs4', source: 'server:/x', shared: false, superOptions: [] },
   ];
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {

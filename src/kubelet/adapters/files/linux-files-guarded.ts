@@ -2,7 +2,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
 import { fileTypeOfMode, LinuxFiles } from './linux-files.ts';
 import { runKillable, StuckChildren } from '../process/linux-killable.ts';
-import type { MountInfo } from './linux-mountinfo.ts';
+import type { MountInfo } from '../../../base/mount-info.ts';
 import { readMountInfo } from './linux-mountinfo.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 

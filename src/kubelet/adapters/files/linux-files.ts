@@ -19,9 +19,9 @@ import {
 import nodePath from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { KubeletError } from '../../../base/errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
 import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome, TreeFile } from '../../ports/host-files.ts';
-import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { fromErrno } from '../linux-errors.ts';
 import { fdPath, PATH_NOFOLLOW, pooledFdOps } from './linux-fd-ops.ts';
 import { FileWork } from './linux-file-work.ts';
 import { watchHostPath } from './linux-files-watch.ts';

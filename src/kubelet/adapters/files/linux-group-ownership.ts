@@ -1,7 +1,8 @@
+import { errnoOf } from '../../../base/errors.ts';
 import type { BigIntStats } from 'node:fs';
 import { computeGroupMode } from '../../model/group-mode.ts';
 import type { GroupOwnership, OwnershipOutcome } from '../../ports/host-files.ts';
-import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { fromErrno } from '../linux-errors.ts';
 import type { FdOps, FdPath } from './linux-fd-ops.ts';
 import { below, fdPath, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY } from './linux-fd-ops.ts';
 import { walkTree } from './linux-tree-walk.ts';

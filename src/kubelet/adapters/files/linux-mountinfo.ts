@@ -1,48 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { parseMountLine } from '../../../base/mount-info.ts';
+import type { MountInfo } from '../../../base/mount-info.ts';
 import { fromErrno } from '../linux-errors.ts';
-
-/**
- * One line of /proc/self/mountinfo. Reading that file never accesses a mounted file system, so it cannot hang on a dead
- * one.
- */
-export interface MountInfo {
-  readonly id: number;
-  readonly path: string;
-  readonly fsType: string;
-  readonly source: string;
-  /** Mounts made below it are propagated to its peers, in other mount namespaces too, and theirs to here. */
-  readonly shared: boolean;
-  /** Of the super block; for cgroup v1 it names the controllers. */
-  readonly superOptions: readonly string[];
-}
-
-/** mountinfo writes space, tab, newline and backslash as octal. */
-function unescape(text: string): string {
-  return text.includes('\\')
-    ? text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-    : text;
-}
-
-/** Later lines cover earlier ones with the same path. Invalid lines are skipped. */
-export function parseMountInfo(text: string): MountInfo[] {
-  return text.split('\n').flatMap((line) => parseLine(line) ?? []);
-}
-
-function parseLine(line: string): MountInfo | undefined {
-  const fields = line.split(' ');
-  const dash = fields.indexOf('-', 6);
-  const [id, path, fsType, source] = [fields[0], fields[4], fields[dash + 1], fields[dash + 2]];
-  if (dash < 0 || id === undefined || path === undefined || fsType === undefined || source === undefined)
-    return undefined;
-  return {
-    id: Number(id),
-    path: unescape(path),
-    fsType,
-    source: unescape(source),
-    shared: fields.slice(6, dash).some((field) => field.startsWith('shared:')),
-    superOptions: (fields[dash + 3] ?? '').split(','),
-  };
-}
 
 /**
  * The mount table as of after each call. The kernel takes some 5 µs per line, and a node of a hundred pods has five
@@ -79,7 +38,7 @@ export class MountTable {
     if (text === this.#text) return this.#table;
     const lines = new Map<string, MountInfo>();
     for (const line of text.split('\n')) {
-      const mount = this.#lines.get(line) ?? parseLine(line);
+      const mount = this.#lines.get(line) ?? parseMountLine(line);
       if (mount !== undefined) lines.set(line, mount);
     }
     this.#lines = lines;
@@ -98,18 +57,4 @@ export async function readMountInfo(): Promise<readonly MountInfo[]> {
   } catch (error) {
     throw fromErrno(error, 'read', MOUNTINFO);
   }
-}
-
-/** The mount that `path`, without symlinks, lies on: the last of the deepest. */
-export function mountOf(mounts: readonly MountInfo[], path: string): MountInfo | undefined {
-  return mounts
-    .filter((mount) => isAtOrBelow(path, mount.path))
-    .reduce<MountInfo | undefined>(
-      (best, mount) => (best === undefined || mount.path.length >= best.path.length ? mount : best),
-      undefined,
-    );
-}
-
-export function isAtOrBelow(path: string, base: string): boolean {
-  return base === '/' || path === base || path.startsWith(`${base}/`);
 }

@@ -10,7 +10,8 @@ import { pooledFdOps } from './linux-fd-ops.ts';
 import { FileWork } from './linux-file-work.ts';
 import { runKillable, StuckChildren } from '../process/linux-killable.ts';
 import { ShellRunner } from '../process/linux-shell-runner.ts';
-import { isAtOrBelow, mountOf, readMountInfo } from './linux-mountinfo.ts';
+import { isAtOrBelow, mountOf } from '../../../base/mount-info.ts';
+import { readMountInfo } from './linux-mountinfo.ts';
 import { realPlace, walkLocal } from './linux-remote-mounts.ts';
 
 export interface LinuxMountsOptions {

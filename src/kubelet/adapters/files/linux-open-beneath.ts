@@ -1,6 +1,6 @@
+import { errnoOf } from '../../../base/errors.ts';
 import { constants } from 'node:fs';
 import nodePath from 'node:path/posix';
-import { errnoOf } from '../linux-errors.ts';
 import type { FdOps } from './linux-fd-ops.ts';
 import { below, fdPath, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, READ_DIRECTORY } from './linux-fd-ops.ts';
 

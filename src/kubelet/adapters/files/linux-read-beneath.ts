@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { constants, read } from 'node:fs';
 import { promisify } from 'node:util';
-import { KubeletError } from '../../../base/errors.ts';
-import { errnoOf } from '../linux-errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
 import type { FdOps } from './linux-fd-ops.ts';
 import { below, fdPath, mountIdOf, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW } from './linux-fd-ops.ts';
 

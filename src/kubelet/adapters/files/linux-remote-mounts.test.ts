@@ -3,11 +3,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { MountInfo } from './linux-mountinfo.ts';
+import type { MountInfo } from '../../../base/mount-info.ts';
 import { walkLocal } from './linux-remote-mounts.ts';
 
 const mount = (path: string, fsType: string): MountInfo => ({
   id: 1,
+  device: '0:9',
   path,
   fsType,
   source: 'x',

@@ -1,9 +1,10 @@
+import { errnoOf } from '../../../base/errors.ts';
 import nodePath from 'node:path/posix';
 import { realpath } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { errnoOf, fromErrno } from '../linux-errors.ts';
-import type { MountInfo } from './linux-mountinfo.ts';
+import { fromErrno } from '../linux-errors.ts';
+import type { MountInfo } from '../../../base/mount-info.ts';
 import { readMountInfo } from './linux-mountinfo.ts';
 
 /**

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { KubeletError } from '../../../base/errors.ts';
-import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
+import { fromErrno } from '../linux-errors.ts';
 import type { FdOps, FdPath } from './linux-fd-ops.ts';
 import { below, mountIdOf, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY } from './linux-fd-ops.ts';
-import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
+import { isAtOrBelow } from '../../../base/mount-info.ts';
+import { readMountInfo } from './linux-mountinfo.ts';
 import { realPlace } from './linux-remote-mounts.ts';
 import { walkTree } from './linux-tree-walk.ts';
 

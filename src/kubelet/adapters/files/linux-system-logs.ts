@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
 import { open, opendir, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { KubeletError } from '../../../base/errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
 import type { SystemLogEntry, SystemLogs } from '../../ports/system-logs.ts';
 import { fromErrno } from '../linux-errors.ts';
 import { linuxLogFiles } from './linux-log-files.ts';
@@ -30,7 +30,7 @@ async function openFolder(root: string, full: string): Promise<SystemLogEntry | 
   try {
     folder = await open(full, FOLDER_FLAGS);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+    if (errnoOf(error) === 'ENOTDIR') return undefined;
     throw fromErrno(error, 'open log folder', full);
   }
   try {

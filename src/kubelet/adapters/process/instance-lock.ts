@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { KubeletError } from '../../../base/errors.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
 
 /**
  * Ensures that at most one agent works on a root directory. The lock is a socket in the kernel's abstract namespace: it
@@ -58,7 +58,7 @@ function readSecret(rootDir: string): string {
       if (known === undefined) linkSync(own, file);
       else renameSync(own, file);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (errnoOf(error) !== 'EEXIST') throw error;
     } finally {
       rmSync(own, { force: true });
     }
@@ -75,7 +75,7 @@ function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errnoOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,7 +1,8 @@
 import { lstat, opendir, readFile, stat, statfs } from 'node:fs/promises';
-import { KubeletError } from '../../../base/errors.ts';
+import { readMountInfo } from '../files/linux-mountinfo.ts';
+import { errnoOf, KubeletError } from '../../../base/errors.ts';
 import type { FsStats, FsUse, TreeUse } from '../../ports/stats.ts';
-import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { fromErrno } from '../linux-errors.ts';
 import { parseDisks } from './kernel-text.ts';
 import { runKillable } from '../process/linux-killable.ts';
 
@@ -108,10 +109,7 @@ async function readDevice(path: string): Promise<string> {
     (each) => each.major === major && each.minor === minor,
   );
   if (disk !== undefined) return disk.device;
-  const line = (await readFile('/proc/self/mountinfo', 'utf8'))
-    .split('\n')
-    .find((each) => each.split(' ')[2] === `${major}:${minor}`);
-  return line?.split(' - ')[1]?.split(' ')[1] ?? '';
+  return (await readMountInfo()).find(({ device }) => device === `${major}:${minor}`)?.source ?? '';
 }
 
 export function linuxFsStats(nowMs: () => number): FsStats {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { KubeletError, errorMessage } from '../../../base/errors.ts';
+import { errnoOf, errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import { readKeyPair } from '../../../pki/key-pair.ts';
 import type { KeyPair } from '../../../pki/key-pair.ts';
@@ -106,7 +106,7 @@ async function linkTarget(file: string): Promise<string | undefined> {
     if (!(await lstat(file)).isSymbolicLink()) return 'file';
     return path.resolve(path.dirname(file), await readlink(file));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errnoOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
