@@ -11,7 +11,7 @@ describe('the command line of fake nodes', () => {
   it('needs a number and nothing else', () => {
     assert.deepEqual(parseFakeNodes(['3']), {
       kind: 'run',
-      line: {
+      options: {
         count: 3,
         prefix: 'fake',
         shape: { cpu: '8', memory: '32Gi', pods: 110, labels: {} },
@@ -34,7 +34,7 @@ describe('the command line of fake nodes', () => {
     ]);
     assert.deepEqual(parsed, {
       kind: 'run',
-      line: {
+      options: {
         count: 2,
         kubeconfig: 'k',
         prefix: 'fake',

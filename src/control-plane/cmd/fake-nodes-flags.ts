@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { errorMessage } from '../../base/errors.ts';
+import type { ParsedArguments } from '../../base/run-main.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
 import type { FakeNodeShape } from '../fake-nodes/fake-status.ts';
 
@@ -12,7 +13,7 @@ complete. Annotations of a pod: fake-nodes/run-ms, fake-nodes/exit-code, fake-no
 
 const MOST = 5000;
 
-export interface FakeNodesLine {
+export interface FakeNodesOptions {
   readonly count: number;
   /** Absent: as kubectl finds one. */
   readonly kubeconfig?: string;
@@ -22,13 +23,8 @@ export interface FakeNodesLine {
   readonly leaseMs: number;
 }
 
-export type ParsedFakeNodes =
-  | { readonly kind: 'run'; readonly line: FakeNodesLine }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'error'; readonly errors: readonly string[] };
-
 /** Reads the command line. Reports all errors together. */
-export function parseFakeNodes(args: readonly string[]): ParsedFakeNodes {
+export function parseFakeNodes(args: readonly string[]): ParsedArguments<FakeNodesOptions> {
   let parsed: ReturnType<typeof readArgs>;
   try {
     parsed = readArgs(args);
@@ -62,7 +58,7 @@ export function parseFakeNodes(args: readonly string[]): ParsedFakeNodes {
   if (errors.length > 0) return { kind: 'error', errors };
   return {
     kind: 'run',
-    line: {
+    options: {
       count,
       prefix: values.prefix,
       shape,

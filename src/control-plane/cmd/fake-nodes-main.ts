@@ -1,38 +1,19 @@
-/** `bin/fake-nodes N`: nodes that only say they run pods, in any cluster a kubeconfig leads to. */
+/** `bin/fake-nodes N`: nodes that report pods as running without running them, in any cluster that a kubeconfig names. */
 import { systemClock } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
-import { createPinoLog } from '../../base/pino-log.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Program } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
+import { runMain } from '../../base/run-main.ts';
 import { HttpApiClient } from '../../client/http-api-client.ts';
 import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import { createFakeNodes } from '../fake-nodes/fake-nodes.ts';
+import type { FakeNodesOptions } from './fake-nodes-flags.ts';
 import { FAKE_NODES_USAGE, parseFakeNodes } from './fake-nodes-flags.ts';
 
-/** The exit code of who was called wrongly. */
-const MISUSED = 2;
-
-async function main(args: readonly string[]): Promise<number> {
-  const parsed = parseFakeNodes(args);
-  if (parsed.kind === 'error') {
-    process.stderr.write(`${parsed.errors.join('\n')}\nfake-nodes --help tells more\n`);
-    return MISUSED;
-  }
-  if (parsed.kind === 'help') {
-    process.stdout.write(FAKE_NODES_USAGE);
-    return 0;
-  }
-  const { kubeconfig, ...line } = parsed.line;
+function createProgram({ kubeconfig, ...line }: FakeNodesOptions, log: Logger): Program {
   const file = kubeconfig ?? process.env['KUBECONFIG'] ?? `${process.env['HOME'] ?? ''}/.kube/config`;
   const transport = new HttpTransport(readKubeconfig(file), { userAgent: 'fake-nodes', maxSockets: 8 });
-  const log = createPinoLog({
-    format: 'text',
-    verbosity: 0,
-    write: (line) => void process.stderr.write(line),
-    nowMs: () => Date.now(),
-    pid: process.pid,
-    program: 'fake-nodes',
-  });
   const nodes = createFakeNodes({
     ...line,
     client: new HttpApiClient(transport),
@@ -40,20 +21,22 @@ async function main(args: readonly string[]): Promise<number> {
     random: systemRandom,
     log,
   });
-  await nodes.start();
-  process.stdout.write(`${line.count} nodes are ready\n`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
-  await nodes.stop();
-  transport.close();
-  return 0;
+  return {
+    start: async () => {
+      await nodes.start();
+      process.stdout.write(`${line.count} nodes are ready\n`);
+    },
+    stop: async () => {
+      await nodes.stop();
+      transport.close();
+    },
+  };
 }
 
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(`${errorMessage(error)}\n`);
-    process.exit(1);
-  },
-);
+void runMain(process, {
+  name: 'fake-nodes',
+  logName: 'fake-nodes',
+  usage: FAKE_NODES_USAGE,
+  parse: parseFakeNodes,
+  create: createProgram,
+});

@@ -2,9 +2,9 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
-import { createPinoLog } from '../../base/pino-log.ts';
 import { runToEnd, watchFaults } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
+import { createProcessLog, exitAfter, whenSignalled } from '../../base/run-main.ts';
 import { composeControlPlane } from './compose-control-plane.ts';
 import { describeFlags, helpText } from './control-plane-flags.ts';
 import { parseCommandLine } from './parse-command-line.ts';
@@ -16,19 +16,17 @@ const FAILED = 1;
 async function main(args: readonly string[]): Promise<number | undefined> {
   if (args[0] === 'token') {
     const { tokenCommand } = await import('./token-command.ts');
-    const { default: defaultDataDir } = describeFlags().find(({ name }) => name === 'data-dir') ?? { default: '.' };
     return tokenCommand(args.slice(1), {
       write: (text) => void process.stdout.write(text),
-      defaultDataDir,
+      defaultDataDir: defaultDataDir(),
       nowMs: Date.now(),
     });
   }
   if (args[0] === 'snapshot') {
     const { snapshotCommand } = await import('./snapshot-command.ts');
-    const { default: defaultDataDir } = describeFlags().find(({ name }) => name === 'data-dir') ?? { default: '.' };
     return snapshotCommand(args.slice(1), {
       write: (text) => void process.stdout.write(text),
-      defaultDataDir,
+      defaultDataDir: defaultDataDir(),
       nowMs: Date.now(),
       version: versionInfo().gitVersion,
     });
@@ -66,14 +64,7 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
     for (const error of unusable) process.stderr.write(`${error}\n`);
     return FAILED;
   }
-  const log = createPinoLog({
-    format,
-    verbosity,
-    write: (line) => void process.stderr.write(line),
-    nowMs: () => Date.now(),
-    pid: process.pid,
-    program: 'control-plane',
-  });
+  const log = createProcessLog(process, { format, verbosity, program: 'control-plane' });
   const faults = watchFaults(process, log);
   const controlPlane = await composeControlPlane(options, {
     clock: systemClock,
@@ -83,25 +74,16 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
   });
   return runToEnd(controlPlane, {
     faults,
-    asked: firstSignal,
+    asked: () => whenSignalled(process),
     exit: (code) => process.exit(code),
     clock: systemClock,
     log,
   });
 }
 
-/** A second signal does not wait. */
-function firstSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let isAsked = false;
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (isAsked) process.exit(FAILED);
-        isAsked = true;
-        resolve();
-      });
-    }
-  });
+/** Where the commands find the files of a running control plane, if they are not named. */
+function defaultDataDir(): string {
+  return describeFlags().find(({ name }) => name === 'data-dir')?.default ?? '.';
 }
 
 /** One reason, or none. */
@@ -114,12 +96,4 @@ function whyNot(flag: string, attempt: () => void): readonly string[] {
   }
 }
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    if (code !== undefined) process.exit(code);
-  },
-  (error: unknown) => {
-    process.stderr.write(`${errorMessage(error)}\n`);
-    process.exit(FAILED);
-  },
-);
+void exitAfter(process, () => main(process.argv.slice(2)));

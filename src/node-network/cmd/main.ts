@@ -2,12 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createInformers } from '../../api/client/informer.ts';
 import { systemClock } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { createPinoLog } from '../../base/pino-log.ts';
-import { runToEnd, watchFaults } from '../../base/process-faults.ts';
 import type { Program } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
+import { runMain } from '../../base/run-main.ts';
 import { HttpApiClient } from '../../client/http-api-client.ts';
 import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
@@ -25,46 +23,7 @@ import { createServiceRouter } from '../service-routing/service-router.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
 import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
 
-/** The exit code of who was called wrongly. */
-const MISUSED = 2;
 const BRIDGE_NETFILTER = '/proc/sys/net/bridge/bridge-nf-call-iptables';
-
-async function main(args: readonly string[]): Promise<number> {
-  const parsed = parseNodeNetwork(args);
-  if (parsed.kind === 'error') {
-    process.stderr.write(`${parsed.error}\nkubelet-node-network --help tells more\n`);
-    return MISUSED;
-  }
-  if (parsed.kind === 'help') {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const log = createPinoLog({
-    format: 'text',
-    verbosity: 0,
-    write: (line) => void process.stderr.write(line),
-    nowMs: () => Date.now(),
-    pid: process.pid,
-    program: 'node-network',
-  });
-  return run(parsed.options, log);
-}
-
-/** Until it is asked to stop, or until something in it is not caught. */
-function run(options: NodeNetworkOptions, log: Logger): Promise<number> {
-  const faults = watchFaults(process, log);
-  const asked = (): Promise<void> =>
-    new Promise((resolve) => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-    });
-  return runToEnd(createNodeNetwork(options, log), {
-    faults,
-    asked,
-    exit: (code) => process.exit(code),
-    clock: systemClock,
-    log,
-  });
-}
 
 /** Rules stay when it stops: what runs goes on. */
 function createNodeNetwork({ kubeconfig, nodeName, dns, routing }: NodeNetworkOptions, log: Logger): Program {
@@ -116,10 +75,10 @@ function createNodeNetwork({ kubeconfig, nodeName, dns, routing }: NodeNetworkOp
   };
 }
 
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(`${errorMessage(error)}\n`);
-    process.exit(1);
-  },
-);
+void runMain(process, {
+  name: 'kubelet-node-network',
+  logName: 'node-network',
+  usage: USAGE,
+  parse: parseNodeNetwork,
+  create: createNodeNetwork,
+});

@@ -44,6 +44,6 @@ const wrong: readonly [args: readonly string[], says: RegExp][] = [
 for (const [args, says] of wrong) {
   it(`${args.at(-1)} is refused`, () => {
     const parsed = parseNodeNetwork(args);
-    assert.ok(parsed.kind === 'error' && says.test(parsed.error), JSON.stringify(parsed));
+    assert.ok(parsed.kind === 'error' && says.test(parsed.errors.join()), JSON.stringify(parsed));
   });
 }

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../../base/errors.ts';
+import type { ParsedArguments } from '../../base/run-main.ts';
 import type { AdmittedPort } from '../service-routing/ruleset.ts';
 import { isIpv4, isIpv4Range } from '../service-routing/ipv4-range.ts';
 import { isPort } from '../service-routing/select-backends.ts';
@@ -25,11 +27,6 @@ export interface NodeNetworkOptions {
     | undefined;
 }
 
-export type ParsedNodeNetwork =
-  | { readonly kind: 'run'; readonly options: NodeNetworkOptions }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'error'; readonly error: string };
-
 export const USAGE = `usage: kubelet-node-network --kubeconfig FILE --node-name NAME [FLAGS]
 
 Cluster DNS and service routing on one node, for a cluster without CoreDNS and kube-proxy.
@@ -50,7 +47,7 @@ Cluster DNS and service routing on one node, for a cluster without CoreDNS and k
   --chain-prefix NAME      prefix of the iptables chains, at most 14 characters (default KTS)
 `;
 
-export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
+export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeNetworkOptions> {
   try {
     const text = { type: 'string' } as const;
     const { values } = parseArgs({
@@ -126,11 +123,11 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
           };
     return { kind: 'run', options: { kubeconfig, nodeName, dns: listen === undefined ? undefined : dns, routing } };
   } catch (error) {
-    return wrong(error instanceof Error ? error.message : String(error));
+    return wrong(errorMessage(error));
   }
 }
 
-const wrong = (error: string): ParsedNodeNetwork => ({ kind: 'error', error });
+const wrong = (error: string): ParsedArguments<NodeNetworkOptions> => ({ kind: 'error', errors: [error] });
 
 function nodePortOf(text: string): AdmittedPort | undefined {
   const [, ip = '', port = '', protocol] = /^([\d.]+):(\d{1,5})\/(tcp|udp)$/.exec(text) ?? [];

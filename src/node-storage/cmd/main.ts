@@ -1,12 +1,10 @@
 /** `bin/kubelet-node-storage`: volumes on the disk of one node. */
 import { createInformers } from '../../api/client/informer.ts';
 import { systemClock } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { createPinoLog } from '../../base/pino-log.ts';
-import { runToEnd, watchFaults } from '../../base/process-faults.ts';
 import type { Program } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
+import { runMain } from '../../base/run-main.ts';
 import { runProgram } from '../../base/run-program.ts';
 import type { ProgramResult } from '../../base/run-program.ts';
 import { HttpApiClient } from '../../client/http-api-client.ts';
@@ -19,42 +17,9 @@ import { createNodeDiskProvisioner } from '../provisioner/node-disk-provisioner.
 import type { NodeStorageOptions } from './node-storage-flags.ts';
 import { parseNodeStorage, USAGE } from './node-storage-flags.ts';
 
-/** The exit code of a wrong command line. */
-const MISUSED = 2;
 /** A directory with millions of files is removed in minutes. */
 const COMMAND_TIMEOUT_MS = 3_600_000;
 const COMMAND_OUTPUT_BYTES = 64 * 1024;
-
-async function main(args: readonly string[]): Promise<number> {
-  const parsed = parseNodeStorage(args);
-  if (parsed.kind === 'error') {
-    process.stderr.write(`${parsed.error}\nkubelet-node-storage --help lists the flags\n`);
-    return MISUSED;
-  }
-  if (parsed.kind === 'help') {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const log = createPinoLog({
-    format: 'text',
-    verbosity: 0,
-    write: (line) => void process.stderr.write(line),
-    nowMs: () => Date.now(),
-    pid: process.pid,
-    program: 'node-storage',
-  });
-  const faults = watchFaults(process, log);
-  return runToEnd(createNodeStorage(parsed.options, log), {
-    faults,
-    asked: () =>
-      new Promise((resolve) => {
-        for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-      }),
-    exit: (code) => process.exit(code),
-    clock: systemClock,
-    log,
-  });
-}
 
 /** Volumes and their data stay when it stops. */
 function createNodeStorage({ kubeconfig, nodeName, root }: NodeStorageOptions, log: Logger): Program {
@@ -85,10 +50,10 @@ const run = (program: string, args: readonly string[]): Promise<ProgramResult> =
     outputLimitBytes: COMMAND_OUTPUT_BYTES,
   });
 
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(`${errorMessage(error)}\n`);
-    process.exit(1);
-  },
-);
+void runMain(process, {
+  name: 'kubelet-node-storage',
+  logName: 'node-storage',
+  usage: USAGE,
+  parse: parseNodeStorage,
+  create: createNodeStorage,
+});

@@ -1,16 +1,13 @@
 import { isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../../base/errors.ts';
+import type { ParsedArguments } from '../../base/run-main.ts';
 
 export interface NodeStorageOptions {
   readonly kubeconfig: string;
   readonly nodeName: string;
   readonly root: string;
 }
-
-export type ParsedNodeStorage =
-  | { readonly kind: 'run'; readonly options: NodeStorageOptions }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'error'; readonly error: string };
 
 export const USAGE = `usage: kubelet-node-storage --kubeconfig FILE --node-name NAME --root DIR
 
@@ -21,7 +18,7 @@ Dynamic provisioning of volumes on the disk of one node, for StorageClasses with
   --root DIR               absolute path of the directory that holds the volumes, one directory each
 `;
 
-export function parseNodeStorage(args: readonly string[]): ParsedNodeStorage {
+export function parseNodeStorage(args: readonly string[]): ParsedArguments<NodeStorageOptions> {
   try {
     const text = { type: 'string' } as const;
     const { values } = parseArgs({
@@ -31,15 +28,15 @@ export function parseNodeStorage(args: readonly string[]): ParsedNodeStorage {
     if (values.help === true) return { kind: 'help' };
     const { kubeconfig, 'node-name': nodeName, root } = values;
     if (kubeconfig === undefined || nodeName === undefined || root === undefined)
-      return { kind: 'error', error: '--kubeconfig, --node-name and --root are required' };
+      return { kind: 'error', errors: ['--kubeconfig, --node-name and --root are required'] };
     // The path stands in commands and in PersistentVolumes.
     if (!isAbsolute(root) || root === '/' || /[\s"'\\]|\/\/|\/\.\.?(?:\/|$)/.test(root))
       return {
         kind: 'error',
-        error: `--root: ${JSON.stringify(root)} is not an absolute path without spaces and dots`,
+        errors: [`--root: ${JSON.stringify(root)} is not an absolute path without spaces and dots`],
       };
     return { kind: 'run', options: { kubeconfig, nodeName, root: root.endsWith('/') ? root.slice(0, -1) : root } };
   } catch (error) {
-    return { kind: 'error', error: error instanceof Error ? error.message : String(error) };
+    return { kind: 'error', errors: [errorMessage(error)] };
   }
 }
