@@ -80,7 +80,7 @@ export function planCronJob(facts: CronFacts): CronPlan {
       reason: 'TooManyMissedTimes',
       message: 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
     });
-  return { ...plan, start: decideStart(cronJob, plan.status, due.scheduledMs, nowMs, events), nextMs };
+  return { ...plan, start: decideStart(cronJob, plan.status, due.scheduledMs, events), nextMs };
 }
 
 function readSchedule({ spec }: CronJob, events: CronEvent[]): Schedule | undefined {
@@ -134,29 +134,18 @@ function decideStart(
   cronJob: CronJob,
   status: CronJobStatus,
   scheduledMs: number,
-  nowMs: number,
   events: CronEvent[],
 ): CronPlan['start'] {
-  const { startingDeadlineSeconds, concurrencyPolicy } = cronJob.spec;
-  if (startingDeadlineSeconds !== undefined && scheduledMs + Number(startingDeadlineSeconds) * SECOND_MS < nowMs) {
-    const message = `Missed scheduled time to start a job: ${formatRfc1123(scheduledMs)}`;
-    events.push({ type: 'Warning', reason: 'MissSchedule', message });
-    return undefined;
-  }
+  const { concurrencyPolicy } = cronJob.spec;
   const active = status.active ?? [];
   const name = jobName(cronJob, scheduledMs);
-  if (active.some((each) => each.name === name) || parseTime(status.lastScheduleTime) === scheduledMs) return undefined;
+  if (active.some((each) => each.name === name)) return undefined;
   if (concurrencyPolicy === 'Forbid' && active.length > 0) {
     const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
     events.push({ type: 'Normal', reason: 'JobAlreadyActive', message });
     return undefined;
   }
   return { scheduledMs, replaces: concurrencyPolicy === 'Replace' ? active : [] };
-}
-
-/** `Thu, 01 Jan 2026 12:00:00 +0000`. */
-function formatRfc1123(ms: number): string {
-  return new Date(ms).toUTCString().replace('GMT', '+0000');
 }
 
 type Ending = 'Complete' | 'Failed';
@@ -166,11 +155,12 @@ export function endingOf({ status }: Job): Ending | undefined {
 }
 
 function computeStatus({ cronJob, jobs, missing, unlisted = [] }: CronFacts, events: CronEvent[]): CronJobStatus {
-  const status = { ...cronJob.status, active: [...(cronJob.status?.active ?? []), ...unlisted] };
-  const known = new Set((status.active ?? []).map(({ uid }) => uid));
+  const { active: listed = [], ...rest } = cronJob.status ?? {};
+  const expected = [...listed, ...unlisted];
+  const known = new Set(expected.map(({ uid }) => uid));
   const gone = new Set<string | undefined>();
-  let successMs = parseTime(status.lastSuccessfulTime);
-  let success = status.lastSuccessfulTime;
+  let successMs = parseTime(rest.lastSuccessfulTime);
+  let success = rest.lastSuccessfulTime;
   for (const job of jobs) {
     const { name, uid } = job.metadata;
     const ending = endingOf(job);
@@ -189,18 +179,17 @@ function computeStatus({ cronJob, jobs, missing, unlisted = [] }: CronFacts, eve
       events.push({ type: 'Normal', reason: 'SawCompletedJob', message });
     }
     const endMs = ending === 'Complete' ? parseTime(job.status?.completionTime) : undefined;
-    if (endMs !== undefined && (successMs === undefined || endMs > successMs)) {
+    if (endMs !== undefined && endMs > (successMs ?? -Infinity)) {
       successMs = endMs;
       success = job.status?.completionTime;
     }
   }
-  for (const { uid = '', name } of status.active ?? []) {
+  for (const { uid = '', name } of expected) {
     if (!missing.has(uid)) continue;
     gone.add(uid);
     events.push({ type: 'Normal', reason: 'MissingJob', message: `Active job went missing: ${name ?? ''}` });
   }
-  const active = (status.active ?? []).filter(({ uid }) => !gone.has(uid));
-  const { active: _, ...rest } = status;
+  const active = expected.filter(({ uid }) => !gone.has(uid));
   return {
     ...rest,
     ...(active.length > 0 && { active }),
