@@ -124,6 +124,12 @@ describe('the command line of the control plane', () => {
     ]);
   });
 
+  it('names every command in its help', () => {
+    for (const command of ['token create', 'snapshot save|status|restore', 'explain']) {
+      assert.ok(helpText().includes(`kubelet-control-plane ${command}`), command);
+    }
+  });
+
   it('shows every flag in its help', () => {
     for (const { name } of describeFlags()) assert.match(helpText(), new RegExp(`^ +--${name}( |$)`, 'm'));
   });

@@ -214,11 +214,21 @@ export function describeFlags(): readonly DescribedFlag[] {
   return flagNames.map((name) => ({ name, default: flagOf(name).default ?? '', help: flagOf(name).help }));
 }
 
+const HEAD = `usage: kubelet-control-plane [FLAGS]
+       kubelet-control-plane token create        creates a token for joining nodes
+       kubelet-control-plane snapshot save|status|restore FILE
+                                                 backs up a running control plane, and restores it
+       kubelet-control-plane explain [NAME]      explains why pods do not run, in any cluster
+
+An API server, controllers and a scheduler in one process. To use it as administrator: kubectl --kubeconfig DATA-DIR/admin.conf.
+Turn a boolean flag off with --NAME=false. Each command prints its options with --help.
+`;
+
 export function helpText(): string {
   const rows = flagNames.map((name) => {
     const { type, default: byDefault, help } = flagOf(name);
     const value = type === 'boolean' ? '' : type === 'list' ? ' A,B' : ' VALUE';
     return `  ${`--${name}${value}`.padEnd(50)} ${help}${byDefault === undefined || byDefault === '' ? '' : ` (default ${byDefault})`}`;
   });
-  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process. To use it as administrator: kubectl --kubeconfig DATA-DIR/admin.conf.\nTurn a boolean flag off with --NAME=false. \`kubelet-control-plane token create\` creates a token for joining nodes,\n\`kubelet-control-plane explain\` explains why pods do not run, in any cluster.\n\n${rows.join('\n')}\n`;
+  return `${HEAD}\n${rows.join('\n')}\n`;
 }

@@ -38,6 +38,10 @@ interface SnapshotRequest {
 
 /** `kubelet-control-plane snapshot ...`. Resolves with the exit code. */
 export async function snapshotCommand(args: readonly string[], setting: SnapshotSetting): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    setting.write(USAGE);
+    return 0;
+  }
   let request: SnapshotRequest;
   try {
     request = parseRequest(args, setting.defaultDataDir);

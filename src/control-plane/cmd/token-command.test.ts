@@ -59,4 +59,12 @@ describe('a token by which nodes join', () => {
       assert.match(said, /usage: kubelet-control-plane token create/);
     }
   });
+
+  it('prints its usage when asked for help', async () => {
+    for (const args of [['--help'], ['create', '--help'], ['-h']]) {
+      let said = '';
+      assert.equal(await tokenCommand(args, { write: (text) => (said += text), defaultDataDir: '/nowhere', nowMs }), 0);
+      assert.match(said, /^usage: kubelet-control-plane token create/);
+    }
+  });
 });

@@ -39,6 +39,10 @@ export async function tokenCommand(
     nowMs,
   }: { readonly write: (text: string) => void; readonly defaultDataDir: string; readonly nowMs: number },
 ): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    write(USAGE);
+    return 0;
+  }
   let wish: TokenRequest;
   try {
     wish = parseWish(args, defaultDataDir);

@@ -91,6 +91,17 @@ describe('the default policy', () => {
     ]);
   });
 
+  it('leaves the role of metrics-server to its manifest, and lets readers of namespaces read metrics', () => {
+    const { clusterRoles: all } = defaultPolicy();
+    const named = (name: string): ClusterRole | undefined => all.find(({ metadata }) => metadata.name === name);
+    assert.equal(named('system:aggregated-metrics-reader'), undefined);
+    const reader = named('system:kubelet-ts:metrics-reader');
+    assert.deepEqual(reader?.rules, [
+      { verbs: ['get', 'list', 'watch'], apiGroups: ['metrics.k8s.io'], resources: ['nodes', 'pods'] },
+    ]);
+    assert.equal(reader?.metadata.labels?.['rbac.authorization.k8s.io/aggregate-to-view'], 'true');
+  });
+
   it('lets unauthenticated users read only health and version', () => {
     const open = defaultPolicy().clusterRoleBindings.filter(({ subjects }) =>
       (subjects ?? []).some(({ name }) => name === 'system:unauthenticated'),

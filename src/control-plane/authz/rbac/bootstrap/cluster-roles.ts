@@ -40,8 +40,6 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'read networking.k8s.io ingresses,ingresses/status,networkpolicies',
     'read resource.k8s.io resourceclaims,resourceclaims/status,resourceclaimtemplates',
   ],
-  /** Not of upstream's API server but of metrics-server, in whose place this one answers. */
-  'system:aggregated-metrics-reader': ['read metrics.k8s.io nodes,pods'],
   'system:auth-delegator': [
     'create authentication.k8s.io tokenreviews',
     'create authorization.k8s.io subjectaccessreviews',
@@ -118,6 +116,11 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
   ],
   /** kubeadm's: a joining node checks whether the name is taken. */
   'kubeadm:get-nodes': ['get core nodes'],
+  /**
+   * For the embedded metrics API. It does not have the name of metrics-server's role, system:aggregated-metrics-reader:
+   * manifests that contain that role apply without a conflict.
+   */
+  'system:kubelet-ts:metrics-reader': ['read metrics.k8s.io nodes,pods'],
   'system:kubelet-api-admin': [
     'read core nodes',
     'proxy core nodes',

@@ -30,7 +30,7 @@ const roleLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = l
   'system:aggregate-to-admin': aggregateTo('admin'),
   'system:aggregate-to-edit': aggregateTo('edit'),
   'system:aggregate-to-view': aggregateTo('view'),
-  'system:aggregated-metrics-reader': { ...aggregateTo('admin'), ...aggregateTo('edit'), ...aggregateTo('view') },
+  'system:kubelet-ts:metrics-reader': { ...aggregateTo('admin'), ...aggregateTo('edit'), ...aggregateTo('view') },
 });
 
 /** Subjects in short form: `user:name`, `group:name`, `sa:namespace/name`. */
