@@ -1,9 +1,11 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { KeyedMatcher } from '../framework/label-matcher.ts';
 import { NodeInfo } from '../framework/node-info.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { ClusterObjects, Snapshot } from '../framework/snapshot.ts';
+import { MatchCounts } from './match-counts.ts';
 import { Nominator } from './nominator.ts';
 import { orderByZones, zoneOf } from './node-order.ts';
 
@@ -32,6 +34,7 @@ export class SchedulerCache implements Snapshot {
   readonly #withAntiAffinity = new Set<NodeInfo>();
   readonly #imageSpread = new Map<string, number>();
   readonly #claimUsers = new Map<string, number>();
+  readonly #matchCounts = new MatchCounts(() => this.#nodes.values());
   #order: readonly NodeInfo[] | undefined;
 
   constructor(objects: ClusterObjects) {
@@ -53,6 +56,10 @@ export class SchedulerCache implements Snapshot {
 
   nodesWithRequiredAntiAffinity(): Iterable<NodeInfo> {
     return this.#withAntiAffinity;
+  }
+
+  matching(namespace: string, selector: KeyedMatcher): ReadonlyMap<NodeInfo, number> {
+    return this.#matchCounts.of(namespace, selector);
   }
 
   imageSpread(image: string): number {
@@ -94,6 +101,7 @@ export class SchedulerCache implements Snapshot {
     this.#order = undefined;
     this.#withAffinity.delete(info);
     this.#withAntiAffinity.delete(info);
+    this.#matchCounts.forgetNode(info);
     this.#countImages(info, -1);
     if (info.pods.size > 0) this.#homeless.set(name, new Map(info.pods));
   }
@@ -153,6 +161,7 @@ export class SchedulerCache implements Snapshot {
     const node = this.#nodes.get(placement.nodeName);
     if (node !== undefined) {
       node.removePod(uid);
+      this.#matchCounts.change(placement.info, node, -1);
       this.#noteAffinity(node);
       return;
     }
@@ -163,6 +172,7 @@ export class SchedulerCache implements Snapshot {
 
   #putOn(node: NodeInfo, info: PodInfo): void {
     node.addPod(info);
+    this.#matchCounts.change(info, node, 1);
     this.#noteAffinity(node);
   }
 

@@ -129,6 +129,11 @@ function hasActualResources({ status }: Pod): boolean {
   );
 }
 
+/** Pods on their way out are not counted where pods spread (upstream: countPodsMatchSelector). */
+export function isCounted({ pod }: PodInfo): boolean {
+  return pod.metadata.deletionTimestamp === undefined;
+}
+
 const infos = new WeakMap<Pod, PodInfo>();
 
 /** The same for the same object: objects are values. */

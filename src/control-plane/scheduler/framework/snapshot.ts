@@ -14,6 +14,7 @@ import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts
 import type { DevicesInUse } from '../devices/device-use.ts';
 import type { ExtendedResourceClasses } from '../devices/extended-resources.ts';
 import type { DevicePools } from '../devices/slice-index.ts';
+import type { KeyedMatcher } from './label-matcher.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -54,6 +55,11 @@ export interface Snapshot {
   node(name: string): NodeInfo | undefined;
   nodesWithAffinity(): Iterable<NodeInfo>;
   nodesWithRequiredAntiAffinity(): Iterable<NodeInfo>;
+  /**
+   * How many pods of the namespace the selector selects on each node, those on their way out not counted. Nodes without
+   * any are absent. To be read within the turn.
+   */
+  matching(namespace: string, selector: KeyedMatcher): ReadonlyMap<NodeInfo, number>;
   /** On how many nodes the image is. */
   imageSpread(image: string): number;
   /** `namespace/name` of a claim. */

@@ -4,7 +4,7 @@ import type { PodInfo } from '../framework/pod-info.ts';
 import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 import type { PodScorer } from '../framework/plugin.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
-import { countMatching, hasAllKeys, isIncluded } from './spread-constraint.ts';
+import { hasAllKeys, isIncluded, matchingPods } from './spread-constraint.ts';
 import type { SpreadConstraint } from './spread-constraint.ts';
 
 export interface SpreadScorerOptions {
@@ -25,11 +25,13 @@ export class SpreadScorer implements PodScorer {
   readonly #ignored = new Set<NodeInfo>();
   /** For each constraint, matching pods by value of its key; a node alone is counted when it is scored. */
   readonly #counts: readonly Map<string, number>[];
+  readonly #onNodes: readonly ReadonlyMap<NodeInfo, number>[];
   readonly #weights: readonly number[];
 
   constructor(options: SpreadScorerOptions) {
     this.#options = options;
-    const { constraints, nodes } = options;
+    const { constraints, nodes, pod, snapshot } = options;
+    this.#onNodes = constraints.map((constraint) => matchingPods(constraint, pod, snapshot));
     this.#counts = constraints.map(() => new Map<string, number>());
     this.#findDomains();
     // The more domains there are, the more a single pod in one of them means.
@@ -42,15 +44,14 @@ export class SpreadScorer implements PodScorer {
 
   score(node: NodeInfo): number {
     if (this.#ignored.has(node)) return 0;
-    const { constraints, pod } = this.#options;
+    const { constraints } = this.#options;
     let score = 0;
-    for (const [index, { topologyKey, selector, maxSkew }] of constraints.entries()) {
+    for (let index = 0; index < constraints.length; index++) {
+      const { topologyKey, maxSkew } = constraints[index] as SpreadConstraint;
       const value = node.labels[topologyKey];
       if (value === undefined) continue;
       const count =
-        topologyKey === hostname
-          ? countMatching(node, selector, pod.namespace)
-          : (this.#counts[index]?.get(value) ?? 0);
+        topologyKey === hostname ? (this.#onNodes[index]?.get(node) ?? 0) : (this.#counts[index]?.get(value) ?? 0);
       score += count * (this.#weights[index] ?? 0) + (maxSkew - 1);
     }
     return Math.round(score);
@@ -93,7 +94,7 @@ export class SpreadScorer implements PodScorer {
         const value = node.labels[constraint.topologyKey];
         const count = value === undefined ? undefined : counts.get(value);
         if (value === undefined || count === undefined || !isIncluded(constraint, pod, node)) continue;
-        counts.set(value, count + countMatching(node, constraint.selector, pod.namespace));
+        counts.set(value, count + (this.#onNodes[index]?.get(node) ?? 0));
       }
     }
   }

@@ -15,7 +15,7 @@ import { unresolvable, unschedulable } from '../framework/rejection.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { holdsNode } from './node-resources-fit.ts';
 import { SpreadScorer } from './pod-topology-spread-score.ts';
-import { compileConstraint, countMatching, defaultSelector, hasAllKeys, isIncluded } from './spread-constraint.ts';
+import { compileConstraint, defaultSelector, hasAllKeys, isIncluded, matchingPods } from './spread-constraint.ts';
 import type { SpreadConstraint } from './spread-constraint.ts';
 
 export interface PodTopologySpreadArgs {
@@ -54,7 +54,7 @@ export function createPodTopologySpread({
     const wanted = defaults.filter((one) => one.whenUnsatisfiable === action);
     if (wanted.length === 0) return [];
     const selector = defaultSelector(pod.pod, snapshot.objects);
-    return selector.empty ? [] : wanted.map((one) => ({ ...compileConstraint(one, noLabels), selector }));
+    return selector.matcher.empty ? [] : wanted.map((one) => ({ ...compileConstraint(one, noLabels), selector }));
   };
   const hasHardDefaults = defaults.some((one) => one.whenUnsatisfiable === 'DoNotSchedule');
   return {
@@ -86,13 +86,14 @@ export function createPodTopologySpread({
 function preFilter(pod: PodInfo, constraints: readonly SpreadConstraint[], snapshot: Snapshot): PreFilterResult {
   if (constraints.length === 0) return skip;
   const counts = constraints.map(() => new Map<string, number>());
+  const onNodes = constraints.map((constraint) => matchingPods(constraint, pod, snapshot));
   for (const node of snapshot.nodes()) {
     if (!hasAllKeys(node.labels, constraints)) continue;
     for (const [index, constraint] of constraints.entries()) {
       if (!isIncluded(constraint, pod, node)) continue;
       const value = node.labels[constraint.topologyKey] ?? '';
       const domain = counts[index] as Map<string, number>;
-      domain.set(value, (domain.get(value) ?? 0) + countMatching(node, constraint.selector, pod.namespace));
+      domain.set(value, (domain.get(value) ?? 0) + (onNodes[index]?.get(node) ?? 0));
     }
   }
   return { kind: 'check', check: new SpreadCheck(pod, constraints, counts) };
@@ -110,7 +111,7 @@ class SpreadCheck implements PodCheck {
     this.#pod = pod;
     this.#constraints = constraints;
     this.#counts = counts;
-    this.#selfMatch = constraints.map(({ selector }) => (selector.matches(pod.labels) ? 1 : 0));
+    this.#selfMatch = constraints.map(({ selector }) => (selector.matcher.matches(pod.labels) ? 1 : 0));
     this.#fewest = constraints.map(() => undefined);
   }
 
@@ -154,7 +155,7 @@ class SpreadCheck implements PodCheck {
   #change(other: PodInfo, node: NodeInfo, by: 1 | -1): void {
     if (other.namespace !== this.#pod.namespace || !hasAllKeys(node.labels, this.#constraints)) return;
     for (const [index, constraint] of this.#constraints.entries()) {
-      if (!constraint.selector.matches(other.labels) || !isIncluded(constraint, this.#pod, node)) continue;
+      if (!constraint.selector.matcher.matches(other.labels) || !isIncluded(constraint, this.#pod, node)) continue;
       const value = node.labels[constraint.topologyKey] ?? '';
       const counts = this.#counts[index] as Map<string, number>;
       counts.set(value, (counts.get(value) ?? 0) + by);
@@ -183,7 +184,7 @@ function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>, hasHardDefaults
   )
     return true;
   const matches = (one: Pod | undefined): boolean[] =>
-    constraints.map(({ selector }) => one !== undefined && selector.matches(podInfoOf(one).labels));
+    constraints.map(({ selector }) => one !== undefined && selector.matcher.matches(podInfoOf(one).labels));
   const then = matches(before);
   const now = matches(after);
   return now.some((match, index) => match !== then[index]);

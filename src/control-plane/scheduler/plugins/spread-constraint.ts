@@ -1,18 +1,18 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { NodeInclusionPolicy, TopologySpreadConstraint } from '../../../api/core/scheduling.ts';
-import { compileRequirements } from '../../../api/label-requirement.ts';
-import type { LabelMatcher, Labels, Requirement } from '../../../api/label-requirement.ts';
+import type { Labels, Requirement } from '../../../api/label-requirement.ts';
 import { requirementsOf } from '../../../api/selectors.ts';
-import { compileLabelSelector } from '../framework/label-matcher.ts';
+import { compileKeyed, compileKeyedSelector } from '../framework/label-matcher.ts';
+import type { KeyedMatcher } from '../framework/label-matcher.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import type { ClusterObjects } from '../framework/snapshot.ts';
+import type { ClusterObjects, Snapshot } from '../framework/snapshot.ts';
 import { findUntoleratedTaint } from '../framework/taints.ts';
 
 export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
-  readonly selector: LabelMatcher;
+  readonly selector: KeyedMatcher;
   readonly minDomains: number;
   readonly nodeAffinityPolicy: NodeInclusionPolicy;
   readonly nodeTaintsPolicy: NodeInclusionPolicy;
@@ -30,8 +30,8 @@ export function compileConstraint(constraint: TopologySpreadConstraint, podLabel
     topologyKey: constraint.topologyKey,
     selector:
       own.length === 0 || labelSelector === undefined
-        ? compileLabelSelector(labelSelector)
-        : compileRequirements([...own, ...requirementsOf(labelSelector)]),
+        ? compileKeyedSelector(labelSelector)
+        : compileKeyed([...own, ...requirementsOf(labelSelector)]),
     minDomains: constraint.minDomains ?? 1,
     nodeAffinityPolicy: constraint.nodeAffinityPolicy ?? 'Honor',
     nodeTaintsPolicy: constraint.nodeTaintsPolicy ?? 'Ignore',
@@ -51,27 +51,24 @@ export function hasAllKeys(labels: Labels, constraints: readonly SpreadConstrain
 }
 
 /**
- * Pods on their way out are not counted; a selector of everything counts nothing (upstream: countPodsMatchSelector).
+ * By node how many pods of the pod's namespace the constraint selects; a selector of everything counts nothing
+ * (upstream: countPodsMatchSelector).
  */
-export function countMatching(node: NodeInfo, selector: LabelMatcher, namespace: string): number {
-  if (selector.empty) return 0;
-  let count = 0;
-  for (const other of node.pods.values()) {
-    if (
-      other.namespace === namespace &&
-      selector.matches(other.labels) &&
-      other.pod.metadata.deletionTimestamp === undefined
-    )
-      count++;
-  }
-  return count;
+export function matchingPods(
+  { selector }: SpreadConstraint,
+  pod: PodInfo,
+  snapshot: Snapshot,
+): ReadonlyMap<NodeInfo, number> {
+  return selector.matcher.empty ? none : snapshot.matching(pod.namespace, selector);
 }
+
+const none: ReadonlyMap<NodeInfo, number> = new Map();
 
 /**
  * What the services of the pod and its ReplicaSet select; everything, when there are none (upstream:
  * helper.DefaultSelector).
  */
-export function defaultSelector(pod: Pod, objects: ClusterObjects): LabelMatcher {
+export function defaultSelector(pod: Pod, objects: ClusterObjects): KeyedMatcher {
   const labels = pod.metadata.labels ?? {};
   const selected: Record<string, string> = {};
   for (const { spec } of objects.services(pod.metadata.namespace)) {
@@ -92,5 +89,5 @@ export function defaultSelector(pod: Pod, objects: ClusterObjects): LabelMatcher
     const selector = objects.replicaSet(pod.metadata.namespace, owner.name)?.spec?.selector;
     if (selector !== undefined) requirements.push(...requirementsOf(selector));
   }
-  return compileRequirements(requirements);
+  return compileKeyed(requirements);
 }

@@ -1,0 +1,85 @@
+import type { LabelMatcher } from '../../../api/label-requirement.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { isCounted } from '../framework/pod-info.ts';
+import type { KeyedMatcher } from '../framework/label-matcher.ts';
+
+/** So many selectors are followed at once; the one that was asked for longest ago makes room. */
+const FOLLOWED = 1024;
+/** A selector whose text is longer is counted each time: a client must not fill the memory with texts. */
+const LONGEST_KEY = 2048;
+
+interface Followed {
+  readonly namespace: string;
+  readonly matcher: LabelMatcher;
+  readonly counts: Map<NodeInfo, number>;
+}
+
+/**
+ * How many pods of a namespace a selector selects on each node, kept up to date pod by pod. The first question about a
+ * selector counts all pods; each later one costs nothing, and a change of a pod costs one comparison with each selector
+ * that is followed in its namespace.
+ */
+export class MatchCounts {
+  readonly #nodes: () => Iterable<NodeInfo>;
+  /** In the order of their last use. */
+  readonly #followed = new Map<string, Followed>();
+  readonly #byNamespace = new Map<string, Set<Followed>>();
+
+  constructor(nodes: () => Iterable<NodeInfo>) {
+    this.#nodes = nodes;
+  }
+
+  /** By node; a node without any has no entry. Changes with the pods: to be read within the turn. */
+  of(namespace: string, { key, matcher }: KeyedMatcher): ReadonlyMap<NodeInfo, number> {
+    if (key.length > LONGEST_KEY) return this.#count(namespace, matcher);
+    const name = `${namespace}/${key}`;
+    let followed = this.#followed.get(name);
+    if (followed === undefined) {
+      if (this.#followed.size >= FOLLOWED) this.#dropOldest();
+      followed = { namespace, matcher, counts: this.#count(namespace, matcher) };
+      const others = this.#byNamespace.get(namespace);
+      if (others === undefined) this.#byNamespace.set(namespace, new Set([followed]));
+      else others.add(followed);
+    } else this.#followed.delete(name);
+    this.#followed.set(name, followed);
+    return followed.counts;
+  }
+
+  /** `info` came to the node (1) or left it (-1). */
+  change(info: PodInfo, node: NodeInfo, by: 1 | -1): void {
+    if (!isCounted(info)) return;
+    for (const { matcher, counts } of this.#byNamespace.get(info.namespace) ?? []) {
+      if (!matcher.matches(info.labels)) continue;
+      const count = (counts.get(node) ?? 0) + by;
+      if (count > 0) counts.set(node, count);
+      else counts.delete(node);
+    }
+  }
+
+  /** The node is gone, with all that is on it. */
+  forgetNode(node: NodeInfo): void {
+    for (const { counts } of this.#followed.values()) counts.delete(node);
+  }
+
+  #count(namespace: string, matcher: LabelMatcher): Map<NodeInfo, number> {
+    const counts = new Map<NodeInfo, number>();
+    for (const node of this.#nodes()) {
+      let count = 0;
+      for (const info of node.pods.values())
+        if (info.namespace === namespace && isCounted(info) && matcher.matches(info.labels)) count++;
+      if (count > 0) counts.set(node, count);
+    }
+    return counts;
+  }
+
+  #dropOldest(): void {
+    for (const [name, followed] of this.#followed) {
+      this.#followed.delete(name);
+      const others = this.#byNamespace.get(followed.namespace);
+      others?.delete(followed);
+      if (others?.size === 0) this.#byNamespace.delete(followed.namespace);
+      return;
+    }
+  }
+}
