@@ -55,6 +55,11 @@ export class ControlledIndex<T extends ApiObject> {
     return this.#index.count(owner.metadata.uid);
   }
 
+  /** What nothing controls, in the owner's namespace. */
+  orphans(owner: ApiObject): readonly T[] {
+    return this.#index.get(orphansIn(owner.metadata.namespace));
+  }
+
   /** What the owner has, and what it may take. */
   claimable(owner: ApiObject): readonly T[] {
     const orphans = orphansIn(owner.metadata.namespace);

@@ -4,30 +4,35 @@ import { keyOf } from '../../../api/client/resource-type.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 import { pods, replicaSets } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { matchesLabelSelector } from '../../../api/selectors.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import {
   claimObjects,
   ControlledIndex,
   controllerRefOf,
+  decideClaim,
   isControlledBy,
 } from '../../controller-runtime/controller-ref.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { Expectations } from '../../controller-runtime/expectations.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { PodControl, podFromTemplate } from '../../controller-runtime/pod-control.ts';
-import { isPodActive, isPodTerminating, nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
+import { isPodActive, isPodTerminating } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { countReplicas } from './replica-counts.ts';
+import type { ReplicaCounts } from './replica-counts.ts';
 import { planReplicas } from './replica-set-plan.ts';
 import { computeReplicaSetStatus, isSameStatus } from './replica-set-status.ts';
 import type { ReplicaSetFacts } from './replica-set-status.ts';
+import { ReplicaTally } from './replica-tally.ts';
 
 /** Upstream: --concurrent-replicaset-syncs. */
 const WORKERS = 5;
+/** Pod events of so many milliseconds become one status at most. */
+const LONGEST_FOLD_MS = 100;
 
 /** A kind that asks for a number of pods, shown as ReplicaSets. */
 export interface ReplicaKind {
@@ -59,7 +64,8 @@ export function createReplicaController(options: ControllerOptions, kind: Replic
   const { name, sets } = kind;
   const podInformer = informers.for(pods);
   const expectations = new Expectations(clock);
-  const syncer = new ReplicaSetSyncer(options, { kind, podInformer, expectations });
+  const tally = new ReplicaTally(sets, podInformer);
+  const syncer = new ReplicaSetSyncer(options, { kind, podInformer, expectations, tally });
   const queue = new RateLimitingQueue({
     name,
     clock,
@@ -74,7 +80,7 @@ export function createReplicaController(options: ControllerOptions, kind: Replic
     log,
     queues: [queue],
     informers: [sets, podInformer],
-    ends: [end],
+    ends: [end, () => tally.stop()],
   });
 }
 
@@ -82,6 +88,7 @@ interface Parts {
   readonly kind: ReplicaKind;
   readonly podInformer: Informer<Pod>;
   readonly expectations: Expectations;
+  readonly tally: ReplicaTally;
 }
 
 class ReplicaSetSyncer {
@@ -106,10 +113,12 @@ class ReplicaSetSyncer {
     this.#setIndex = new ControlledIndex(parts.kind.sets);
   }
 
-  /** A pass looks at every pod of the set. */
+  /** A pass that gives pods up looks at each of the set; others write one status for all that has happened. */
   restMs(key: string): number {
     const set = this.#parts.kind.sets.getByKey(key);
-    return set === undefined ? 0 : restOfSet(this.#podIndex.countOf(set));
+    if (set === undefined) return 0;
+    const count = this.#podIndex.countOf(set);
+    return count > (set.spec.replicas ?? 1) ? restOfSet(count) : Math.min(LONGEST_FOLD_MS, restOfSet(count));
   }
 
   async sync(key: string): Promise<number | undefined> {
@@ -121,20 +130,37 @@ class ReplicaSetSyncer {
       return undefined;
     }
     const waitMs = expectations.waitMs(key);
-    const candidates = this.#podIndex.claimable(replicaSet);
-    const active = await this.#claim(replicaSet, candidates.filter(isPodActive));
-    const terminating = candidates.filter(
-      (pod) =>
-        isPodTerminating(pod) &&
-        isControlledBy(pod, replicaSet) &&
-        matchesLabelSelector(replicaSet.spec.selector, pod.metadata.labels ?? {}),
-    );
-    const failure = waitMs > 0 ? undefined : await this.#manage(key, replicaSet, active);
+    const takenMs = clock.nowMs();
+    const { counts, active } = await this.#take(replicaSet, takenMs);
+    const failure = waitMs > 0 ? undefined : await this.#manage(key, replicaSet, counts.active, active);
     const nowMs = clock.nowMs();
-    await this.#writeStatus(replicaSet, this.#statusOf(replicaSet, { active, terminating, failure }, nowMs));
+    await this.#writeStatus(replicaSet, this.#statusOf(replicaSet, { counts, failure }, nowMs));
     if (failure !== undefined) throw failure;
-    const availableMs = nextAvailableMs(active, replicaSet.spec.minReadySeconds ?? 0, nowMs);
-    return waitMs > 0 ? Math.min(waitMs, availableMs ?? waitMs) : availableMs;
+    const nextAvailableMs =
+      counts.nextAvailableMs === undefined ? undefined : Math.max(0, takenMs + counts.nextAvailableMs - nowMs);
+    return waitMs > 0 ? Math.min(waitMs, nextAvailableMs ?? waitMs) : nextAvailableMs;
+  }
+
+  /**
+   * The counts of the set's pods. Pods to adopt or to let go of are rare, and the only reason to look at each of them.
+   */
+  async #take(replicaSet: ReplicaSet, nowMs: number): Promise<{ counts: ReplicaCounts; active: () => readonly Pod[] }> {
+    const { selector } = replicaSet.spec;
+    const counts = this.#parts.tally.of(replicaSet, nowMs);
+    const isTaken = (pod: Pod): boolean => isPodActive(pod) && decideClaim(replicaSet, selector, pod) === 'adopt';
+    const leaving = replicaSet.metadata.deletionTimestamp !== undefined;
+    if (leaving || (counts.strays === 0 && !this.#podIndex.orphans(replicaSet).some(isTaken)))
+      return {
+        counts,
+        active: () =>
+          this.#podIndex
+            .ofOwner(replicaSet)
+            .filter((pod) => isPodActive(pod) && decideClaim(replicaSet, selector, pod) === 'own'),
+      };
+    const candidates = this.#podIndex.claimable(replicaSet);
+    const claimed = await this.#claim(replicaSet, candidates.filter(isPodActive));
+    const terminating = candidates.filter((pod) => isPodTerminating(pod) && isControlledBy(pod, replicaSet));
+    return { counts: countReplicas(replicaSet, [...claimed, ...terminating], nowMs), active: () => claimed };
   }
 
   async #claim(replicaSet: ReplicaSet, objects: readonly Pod[]): Promise<Pod[]> {
@@ -150,8 +176,14 @@ class ReplicaSetSyncer {
   }
 
   /** What went wrong, if anything: it becomes a condition before it is tried again. */
-  async #manage(key: string, replicaSet: ReplicaSet, active: readonly Pod[]): Promise<Error | undefined> {
-    const plan = planReplicas(replicaSet, active, () => this.#related(replicaSet), this.#options.clock.nowMs());
+  async #manage(
+    key: string,
+    replicaSet: ReplicaSet,
+    activeCount: number,
+    active: () => readonly Pod[],
+  ): Promise<Error | undefined> {
+    const ranked = { active, related: () => this.#related(replicaSet) };
+    const plan = planReplicas(replicaSet, activeCount, ranked, this.#options.clock.nowMs());
     if (plan.kind === 'create') {
       const pod = podFromTemplate(this.#parts.kind.type, replicaSet, replicaSet.spec.template);
       const { error } = await slowStart(plan.count, 1, () => this.#podControl.create(key, replicaSet, pod));

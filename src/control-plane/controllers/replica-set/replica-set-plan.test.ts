@@ -10,7 +10,7 @@ const setOf = (replicas: number | undefined, metadata: object = {}): ReplicaSet 
 const pods = (count: number): Pod[] =>
   Array.from({ length: count }, (_, index) => buildPod({ 'metadata.name': `p${index}`, 'metadata.uid': `p${index}` }));
 const plan = (replicas: number | undefined, active: readonly Pod[], metadata: object = {}) =>
-  planReplicas(setOf(replicas, metadata), active, () => active, 0);
+  planReplicas(setOf(replicas, metadata), active.length, { active: () => active, related: () => active }, 0);
 
 describe('the number of pods of a replica set', () => {
   it('is made up for what is missing, at most 500 at once', () => {

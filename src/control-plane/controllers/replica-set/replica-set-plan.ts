@@ -10,18 +10,26 @@ export type ReplicaSetPlan =
   | { readonly kind: 'create'; readonly count: number }
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] };
 
-/**
- * What to do about the number of pods. `related` gives the pods of all replica sets of the same owner: who goes first
- * depends on them.
- */
+/** Asked for only where some are too many. */
+export interface PodsToRank {
+  /** Those that count. */
+  active(): readonly Pod[];
+  /** The pods of all replica sets of the same owner: who goes first depends on them. */
+  related(): readonly Pod[];
+}
+
+/** What to do about the number of pods. */
 export function planReplicas(
   replicaSet: ReplicaSet,
-  active: readonly Pod[],
-  related: () => readonly Pod[],
+  activeCount: number,
+  pods: PodsToRank,
   nowMs: number,
 ): ReplicaSetPlan {
-  const surplus = active.length - (replicaSet.spec.replicas ?? 1);
+  const surplus = activeCount - (replicaSet.spec.replicas ?? 1);
   if (surplus === 0 || replicaSet.metadata.deletionTimestamp !== undefined) return { kind: 'nothing' };
   if (surplus < 0) return { kind: 'create', count: Math.min(-surplus, BURST) };
-  return { kind: 'delete', pods: rankForDeletion(active, related(), nowMs).slice(0, Math.min(surplus, BURST)) };
+  return {
+    kind: 'delete',
+    pods: rankForDeletion(pods.active(), pods.related(), nowMs).slice(0, Math.min(surplus, BURST)),
+  };
 }

@@ -1,15 +1,11 @@
 import type { ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '../../../api/apps/replica-set.ts';
 import { findCondition } from '../../../api/conditions.ts';
-import type { Pod } from '../../../api/core/pod.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime } from '../../../api/time.ts';
-import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
+import type { ReplicaCounts } from './replica-counts.ts';
 
 export interface ReplicaSetFacts {
-  /** Neither over nor leaving, and the replica set's. */
-  readonly active: readonly Pod[];
-  /** Leaving, and the replica set's. */
-  readonly terminating: readonly Pod[];
+  readonly counts: ReplicaCounts;
   /** What went wrong with making or deleting pods. */
   readonly failure: Error | undefined;
 }
@@ -17,23 +13,18 @@ export interface ReplicaSetFacts {
 /** The status as it should be now (upstream: replica_set_utils.go calculateStatus). */
 export function computeReplicaSetStatus(
   replicaSet: ReplicaSet,
-  { active, terminating, failure }: ReplicaSetFacts,
+  { counts, failure }: ReplicaSetFacts,
   nowMs: number,
 ): ReplicaSetStatus {
-  const { template, minReadySeconds = 0 } = replicaSet.spec;
-  const templateLabels = Object.entries(template.metadata.labels ?? {});
-  const ready = active.filter(isPodReady);
   const status: ReplicaSetStatus = {
-    replicas: active.length,
-    fullyLabeledReplicas: active.filter(({ metadata }) =>
-      templateLabels.every(([key, value]) => metadata.labels?.[key] === value),
-    ).length,
-    readyReplicas: ready.length,
-    availableReplicas: ready.filter((pod) => isPodAvailable(pod, minReadySeconds, nowMs)).length,
-    terminatingReplicas: terminating.length,
+    replicas: counts.active,
+    fullyLabeledReplicas: counts.fullyLabeled,
+    readyReplicas: counts.ready,
+    availableReplicas: counts.available,
+    terminatingReplicas: counts.terminating,
     observedGeneration: replicaSet.metadata.generation,
   };
-  const conditions = computeConditions(replicaSet, active.length, failure, nowMs);
+  const conditions = computeConditions(replicaSet, counts.active, failure, nowMs);
   return conditions.length === 0 ? status : { ...status, conditions };
 }
 

@@ -1,0 +1,76 @@
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { matchesLabelSelector } from '../../../api/selectors.ts';
+import { isPodActive, isPodReady, isPodTerminating, readySinceMs } from '../../controller-runtime/pod-facts.ts';
+
+/** The pods that a set controls, as its status and its plan need them. */
+export interface ReplicaCounts {
+  /** Neither over nor leaving, and selected. */
+  readonly active: number;
+  readonly ready: number;
+  readonly available: number;
+  /** Active, and with all labels of the template. */
+  readonly fullyLabeled: number;
+  /** Leaving and not over, and selected. */
+  readonly terminating: number;
+  /** Active, but no longer selected: to be let go of. */
+  readonly strays: number;
+  /** In how many milliseconds the next pod becomes available by waiting alone. */
+  readonly nextAvailableMs: number | undefined;
+}
+
+/** What one pod counts as in a set that controls it. */
+export type PodStanding =
+  | { readonly kind: 'stray' | 'terminating' | 'none' }
+  | {
+      readonly kind: 'active';
+      readonly fullyLabeled: boolean;
+      readonly ready: boolean;
+      /** Wall milliseconds from which on it is available; -Infinity: at any time; undefined: never. */
+      readonly availableFromMs: number | undefined;
+    };
+
+/** Does not depend on the time, so that it changes only with the pod and the set's spec. */
+export function standingOf({ spec }: ReplicaSet, pod: Pod): PodStanding {
+  const labels = pod.metadata.labels ?? {};
+  const isSelected = matchesLabelSelector(spec.selector, labels);
+  if (!isPodActive(pod)) return { kind: isSelected && isPodTerminating(pod) ? 'terminating' : 'none' };
+  if (!isSelected) return { kind: 'stray' };
+  const wanted = spec.template.metadata.labels ?? {};
+  const { minReadySeconds = 0 } = spec;
+  const ready = isPodReady(pod);
+  const sinceMs = ready && minReadySeconds > 0 ? readySinceMs(pod) : undefined;
+  return {
+    kind: 'active',
+    fullyLabeled: Object.keys(wanted).every((key) => Object.hasOwn(labels, key) && labels[key] === wanted[key]),
+    ready,
+    availableFromMs: !ready
+      ? undefined
+      : minReadySeconds === 0
+        ? -Infinity
+        : sinceMs === undefined
+          ? undefined
+          : sinceMs + minReadySeconds * 1000,
+  };
+}
+
+/** Counts all of them. `pods` are those that the set controls. */
+export function countReplicas(replicaSet: ReplicaSet, pods: readonly Pod[], nowMs: number): ReplicaCounts {
+  const counts = { active: 0, ready: 0, available: 0, fullyLabeled: 0, terminating: 0, strays: 0 };
+  let nextMs = Infinity;
+  for (const pod of pods) {
+    const standing = standingOf(replicaSet, pod);
+    if (standing.kind === 'stray') counts.strays++;
+    else if (standing.kind === 'terminating') counts.terminating++;
+    else if (standing.kind === 'active') {
+      const { fullyLabeled, ready, availableFromMs } = standing;
+      counts.active++;
+      if (fullyLabeled) counts.fullyLabeled++;
+      if (ready) counts.ready++;
+      if (availableFromMs === undefined) continue;
+      if (availableFromMs <= nowMs) counts.available++;
+      else nextMs = Math.min(nextMs, availableFromMs);
+    }
+  }
+  return { ...counts, nextAvailableMs: nextMs === Infinity ? undefined : nextMs - nowMs };
+}

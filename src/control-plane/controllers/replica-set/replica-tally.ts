@@ -1,0 +1,156 @@
+import { DueHeap } from '../../../base/due-heap.ts';
+import type { DueEntry } from '../../../base/due-heap.ts';
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import type { Informer } from '../../../api/client/informer.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { ControlledIndex, controllerRefOf } from '../../controller-runtime/controller-ref.ts';
+import { standingOf } from './replica-counts.ts';
+import type { PodStanding, ReplicaCounts } from './replica-counts.ts';
+
+/** So many cancelled times may lie in a set's heap, beside one for each active pod, before all is counted again. */
+const MOST_CANCELLED = 1000;
+
+/** What a pod was counted as, so that exactly that can be taken back. */
+interface Counted {
+  readonly tally: SetTally;
+  readonly standing: PodStanding;
+  /** While it is ready and has still to wait. */
+  waiting: DueEntry | undefined;
+}
+
+/**
+ * The counts of each set's pods, changed pod by pod. Invariants:
+ * 1. `of` gives what `countReplicas` gives for the pods that the informer shows the set to control.
+ * 2. A change of a pod costs the same however many pods its set has. The first question about a set, and the first one
+ *    after a change of its spec, count all of them; so does one after the wall clock was set back.
+ * 3. A set that is gone, and a pod that is gone, leave nothing behind.
+ */
+export class ReplicaTally {
+  readonly #pods: ControlledIndex<Pod>;
+  readonly #tallies = new Map<string, SetTally>();
+  readonly #counted = new Map<string, Counted>();
+  readonly #ends: readonly (() => void)[];
+
+  constructor(sets: Informer<ReplicaSet>, pods: Informer<Pod>) {
+    this.#pods = new ControlledIndex(pods);
+    this.#ends = [
+      sets.addHandlers({ onDelete: ({ metadata }) => void this.#tallies.delete(metadata.uid) }),
+      pods.addHandlers({
+        onAdd: (pod) => this.#put(pod),
+        onUpdate: (_before, after) => this.#put(after),
+        // Its last state may be new; what is taken back is what was counted.
+        onDelete: ({ metadata }) => this.#remove(metadata.uid),
+      }),
+    ];
+  }
+
+  of(replicaSet: ReplicaSet, nowMs: number): ReplicaCounts {
+    const { uid } = replicaSet.metadata;
+    let tally = this.#tallies.get(uid);
+    if (tally?.isFor(replicaSet, nowMs) !== true) {
+      tally = new SetTally(replicaSet);
+      this.#tallies.set(uid, tally);
+      for (const pod of this.#pods.ofOwner(replicaSet)) this.#put(pod);
+    }
+    return tally.read(replicaSet, nowMs);
+  }
+
+  /** How many sets and pods it knows. */
+  get sizes(): { readonly sets: number; readonly pods: number } {
+    return { sets: this.#tallies.size, pods: this.#counted.size };
+  }
+
+  stop(): void {
+    for (const end of this.#ends) end();
+  }
+
+  #put(pod: Pod): void {
+    this.#remove(pod.metadata.uid);
+    const ref = controllerRefOf(pod);
+    const tally = ref === undefined ? undefined : this.#tallies.get(ref.uid);
+    const counted = tally?.add(pod);
+    if (counted !== undefined) this.#counted.set(pod.metadata.uid, counted);
+  }
+
+  #remove(uid: string): void {
+    const counted = this.#counted.get(uid);
+    if (counted === undefined) return;
+    this.#counted.delete(uid);
+    counted.tally.remove(counted);
+  }
+}
+
+class SetTally {
+  #set: ReplicaSet;
+  #active = 0;
+  #ready = 0;
+  #available = 0;
+  #fullyLabeled = 0;
+  #terminating = 0;
+  #strays = 0;
+  readonly #heap = new DueHeap();
+  #cancelled = 0;
+  #readAtMs = -Infinity;
+
+  constructor(replicaSet: ReplicaSet) {
+    this.#set = replicaSet;
+  }
+
+  isFor({ spec, metadata }: ReplicaSet, nowMs: number): boolean {
+    if (nowMs < this.#readAtMs || this.#cancelled > MOST_CANCELLED + this.#active) return false;
+    const known = this.#set;
+    return (
+      known.spec === spec || (metadata.generation !== undefined && metadata.generation === known.metadata.generation)
+    );
+  }
+
+  read(replicaSet: ReplicaSet, nowMs: number): ReplicaCounts {
+    this.#set = replicaSet;
+    this.#readAtMs = nowMs;
+    for (let due = this.#heap.takeDue(nowMs); due !== undefined; due = this.#heap.takeDue(nowMs)) due();
+    const next = this.#heap.peek();
+    return {
+      active: this.#active,
+      ready: this.#ready,
+      available: this.#available,
+      fullyLabeled: this.#fullyLabeled,
+      terminating: this.#terminating,
+      strays: this.#strays,
+      nextAvailableMs: next === undefined ? undefined : next.dueMs - nowMs,
+    };
+  }
+
+  /** Undefined when it does not count. */
+  add(pod: Pod): Counted | undefined {
+    const standing = standingOf(this.#set, pod);
+    if (standing.kind === 'none') return undefined;
+    const counted: Counted = { tally: this, standing, waiting: undefined };
+    this.#count(standing, 1);
+    if (standing.kind !== 'active' || standing.availableFromMs === undefined) return counted;
+    if (standing.availableFromMs === -Infinity) this.#available++;
+    else
+      counted.waiting = this.#heap.add(standing.availableFromMs, () => {
+        counted.waiting = undefined;
+        this.#available++;
+      });
+    return counted;
+  }
+
+  remove({ standing, waiting }: Counted): void {
+    this.#count(standing, -1);
+    if (waiting !== undefined) {
+      waiting.fire = undefined;
+      this.#cancelled++;
+    } else if (standing.kind === 'active' && standing.availableFromMs !== undefined) this.#available--;
+  }
+
+  #count(standing: PodStanding, by: 1 | -1): void {
+    if (standing.kind === 'stray') this.#strays += by;
+    else if (standing.kind === 'terminating') this.#terminating += by;
+    else if (standing.kind === 'active') {
+      this.#active += by;
+      if (standing.fullyLabeled) this.#fullyLabeled += by;
+      if (standing.ready) this.#ready += by;
+    }
+  }
+}
