@@ -20,8 +20,6 @@ export interface Stage {
    * that are not ours. See `computeRetry`.
    */
   readonly retry?: readonly string[];
-  /** Further options of node for a stage of tests. */
-  readonly nodeOptions?: string;
   /** Laid over the environment of this process. */
   readonly environment?: Readonly<Record<string, string>>;
   /** A stage that takes so long hangs. */
@@ -58,20 +56,21 @@ const npmStage = (
   name: string,
   script: string,
   kind: Stage['kind'],
-  more: Pick<Stage, 'runs' | 'nodeOptions' | 'retry'> = {},
+  more: Pick<Stage, 'runs' | 'environment' | 'retry'> = {},
 ): Stage => ({ name, command: ['npm', 'run', '--silent', script], kind, ...more });
 
 /** Real containerd, etcd, iptables and kubectl. */
 const retry = [
   'node',
+  '--import=./scripts/test-hooks.mjs',
   '--test',
   '--test-timeout=600000',
   '--test-concurrency=1',
   '--test-global-setup=test/integration/support/agent-build.ts',
 ];
 const allStages: readonly Stage[] = [
-  npmStage('unit 1/2', 'test:unit', 'tests', { runs: 'side by side', nodeOptions: '--test-shard=1/2' }),
-  npmStage('unit 2/2', 'test:unit', 'tests', { runs: 'side by side', nodeOptions: '--test-shard=2/2' }),
+  npmStage('unit 1/2', 'test:unit', 'tests', { runs: 'side by side', environment: { TEST_SHARD: '1/2' } }),
+  npmStage('unit 2/2', 'test:unit', 'tests', { runs: 'side by side', environment: { TEST_SHARD: '2/2' } }),
   npmStage('lint', 'lint', 'check', { runs: 'in the background' }),
   npmStage('types', 'types', 'check', { runs: 'in the background' }),
   npmStage('layers', 'layers', 'check', { runs: 'in the background' }),
@@ -150,7 +149,7 @@ function parseReport(report: string): Summary | undefined {
 async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   const reportFile = path.join(folder, `${stage.name.replaceAll(/\W/g, '-')}.json`);
   const reporter = path.join(import.meta.dirname, 'test-reporter.mjs');
-  const options = `${stage.nodeOptions ?? ''} --test-reporter=spec --test-reporter-destination=stdout --test-reporter=${reporter} --test-reporter-destination=${reportFile}`;
+  const options = `--test-reporter=spec --test-reporter-destination=stdout --test-reporter=${reporter} --test-reporter-destination=${reportFile}`;
   const environment: NodeJS.ProcessEnv = {
     // Sources are read by many processes; each would strip their types and compile them again.
     NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/node-compile'),
@@ -159,7 +158,7 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
     PATH: `${path.resolve('node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
   };
   // Given by NODE_OPTIONS, because arguments behind a script's file patterns would be taken for more patterns.
-  if (stage.kind === 'tests') environment['NODE_OPTIONS'] = options;
+  if (stage.kind === 'tests') Object.assign(environment, { NODE_OPTIONS: options, TEST_REPORT: reportFile });
   else delete environment['NODE_OPTIONS'];
   // A group of its own, so that a stage that hangs can be ended with all its children; node:test then says which test hung.
   const [program = '', ...args] = stage.runs === 'in the background' ? inBackground(stage.command) : stage.command;
