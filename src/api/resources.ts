@@ -25,6 +25,12 @@ export function isPodLevelResource(name: string): boolean {
   return podLevelNames.has(name) || isHugePageResource(name);
 }
 
+/** The pod has resources of its own, beside those of its containers (upstream: IsPodLevelResourcesSet). */
+export function hasPodLevelResources({ spec }: Pod): boolean {
+  const { requests = {}, limits = {} } = spec.resources ?? {};
+  return [...Object.keys(requests), ...Object.keys(limits)].some(isPodLevelResource);
+}
+
 export function isHugePageResource(name: string): boolean {
   return name.startsWith('hugepages-');
 }

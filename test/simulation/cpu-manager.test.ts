@@ -31,8 +31,8 @@ function pod(name: string, cpu: string | undefined): Pod {
 class Node extends SimulatedNode {
   pods: readonly Pod[] = [];
 
-  constructor(seed: number) {
-    super({ seed, config: { cpuManagerPolicy: 'static', kubeReserved: { cpu: '500m' } } });
+  constructor(seed: number, config: Record<string, unknown> = {}) {
+    super({ seed, config: { cpuManagerPolicy: 'static', kubeReserved: { cpu: '500m' }, ...config } });
     this.onAgent = (_agent, kubelet) =>
       void Promise.resolve().then(() => kubelet.podConfig.setSource('api', this.pods));
   }
@@ -72,6 +72,48 @@ class Node extends SimulatedNode {
   }
 }
 
+/** A pod of two CPUs: `own` has one alone, `other` uses what is left. */
+function pooledPod(name: string): Pod {
+  const [whole, part] = [
+    { cpu: '2', memory: '64Mi' },
+    { cpu: '1', memory: '32Mi' },
+  ];
+  const container = { image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'] };
+  return buildPod({
+    'metadata.name': name,
+    'metadata.uid': name,
+    'spec.terminationGracePeriodSeconds': 1,
+    'spec.resources': { requests: whole, limits: whole },
+    'spec.containers': [
+      { name: 'own', ...container, resources: { requests: part, limits: part } },
+      { name: 'other', ...container },
+    ],
+  });
+}
+
+const podLevel = {
+  featureGates: { PodLevelResourceManagers: true },
+  topologyManagerPolicy: 'best-effort',
+  topologyManagerScope: 'pod',
+};
+
+/** A pod with a pool comes and goes beside one that has none; the agent dies at its `step`th write meanwhile. */
+async function poolWithDeath(step: number, point: DeathPoint): Promise<boolean> {
+  const node = new Node(step, podLevel);
+  node.want(pod('shared', undefined));
+  node.start();
+  await node.until('the first pod', () => node.cpus().join() === 'shared#0 0-3');
+  const hasDied = node.dieAt({ calls: WRITES, step, point });
+  node.want(pooledPod('pool'), pod('shared', undefined));
+  await node.until(
+    `the pool, killed ${point} write ${step}`,
+    () => node.cpus().join() === 'pool#0 1,pool#0 2,shared#0 0,3',
+  );
+  node.want(pod('shared', undefined));
+  await node.until(`the end, killed ${point} write ${step}`, () => node.cpus().join() === 'shared#0 0-3');
+  return hasDied();
+}
+
 /** Pods come and go; the agent dies at its `step`th write meanwhile. Returns whether it came to that. */
 async function liveWithDeath(step: number, point: DeathPoint): Promise<boolean> {
   const node = new Node(step);
@@ -93,6 +135,13 @@ describe('exclusive CPUs', () => {
     it(`have one owner and are not lost if the agent is killed ${point} any write`, async () => {
       let step = 1;
       while (await liveWithDeath(step, point)) step += 1;
+      assert.ok(step > 8, `only ${step} writes`);
+    });
+
+  for (const point of ['before', 'during', 'after'] as const)
+    it(`of a pod as a whole have one owner and are not lost if the agent is killed ${point} any write`, async () => {
+      let step = 1;
+      while (await poolWithDeath(step, point)) step += 1;
       assert.ok(step > 8, `only ${step} writes`);
     });
 

@@ -342,7 +342,7 @@ async function runProgram(program: string): Promise<{ exitCode: number; stdout: 
 }
 
 function simulatedConfig(given: Record<string, unknown>): KubeletConfig {
-  const { gates } = computeFeatureGates({});
+  const { gates } = computeFeatureGates((given['featureGates'] ?? {}) as Record<string, boolean>);
   return toKubeletConfig(
     applyDefaults(
       {

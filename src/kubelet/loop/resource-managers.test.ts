@@ -16,6 +16,8 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
     ready: true,
     problem: undefined as AllocationProblem | undefined,
     own: undefined as CpuSet | undefined,
+    /** Containers that share the CPUs of their pod. */
+    sharing: new Set<string>(),
     nodes: undefined as ReadonlySet<number> | undefined,
   };
   const listeners: (() => void)[] = [];
@@ -29,6 +31,7 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
       policyName,
       affinity: () => (policyName === 'none' ? undefined : (state.own ?? shared)),
       exclusive: () => state.own,
+      isAlone: (_pod, { name }) => state.own !== undefined && !state.sharing.has(name),
       retain: (isLive) => void calls.push(`retain ${['a', 'b'].filter(isLive).join(' ')}`),
       onChange: (listener) => void listeners.push(listener),
     },
@@ -47,6 +50,7 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
     isLive: (uid) => uid === 'a',
     sourcesReady: () => state.ready,
     quotaOffWithExclusiveCpus,
+    podLevel: true,
     log,
   });
   return { managers, calls, log, state, listeners };
@@ -101,7 +105,26 @@ describe('resources of pods', () => {
   it('need no quota, unless the gate is off', () => {
     const { managers, state } = world({ quotaOffWithExclusiveCpus: false });
     state.own = new Set([3]);
-    assert.equal(managers.hasExclusiveCpus('a'), false);
+    assert.equal(managers.hasExclusiveCpus(pod), false);
+  });
+
+  it('need no quota for a pod when one container has them, or all in a pod with resources of its own', () => {
+    const { managers, state } = world();
+    state.own = new Set([3]);
+    const containers = ['main', 'other'].map((name) => ({ name, image: 'x' }));
+    const plain = buildPod({ 'spec.containers': containers });
+    const amounts = { cpu: '2', memory: '1Gi' };
+    const pooled = buildPod({
+      'spec.containers': containers,
+      'spec.resources': { requests: amounts, limits: amounts },
+    });
+    assert.deepEqual([managers.hasExclusiveCpus(plain), managers.hasExclusiveCpus(pooled)], [true, true]);
+    state.sharing.add('other');
+    assert.deepEqual([managers.hasExclusiveCpus(plain), managers.hasExclusiveCpus(pooled)], [true, false]);
+    assert.deepEqual(
+      ['main', 'other'].map((name) => managers.hasExclusiveCpus(pooled, name)),
+      [true, false],
+    );
   });
 
   it('that an admitted pod cannot have are logged once and tried again before it starts', async () => {

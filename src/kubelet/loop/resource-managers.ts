@@ -1,5 +1,7 @@
+import type { Container } from '../../api/core/container.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { podKey } from '../../api/pod.ts';
+import { hasPodLevelResources } from '../../api/resources.ts';
 import type { Logger } from '../../base/log.ts';
 import type { CpuManager } from '../features/cpu-manager/cpu-manager.ts';
 import type { MemoryManager } from '../features/memory-manager/memory-manager.ts';
@@ -12,7 +14,7 @@ import type { AllocationProblem } from '../model/topology-hints.ts';
 
 export interface ResourceManagersParts {
   readonly topology: Pick<TopologyManager, 'check' | 'allocate'>;
-  readonly cpu: Pick<CpuManager, 'policyName' | 'affinity' | 'exclusive' | 'retain' | 'onChange'>;
+  readonly cpu: Pick<CpuManager, 'policyName' | 'affinity' | 'exclusive' | 'isAlone' | 'retain' | 'onChange'>;
   readonly memory: Pick<MemoryManager, 'affinity' | 'retain'>;
   readonly updater: Pick<CpuSetUpdater, 'start' | 'stop' | 'wake' | 'noteCreated' | 'retain'>;
   /** Resolves when the state of the managers is on disk, or cannot be written now. */
@@ -23,6 +25,8 @@ export interface ResourceManagersParts {
   readonly sourcesReady: () => boolean;
   /** Gate DisableCPUQuotaWithExclusiveCPUs. */
   readonly quotaOffWithExclusiveCpus: boolean;
+  /** Gate PodLevelResourceManagers. */
+  readonly podLevel: boolean;
   readonly log: Logger;
 }
 
@@ -95,7 +99,7 @@ export class ResourceManagers {
     if (this.#failed.has(uid)) this.podAdmitted(pod);
     if (this.#hasOwn(pod)) await saved();
     return {
-      exclusiveCpus: (container) => this.hasExclusiveCpus(uid, container),
+      exclusiveCpus: (container) => this.hasExclusiveCpus(pod, container),
       pinning: (container) => {
         const cpus = cpu.affinity(uid, container);
         const nodes = memory.affinity(uid, container);
@@ -114,9 +118,16 @@ export class ResourceManagers {
     return cpu.exclusive(uid) !== undefined || containers.some(({ name }) => memory.affinity(uid, name) !== undefined);
   }
 
-  /** The container, or without a name a container of the pod, has CPUs of its own and so needs no quota. */
-  hasExclusiveCpus(uid: string, container?: string): boolean {
-    const { cpu, quotaOffWithExclusiveCpus } = this.#parts;
-    return quotaOffWithExclusiveCpus && cpu.exclusive(uid, container) !== undefined;
+  /**
+   * The container, or without a name a container of the pod, has CPUs of its own and so needs no quota. A pod with
+   * resources of its own needs none if all of its containers have (upstream: PodHasExclusiveCPUs).
+   */
+  hasExclusiveCpus(pod: Pod, container?: string): boolean {
+    const { cpu, podLevel, quotaOffWithExclusiveCpus } = this.#parts;
+    if (!quotaOffWithExclusiveCpus) return false;
+    const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    const named = container === undefined ? containers : containers.filter(({ name }) => name === container);
+    const isAlone = (one: Container): boolean => cpu.isAlone(pod, one);
+    return podLevel && hasPodLevelResources(pod) ? named.every(isAlone) : named.some(isAlone);
   }
 }

@@ -38,7 +38,22 @@ export interface ResourceDraft {
   podHints(): ResourceHints | undefined;
   /** Allocates for one container; what it has already stays. The containers are given in the order of their start. */
   allocate(container: Container, affinity: NumaMask | undefined): AllocationProblem | undefined;
+  /**
+   * Allocates for a pod with resources of its own, all containers at once. Without it, each container gets its own
+   * with the affinity of the pod.
+   */
+  allocatePod?(affinity: NumaMask | undefined): AllocationProblem | undefined;
   commit(): void;
+}
+
+/** Where a manager took resources: from the node, or from what a pod has as a whole. */
+export type AllocationSource = 'node' | 'pod';
+
+/** One container got resources. */
+export interface Assignment {
+  readonly from: AllocationSource;
+  /** False for a container that shares them with others of its pod. */
+  readonly isExclusive: boolean;
 }
 
 /** The number of nodes in a mask. */

@@ -250,7 +250,7 @@ function composeCgroups(
     podsCgroupLimits: parts.node.podsCgroupLimits,
     memoryForPodsBytes: parts.node.memoryForPodsBytes,
     onProtected: (bytes) => noteProtectedMemory(parts.observation.metrics, bytes),
-    hasExclusiveCpus: (uid) => managers.hasExclusiveCpus(uid),
+    hasExclusiveCpus: (pod) => managers.hasExclusiveCpus(pod),
     activePods: () => admission.activePods(),
     recorder: parts.recorder,
     clock: platform.clock,

@@ -36,7 +36,7 @@ export function composeManagers(
     reservedCpu: node.identity.reservation['cpu'] ?? '0',
     topology,
     file: records.cpuManagerState,
-    observer: observedCpuManager(observation.metrics),
+    observer: observedCpuManager(observation.metrics, config.managers),
     log,
   });
   const memoryManager = createMemoryManager({
@@ -44,7 +44,7 @@ export function composeManagers(
     nodeReservation: node.identity.reservation,
     topology,
     file: records.memoryManagerState,
-    observer: observedMemoryManager(observation.metrics),
+    observer: observedMemoryManager(observation.metrics, config.managers),
     log,
   });
   const managers = new ResourceManagers({
@@ -71,6 +71,7 @@ export function composeManagers(
     isLive: (uid) => directory.isPresent(uid) || admission().hasPlace(uid) || !cache.isRead(uid),
     sourcesReady: parts.sourcesReady,
     quotaOffWithExclusiveCpus: config.gates.enabled('DisableCPUQuotaWithExclusiveCPUs'),
+    podLevel: config.managers.podLevel,
     log,
   });
   return { cpuManager, memoryManager, managers };

@@ -33,6 +33,7 @@ class Node {
   facts: ResizeNode = {
     allocatable: { cpu: '1', memory: '1Gi' },
     cpuManagerPolicy: 'none',
+    podLevelManagers: false,
     memoryManagerPolicy: 'None',
     swapBehavior: '',
     cgroupVersion: 2,

@@ -13,7 +13,7 @@ export interface CreateAllocationParts
     AllocationManagerOptions,
     'allocatedPods' | 'allocated' | 'actuated' | 'sourcesReady' | 'observe' | 'recorder' | 'clock'
   > {
-  readonly config: Pick<KubeletConfig, 'versioned' | 'cgroups' | 'gates'>;
+  readonly config: Pick<KubeletConfig, 'versioned' | 'cgroups' | 'gates' | 'managers'>;
   readonly cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
   readonly node: Pick<ReturnType<AllocationManagerOptions['node']>, 'allocatable'>;
   readonly store: { pods(): Pod[]; byUid(uid: PodUid): Pod | undefined };
@@ -41,6 +41,7 @@ export function createAllocation(parts: CreateAllocationParts): AllocationManage
     node: () => ({
       allocatable: node.allocatable,
       ...pinningPolicies(config),
+      podLevelManagers: config.managers.podLevel,
       swapBehavior: config.cgroups.swapBehavior,
       cgroupVersion: cgroups.version,
       swapControl: cgroups.swapControl,

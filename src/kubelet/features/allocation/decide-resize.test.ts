@@ -7,6 +7,7 @@ import type { ResizeDecision, ResizeNode } from './decide-resize.ts';
 import { decideResize, rankPending } from './decide-resize.ts';
 
 const node: ResizeNode = {
+  podLevelManagers: false,
   allocatable: { cpu: '2', memory: '2Gi' },
   cpuManagerPolicy: 'none',
   memoryManagerPolicy: 'None',
@@ -73,6 +74,19 @@ describe('a resize', () => {
       assert.equal(causeOf(decision), 'allocated');
     assert.equal(causeOf(decide(before, cpu, held)), 'allocated');
     assert.equal(causeOf(decide(small, large, { ...pinned, ...held })), 'allocated', 'others share what is left');
+  });
+
+  it('of what a guaranteed pod has as a whole is infeasible where managers give it to pods', () => {
+    const whole = (amounts: Amounts): Pod =>
+      buildPod({ 'spec.resources': { requests: amounts, limits: amounts }, 'spec.containers[0].resources': {} });
+    const [before, cpu] = [whole({ cpu: '1', memory: '1Gi' }), whole({ cpu: '2', memory: '1Gi' })];
+    const pinned = { cpuManagerPolicy: 'static', podLevelManagers: true };
+    assert.equal(causeOf(decide(before, cpu, pinned)), 'guaranteed_pod_cpu_manager_static_policy');
+    assert.equal(causeOf(decide(before, cpu, { ...pinned, podLevelManagers: false })), 'allocated');
+    const held = { memoryManagerPolicy: 'Static', podLevelManagers: true };
+    assert.equal(causeOf(decide(before, cpu, held)), 'allocated');
+    const memory = whole({ cpu: '1', memory: '2Gi' });
+    assert.equal(causeOf(decide(before, memory, held)), 'guaranteed_pod_memory_manager_static_policy');
   });
 
   it('counts one container that changes among several', () => {

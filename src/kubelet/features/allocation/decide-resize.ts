@@ -16,6 +16,8 @@ export interface ResizeNode extends SwapNode {
   /** The policies that pin containers to CPUs or memory. */
   readonly cpuManagerPolicy: string;
   readonly memoryManagerPolicy: string;
+  /** Gate PodLevelResourceManagers: pods with resources of their own may have CPUs and memory as a whole. */
+  readonly podLevelManagers: boolean;
 }
 
 export interface ResizeFacts {
@@ -96,12 +98,15 @@ function refusedByPinning(desired: Pod, allocated: Pod, node: ResizeNode): Probl
       const before = resizable(allocated).find((one) => one.name === container.name);
       return before !== undefined && !sameAmount(before, container, name);
     });
-  if (node.cpuManagerPolicy === 'static' && changes('cpu'))
+  // The pool of a pod never changes while it lives. Upstream looks at containers only.
+  const changesPool = (name: 'cpu' | 'memory'): boolean =>
+    node.podLevelManagers && !sameAmount(allocated.spec, desired.spec, name);
+  if (node.cpuManagerPolicy === 'static' && (changes('cpu') || changesPool('cpu')))
     return {
       message: 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"',
       cause: 'guaranteed_pod_cpu_manager_static_policy',
     };
-  if (node.memoryManagerPolicy === 'Static' && changes('memory'))
+  if (node.memoryManagerPolicy === 'Static' && (changes('memory') || changesPool('memory')))
     return {
       message: 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"',
       cause: 'guaranteed_pod_memory_manager_static_policy',
@@ -118,7 +123,11 @@ function restartsFor(
   );
 }
 
-function sameAmount(left: AnyContainer, right: AnyContainer, name: string): boolean {
+function sameAmount(
+  left: Pick<AnyContainer, 'resources'>,
+  right: Pick<AnyContainer, 'resources'>,
+  name: string,
+): boolean {
   return compareQuantities(left.resources?.requests?.[name] ?? '0', right.resources?.requests?.[name] ?? '0') === 0;
 }
 

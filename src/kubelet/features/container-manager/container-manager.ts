@@ -30,7 +30,7 @@ export interface ContainerManagerOptions {
   /** The limits of all pods together are in force, or could not be set; called when that changes. */
   readonly onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
   /** The pod has CPUs of its own, which no quota limits. */
-  readonly hasExclusiveCpus?: (uid: string) => boolean;
+  readonly hasExclusiveCpus?: (pod: Pod) => boolean;
   /** The pods that are to run now, with their allocated resources. */
   readonly activePods: () => readonly Pod[];
 }
@@ -290,7 +290,7 @@ export class ContainerManager {
   /** The cgroup limits that follow from the pod's resources. */
   wanted(pod: Pod): CgroupLimits {
     const { config, hasExclusiveCpus } = this.#options;
-    const isUnlimited = hasExclusiveCpus?.(pod.metadata.uid ?? '') === true;
+    const isUnlimited = hasExclusiveCpus?.(pod) === true;
     return computePodLimits(pod, isUnlimited ? { ...config, cpuCFSQuota: false } : config);
   }
 

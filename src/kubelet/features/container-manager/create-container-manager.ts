@@ -24,7 +24,7 @@ export interface CreateContainerManagerParts {
   readonly memoryForPodsBytes: number;
   readonly onProtected: NonNullable<ContainerManagerOptions['onProtected']>;
   /** The pod has CPUs of its own, which no quota limits. */
-  readonly hasExclusiveCpus: (uid: string) => boolean;
+  readonly hasExclusiveCpus: (pod: Pod) => boolean;
   /** The pods that have a place on the node. */
   readonly activePods: () => readonly Pod[];
   readonly recorder: NodeEventRecorder;

@@ -1,19 +1,30 @@
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isRestartableInit } from '../../../api/pod.ts';
+import { hasPodLevelResources } from '../../../api/resources.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
 import { noCpus } from '../../model/cpu-set.ts';
-import type { AllocationProblem, NumaMask, ResourceDraft, ResourceHints } from '../../model/topology-hints.ts';
+import type {
+  AllocationProblem,
+  AllocationSource,
+  NumaMask,
+  ResourceDraft,
+  ResourceHints,
+} from '../../model/topology-hints.ts';
 import type { CpuState } from './cpu-state.ts';
-import { cpusOf, withAssignment } from './cpu-state.ts';
+import { cpusOf, withAssignment, withPool } from './cpu-state.ts';
+import type { PoolShare } from './pod-pool.ts';
+import { dividePool, emptyPoolProblem } from './pod-pool.ts';
 import type { StaticPolicy } from './static-policy.ts';
 import { allocateCpus, cpuHints, exclusiveCpuCount, podCpuCount, smtProblem } from './static-policy.ts';
 
 /** What became of the request of one container. */
 export interface PinningOutcome {
   readonly container: string;
-  /** Undefined: it failed. */
-  readonly cpus: CpuSet | undefined;
+  readonly cpus: CpuSet;
+  readonly from: AllocationSource;
+  /** No other container that runs at the same time has them. */
+  readonly isExclusive: boolean;
   /** It had them already. */
   readonly isKept: boolean;
 }
@@ -23,7 +34,7 @@ export interface CpuDraftParts {
   readonly state: CpuState;
   readonly pod: Pod;
   readonly onCommit: (state: CpuState, outcomes: readonly PinningOutcome[]) => void;
-  readonly onProblem: (outcome: PinningOutcome) => void;
+  readonly onProblem: (from: AllocationSource) => void;
 }
 
 /** The exclusive CPUs of one pod, container by container (upstream: policy_static.go Allocate, GetTopologyHints). */
@@ -40,8 +51,7 @@ export class CpuDraft implements ResourceDraft {
   }
 
   containerHints(container: Container): ResourceHints | undefined {
-    const { pod } = this.#parts;
-    const count = exclusiveCpuCount(pod, container);
+    const count = this.#countOf(container);
     if (count === 0) return undefined;
     const own = this.#cpusOf(container);
     if (own !== undefined) return this.#hintsFor(own, noCpus, { count, has: own.size });
@@ -49,28 +59,32 @@ export class CpuDraft implements ResourceDraft {
   }
 
   podHints(): ResourceHints | undefined {
-    const { pod } = this.#parts;
-    const count = podCpuCount(pod);
+    const { pod, policy } = this.#parts;
+    const count = podCpuCount(policy, pod);
     if (count === 0) return undefined;
+    const pool = this.#state.pools.get(this.#uid);
+    if (pool !== undefined) return this.#hintsFor(pool, noCpus, { count, has: pool.size });
+    if (hasPodLevelResources(pod) && emptyPoolProblem(policy, pod) !== undefined) return new Map([['cpu', []]]);
     let assigned: CpuSet = noCpus;
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const own = this.#cpusOf(container);
       if (own === undefined) continue;
-      const wanted = exclusiveCpuCount(pod, container);
-      if (own.size !== wanted) return new Map([['cpu', []]]);
+      if (own.size !== this.#countOf(container)) return new Map([['cpu', []]]);
       assigned = assigned.union(own);
     }
     return this.#hintsFor(this.#available(), this.#reusable.union(assigned), { count, has: count });
   }
 
   allocate(container: Container, affinity: NumaMask | undefined): AllocationProblem | undefined {
-    const { pod, policy } = this.#parts;
-    const count = exclusiveCpuCount(pod, container);
+    const { policy } = this.#parts;
+    const count = this.#countOf(container);
     if (count === 0) return undefined;
     const own = this.#cpusOf(container);
+    const noteOutcome = (cpus: CpuSet, isKept: boolean): void =>
+      void this.#outcomes.push({ container: container.name, cpus, from: 'node', isExclusive: true, isKept });
     if (own !== undefined) {
       this.#noteReuse(container, own);
-      this.#outcomes.push({ container: container.name, cpus: own, isKept: true });
+      noteOutcome(own, true);
       return undefined;
     }
     const available = this.#available().union(this.#reusable);
@@ -78,17 +92,56 @@ export class CpuDraft implements ResourceDraft {
       smtProblem(policy, this.#state.shared.union(this.#reusable), count) ??
       allocateCpus(policy, available, { count, affinity });
     if ('reason' in result) {
-      this.#parts.onProblem({ container: container.name, cpus: undefined, isKept: false });
+      this.#parts.onProblem('node');
       return result;
     }
-    this.#state = withAssignment(this.#state, { uid: pod.metadata.uid ?? '', name: container.name, cpus: result });
+    this.#state = withAssignment(this.#state, { uid: this.#uid, name: container.name, cpus: result });
     this.#noteReuse(container, result);
-    this.#outcomes.push({ container: container.name, cpus: result, isKept: false });
+    noteOutcome(result, false);
     return undefined;
+  }
+
+  allocatePod(affinity: NumaMask | undefined): AllocationProblem | undefined {
+    const { pod, policy } = this.#parts;
+    const count = podCpuCount(policy, pod);
+    // With a fraction of a CPU, all containers run in the shared pool of the node. What a pod has stays.
+    if (count === 0 || this.#state.assignments.has(this.#uid)) return undefined;
+    const result = this.#dividedPool(count, affinity);
+    if ('reason' in result) {
+      this.#parts.onProblem('pod');
+      return result;
+    }
+    const { pool, shares } = result;
+    const parts = new Map([...shares].map(([name, { cpus }]) => [name, cpus]));
+    this.#state = withPool(this.#state, { uid: this.#uid, pool, parts });
+    for (const [container, share] of shares) this.#outcomes.push({ container, ...share, from: 'pod', isKept: false });
+    return undefined;
+  }
+
+  #dividedPool(
+    count: number,
+    affinity: NumaMask | undefined,
+  ): { pool: CpuSet; shares: ReadonlyMap<string, PoolShare> } | AllocationProblem {
+    const { pod, policy } = this.#parts;
+    const pool =
+      emptyPoolProblem(policy, pod) ??
+      smtProblem(policy, this.#state.shared, count) ??
+      allocateCpus(policy, this.#available(), { count, affinity });
+    if ('reason' in pool) return pool;
+    const shares = dividePool(policy, pod, pool);
+    return 'reason' in shares ? shares : { pool, shares };
   }
 
   commit(): void {
     this.#parts.onCommit(this.#state, this.#outcomes);
+  }
+
+  get #uid(): string {
+    return this.#parts.pod.metadata.uid ?? '';
+  }
+
+  #countOf(container: Container): number {
+    return exclusiveCpuCount(this.#parts.policy, this.#parts.pod, container);
   }
 
   #available(): CpuSet {
@@ -96,7 +149,7 @@ export class CpuDraft implements ResourceDraft {
   }
 
   #cpusOf({ name }: Container): CpuSet | undefined {
-    return cpusOf(this.#state, this.#parts.pod.metadata.uid ?? '', name);
+    return cpusOf(this.#state, this.#uid, name);
   }
 
   #hintsFor(available: CpuSet, reusable: CpuSet, { count, has }: { count: number; has: number }): ResourceHints {

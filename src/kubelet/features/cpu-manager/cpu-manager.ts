@@ -1,19 +1,23 @@
+import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
 import { formatCpuSet, noCpus } from '../../model/cpu-set.ts';
-import type { HintProvider, ResourceDraft } from '../../model/topology-hints.ts';
+import type { AllocationSource, Assignment, HintProvider, ResourceDraft } from '../../model/topology-hints.ts';
 import type { CpuState } from './cpu-state.ts';
 import { assignedCpus, cpusOf, encodeCpuCheckpoint, retainPods } from './cpu-state.ts';
 import type { PinningOutcome } from './cpu-draft.ts';
 import { CpuDraft } from './cpu-draft.ts';
 import type { StaticPolicy } from './static-policy.ts';
+import { exclusiveCpuCount } from './static-policy.ts';
 
 /** Counts what the manager does. */
 export interface CpuManagerObserver {
-  /** A container asked for exclusive CPUs. */
-  pinned(outcome: { readonly failed: boolean }): void;
+  /** A container got CPUs, from the node or from the pool of its pod. */
+  assigned(assignment: Assignment): void;
+  /** A container, or a pod as a whole, could not get CPUs. */
+  refused(from: AllocationSource): void;
   /** Exclusive CPUs were chosen, or could not be, with respect to whole cores or one last-level cache. */
   aligned(boundary: 'physical_cpu' | 'uncore_cache', succeeded: boolean): void;
 }
@@ -21,6 +25,8 @@ export interface CpuManagerObserver {
 export interface CpuManagerParts {
   /** Undefined with the policy `none`: every container may use all CPUs. */
   readonly policy: StaticPolicy | undefined;
+  /** Gate PodLevelResourceManagers: the state file has its format. */
+  readonly podLevel: boolean;
   readonly state: CpuState;
   readonly observer: CpuManagerObserver;
   readonly log: Logger;
@@ -35,8 +41,8 @@ const nothingToAllocate: ResourceDraft = {
 
 /**
  * Gives CPUs to containers (upstream: cm/cpumanager).
- * 1. A CPU has at most one owner: the shared pool, or one pod. Containers of one pod share CPUs only if they never run
- *    at the same time.
+ * 1. A CPU has at most one owner: the shared pool, or one pod. Containers of one pod share CPUs if they never run at
+ *    the same time, or if they run in the shared part of the pod's own pool.
  * 2. The CPUs of a container do not change while its pod lives; those of the shared pool change with every pod that
  *    gets or returns CPUs.
  * 3. Nothing is given back before the pod is over.
@@ -61,9 +67,9 @@ export class CpuManager implements HintProvider {
       state: this.#state,
       pod,
       onCommit: (state, outcomes) => this.#committed(pod, state, outcomes),
-      onProblem: () => {
-        observer.pinned({ failed: true });
-        if (policy.options.fullPhysicalCpus) observer.aligned('physical_cpu', false);
+      onProblem: (from) => {
+        observer.refused(from);
+        if (from === 'node' && policy.options.fullPhysicalCpus) observer.aligned('physical_cpu', false);
       },
     });
   }
@@ -74,9 +80,20 @@ export class CpuManager implements HintProvider {
     return cpusOf(this.#state, uid, container) ?? this.#state.shared;
   }
 
-  /** The CPUs that only this container, or without a name only this pod, may use; undefined for none. */
+  /**
+   * The CPUs that were given to this container, or without a name to this pod; undefined for none. Containers of a pod
+   * with a pool of its own may share theirs.
+   */
   exclusive(uid: string, container?: string): CpuSet | undefined {
     return cpusOf(this.#state, uid, container);
+  }
+
+  /** No other container has CPUs of this one (upstream: GetResourceIsolationLevel). */
+  isAlone(pod: Pod, container: Container): boolean {
+    const { policy } = this.#parts;
+    const uid = pod.metadata.uid ?? '';
+    if (policy === undefined || cpusOf(this.#state, uid, container.name) === undefined) return false;
+    return !this.#state.pools.has(uid) || exclusiveCpuCount(policy, pod, container) > 0;
   }
 
   /** The CPUs that containers may have alone; none with the policy `none` (upstream: GetAllocatableCPUs). */
@@ -103,13 +120,14 @@ export class CpuManager implements HintProvider {
 
   /** The content of `cpu_manager_state`. */
   checkpoint(): string {
-    return encodeCpuCheckpoint({ policy: this.policyName, ...this.#state });
+    const { podLevel } = this.#parts;
+    return encodeCpuCheckpoint({ policy: this.policyName, ...this.#state }, { podLevel });
   }
 
   /** For metrics, and for the list of who has what. */
   usage(): { readonly sharedPool: CpuSet; readonly exclusive: CpuSet; readonly perNuma: ReadonlyMap<number, number> } {
     const { policy } = this.#parts;
-    const exclusive = assignedCpus(this.#state.assignments);
+    const exclusive = assignedCpus(this.#state);
     const counts = policy?.topology.countByNuma(exclusive) ?? [];
     return {
       sharedPool: this.#state.shared.difference(policy?.reserved ?? new Set()),
@@ -120,13 +138,17 @@ export class CpuManager implements HintProvider {
 
   #committed(pod: Pod, state: CpuState, outcomes: readonly PinningOutcome[]): void {
     const { policy, observer, log } = this.#parts;
-    for (const { container, cpus, isKept } of outcomes) {
-      if (isKept || cpus === undefined) continue;
-      log.info('exclusive CPUs allocated', { pod: podKey(pod), container, cpus: formatCpuSet(cpus) });
-      observer.pinned({ failed: false });
+    for (const { container, cpus, from, isExclusive, isKept } of outcomes) {
+      if (isKept) continue;
+      const text = isExclusive ? 'exclusive CPUs allocated' : 'CPUs of the pod allocated';
+      log.info(text, { pod: podKey(pod), container, cpus: formatCpuSet(cpus) });
+      observer.assigned({ from, isExclusive });
+      if (from === 'pod') continue;
       if (policy?.options.fullPhysicalCpus === true) observer.aligned('physical_cpu', true);
       if (policy?.topology.idsOf('uncore', cpus).size === 1) observer.aligned('uncore_cache', true);
     }
+    const pool = this.#state.pools.has(pod.metadata.uid ?? '') ? undefined : state.pools.get(pod.metadata.uid ?? '');
+    if (pool !== undefined && policy?.topology.idsOf('uncore', pool).size === 1) observer.aligned('uncore_cache', true);
     if (state !== this.#state) this.#become(state);
   }
 

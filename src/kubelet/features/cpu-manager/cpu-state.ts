@@ -1,11 +1,13 @@
 import { goJson } from '../../../api/go-json.ts';
 import { isRecord } from '../../../base/json-record.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
-import { formatCpuSet, noCpus, parseCpuSet, sameCpus } from '../../model/cpu-set.ts';
+import { formatCpuSet, noCpus, parseCpuSet, sameCpus, sortedCpus } from '../../model/cpu-set.ts';
 import { fnv32a } from '../../../base/fnv32a.ts';
 import { goMap, goSortedEntries } from '../../model/go-checksum.ts';
 
-/** Exclusive CPUs by the UID of the pod and the name of the container. */
+/**
+ * CPUs by the UID of the pod and the name of the container: exclusive ones, and the shares of a pod's pool.
+ */
 export type CpuAssignments = ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;
 
 /** What the CPU manager has given to whom. Never changed in place. */
@@ -13,6 +15,8 @@ export interface CpuState {
   /** The CPUs of all containers without exclusive ones; includes the reserved CPUs unless the reservation is strict. */
   readonly shared: CpuSet;
   readonly assignments: CpuAssignments;
+  /** By UID: all CPUs of a pod whose CPUs were given to the pod as a whole. Its containers have parts of them. */
+  readonly pools: ReadonlyMap<string, CpuSet>;
 }
 
 /** The state as upstream saves it in `cpu_manager_state`. */
@@ -20,10 +24,15 @@ export interface CpuCheckpoint extends CpuState {
   readonly policy: string;
 }
 
-const names = { policy: 'policyName', shared: 'defaultCpuSet', entries: 'entries' } as const;
+const names = { policy: 'policyName', shared: 'defaultCpuSet', entries: 'entries', pools: 'podEntries' } as const;
 
-/** Upstream: cpumanager/state CPUManagerCheckpointV2. */
-export function encodeCpuCheckpoint({ policy, shared, assignments }: CpuCheckpoint): string {
+/**
+ * Upstream: cpumanager/state CPUManagerCheckpointV2; V3 with the gate PodLevelResourceManagers. V2 leaves pools out.
+ */
+export function encodeCpuCheckpoint(
+  { policy, shared, assignments, pools }: CpuCheckpoint,
+  { podLevel }: { readonly podLevel: boolean },
+): string {
   const entries = goSortedEntries(assignments).map(
     ([uid, containers]) =>
       [uid, goSortedEntries(containers).map(([name, cpus]) => [name, formatCpuSet(cpus)] as const)] as const,
@@ -34,7 +43,14 @@ export function encodeCpuCheckpoint({ policy, shared, assignments }: CpuCheckpoi
     ...(entries.length === 0
       ? {}
       : { [names.entries]: Object.fromEntries(entries.map(([uid, own]) => [uid, Object.fromEntries(own)])) }),
-    checksum: checksumOf(policy, formatCpuSet(shared), entries),
+    ...(podLevel && pools.size > 0
+      ? {
+          [names.pools]: Object.fromEntries(
+            goSortedEntries(pools).map(([uid, cpus]) => [uid, { cpuSet: formatCpuSet(cpus) }]),
+          ),
+        }
+      : {}),
+    checksum: checksumOf({ policy, shared: formatCpuSet(shared), entries, pools: podLevel ? pools : undefined }),
   };
   return goJson(value);
 }
@@ -48,20 +64,27 @@ export function decodeCpuCheckpoint(text: string): CpuCheckpoint | string {
     return 'it is not valid JSON';
   }
   if (!isRecord(value)) return 'it is not an object';
-  const { policyName, defaultCpuSet, entries = {}, checksum } = value;
-  if (typeof policyName !== 'string' || typeof defaultCpuSet !== 'string' || !isRecord(entries))
+  const { policyName, defaultCpuSet, entries = {}, podEntries = {}, checksum } = value;
+  if (
+    typeof policyName !== 'string' ||
+    typeof defaultCpuSet !== 'string' ||
+    !isRecord(entries) ||
+    !isRecord(podEntries)
+  )
     return 'it has another form';
   const shared = parseCpuSet(defaultCpuSet);
   const pods = Object.entries(entries).map(([uid, own]) => [uid, textsOf(own)] as const);
   const named = pods.flatMap(([uid, own]) => (own === undefined ? [] : [[uid, own] as const]));
-  if (shared === undefined || named.length < pods.length) return 'it has another form';
-  // Files of the oldest agents have none (upstream: VerifyChecksum).
-  const expected = checksumOf(
-    policyName,
-    defaultCpuSet,
-    goSortedEntries(named).map(([uid, own]) => [uid, goSortedEntries(own)] as const),
-  );
-  if (checksum !== 0 && checksum !== undefined && checksum !== expected) return 'its checksum is wrong';
+  const pools = poolsOf(podEntries);
+  if (shared === undefined || named.length < pods.length || pools === undefined) return 'it has another form';
+  const content = {
+    policy: policyName,
+    shared: defaultCpuSet,
+    entries: goSortedEntries(named).map(([uid, own]) => [uid, goSortedEntries(own)] as const),
+  };
+  // Files of the oldest agents have none (upstream: VerifyChecksum). A file without pools has either format.
+  const sums = [checksumOf({ ...content, pools }), ...(pools.size > 0 ? [] : [checksumOf(content)]), 0, undefined];
+  if (!sums.some((sum) => sum === checksum)) return 'its checksum is wrong';
   const assignments = new Map<string, ReadonlyMap<string, CpuSet>>();
   for (const [uid, own] of named) {
     const containers = new Map<string, CpuSet>();
@@ -72,18 +95,45 @@ export function decodeCpuCheckpoint(text: string): CpuCheckpoint | string {
     }
     assignments.set(uid, containers);
   }
-  return { policy: policyName, shared: new Set(shared), assignments };
+  return { policy: policyName, shared: new Set(shared), assignments, pools };
 }
 
-function checksumOf(
-  policy: string,
-  shared: string,
-  entries: readonly (readonly [string, readonly (readonly [string, string])[]])[],
-): number {
+function poolsOf(entries: Readonly<Record<string, unknown>>): ReadonlyMap<string, CpuSet> | undefined {
+  const pools = new Map<string, CpuSet>();
+  for (const [uid, entry] of Object.entries(entries)) {
+    if (!isRecord(entry)) return undefined;
+    const { cpuSet = '' } = entry;
+    const cpus = typeof cpuSet === 'string' ? parseCpuSet(cpuSet) : undefined;
+    if (cpus === undefined) return undefined;
+    pools.set(uid, new Set(cpus));
+  }
+  return pools;
+}
+
+/** `pools` is undefined for the second version of the format. */
+function checksumOf({
+  policy,
+  shared,
+  entries,
+  pools,
+}: {
+  readonly policy: string;
+  readonly shared: string;
+  readonly entries: readonly (readonly [string, readonly (readonly [string, string])[]])[];
+  readonly pools?: ReadonlyMap<string, CpuSet> | undefined;
+}): number {
   const dumped = goMap(entries.map(([uid, own]) => [uid, goMap(own)]));
   return fnv32a(
-    `(*state.CPUManagerCheckpoint){PolicyName:(string)${policy} DefaultCPUSet:(string)${shared} Entries:(map[string]map[string]string)${dumped} Checksum:(checksum.Checksum)0}`,
+    `(*state.CPUManagerCheckpoint){PolicyName:(string)${policy} DefaultCPUSet:(string)${shared} Entries:(map[string]map[string]string)${dumped}${pools === undefined ? '' : ` PodEntries:(state.PodCPUAssignments)${dumpPools(pools)}`} Checksum:(checksum.Checksum)0}`,
   );
+}
+
+function dumpPools(pools: ReadonlyMap<string, CpuSet>): string {
+  const dumped = goSortedEntries(pools).map(([uid, cpus]) => {
+    const elements = goMap(sortedCpus(cpus).map((cpu) => [cpu, '{}']));
+    return [uid, `{CPUSet:(cpuset.CPUSet){elems:(map[int]struct {})${elements}}}`] as const;
+  });
+  return goMap(dumped);
 }
 
 function textsOf(value: unknown): (readonly [string, string])[] | undefined {
@@ -94,18 +144,31 @@ function textsOf(value: unknown): (readonly [string, string])[] | undefined {
 }
 
 /** All CPUs that have an owner. */
-export function assignedCpus(assignments: CpuAssignments): CpuSet {
-  const assigned = new Set<number>();
+export function assignedCpus({ assignments, pools }: Pick<CpuState, 'assignments' | 'pools'>): CpuSet {
+  const assigned = new Set<number>([...pools.values()].flatMap((pool) => [...pool]));
   for (const containers of assignments.values())
     for (const cpus of containers.values()) for (const cpu of cpus) assigned.add(cpu);
   return assigned;
 }
 
 /** CPUs of one container; of all containers of the pod without a name. */
-export function cpusOf({ assignments }: CpuState, uid: string, container?: string): CpuSet | undefined {
+export function cpusOf({ assignments, pools }: CpuState, uid: string, container?: string): CpuSet | undefined {
   const own = assignments.get(uid);
   if (own === undefined || container !== undefined) return own?.get(container ?? '');
-  return assignedCpus(new Map([[uid, own]]));
+  const pool = pools.get(uid);
+  return assignedCpus({ assignments: new Map([[uid, own]]), pools: new Map(pool === undefined ? [] : [[uid, pool]]) });
+}
+
+/** Gives a pod its pool, and its containers their parts. */
+export function withPool(
+  state: CpuState,
+  { uid, pool, parts }: { uid: string; pool: CpuSet; parts: ReadonlyMap<string, CpuSet> },
+): CpuState {
+  return {
+    shared: state.shared.difference(pool),
+    assignments: new Map([...state.assignments, [uid, parts]]),
+    pools: new Map([...state.pools, [uid, pool]]),
+  };
 }
 
 export function withAssignment(
@@ -114,15 +177,16 @@ export function withAssignment(
 ): CpuState {
   const assignments = new Map(state.assignments);
   assignments.set(uid, new Map([...(assignments.get(uid) ?? []), [name, cpus]]));
-  return { shared: state.shared.difference(cpus), assignments };
+  return { ...state, shared: state.shared.difference(cpus), assignments };
 }
 
 /** Gives the CPUs of all other pods back to the shared pool. The same object when there are none. */
 export function retainPods(state: CpuState, isLive: (uid: string) => boolean): CpuState {
   const kept = new Map([...state.assignments].filter(([uid]) => isLive(uid)));
   if (kept.size === state.assignments.size) return state;
-  const freed = assignedCpus(state.assignments).difference(assignedCpus(kept));
-  return { shared: state.shared.union(freed), assignments: kept };
+  const left = { assignments: kept, pools: new Map([...state.pools].filter(([uid]) => isLive(uid))) };
+  const freed = assignedCpus(state).difference(assignedCpus(left));
+  return { shared: state.shared.union(freed), ...left };
 }
 
 export interface RestoreFacts {
@@ -130,7 +194,13 @@ export interface RestoreFacts {
   readonly all: CpuSet;
   readonly reserved: CpuSet;
   readonly strictReservation: boolean;
+  /** Gate PodLevelResourceManagers. */
+  readonly podLevel: boolean;
 }
+
+type Kept = Pick<CpuState, 'assignments' | 'pools'>;
+
+const nothing: Kept = { assignments: new Map(), pools: new Map() };
 
 /**
  * The state to start with. `problem` says why the saved one cannot be used as it is; upstream does not start then
@@ -139,42 +209,56 @@ export interface RestoreFacts {
  */
 export function computeRestoredState(
   saved: CpuCheckpoint | undefined,
-  { policy, all, reserved, strictReservation }: RestoreFacts,
+  facts: RestoreFacts,
 ): { state: CpuState; problem: string | undefined } {
+  const { policy, all, reserved, strictReservation } = facts;
   const pool = policy === 'static' ? (strictReservation ? all.difference(reserved) : all) : noCpus;
-  if (saved === undefined) return { state: { shared: pool, assignments: new Map() }, problem: undefined };
+  if (saved === undefined) return { state: { shared: pool, ...nothing }, problem: undefined };
   const kept =
-    policy === 'static' && saved.policy === policy ? possible(saved.assignments, all.difference(reserved)) : new Map();
-  const state = { shared: pool.difference(assignedCpus(kept)), assignments: kept };
-  return { state, problem: restoreProblem(saved, state, { policy, all, reserved, strictReservation }) };
+    policy === 'static' && saved.policy === policy ? possible(saved, all.difference(reserved), facts) : nothing;
+  const state = { shared: pool.difference(assignedCpus(kept)), ...kept };
+  return { state, problem: restoreProblem(saved, state, facts) };
 }
 
 function restoreProblem(saved: CpuCheckpoint, state: CpuState, facts: RestoreFacts): string | undefined {
-  const { policy, all, reserved, strictReservation } = facts;
+  const { policy, all, reserved, strictReservation, podLevel } = facts;
   if (saved.policy !== policy)
     return `configured policy "${policy}" differs from state checkpoint policy "${saved.policy}"`;
   if (sameCpus(saved.shared, state.shared) && count(saved.assignments) === count(state.assignments)) return undefined;
   if (saved.shared.size === 0 && saved.assignments.size === 0) return undefined;
+  if (saved.pools.size > 0 && !podLevel)
+    return 'it gives CPUs to pods as a whole, and the feature gate PodLevelResourceManagers is off';
   const inPool = reserved.intersection(saved.shared);
   if (strictReservation && inPool.size > 0)
     return `some of strictly reserved cpus: "${formatCpuSet(inPool)}" are present in defaultCpuSet: "${formatCpuSet(saved.shared)}"`;
   if (!strictReservation && inPool.size < reserved.size)
     return `not all reserved cpus: "${formatCpuSet(reserved)}" are present in defaultCpuSet: "${formatCpuSet(saved.shared)}"`;
-  return `current set of available CPUs "${formatCpuSet(all)}" doesn't match with CPUs in state "${formatCpuSet(saved.shared.union(assignedCpus(saved.assignments)))}"`;
+  return `current set of available CPUs "${formatCpuSet(all)}" doesn't match with CPUs in state "${formatCpuSet(saved.shared.union(assignedCpus(saved)))}"`;
 }
 
 const count = (assignments: CpuAssignments): number =>
   [...assignments.values()].reduce((sum, containers) => sum + containers.size, 0);
 
-/** The assignments of CPUs that exist and that no other pod has. Containers of one pod may share theirs. */
-function possible(assignments: CpuAssignments, allocatable: CpuSet): Map<string, ReadonlyMap<string, CpuSet>> {
+/**
+ * The assignments of CPUs that exist and that no other pod has. Containers of one pod may share theirs. A pod with a
+ * pool keeps everything or nothing, and nothing without the gate.
+ */
+function possible({ assignments, pools }: Kept, allocatable: CpuSet, { podLevel }: { podLevel: boolean }): Kept {
   const kept = new Map<string, ReadonlyMap<string, CpuSet>>();
+  const keptPools = new Map<string, CpuSet>();
   let free = allocatable;
   for (const [uid, containers] of goSortedEntries(assignments)) {
+    const pool = pools.get(uid);
+    if (pool !== undefined && !(podLevel && isWhole(pool, containers, free))) continue;
     const own = new Map([...containers].filter(([, cpus]) => cpus.size > 0 && cpus.isSubsetOf(free)));
     if (own.size === 0) continue;
     kept.set(uid, own);
-    free = free.difference(assignedCpus(new Map([[uid, own]])));
+    if (pool !== undefined) keptPools.set(uid, pool);
+    free = free.difference(pool ?? assignedCpus({ assignments: new Map([[uid, own]]), pools: new Map() }));
   }
-  return kept;
+  return { assignments: kept, pools: keptPools };
+}
+
+function isWhole(pool: CpuSet, containers: ReadonlyMap<string, CpuSet>, free: CpuSet): boolean {
+  return pool.isSubsetOf(free) && [...containers.values()].every((cpus) => cpus.size > 0 && cpus.isSubsetOf(pool));
 }

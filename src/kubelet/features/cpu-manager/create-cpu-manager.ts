@@ -37,7 +37,7 @@ export interface CreateCpuManagerParts {
  */
 export function createCpuManager(parts: CreateCpuManagerParts): CpuManager {
   const { config, file, observer, log } = parts;
-  const { cpuPolicy } = config.managers;
+  const { cpuPolicy, podLevel } = config.managers;
   const topology = new CpuTopology(parts.topology);
   const policy = cpuPolicy === 'static' ? staticPolicy(parts, topology) : undefined;
   const saved = file.text === undefined ? undefined : decodeCpuCheckpoint(file.text);
@@ -46,10 +46,11 @@ export function createCpuManager(parts: CreateCpuManagerParts): CpuManager {
     all: topology.all,
     reserved: policy?.reserved ?? noCpus,
     strictReservation: policy?.options.strictReservation ?? false,
+    podLevel,
   });
   const why = typeof saved === 'string' ? saved : problem;
   if (why !== undefined) file.setAside(why);
-  const manager = new CpuManager({ policy, state, observer, log });
+  const manager = new CpuManager({ policy, podLevel, state, observer, log });
   file.follow(() => manager.checkpoint());
   manager.onChange(() => file.changed());
   return manager;
@@ -59,7 +60,7 @@ const checkpointOf = (saved: CpuCheckpoint | string | undefined): CpuCheckpoint 
   typeof saved === 'string' ? undefined : saved;
 
 function staticPolicy({ config, reservedCpu, log }: CreateCpuManagerParts, topology: CpuTopology): StaticPolicy {
-  const { cpuOptions, topologyPolicy } = config.managers;
+  const { cpuOptions, topologyPolicy, podLevel } = config.managers;
   const options = parsePolicyOptions(cpuOptions, (gate) => config.gates.enabled(gate));
   if (typeof options === 'string') throw new KubeletError('Invalid', options);
   const problem = optionsProblem(options, topology, topologyPolicy);
@@ -70,5 +71,5 @@ function staticPolicy({ config, reservedCpu, log }: CreateCpuManagerParts, topol
   });
   if (typeof reserved === 'string') throw new KubeletError('Invalid', reserved);
   log.info('Reserved CPUs not available for exclusive assignment', { reserved: formatCpuSet(reserved) });
-  return { topology, options, reserved };
+  return { topology, options, reserved, podLevel };
 }

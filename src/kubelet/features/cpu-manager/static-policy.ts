@@ -4,8 +4,10 @@ import { isRestartableInit } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import { quantityMilliValue } from '../../../api/quantity.ts';
 import { podReasons } from '../../../api/reasons.ts';
+import { hasPodLevelResources } from '../../../api/resources.ts';
 import type { CpuSet } from '../../model/cpu-set.ts';
 import { noCpus } from '../../model/cpu-set.ts';
+import { isGuaranteedAlone } from '../../model/guaranteed-container.ts';
 import type { AllocationProblem, NumaMask, TopologyHint } from '../../model/topology-hints.ts';
 import { countNodes, hintsOf, unexpectedProblem } from '../../model/topology-hints.ts';
 import type { CpuTopology } from './cpu-topology.ts';
@@ -19,7 +21,11 @@ export interface StaticPolicy {
   readonly options: StaticPolicyOptions;
   /** Never given to one container alone. */
   readonly reserved: CpuSet;
+  /** Gate PodLevelResourceManagers: pods with resources of their own take part. */
+  readonly podLevel: boolean;
 }
+
+type PodLevel = Pick<StaticPolicy, 'podLevel'>;
 
 /**
  * The reserved CPUs: those that are named, else the first ones of the machine, core by core; a string says why they
@@ -32,32 +38,47 @@ export function computeReservedCpus(
 ): CpuSet | string {
   if (count === 0)
     return '[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero';
-  const reserved = named.length > 0 ? new Set(named) : (select({ topology, options }, topology.all, count) ?? noCpus);
+  const reserved =
+    named.length > 0 ? new Set(named) : (selectCpus({ topology, options }, topology.all, count) ?? noCpus);
   return reserved.size === count
     ? reserved
     : `[cpumanager] unable to reserve the required amount of CPUs (size of ${[...reserved].join(',')} did not equal ${count})`;
 }
 
 /**
- * How many CPUs the container gets alone: whole ones of a Guaranteed pod; 0 for one in the shared pool. Pods with
- * resources of their own stay in the shared pool, as upstream without the alpha gate PodLevelResourceManagers.
+ * How many CPUs the container gets alone: whole ones of a Guaranteed pod; 0 for one in a shared pool. In pods with
+ * resources of their own, a container needs equal requests and limits, and the pod the gate PodLevelResourceManagers
+ * (upstream: guaranteedCPUs).
  */
-export function exclusiveCpuCount(pod: Pod, container: Pick<Container, 'resources'>): number {
-  const millis = quantityMilliValue(container.resources?.requests?.['cpu'] ?? '0');
-  if (millis <= 0 || millis % 1000 !== 0) return 0;
-  return podQos(pod) === 'Guaranteed' && pod.spec.resources === undefined ? millis / 1000 : 0;
+export function exclusiveCpuCount({ podLevel }: PodLevel, pod: Pod, container: Pick<Container, 'resources'>): number {
+  const count = wholeCpus(container.resources?.requests?.['cpu']);
+  if (count === 0 || podQos(pod) !== 'Guaranteed') return 0;
+  return !hasPodLevelResources(pod) || (podLevel && isGuaranteedAlone(container)) ? count : 0;
 }
 
-/** The most CPUs that the pod has at one time (upstream: podGuaranteedCPUs, KEP-753). */
-export function podCpuCount(pod: Pod): number {
+function wholeCpus(amount = '0'): number {
+  const millis = quantityMilliValue(amount);
+  return millis > 0 && millis % 1000 === 0 ? millis / 1000 : 0;
+}
+
+/**
+ * The most CPUs that the pod has at one time; those of the pod itself if it has resources of its own (upstream:
+ * podGuaranteedCPUs, KEP-753).
+ */
+export function podCpuCount(policy: PodLevel, pod: Pod): number {
+  if (policy.podLevel && hasPodLevelResources(pod))
+    return podQos(pod) === 'Guaranteed' ? wholeCpus(pod.spec.resources?.requests?.['cpu']) : 0;
   let sidecars = 0;
   let most = 0;
   for (const container of pod.spec.initContainers ?? []) {
-    const count = exclusiveCpuCount(pod, container);
+    const count = exclusiveCpuCount(policy, pod, container);
     if (isRestartableInit(container)) sidecars += count;
     else most = Math.max(most, sidecars + count);
   }
-  const running = pod.spec.containers.reduce((sum, container) => sum + exclusiveCpuCount(pod, container), sidecars);
+  const running = pod.spec.containers.reduce(
+    (sum, container) => sum + exclusiveCpuCount(policy, pod, container),
+    sidecars,
+  );
   return Math.max(most, running);
 }
 
@@ -88,9 +109,9 @@ export function allocateCpus(
   { count, affinity }: { count: number; affinity: NumaMask | undefined },
 ): CpuSet | AllocationProblem {
   const near = affinity === undefined ? noCpus : alignedCpus(policy, available, affinity);
-  const aligned = select(policy, near, Math.min(near.size, count)) ?? noCpus;
+  const aligned = selectCpus(policy, near, Math.min(near.size, count)) ?? noCpus;
   const [rest, needed] = [available.difference(aligned), count - aligned.size];
-  const others = select(policy, rest, needed);
+  const others = selectCpus(policy, rest, needed);
   return others === undefined
     ? unexpectedProblem(`not enough cpus available to satisfy request: requested=${needed}, available=${rest.size}`)
     : aligned.union(others);
@@ -111,7 +132,8 @@ function alignedCpus({ topology, options }: StaticPolicy, available: CpuSet, aff
   );
 }
 
-function select(
+/** The CPUs that the options of the policy choose; undefined if there are too few (upstream: takeByTopology). */
+export function selectCpus(
   { topology, options }: Pick<StaticPolicy, 'topology' | 'options'>,
   available: CpuSet,
   count: number,

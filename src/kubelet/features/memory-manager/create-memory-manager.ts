@@ -34,17 +34,18 @@ export interface CreateMemoryManagerParts {
  */
 export function createMemoryManager(parts: CreateMemoryManagerParts): MemoryManager {
   const { config, file, observer, log } = parts;
-  const { memoryPolicy: policyName } = config.managers;
+  const { memoryPolicy: policyName, podLevel } = config.managers;
   const capacities = policyName === 'Static' ? staticCapacities(parts) : [];
   const saved = file.text === undefined ? undefined : decodeMemoryCheckpoint(file.text);
-  const { assignments, problem } = computeRestoredMemory(
+  const { assignments, pools, problem } = computeRestoredMemory(
     typeof saved === 'string' ? undefined : saved,
     policyName,
     capacities,
+    { podLevel },
   );
   const why = typeof saved === 'string' ? saved : problem;
   if (why !== undefined) file.setAside(why);
-  const manager = new MemoryManager({ policyName, capacities, assignments, observer, log });
+  const manager = new MemoryManager({ policyName, podLevel, capacities, assignments, pools, observer, log });
   file.follow(() => manager.checkpoint());
   manager.onChange(() => file.changed());
   return manager;

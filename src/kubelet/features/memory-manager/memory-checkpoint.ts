@@ -2,18 +2,20 @@ import { goJson } from '../../../api/go-json.ts';
 import { isRecord } from '../../../base/json-record.ts';
 import { fnv32a } from '../../../base/fnv32a.ts';
 import { goMap, goSortedEntries } from '../../model/go-checksum.ts';
-import type { MemoryAssignments, MemoryBlock, NodeMemory } from './memory-state.ts';
+import type { MemoryAssignments, MemoryBlock, MemoryPools, NodeMemory } from './memory-state.ts';
 
 /** The state as upstream saves it in `memory_manager_state`. */
 export interface MemoryCheckpoint {
   readonly policy: string;
   readonly nodes: readonly NodeMemory[];
   readonly assignments: MemoryAssignments;
+  /** Undefined in the first version of the format, which the gate PodLevelResourceManagers replaces. */
+  readonly pools?: MemoryPools | undefined;
 }
 
-/** Upstream: memorymanager/state MemoryManagerCheckpointV1. */
+/** Upstream: memorymanager/state MemoryManagerCheckpointV1; V2 with `pools`. */
 export function encodeMemoryCheckpoint(checkpoint: MemoryCheckpoint): string {
-  const { policy, nodes, assignments } = checkpoint;
+  const { policy, nodes, assignments, pools = new Map<string, MemoryBlock[]>() } = checkpoint;
   const entries = goSortedEntries(assignments).map(
     ([uid, own]) =>
       [uid, Object.fromEntries(goSortedEntries(own).map(([name, blocks]) => [name, blocks.map(goBlock)]))] as const,
@@ -22,11 +24,15 @@ export function encodeMemoryCheckpoint(checkpoint: MemoryCheckpoint): string {
     policyName: policy,
     machineState: Object.fromEntries(nodes.map((node) => [node.id, goNode(node)])),
     ...(entries.length === 0 ? {} : { entries: Object.fromEntries(entries) }),
+    ...(pools.size === 0 ? {} : { podEntries: Object.fromEntries(goSortedEntries(pools).map(goPool)) }),
     checksum: checksumOf(checkpoint),
   });
 }
 
 const goBlock = ({ nodes, resource, bytes }: MemoryBlock) => ({ numaAffinity: nodes, type: resource, size: bytes });
+
+const goPool = ([uid, blocks]: readonly [string, readonly MemoryBlock[]]) =>
+  [uid, { memoryBlocks: blocks.map(goBlock) }] as const;
 
 function goNode({ assignments, tables, group }: NodeMemory) {
   const memoryMap = goSortedEntries(tables).map(
@@ -36,7 +42,7 @@ function goNode({ assignments, tables, group }: NodeMemory) {
   return { numberOfAssignments: assignments, memoryMap: Object.fromEntries(memoryMap), cells: group };
 }
 
-function checksumOf({ policy, nodes, assignments }: MemoryCheckpoint): number {
+function checksumOf({ policy, nodes, assignments, pools }: MemoryCheckpoint): number {
   const machine = goMap(
     nodes
       .toSorted((left, right) => left.id - right.id)
@@ -60,8 +66,15 @@ function checksumOf({ policy, nodes, assignments }: MemoryCheckpoint): number {
     ]),
   );
   return fnv32a(
-    `(*state.MemoryManagerCheckpoint){PolicyName:(string)${policy} MachineState:(state.NUMANodeMap)${machine} Entries:(state.ContainerMemoryAssignments)${entries} Checksum:(checksum.Checksum)0}`,
+    `(*state.MemoryManagerCheckpoint){PolicyName:(string)${policy} MachineState:(state.NUMANodeMap)${machine} Entries:(state.ContainerMemoryAssignments)${entries}${pools === undefined ? '' : ` PodEntries:(state.PodMemoryAssignments)${dumpPools(pools)}`} Checksum:(checksum.Checksum)0}`,
   );
+}
+
+function dumpPools(pools: MemoryPools): string {
+  const dumped = goSortedEntries(pools).map(
+    ([uid, blocks]) => [uid, `{MemoryBlocks:([]state.Block)[${blocks.map(dumpBlock).join(' ')}]}`] as const,
+  );
+  return goMap(dumped);
 }
 
 const dumpBlock = ({ nodes, resource, bytes }: MemoryBlock): string =>
@@ -76,8 +89,10 @@ export function decodeMemoryCheckpoint(text: string): MemoryCheckpoint | string 
     return 'it is not valid JSON';
   }
   if (!isRecord(value)) return 'it is not an object';
-  const { policyName, machineState, entries = {}, checksum } = value;
+  const { policyName, machineState, entries = {}, podEntries = {}, checksum } = value;
   if (typeof policyName !== 'string' || !isRecord(machineState) || !isRecord(entries)) return 'it has another form';
+  const pools = isRecord(podEntries) ? decodePools(podEntries) : undefined;
+  if (pools === undefined) return 'it has another form';
   const nodes = Object.entries(machineState).map(([id, node]) => decodeNode(Number(id), node));
   const pods = Object.entries(entries).map(([uid, own]) => [uid, decodePod(own)] as const);
   const checkpoint = {
@@ -86,7 +101,9 @@ export function decodeMemoryCheckpoint(text: string): MemoryCheckpoint | string 
     assignments: new Map(pods.flatMap(([uid, own]) => (own === undefined ? [] : [[uid, own] as const]))),
   };
   if (checkpoint.nodes.length < nodes.length || checkpoint.assignments.size < pods.length) return 'it has another form';
-  return checksum === checksumOf(checkpoint) ? checkpoint : 'its checksum is wrong';
+  if (pools.size === 0 && checksum === checksumOf(checkpoint)) return checkpoint;
+  const second = { ...checkpoint, pools };
+  return checksum === checksumOf(second) ? second : 'its checksum is wrong';
 }
 
 function decodeNode(id: number, value: unknown): NodeMemory | undefined {
@@ -108,13 +125,28 @@ function decodePod(value: unknown): ReadonlyMap<string, readonly MemoryBlock[]> 
   if (!isRecord(value)) return undefined;
   const containers = new Map<string, readonly MemoryBlock[]>();
   for (const [name, list] of Object.entries(value)) {
-    if (!Array.isArray(list)) return undefined;
-    const blocks = list.map(decodeBlock);
-    const sound = blocks.flatMap((block) => (block === undefined ? [] : [block]));
-    if (sound.length < blocks.length) return undefined;
-    containers.set(name, sound);
+    const blocks = decodeBlocks(list);
+    if (blocks === undefined) return undefined;
+    containers.set(name, blocks);
   }
   return containers;
+}
+
+function decodePools(entries: Readonly<Record<string, unknown>>): MemoryPools | undefined {
+  const pools = new Map<string, readonly MemoryBlock[]>();
+  for (const [uid, entry] of Object.entries(entries)) {
+    const blocks = isRecord(entry) ? decodeBlocks(entry['memoryBlocks'] ?? []) : undefined;
+    if (blocks === undefined) return undefined;
+    pools.set(uid, blocks);
+  }
+  return pools;
+}
+
+function decodeBlocks(list: unknown): MemoryBlock[] | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const blocks = list.map(decodeBlock);
+  const sound = blocks.flatMap((block) => (block === undefined ? [] : [block]));
+  return sound.length < blocks.length ? undefined : sound;
 }
 
 function decodeBlock(value: unknown): MemoryBlock | undefined {

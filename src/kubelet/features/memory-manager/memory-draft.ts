@@ -1,105 +1,128 @@
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isRestartableInit } from '../../../api/pod.ts';
-import { podQos } from '../../../api/qos.ts';
-import { quantityValue } from '../../../api/quantity.ts';
-import { isHugePageResource } from '../../../api/resources.ts';
-import type { AllocationProblem, NumaMask, ResourceDraft, ResourceHints } from '../../model/topology-hints.ts';
+import { hasPodLevelResources } from '../../../api/resources.ts';
+import type {
+  AllocationProblem,
+  AllocationSource,
+  Assignment,
+  NumaMask,
+  ResourceDraft,
+  ResourceHints,
+} from '../../model/topology-hints.ts';
 import { unexpectedProblem } from '../../model/topology-hints.ts';
 import type { MemoryRequest } from './memory-hints.ts';
 import { bestHint, hasFree, isGroup, memoryHints, reusableBytes } from './memory-hints.ts';
-import type { MemoryAssignments, MemoryBlock, MemoryCapacity, NodeMemory } from './memory-state.ts';
+import { memoryRequest, podMemoryRequest } from './memory-request.ts';
+import type { MemoryAssignments, MemoryBlock, MemoryCapacity, MemoryPools, NodeMemory } from './memory-state.ts';
 import { computeNodeMemory, idsOf, maskOf, sameGroup, withBlocks } from './memory-state.ts';
+import { divideMemory, emptyMemoryProblem } from './pod-memory.ts';
 
-export interface MemoryDraftParts {
-  readonly capacities: readonly MemoryCapacity[];
+/** What has been given to whom. */
+export interface MemoryHoldings {
   readonly assignments: MemoryAssignments;
+  readonly pools: MemoryPools;
+}
+
+/** One container got memory. */
+export interface AllocatedMemory extends Assignment {
+  readonly container: string;
+}
+
+export interface MemoryDraftParts extends MemoryHoldings {
+  readonly capacities: readonly MemoryCapacity[];
   readonly pod: Pod;
-  readonly onCommit: (assignments: MemoryAssignments, allocated: readonly string[]) => void;
-  readonly onProblem: () => void;
-}
-
-/** What the container may reserve: the memory and huge pages of a Guaranteed pod. */
-export function memoryRequest(pod: Pod, container: Pick<Container, 'resources'>): MemoryRequest {
-  // Pods with resources of their own need the alpha gate PodLevelResourceManagers upstream.
-  if (podQos(pod) !== 'Guaranteed' || pod.spec.resources !== undefined) return new Map();
-  const amounts = Object.entries(container.resources?.requests ?? {}).filter(
-    ([resource]) => resource === 'memory' || isHugePageResource(resource),
-  );
-  return new Map(amounts.map(([resource, amount]) => [resource, quantityValue(amount)]));
-}
-
-/** The most that the pod uses at one time, by resource (upstream: getPodRequestedResources). */
-export function podMemoryRequest(pod: Pod): MemoryRequest {
-  const sidecars = new Map<string, number>();
-  const most = new Map<string, number>();
-  for (const container of pod.spec.initContainers ?? []) {
-    for (const [resource, bytes] of memoryRequest(pod, container)) {
-      const sum = (sidecars.get(resource) ?? 0) + bytes;
-      if (isRestartableInit(container)) sidecars.set(resource, sum);
-      most.set(resource, Math.max(most.get(resource) ?? 0, sum));
-    }
-  }
-  const running = new Map(sidecars);
-  for (const container of pod.spec.containers)
-    for (const [resource, bytes] of memoryRequest(pod, container))
-      running.set(resource, (running.get(resource) ?? 0) + bytes);
-  for (const [resource, bytes] of running) most.set(resource, Math.max(most.get(resource) ?? 0, bytes));
-  return most;
+  /** Gate PodLevelResourceManagers. */
+  readonly podLevel: boolean;
+  readonly onCommit: (holdings: MemoryHoldings, allocated: readonly AllocatedMemory[]) => void;
+  readonly onProblem: (from: AllocationSource) => void;
 }
 
 /** The memory of one pod, container by container (upstream: policy_static.go Allocate, GetTopologyHints). */
 export class MemoryDraft implements ResourceDraft {
   readonly #parts: MemoryDraftParts;
-  readonly #allocated: string[] = [];
+  readonly #allocated: AllocatedMemory[] = [];
   #assignments: MemoryAssignments;
+  #pools: MemoryPools;
 
   constructor(parts: MemoryDraftParts) {
     this.#parts = parts;
     this.#assignments = parts.assignments;
+    this.#pools = parts.pools;
   }
 
   containerHints(container: Container): ResourceHints | undefined {
-    const request = memoryRequest(this.#parts.pod, container);
+    const request = memoryRequest(this.#parts, this.#parts.pod, container);
     const own = this.#blocksOf(container.name);
     return own === undefined ? this.#hintsFor(request, container) : this.#keptHints(own, request);
   }
 
   podHints(): ResourceHints | undefined {
     const { pod } = this.#parts;
-    const request = podMemoryRequest(pod);
+    const request = podMemoryRequest(this.#parts, pod);
+    const pool = this.#pools.get(this.#uid);
+    if (pool !== undefined) return this.#keptHints(pool, request);
+    const isRefused = this.#usesPool && emptyMemoryProblem(this.#parts, pod) !== undefined;
+    if (isRefused) return new Map([...request.keys()].map((resource) => [resource, []]));
     const own = [...(this.#assignments.get(this.#uid)?.values() ?? [])].flat();
     return own.length === 0 ? this.#hintsFor(request, undefined) : this.#keptHints(own, request, true);
   }
 
   allocate(container: Container, affinity: NumaMask | undefined): AllocationProblem | undefined {
-    const request = memoryRequest(this.#parts.pod, container);
+    const request = memoryRequest(this.#parts, this.#parts.pod, container);
     if (request.size === 0 || this.#blocksOf(container.name) !== undefined) return undefined;
     const reusable = this.#reusable(container);
     const nodes = this.#nodes();
     const mask = chooseNodes(nodes, affinity, { request, reusable });
     if (typeof mask === 'string') {
-      this.#parts.onProblem();
+      this.#parts.onProblem('node');
       return unexpectedProblem(`[memorymanager] ${mask}`);
     }
     const ids = idsOf(nodes, mask);
     const blocks = [...request].map(([resource, bytes]): MemoryBlock => ({ nodes: ids, resource, bytes }));
     for (const block of blocks) this.#takeOver(container, block);
     this.#set(container.name, blocks);
-    this.#allocated.push(container.name);
+    this.#allocated.push({ container: container.name, from: 'node', isExclusive: true });
+    return undefined;
+  }
+
+  allocatePod(affinity: NumaMask | undefined): AllocationProblem | undefined {
+    const { pod, onProblem } = this.#parts;
+    const request = podMemoryRequest(this.#parts, pod);
+    // What a pod has stays.
+    if (request.size === 0 || this.#assignments.has(this.#uid)) return undefined;
+    const nodes = this.#nodes();
+    const problem = emptyMemoryProblem(this.#parts, pod);
+    const mask = problem ?? chooseNodes(nodes, affinity, { request, reusable: [] });
+    if (typeof mask !== 'number') {
+      onProblem('pod');
+      return typeof mask === 'string' ? unexpectedProblem(`[memorymanager] ${mask}`) : mask;
+    }
+    const ids = idsOf(nodes, mask);
+    const blocksOf = (amounts: MemoryRequest): MemoryBlock[] =>
+      [...amounts].map(([resource, bytes]) => ({ nodes: ids, resource, bytes }));
+    const shares = [...divideMemory(this.#parts, pod)];
+    const containers = new Map(shares.map(([name, { amounts }]) => [name, blocksOf(amounts)]));
+    this.#assignments = new Map([...this.#assignments, [this.#uid, containers]]);
+    this.#pools = new Map([...this.#pools, [this.#uid, blocksOf(request)]]);
+    for (const [container, { isExclusive }] of shares) this.#allocated.push({ container, from: 'pod', isExclusive });
     return undefined;
   }
 
   commit(): void {
-    this.#parts.onCommit(this.#assignments, this.#allocated);
+    this.#parts.onCommit({ assignments: this.#assignments, pools: this.#pools }, this.#allocated);
   }
 
   get #uid(): string {
     return this.#parts.pod.metadata.uid ?? '';
   }
 
+  get #usesPool(): boolean {
+    return this.#parts.podLevel && hasPodLevelResources(this.#parts.pod);
+  }
+
   #nodes(): NodeMemory[] {
-    return computeNodeMemory(this.#parts.capacities, this.#assignments);
+    return computeNodeMemory(this.#parts.capacities, this.#assignments, this.#pools);
   }
 
   #blocksOf(name: string): readonly MemoryBlock[] | undefined {

@@ -50,7 +50,11 @@ function start(setting: Setting = {}): { manager: MemoryManager; asides: string[
       follow: () => undefined,
       changed: () => undefined,
     },
-    observer: { pinned: ({ failed }) => void counted.push(failed ? 'failed' : 'pinned') },
+    observer: {
+      assigned: ({ from, isExclusive }) =>
+        void counted.push(from === 'node' ? 'pinned' : `${isExclusive ? 'exclusive' : 'shared'} of the pod`),
+      refused: (from) => void counted.push(from === 'node' ? 'failed' : 'failed for the pod'),
+    },
     log: recordingLog(),
   });
   return { manager, asides, counted };

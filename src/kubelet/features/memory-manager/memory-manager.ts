@@ -1,15 +1,18 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { HintProvider, ResourceDraft } from '../../model/topology-hints.ts';
+import type { AllocationSource, Assignment, HintProvider, ResourceDraft } from '../../model/topology-hints.ts';
 import { encodeMemoryCheckpoint } from './memory-checkpoint.ts';
 import { MemoryDraft } from './memory-draft.ts';
-import type { MemoryAssignments, MemoryCapacity } from './memory-state.ts';
+import type { MemoryAssignments, MemoryCapacity, MemoryPools } from './memory-state.ts';
 import { computeNodeMemory } from './memory-state.ts';
 
-/** Counts what the manager does: a container asked for memory of its own. */
+/** Counts what the manager does. */
 export interface MemoryManagerObserver {
-  pinned(outcome: { readonly failed: boolean }): void;
+  /** A container got memory of NUMA nodes, from the nodes or from what its pod has. */
+  assigned(assignment: Assignment): void;
+  /** A container, or a pod as a whole, could not get memory. */
+  refused(from: AllocationSource): void;
 }
 
 /** Memory of one kind from some NUMA nodes, for other components. */
@@ -24,6 +27,9 @@ export interface MemoryManagerParts {
   /** Empty with the policy `None`. */
   readonly capacities: readonly MemoryCapacity[];
   readonly assignments: MemoryAssignments;
+  readonly pools: MemoryPools;
+  /** Gate PodLevelResourceManagers: pods with resources of their own take part, and the state file has its format. */
+  readonly podLevel: boolean;
   readonly observer: MemoryManagerObserver;
   readonly log: Logger;
 }
@@ -43,27 +49,31 @@ export class MemoryManager implements HintProvider {
   readonly #parts: MemoryManagerParts;
   readonly #listeners = new Set<() => void>();
   #assignments: MemoryAssignments;
+  #pools: MemoryPools;
 
   constructor(parts: MemoryManagerParts) {
     this.#parts = parts;
     this.#assignments = parts.assignments;
+    this.#pools = parts.pools;
   }
 
   begin(pod: Pod): ResourceDraft {
-    const { policyName, capacities, observer, log } = this.#parts;
+    const { policyName, podLevel, capacities, observer, log } = this.#parts;
     if (policyName === 'None') return nothingToAllocate;
     return new MemoryDraft({
       capacities,
       assignments: this.#assignments,
+      pools: this.#pools,
+      podLevel,
       pod,
-      onProblem: () => observer.pinned({ failed: true }),
-      onCommit: (assignments, allocated) => {
-        for (const container of allocated) {
+      onProblem: (from) => observer.refused(from),
+      onCommit: ({ assignments, pools }, allocated) => {
+        for (const { container, ...assignment } of allocated) {
           const nodes = [...this.#nodesOf(assignments, pod.metadata.uid ?? '', container)];
           log.info('memory allocated', { pod: podKey(pod), container, numaNodes: nodes.join(',') });
-          observer.pinned({ failed: false });
+          observer.assigned(assignment);
         }
-        if (allocated.length > 0) this.#become(assignments);
+        if (allocated.length > 0) this.#become(assignments, pools);
       },
     });
   }
@@ -95,7 +105,8 @@ export class MemoryManager implements HintProvider {
   /** Returns the memory of all other pods. */
   retain(isLive: (uid: string) => boolean): void {
     const kept = new Map([...this.#assignments].filter(([uid]) => isLive(uid)));
-    if (kept.size < this.#assignments.size) this.#become(kept);
+    if (kept.size === this.#assignments.size) return;
+    this.#become(kept, new Map([...this.#pools].filter(([uid]) => isLive(uid))));
   }
 
   onChange(listener: () => void): void {
@@ -104,17 +115,19 @@ export class MemoryManager implements HintProvider {
 
   /** The content of `memory_manager_state`. */
   checkpoint(): string {
-    const { policyName: policy, capacities } = this.#parts;
-    const assignments = this.#assignments;
-    return encodeMemoryCheckpoint({ policy, nodes: computeNodeMemory(capacities, assignments), assignments });
+    const { policyName: policy, capacities, podLevel } = this.#parts;
+    const [assignments, pools] = [this.#assignments, this.#pools];
+    const nodes = computeNodeMemory(capacities, assignments, pools);
+    return encodeMemoryCheckpoint({ policy, nodes, assignments, pools: podLevel ? pools : undefined });
   }
 
   #nodesOf(assignments: MemoryAssignments, uid: string, container: string): Set<number> {
     return new Set((assignments.get(uid)?.get(container) ?? []).flatMap(({ nodes }) => nodes));
   }
 
-  #become(assignments: MemoryAssignments): void {
+  #become(assignments: MemoryAssignments, pools: MemoryPools): void {
     this.#assignments = assignments;
+    this.#pools = pools;
     for (const listener of this.#listeners) listener();
   }
 }

@@ -14,6 +14,12 @@ export interface MemoryBlock {
 /** Blocks by the UID of the pod and the name of the container. Never changed in place. */
 export type MemoryAssignments = ReadonlyMap<string, ReadonlyMap<string, readonly MemoryBlock[]>>;
 
+/**
+ * Blocks of pods that have memory as a whole, by UID. Their containers' blocks are parts of these, and count for
+ * nothing more.
+ */
+export type MemoryPools = ReadonlyMap<string, readonly MemoryBlock[]>;
+
 /** All in bytes. */
 export interface MemoryTable {
   readonly total: number;
@@ -66,7 +72,11 @@ export function computeCapacities({ nodes }: MachineTopology, reserved: Reserved
 }
 
 /** The state of all nodes with these assignments. A block takes what is free of its nodes in their order. */
-export function computeNodeMemory(capacities: readonly MemoryCapacity[], assignments: MemoryAssignments): NodeMemory[] {
+export function computeNodeMemory(
+  capacities: readonly MemoryCapacity[],
+  assignments: MemoryAssignments,
+  pools: MemoryPools = new Map(),
+): NodeMemory[] {
   const nodes = capacities.map(
     ({ id, resources }): NodeMemory => ({
       id,
@@ -78,8 +88,8 @@ export function computeNodeMemory(capacities: readonly MemoryCapacity[], assignm
     }),
   );
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  for (const containers of assignments.values())
-    for (const blocks of containers.values()) for (const block of blocks) addBlock(byId, block);
+  for (const [uid, containers] of assignments)
+    for (const block of pools.get(uid) ?? [...containers.values()].flat()) addBlock(byId, block);
   return nodes;
 }
 

@@ -1,7 +1,7 @@
 import { goSortedEntries } from '../../model/go-checksum.ts';
 import type { MemoryCheckpoint } from './memory-checkpoint.ts';
 import { hasFree, isGroup } from './memory-hints.ts';
-import type { MemoryAssignments, MemoryBlock, MemoryCapacity, NodeMemory } from './memory-state.ts';
+import type { MemoryAssignments, MemoryBlock, MemoryCapacity, MemoryPools, NodeMemory } from './memory-state.ts';
 import { computeNodeMemory, maskOf, sameGroup, withBlocks } from './memory-state.ts';
 
 /**
@@ -12,30 +12,56 @@ export function computeRestoredMemory(
   saved: MemoryCheckpoint | undefined,
   policy: 'None' | 'Static',
   capacities: readonly MemoryCapacity[],
-): { assignments: MemoryAssignments; problem: string | undefined } {
-  if (saved === undefined) return { assignments: new Map(), problem: undefined };
+  { podLevel }: { readonly podLevel: boolean } = { podLevel: false },
+): { assignments: MemoryAssignments; pools: MemoryPools; problem: string | undefined } {
+  const nothing = { assignments: new Map<string, never>(), pools: new Map<string, never>() };
+  if (saved === undefined) return { ...nothing, problem: undefined };
   if (saved.policy !== policy)
     return {
-      assignments: new Map(),
+      ...nothing,
       problem: `[memorymanager] configured policy "${policy}" differs from state checkpoint policy "${saved.policy}"`,
     };
   let assignments: MemoryAssignments = new Map();
+  const pools = new Map<string, readonly MemoryBlock[]>();
   let lost = 0;
   for (const [uid, containers] of goSortedEntries(saved.assignments)) {
+    const pool = saved.pools?.get(uid);
+    if (pool !== undefined) {
+      const nodes = computeNodeMemory(capacities, assignments, pools);
+      if (policy === 'Static' && podLevel && isWhole(nodes, pool, containers)) {
+        pools.set(uid, pool);
+        assignments = new Map([...assignments, [uid, containers]]);
+      } else lost += 1;
+      continue;
+    }
     for (const [name, blocks] of containers) {
-      const isPossible = policy === 'Static' && fits(computeNodeMemory(capacities, assignments), blocks);
+      const isPossible = policy === 'Static' && fits(computeNodeMemory(capacities, assignments, pools), blocks);
       if (isPossible) assignments = withBlocks(assignments, { uid, name, blocks });
       else lost += 1;
     }
   }
-  const isSame = lost === 0 && sameNodes(saved.nodes, computeNodeMemory(capacities, assignments));
+  const isSame = lost === 0 && sameNodes(saved.nodes, computeNodeMemory(capacities, assignments, pools));
   // A first start saves an empty state before anything is allocated.
   const isEmpty = saved.nodes.length === 0 && saved.assignments.size === 0;
   return {
     assignments,
+    pools,
     problem:
       isSame || isEmpty ? undefined : '[memorymanager] the expected machine state is different from the real one',
   };
+}
+
+/** A pod that has memory as a whole keeps everything or nothing. */
+function isWhole(
+  nodes: readonly NodeMemory[],
+  pool: readonly MemoryBlock[],
+  containers: ReadonlyMap<string, readonly MemoryBlock[]>,
+): boolean {
+  const isPart = (block: MemoryBlock): boolean =>
+    pool.some(
+      (own) => own.resource === block.resource && sameGroup(own.nodes, block.nodes) && block.bytes <= own.bytes,
+    );
+  return fits(nodes, pool) && [...containers.values()].every((blocks) => blocks.every(isPart));
 }
 
 function fits(nodes: readonly NodeMemory[], blocks: readonly MemoryBlock[]): boolean {

@@ -39,6 +39,22 @@ export const managerFamilies = {
     type: 'counter',
     help: 'Containers that asked for memory of NUMA nodes.',
   },
+  // These three are registered with the gate PodLevelResourceManagers, and have no prefix upstream.
+  resource_manager_allocation_errors_total: {
+    type: 'counter',
+    labels: ['resource_name', 'source'],
+    help: 'CPUs or memory that the node, or the pool of a pod, could not give.',
+  },
+  resource_manager_allocations_total: {
+    type: 'counter',
+    labels: ['resource_name', 'source'],
+    help: 'Containers that got CPUs or memory from the node, or from the pool of their pod.',
+  },
+  resource_manager_container_assignments: {
+    type: 'counter',
+    labels: ['resource_name', 'assignment_type'],
+    help: 'Containers by what they got: exclusive CPUs or memory of the node or of the pod, or a share of that of the pod.',
+  },
   kubelet_topology_manager_admission_duration_ms: {
     type: 'histogram',
     buckets: exponential(0.05, 2, 15),

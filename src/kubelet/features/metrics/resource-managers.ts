@@ -2,28 +2,61 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 type Main = Pick<AgentMetrics, 'main'>;
 
+type Source = 'node' | 'pod';
+
+interface AssignmentObserver {
+  assigned(assignment: { readonly from: Source; readonly isExclusive: boolean }): void;
+  refused(from: Source): void;
+}
+
+/** `podLevel` is the gate PodLevelResourceManagers, which has families of its own. */
+interface Counting {
+  readonly podLevel: boolean;
+}
+
 /** Counts what the CPU manager does (upstream: policy_static.go). */
-export function observedCpuManager({ main }: Main): {
-  pinned(outcome: { readonly failed: boolean }): void;
-  aligned(boundary: 'physical_cpu' | 'uncore_cache', succeeded: boolean): void;
-} {
+export function observedCpuManager(
+  { main }: Main,
+  { podLevel }: Counting,
+): AssignmentObserver & { aligned(boundary: 'physical_cpu' | 'uncore_cache', succeeded: boolean): void } {
   return {
-    pinned: ({ failed }) => {
-      main.count('kubelet_cpu_manager_pinning_requests_total');
-      if (failed) main.count('kubelet_cpu_manager_pinning_errors_total');
+    assigned: (assignment) => {
+      if (assignment.isExclusive) main.count('kubelet_cpu_manager_pinning_requests_total');
+      if (podLevel) countAssignment({ main }, 'cpu', assignment);
+    },
+    refused: (from) => {
+      // Upstream counts the containers of a pod when they get CPUs, and not the pod.
+      if (from === 'node') main.count('kubelet_cpu_manager_pinning_requests_total');
+      main.count('kubelet_cpu_manager_pinning_errors_total');
+      if (podLevel) main.count('resource_manager_allocation_errors_total', { resource_name: 'cpu', source: from });
     },
     aligned: (boundary, succeeded) => countAlignment({ main }, { scope: 'container', boundary }, succeeded),
   };
 }
 
 /** Counts what the memory manager does (upstream: memorymanager/policy_static.go). */
-export function observedMemoryManager({ main }: Main): { pinned(outcome: { readonly failed: boolean }): void } {
+export function observedMemoryManager({ main }: Main, { podLevel }: Counting): AssignmentObserver {
   return {
-    pinned: ({ failed }) => {
+    assigned: (assignment) => {
+      if (assignment.isExclusive) main.count('kubelet_memory_manager_pinning_requests_total');
+      if (podLevel) countAssignment({ main }, 'memory', assignment);
+    },
+    refused: (from) => {
       main.count('kubelet_memory_manager_pinning_requests_total');
-      if (failed) main.count('kubelet_memory_manager_pinning_errors_total');
+      main.count('kubelet_memory_manager_pinning_errors_total');
+      if (podLevel) main.count('resource_manager_allocation_errors_total', { resource_name: 'memory', source: from });
     },
   };
+}
+
+function countAssignment(
+  { main }: Main,
+  resource: 'cpu' | 'memory',
+  { from, isExclusive }: { readonly from: Source; readonly isExclusive: boolean },
+): void {
+  main.count('resource_manager_allocations_total', { resource_name: resource, source: from });
+  const type = `${from}_${isExclusive ? 'exclusive' : 'shared'}`;
+  main.count('resource_manager_container_assignments', { resource_name: resource, assignment_type: type });
 }
 
 /** Counts what the topology manager does (upstream: topology_manager.go, scope_container.go, scope_pod.go). */

@@ -17,8 +17,8 @@ export interface CreateTopologyManagerParts {
 
 /** Throws `Invalid` when the machine cannot have the policy: as upstream, the agent does not start then. */
 export function createTopologyManager(parts: CreateTopologyManagerParts): TopologyManager {
-  const { topology, topologyScope: scope } = { ...parts, ...parts.config.managers };
-  return new TopologyManager({ ...parts, scope, merge: mergeFacts(parts.config.managers, topology) });
+  const { topology, topologyScope: scope, podLevel } = { ...parts, ...parts.config.managers };
+  return new TopologyManager({ ...parts, scope, podLevel, merge: mergeFacts(parts.config.managers, topology) });
 }
 
 function mergeFacts(

@@ -18,6 +18,7 @@ const managers: KubeletConfig['managers'] = {
   topologyPolicy: 'none',
   topologyScope: 'container',
   topologyOptions: {},
+  podLevel: false,
 };
 
 interface World {
@@ -31,6 +32,7 @@ function world(
   config: Partial<KubeletConfig['managers']>,
   hints: readonly (ResourceHints | undefined)[],
   problem?: (container: string) => AllocationProblem | undefined,
+  { wholePods = false } = {},
 ): World {
   const calls: string[] = [];
   const counted: string[] = [];
@@ -42,6 +44,14 @@ function world(
         calls.push(`${index} ${name} ${affinity ?? 'anywhere'}`);
         return problem?.(name);
       },
+      ...(index === 0 && wholePods
+        ? {
+            allocatePod: (affinity: NumaMask | undefined) => {
+              calls.push(`${index} whole ${affinity ?? 'anywhere'}`);
+              return problem?.('whole');
+            },
+          }
+        : {}),
       commit: () => void calls.push(`${index} commit`),
     }),
   });
@@ -117,6 +127,52 @@ describe('at its admission a pod', () => {
     const { manager, calls, counted } = world({}, [undefined]);
     assert.equal(manager.check(pod), undefined);
     assert.deepEqual([calls, counted], [['0 init anywhere', '0 main anywhere'], []]);
+  });
+});
+
+describe('a pod with resources of its own', () => {
+  const amounts = { cpu: '2', memory: '1Gi' };
+  const whole = buildPod({
+    'spec.resources': { requests: amounts, limits: amounts },
+    'spec.containers': [{ name: 'main', image: 'x' }],
+  });
+  const scope = (topologyScope: 'container' | 'pod', podLevel = true) =>
+    ({ topologyPolicy: 'restricted', topologyScope, podLevel }) as const;
+  const inWhole = { wholePods: true };
+
+  it('gets resources as a whole in the scope of the pod, from managers that can', () => {
+    const { manager, calls } = world(scope('pod'), [on(1), on(1)], undefined, inWhole);
+    assert.equal(manager.allocate(whole), undefined);
+    assert.deepEqual(calls, ['0 whole 1', '1 main 1', '0 commit', '1 commit']);
+  });
+
+  it('gets them container by container in the scope of the container, without a policy and without the gate', () => {
+    for (const config of [
+      scope('container'),
+      scope('pod', false),
+      { ...scope('pod'), topologyPolicy: 'none' as const },
+    ]) {
+      const { manager, calls } = world(config, [on(1)], undefined, inWhole);
+      assert.equal(manager.allocate(whole), undefined);
+      assert.match(calls.join(), /^0 main (1|anywhere),0 commit$/);
+    }
+  });
+
+  it('is rejected with the texts of upstream, and gets nothing then', () => {
+    const message = (topologyScope: 'container' | 'pod', pods: Pod): string | undefined =>
+      world(scope(topologyScope), [on(1), on(2)], undefined, inWhole).manager.allocate(pods)?.message;
+    assert.equal(
+      message('pod', whole),
+      'Pod Scope pod with pod-level resources failed admission under pod-scope topology manager',
+    );
+    assert.equal(
+      message('container', whole),
+      'Pod Scope pod with pod-level resources failed admission with a container-level topology manager',
+    );
+    assert.equal(message('pod', pod), refusal.message);
+    const missing = { reason: 'EmptyPodSharedPoolError', message: 'none left' };
+    const { manager, calls } = world(scope('pod'), [on(1)], () => missing, inWhole);
+    assert.deepEqual([manager.allocate(whole), calls], [missing, ['0 whole 1']]);
   });
 });
 

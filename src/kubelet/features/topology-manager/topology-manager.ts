@@ -1,5 +1,6 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { podReasons } from '../../../api/reasons.ts';
+import { hasPodLevelResources } from '../../../api/resources.ts';
 import type { AllocationProblem, HintProvider, NumaMask, ResourceDraft } from '../../model/topology-hints.ts';
 import type { MergeFacts } from './merge-hints.ts';
 import { mergeHints } from './merge-hints.ts';
@@ -15,6 +16,8 @@ export interface TopologyManagerParts {
   /** Undefined with the policy `none`: resources are allocated one by one, wherever they are. */
   readonly merge: MergeFacts | undefined;
   readonly scope: 'container' | 'pod';
+  /** Gate PodLevelResourceManagers: a pod with resources of its own gets them as a whole in the scope of the pod. */
+  readonly podLevel: boolean;
   /** In the order in which they allocate: devices, CPUs, memory. */
   readonly providers: readonly HintProvider[];
   readonly observer: TopologyManagerObserver;
@@ -32,6 +35,15 @@ const notAligned: AllocationProblem = {
   reason: podReasons.topologyAffinityError,
   message: 'Resources cannot be allocated with Topology locality',
 };
+
+/** The texts are upstream's (topology_manager.go PodLevelTopologyAffinityError). */
+const podNotAligned = (scope: 'container' | 'pod'): AllocationProblem => ({
+  reason: podReasons.topologyAffinityError,
+  message:
+    scope === 'pod'
+      ? 'Pod Scope pod with pod-level resources failed admission under pod-scope topology manager'
+      : 'Pod Scope pod with pod-level resources failed admission with a container-level topology manager',
+});
 
 /**
  * Allocates the resources of a pod that have a place in the machine, near each other where the policy asks for it
@@ -62,7 +74,9 @@ export class TopologyManager {
   }
 
   #try(pod: Pod): Trial {
-    const { providers, merge, scope } = this.#parts;
+    const { providers, merge, scope, podLevel } = this.#parts;
+    const isPodLevel = podLevel && hasPodLevelResources(pod);
+    const refused = isPodLevel ? podNotAligned(scope) : notAligned;
     const drafts = providers.map((provider) => provider.begin(pod));
     const podPlace =
       merge !== undefined && scope === 'pod'
@@ -71,8 +85,14 @@ export class TopologyManager {
             merge,
           )
         : undefined;
-    if (podPlace?.admit === false) return { drafts, problem: notAligned, aligned: 0 };
+    if (podPlace?.admit === false) return { drafts, problem: refused, aligned: 0 };
     let aligned = podPlace === undefined ? 0 : 1;
+    const asWhole = podPlace !== undefined && isPodLevel;
+    if (asWhole)
+      for (const draft of drafts) {
+        const problem = draft.allocatePod?.(podPlace.affinity);
+        if (problem !== undefined) return { drafts, problem, aligned };
+      }
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       let affinity: NumaMask | undefined = podPlace?.affinity;
       if (merge !== undefined && podPlace === undefined) {
@@ -80,11 +100,12 @@ export class TopologyManager {
           drafts.map((draft) => draft.containerHints(container)),
           merge,
         );
-        if (!own.admit) return { drafts, problem: notAligned, aligned };
+        if (!own.admit) return { drafts, problem: refused, aligned };
         affinity = own.affinity;
         aligned += 1;
       }
       for (const draft of drafts) {
+        if (asWhole && draft.allocatePod !== undefined) continue;
         const problem = draft.allocate(container, affinity);
         if (problem !== undefined) return { drafts, problem, aligned };
       }

@@ -141,6 +141,8 @@ export interface ManagersConfig {
   readonly topologyPolicy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
   readonly topologyScope: 'container' | 'pod';
   readonly topologyOptions: Texts;
+  /** Gate PodLevelResourceManagers: pods with resources of their own take part. */
+  readonly podLevel: boolean;
 }
 
 export interface EvictionConfig {
@@ -353,7 +355,7 @@ function reserved(given: DefaultedKubeletConfiguration): ReservedConfig {
   };
 }
 
-function managers(given: DefaultedKubeletConfiguration): ManagersConfig {
+function managers(given: DefaultedKubeletConfiguration, gates: FeatureGates): ManagersConfig {
   return {
     cpuPolicy: given.cpuManagerPolicy,
     cpuOptions: given.cpuManagerPolicyOptions ?? {},
@@ -363,6 +365,7 @@ function managers(given: DefaultedKubeletConfiguration): ManagersConfig {
     topologyPolicy: given.topologyManagerPolicy,
     topologyScope: given.topologyManagerScope,
     topologyOptions: given.topologyManagerPolicyOptions ?? {},
+    podLevel: gates.enabled('PodLevelResourceManagers'),
   };
 }
 
@@ -404,7 +407,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     node: node(given),
     cgroups: cgroups(given),
     reserved: reserved(given),
-    managers: managers(given),
+    managers: managers(given, gates),
     eviction: eviction(given),
     runtime: runtime(given),
     network: {

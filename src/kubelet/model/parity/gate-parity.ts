@@ -60,8 +60,8 @@ export const gateRows: Readonly<Record<string, Parity>> = {
   PLEGOnDemandRelist: builtIn('a pod is listed again whenever something of it was changed'),
   PodAndContainerStatsFromCRI: notYet('cgroups are read'),
   PodCertificateRequest: notYet('such projections are refused in the status of the pod'),
-  PodLevelResourceManagers: notYet(
-    'managers assign to containers; a pod with pod-level resources gets none for itself',
+  PodLevelResourceManagers: honoured(
+    'devices are aligned too, a restart keeps what a pod has, and a resize of the pod is infeasible beside the static policies',
   ),
   PodLevelResources: honoured(),
   PodLogsQuerySplitStreams: honoured(),

@@ -95,10 +95,6 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
     'CertificateExpired CertificateOverdueForRefresh',
     'the agent reports an expired certificate as a problem of its own, with the expiry time as a metric',
   ),
-  ...later(
-    'EmptyPodSharedPoolError',
-    'only with the alpha gate PodLevelResourceManagers: managers assign to containers here',
-  ),
   ...later('ImageVolumeMountFailed', 'the runtime reports it in the message of CreateContainerError, as in upstream'),
   ...later(
     'InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden',

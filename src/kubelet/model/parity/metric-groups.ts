@@ -148,7 +148,7 @@ export const metricGroups: readonly MetricGroup[] = [
       kubelet_container_aligned_compute_resources_count kubelet_container_aligned_compute_resources_failure_count kubelet_cpu_manager_allocation_per_numa
       kubelet_cpu_manager_exclusive_cpu_allocation_count kubelet_cpu_manager_pinning_errors_total kubelet_cpu_manager_pinning_requests_total
       kubelet_cpu_manager_shared_pool_size_millicores kubelet_memory_manager_pinning_errors_total kubelet_memory_manager_pinning_requests_total kubelet_topology_manager_admission_duration_ms kubelet_topology_manager_admission_errors_total
-      kubelet_topology_manager_admission_requests_total
+      kubelet_topology_manager_admission_requests_total resource_manager_allocation_errors_total resource_manager_allocations_total resource_manager_container_assignments
     `,
   },
   {

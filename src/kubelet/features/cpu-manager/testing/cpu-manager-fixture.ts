@@ -38,12 +38,23 @@ export function startCpuManager({
     topology: machine,
     file: { text, setAside: (why) => void asides.push(why), follow: () => undefined, changed: () => undefined },
     observer: {
-      pinned: ({ failed }) => void counted.push(failed ? 'failed' : 'pinned'),
+      assigned: ({ from, isExclusive }) =>
+        void counted.push(from === 'node' ? 'pinned' : `${isExclusive ? 'exclusive' : 'shared'} of the pod`),
+      refused: (from) => void counted.push(from === 'node' ? 'failed' : 'failed for the pod'),
       aligned: (boundary, succeeded) => void counted.push(`${boundary} ${succeeded ? 'aligned' : 'not aligned'}`),
     },
     log: recordingLog(),
   });
   return { manager, asides, counted };
+}
+
+/** As with the topology policy `best-effort` in the scope of the pod, for pods with resources of their own. */
+export function admitWhole(manager: CpuManager, pod: Pod, affinity?: number): string | undefined {
+  const draft = manager.begin(pod);
+  const problem = draft.allocatePod?.(affinity);
+  if (problem !== undefined) return `${problem.reason}: ${problem.message}`;
+  draft.commit();
+  return undefined;
 }
 
 /** As with the topology policy `none`: one container after the other, anywhere. Returns the message of a rejection. */

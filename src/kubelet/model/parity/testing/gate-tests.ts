@@ -30,6 +30,7 @@ export const gateTests: Readonly<Record<string, { readonly test: string; readonl
   KubeletSeparateDiskGC: { test: feature('eviction/signal-reader'), word: 'separateDisks' },
   MemoryQoS: { test: 'src/kubelet/model/memory-qos.test.ts' },
   NodeDeclaredFeatures: { test: feature('node/node-object') },
+  PodLevelResourceManagers: { test: feature('cpu-manager/pod-pool') },
   PodLevelResources: { test: feature('admission/predicates') },
   PodLogsQuerySplitStreams: { test: feature('server/kubelet-app') },
   PodReadyToStartContainersCondition: { test: feature('status/conditions') },

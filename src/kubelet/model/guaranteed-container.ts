@@ -1,0 +1,15 @@
+import type { Container } from '../../api/core/container.ts';
+import { quantityMilliValue } from '../../api/quantity.ts';
+
+/**
+ * The container requests CPU and memory, and its limits are the same. In a pod with resources of its own only such
+ * containers get resources alone (upstream: cm/qos IsContainerEquivalentQOSGuaranteed).
+ */
+export function isGuaranteedAlone({ resources }: Pick<Container, 'resources'>): boolean {
+  return ['cpu', 'memory'].every((name) => {
+    const [request, limit] = [resources?.requests?.[name], resources?.limits?.[name]];
+    if (request === undefined || limit === undefined) return false;
+    const amount = quantityMilliValue(request);
+    return amount > 0 && amount === quantityMilliValue(limit);
+  });
+}

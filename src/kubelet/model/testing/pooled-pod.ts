@@ -1,0 +1,33 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+
+export interface PooledContainer {
+  readonly kind?: 'init' | 'sidecar' | undefined;
+  /** Its own requests and limits, which are the same; without, it shares what the pod has. */
+  readonly own?: { readonly cpu: string; readonly memory: string } | undefined;
+}
+
+/** A Guaranteed pod with resources of its own; its containers are named by their position: `c0`, `c1` ... */
+export function pooledPod(
+  uid: string,
+  amounts: Readonly<Record<string, string>>,
+  containers: readonly PooledContainer[],
+): Pod {
+  const made = containers.map(({ kind, own }, index) => ({
+    isInit: kind !== undefined,
+    value: {
+      name: `c${index}`,
+      image: 'x',
+      ...(kind === 'sidecar' ? { restartPolicy: 'Always' } : {}),
+      ...(own === undefined ? {} : { resources: { requests: own, limits: own } }),
+    },
+  }));
+  const of = (isInit: boolean) => made.filter((one) => one.isInit === isInit).map(({ value }) => value);
+  return buildPod({
+    'metadata.uid': uid,
+    'metadata.name': uid,
+    'spec.resources': { requests: amounts, limits: amounts },
+    'spec.initContainers': of(true).length === 0 ? undefined : of(true),
+    'spec.containers': of(false),
+  });
+}
