@@ -20,6 +20,8 @@ import { docs as scaleDocs } from './autoscaling/scale.docs.ts';
 import { docs as cronJobDocs } from './batch/cron-job.docs.ts';
 import { docs as jobDocs } from './batch/job.docs.ts';
 import { docs as certificateSigningRequestDocs } from './certificates/certificate-signing-request.docs.ts';
+import { docs as clusterTrustBundleDocs } from './certificates/cluster-trust-bundle.docs.ts';
+import { docs as podCertificateRequestDocs } from './certificates/pod-certificate-request.docs.ts';
 import { docs as leaseDocs } from './coordination/lease.docs.ts';
 import { docs as bindingDocs } from './core/binding.docs.ts';
 import { docs as componentStatusDocs } from './core/component-status.docs.ts';
@@ -107,6 +109,8 @@ export const allDocs: readonly TypeDocs[] = [
   ...cronJobDocs,
   ...jobDocs,
   ...certificateSigningRequestDocs,
+  ...clusterTrustBundleDocs,
+  ...podCertificateRequestDocs,
   ...leaseDocs,
   ...bindingDocs,
   ...componentStatusDocs,

@@ -78,6 +78,11 @@ export function checkRequestSignature(pem: string): void {
   reading(() => readSigned(pem));
 }
 
+/** The public key of a request in DER, which its private key has signed. Throws `Invalid` for any other. */
+export function readRequestKey(der: Uint8Array): KeyObject {
+  return reading(() => readSignedDer(der).publicKey);
+}
+
 function reading<T>(read: () => T): T {
   try {
     return read();
@@ -96,9 +101,11 @@ interface SignedRequest {
 
 function readSigned(pem: string): SignedRequest {
   if (pem.length > LONGEST_REQUEST) throw derError(`the request is longer than ${LONGEST_REQUEST} bytes`);
-  const request = new DerFields(
-    readOnly(onlyPemBlock(pem, 'CERTIFICATE REQUEST'), derTags.sequence, 'the request').content,
-  );
+  return readSignedDer(onlyPemBlock(pem, 'CERTIFICATE REQUEST'));
+}
+
+function readSignedDer(der: Uint8Array): SignedRequest {
+  const request = new DerFields(readOnly(der, derTags.sequence, 'the request').content);
   const signed = request.take(derTags.sequence, 'the signed part');
   const algorithm = readAlgorithm(request.take(derTags.sequence, 'the algorithm of the signature'));
   const signature = readBits(request.take(derTags.bitString, 'the signature'), 'the signature');

@@ -20,6 +20,8 @@ import type { HorizontalPodAutoscaler } from '../autoscaling/horizontal-pod-auto
 import type { CronJob } from '../batch/cron-job.ts';
 import type { Job } from '../batch/job.ts';
 import type { CertificateSigningRequest } from '../certificates/certificate-signing-request.ts';
+import type { ClusterTrustBundle } from '../certificates/cluster-trust-bundle.ts';
+import type { PodCertificateRequest } from '../certificates/pod-certificate-request.ts';
 import type { Lease } from '../coordination/lease.ts';
 import type { ComponentStatus } from '../core/component-status.ts';
 import type { ConfigMap } from '../core/config-map.ts';
@@ -161,6 +163,16 @@ export const certificateSigningRequests = clusterScoped<CertificateSigningReques
   'certificates.k8s.io/v1',
   'CertificateSigningRequest',
   'certificatesigningrequests',
+);
+export const clusterTrustBundles = clusterScoped<ClusterTrustBundle>(
+  'certificates.k8s.io/v1beta1',
+  'ClusterTrustBundle',
+  'clustertrustbundles',
+);
+export const podCertificateRequests = namespaced<PodCertificateRequest>(
+  'certificates.k8s.io/v1beta1',
+  'PodCertificateRequest',
+  'podcertificaterequests',
 );
 export const leases = namespaced<Lease>('coordination.k8s.io/v1', 'Lease', 'leases');
 export const endpointSlices = namespaced<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices');

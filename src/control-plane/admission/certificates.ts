@@ -5,40 +5,15 @@ import { semanticEqual } from '../../api/semantic-equal.ts';
 import { invalid } from '../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
-import type { Authorizer, UserInfo } from '../model/user-info.ts';
+import type { Authorizer } from '../model/user-info.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
+import { mayForSigner } from './signer-rights.ts';
 
 const OWN_DOMAIN = 'kubernetes.io/';
 const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 
 const isWrite = (attributes: AdmissionAttributes, operation: 'CREATE' | 'UPDATE', subresource: string): boolean =>
   attributes.operation === operation && isAbout(attributes, certificateSigningRequests, subresource);
-
-/** Whether the user may do that for this signer, or for all signers of its domain. */
-async function mayFor(
-  authorizer: Authorizer,
-  user: UserInfo,
-  verb: 'approve' | 'sign',
-  signerName: string,
-): Promise<boolean> {
-  const [domain = ''] = signerName.split('/');
-  for (const name of [signerName, `${domain}/*`]) {
-    const { decision } = await authorizer.authorize({
-      user,
-      verb,
-      resourceRequest: true,
-      apiGroup: 'certificates.k8s.io',
-      apiVersion: '*',
-      resource: 'signers',
-      subresource: '',
-      namespace: '',
-      name,
-      path: '',
-    });
-    if (decision === 'allow') return true;
-  }
-  return false;
-}
 
 /**
  * Approving takes the right to approve for the signer; that to write the subresource is not enough. Upstream:
@@ -50,7 +25,7 @@ export function createCertificateApproval(authorizer: Authorizer): AdmissionPlug
     handles: (attributes) => isWrite(attributes, 'UPDATE', 'approval'),
     validate: async (attributes) => {
       const { signerName } = oldObjectOf(attributes, certificateSigningRequests).spec;
-      if (!(await mayFor(authorizer, attributes.context.user, 'approve', signerName)))
+      if (!(await mayForSigner(authorizer, attributes.context.user, 'approve', signerName)))
         throw refusal(
           attributes,
           `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`,
@@ -69,7 +44,7 @@ export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugi
       const { status } = objectOf(attributes, certificateSigningRequests);
       if (semanticEqual(status, old.status)) return;
       const { signerName } = old.spec;
-      if (!(await mayFor(authorizer, attributes.context.user, 'sign', signerName)))
+      if (!(await mayForSigner(authorizer, attributes.context.user, 'sign', signerName)))
         throw refusal(attributes, `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`);
     },
   };

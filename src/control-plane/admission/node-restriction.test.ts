@@ -7,6 +7,7 @@ import {
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
+  podCertificateRequests,
   pods,
   serviceAccounts,
 } from '../../api/client/resource-types.ts';
@@ -377,5 +378,49 @@ describe('NodeRestriction', () => {
     assert.equal(await csr('CN=system:node:n2'), 'can only create a node CSR with CN=system:node:n1');
     assert.equal(await csr('CN=anybody', 'example.com/x'), 'allowed');
     assert.equal(await csr('?'), 'unable to parse csr: rubbish');
+  });
+
+  it('requests certificates only for pods that run there, and names them as they are', async () => {
+    const { write, reader } = setUp();
+    reader.put(nodes, node());
+    reader.put(
+      pods,
+      buildPod({ 'metadata.name': 'p', 'spec.nodeName': 'n1', 'spec.serviceAccountName': 'sa' }),
+      buildPod({ 'metadata.name': 'far', 'spec.nodeName': 'n2', 'spec.serviceAccountName': 'sa' }),
+      mirror({ 'metadata.name': 'mirror', 'spec.serviceAccountName': 'sa' }),
+    );
+    reader.put(serviceAccounts, { metadata: { name: 'sa', namespace: 'default', uid: 'sa-uid' } });
+    const podUid = reader.get(pods, { namespace: 'default', name: 'p' })?.metadata.uid ?? '';
+    const right = {
+      signerName: 'example.com/foo',
+      podName: 'p',
+      podUID: podUid,
+      serviceAccountName: 'sa',
+      serviceAccountUID: 'sa-uid',
+      nodeName: 'n1',
+      nodeUID: 'node-uid',
+    };
+    const ask = (changes: object = {}, more: Partial<Write> = {}): Promise<string> =>
+      write(podCertificateRequests, {
+        object: { metadata: { name: 'r', namespace: 'default', uid: '' }, spec: { ...right, ...changes } } as ApiObject,
+        ...more,
+      });
+    assert.equal(await ask(), 'allowed');
+    for (const [changes, why] of [
+      [{ nodeName: 'n2' }, /"n2", which is not the requesting node "n1"/],
+      [{ nodeUID: 'old' }, /names node UID "old", inconsistent with the running node \(node-uid\)/],
+      [{ podName: 'gone' }, /while retrieving pod "default\/gone" named in the PodCertificateRequest, not found/],
+      [{ podUID: 'old' }, /contains pod UID \("old"\), which differs from running pod/],
+      [{ podName: 'far' }, /is not running on node "n1"/],
+      [{ podName: 'mirror' }, /pod "default\/mirror" is a mirror pod/],
+      [
+        { serviceAccountName: 'admin' },
+        /contains serviceAccountName \("admin"\) that differs from running pod \("sa"\)/,
+      ],
+      [{ serviceAccountUID: 'old' }, /names service account UID "old"/],
+    ] as const)
+      assert.match(await ask(changes), why);
+    assert.match(await ask({}, { operation: 'UPDATE' }), /unexpected operation UPDATE/);
+    assert.match(await ask({}, { subresource: 'status' }), /unexpected subresource status/);
   });
 });

@@ -9,6 +9,7 @@ import {
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
+  podCertificateRequests,
   pods,
   resourceSlices,
   serviceAccounts,
@@ -17,6 +18,7 @@ import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-cla
 import type { Pod } from '../../api/core/pod.ts';
 import { notFound } from '../../api/status/api-status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
+import { checkPodCertificateRequest } from './node-restriction-pod-certificate.ts';
 import { nodeNameOf } from '../model/node-identity.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
@@ -319,6 +321,7 @@ const checks: ReadonlyMap<string, Check> = new Map(
       [csiNodes, checkCsiNode],
       [resourceSlices, checkResourceSlice],
       [certificateSigningRequests, checkCertificateRequest],
+      [podCertificateRequests, checkPodCertificateRequest],
     ] as const
   ).map(([{ group, plural }, check]): [string, Check] => [`${plural}.${group}`, check]),
 );

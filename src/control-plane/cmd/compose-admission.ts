@@ -10,6 +10,7 @@ import {
   createCertificateSigning,
   createCertificateSubjectRestriction,
 } from '../admission/certificates.ts';
+import { createClusterTrustBundleAttest, createPodCertificateContents } from '../admission/pod-certificates.ts';
 import { createDefaultTolerationSeconds } from '../admission/default-toleration-seconds.ts';
 import { createEventRateLimit } from '../admission/event-rate-limit.ts';
 import { alwaysAdmit, alwaysDeny, createNamespaceExists } from '../admission/everything-or-nothing.ts';
@@ -47,7 +48,7 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
 import { equalJson } from '../patch/json-value.ts';
-import { checkRequestSignature, readCertificateRequest } from '../../pki/request-reader.ts';
+import { checkRequestSignature, readCertificateRequest, readRequestKey } from '../../pki/request-reader.ts';
 import { patchedByWebhook } from '../registry/write/patched-by-webhook.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { readAdmissionSettings } from './read-admission-settings.ts';
@@ -106,8 +107,10 @@ export async function composeAdmission(
     createRuntimeClassAdmission(reader),
     createCertificateApproval(authorizer),
     createCertificateSigning(authorizer),
+    createClusterTrustBundleAttest(authorizer),
     createCertificateSubjectRestriction(readCertificateRequest),
     createCertificateRequestSignature({ read: readCertificateRequest, signature: checkRequestSignature }),
+    createPodCertificateContents({ authorizer, readStubKey: readRequestKey, nowMs }),
     denyServiceExternalIps,
     createPodResizeValidator(reader),
     createRbacEscalationCheck(grants, authorizer),

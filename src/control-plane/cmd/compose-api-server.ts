@@ -37,6 +37,7 @@ import { composeAuthorizers } from './compose-authorizers.ts';
 import { composeFront } from './compose-front.ts';
 import { withUsage } from './compose-usage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { isServed } from './runtime-config.ts';
 import { firstAddress } from './service-range.ts';
 import { versionInfo } from './version-info.ts';
 
@@ -55,10 +56,11 @@ export interface ComposedApiServer {
 }
 
 async function openCache(
+  stored: readonly ResourceDefinition[],
   storage: Storage,
   { clock, log }: BaseDeps,
 ): Promise<{ definitions: DefinitionIndex; cache: WatchCache; reader: ObjectReader }> {
-  const definitions = new DefinitionIndex(allResources);
+  const definitions = new DefinitionIndex(stored);
   const cache = new WatchCache({ storage, definitions, clock, log });
   await cache.start();
   return { definitions, cache, reader: createCacheReader(cache, definitions) };
@@ -71,7 +73,11 @@ export async function composeApiServer(
   deps: BaseDeps,
 ): Promise<ComposedApiServer> {
   const { clock, random } = deps;
-  const { definitions, cache, reader } = await openCache(storage, deps);
+  const stored = allResources.filter((each) => isServed(each, options.api));
+  // Stored resources, and those computed on request.
+  const servedResources: readonly ResourceDefinition[] = [...stored, ...computedResources];
+  const servedDefinitions = new DefinitionIndex(servedResources);
+  const { definitions, cache, reader } = await openCache(stored, storage, deps);
   const pki = await preparePki(options, deps);
   const grants = new RoleGrants(reader);
   const authorization = composeAuthorizers(options, { reader, grants, ...deps });
@@ -128,7 +134,7 @@ export async function composeApiServer(
     authorizer,
     connectAdmission: admission.plugins,
     anonymousAuth: options.anonymousAuth,
-    ...describeApi(access.openIdDocuments),
+    ...describeApi(servedResources, access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     snapshot: (position) => readSnapshotPage(storage, position, { prefix: REGISTRY_PREFIX, skipped: expiring }),
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
@@ -186,6 +192,7 @@ const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; 
 
 /** What clients can ask about the API itself. */
 function describeApi(
+  servedResources: readonly ResourceDefinition[],
   openId: ComposedAuthentication['openIdDocuments'],
 ): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
   const version = versionInfo();
@@ -196,10 +203,6 @@ function describeApi(
     documentPaths: [...openApi.paths, ...openId.keys()],
   };
 }
-
-/** Stored resources, and those computed on request. */
-const servedResources: readonly ResourceDefinition[] = [...allResources, ...computedResources];
-const servedDefinitions = new DefinitionIndex(servedResources);
 
 /** All of them are in this process, and the store beside it. */
 function componentsOf(storage: Storage): readonly Component[] {

@@ -38,7 +38,7 @@ export function composeAuthorizers(
 ): ComposedAuthorization {
   const closing: (() => void)[] = [];
   const make: Record<AuthorizationMode, () => Authorizer> = {
-    Node: () => createNodeAuthorizer(new NodeGraph(reader)),
+    Node: () => createNodeAuthorizer(new NodeGraph(reader), options.api.gates),
     RBAC: () => createRbacAuthorizer(grants),
     ABAC: () => {
       const file = needed(

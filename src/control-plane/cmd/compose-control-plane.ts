@@ -3,6 +3,7 @@ import { createInformers } from '../../api/client/informer.ts';
 import { ipAddresses, services } from '../../api/client/resource-types.ts';
 import { isServiceAddress } from '../../api/networking/service-address.ts';
 import type { UserInfo } from '../model/user-info.ts';
+import { defaultPolicy } from '../authz/rbac/bootstrap/default-policy.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
 import { createBootstrapKeeper } from './bootstrap-objects.ts';
@@ -83,7 +84,10 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
   });
   const keeper = createBootstrapKeeper({ ...deps, client, reader: api.reader, facts });
   // Roles of namespaces need their namespaces, and controllers their roles.
-  const policy: Startable = { start: () => ensureDefaultPolicy(client, deps.log), stop: () => Promise.resolve() };
+  const policy: Startable = {
+    start: () => ensureDefaultPolicy(client, deps.log, defaultPolicy(options.api.gates)),
+    stop: () => Promise.resolve(),
+  };
   const parts = inOrder([
     keeper,
     policy,

@@ -7,6 +7,8 @@ import type { BaseDeps } from './base-deps.ts';
 import type { ComposedApiServer } from './compose-api-server.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { controllersTable } from './controllers-table.ts';
+import { isServed } from './runtime-config.ts';
+import { allResources } from '../resources/all.ts';
 import type { ControllerEntry } from './controllers-table.ts';
 
 /** Only with --approve-kubelet-serving. */
@@ -44,8 +46,12 @@ export function composeControllers(
   const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler, legacyTokenCleanUpMs } = options;
   const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler, legacyTokenCleanUpMs };
   const table = options.approvesKubeletServing ? [...controllersTable, servingApprover] : controllersTable;
+  const served = allResources.filter((each) => isServed(each, options.api));
+  const lasting = served.filter(({ review, storedAs }) => review === undefined && storedAs === undefined);
   const common = {
     ...deps,
+    kept: lasting.filter(({ ttlSeconds }) => ttlSeconds === undefined).map(({ type }) => type),
+    inNamespaces: lasting.map(({ type }) => type).filter(({ namespaced }) => namespaced),
     informers,
     certificates,
     settings,
@@ -53,9 +59,11 @@ export function composeControllers(
     signLegacyToken: api.signLegacyToken,
     claimMetrics: api.server.claimMetrics,
   };
-  const controllers = selectControllers(options.controllers, table).map(({ account, create }) =>
-    create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),
-  );
+  const controllers = selectControllers(options.controllers, table)
+    .filter(({ needs }) => needs === undefined || served.some(({ type }) => type === needs))
+    .map(({ account, create }) =>
+      create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),
+    );
   return {
     start: () => {
       for (const controller of controllers) controller.start();

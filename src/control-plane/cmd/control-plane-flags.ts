@@ -35,6 +35,14 @@ const flags = {
   'etcd-cafile': { type: 'string', file: true, help: 'CA of members with https' },
   'etcd-certfile': { type: 'string', file: true, help: 'client certificate for etcd' },
   'etcd-keyfile': { type: 'string', file: true, help: 'key of the certificate' },
+  'feature-gates': {
+    type: 'list',
+    help: 'optional features, such as ClusterTrustBundle=true,PodCertificateRequest=true',
+  },
+  'runtime-config': {
+    type: 'list',
+    help: 'API versions and resources that are off by default, such as certificates.k8s.io/v1beta1=true',
+  },
   'anonymous-auth': {
     type: 'boolean',
     default: 'true',

@@ -1,3 +1,4 @@
+import type { ApiChoice } from './runtime-config.ts';
 import type { AutoscalerSettings } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 /**
  * Everything that shapes a control plane, as read from flags; names follow kube-apiserver's, kube-controller-manager's
@@ -23,6 +24,8 @@ export interface ControlPlaneOptions {
         readonly certFile?: string;
         readonly keyFile?: string;
       };
+  /** The optional parts of the API that are on. */
+  readonly api: ApiChoice;
   readonly anonymousAuth: boolean;
   readonly tokenAuthFile?: string;
   readonly basicAuthFile?: string;

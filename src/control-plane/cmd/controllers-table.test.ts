@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isKind } from '../../base/errors.ts';
 import { defaultPolicy } from '../authz/rbac/bootstrap/default-policy.ts';
+import { controlPlaneGates } from '../model/control-plane-gates.ts';
 import { selectControllers } from './compose-controllers.ts';
 import { controllersTable } from './controllers-table.ts';
 
 const names = controllersTable.map(({ name }) => name);
 
 it('every controller acts as an account that the default policy gives a role, under a name of its own', () => {
-  const { clusterRoleBindings, roleBindings } = defaultPolicy();
+  const { clusterRoleBindings, roleBindings } = defaultPolicy(new Set(controlPlaneGates));
   const bound = [...clusterRoleBindings, ...roleBindings]
     .flatMap(({ subjects = [] }) => subjects)
     .filter(({ kind, namespace }) => kind === 'ServiceAccount' && namespace === 'kube-system');

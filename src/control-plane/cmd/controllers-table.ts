@@ -1,4 +1,5 @@
 import type { ResourceType } from '../../api/client/resource-type.ts';
+import { clusterTrustBundles, podCertificateRequests } from '../../api/client/resource-types.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
 import { createAttachDetachController } from '../controllers/attach-detach/attach-detach-controller.ts';
 import { createBootstrapSigner } from '../controllers/bootstrap-tokens/bootstrap-signer.ts';
@@ -6,6 +7,7 @@ import { createTokenCleaner } from '../controllers/bootstrap-tokens/token-cleane
 import { createCertificateApprover } from '../controllers/certificate-requests/certificate-approver.ts';
 import { createCertificateCleaner } from '../controllers/certificate-requests/certificate-cleaner.ts';
 import { createCertificateSigner } from '../controllers/certificate-requests/certificate-signer.ts';
+import { createClusterTrustBundlePublisher } from '../controllers/cluster-trust-bundle/cluster-trust-bundle-publisher.ts';
 import { createCronJobController } from '../controllers/cron-job/cron-job-controller.ts';
 import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
@@ -26,6 +28,7 @@ import { createClaimProtectionController } from '../controllers/persistent-volum
 import { createVolumeProtectionController } from '../controllers/persistent-volume-protection/persistent-volume-protection-controller.ts';
 import { createPersistentVolumeController } from '../controllers/persistent-volume/persistent-volume-controller.ts';
 import { createPodGarbageCollector } from '../controllers/pod-garbage-collector/pod-garbage-collector.ts';
+import { createPodCertificateCleaner } from '../controllers/pod-certificate-requests/pod-certificate-cleaner.ts';
 import { createReplicationController } from '../controllers/replica-set/replication-controller.ts';
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
 import { createResourceClaimController } from '../controllers/resource-claim/resource-claim-controller.ts';
@@ -40,7 +43,6 @@ import { createTaintEvictionController } from '../controllers/taint-eviction/tai
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { createAttributesClassProtectionController } from '../controllers/volume-attributes-class-protection/volume-attributes-class-protection-controller.ts';
 import { createVolumeExpandController } from '../controllers/volume-expand/volume-expand-controller.ts';
-import { allResources } from '../resources/all.ts';
 import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
 import type { CertificateTools } from './certificate-tools.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -49,6 +51,9 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 export interface ClusterControllerOptions extends ControllerOptions {
   /** PEM of the cluster's authority. */
   readonly rootCa: string;
+  /** The kinds that are kept and can be deleted; events go by time. */
+  readonly kept: readonly ResourceType[];
+  readonly inNamespaces: readonly ResourceType[];
   readonly certificates: CertificateTools;
   readonly claimMetrics: ClaimMetrics;
   readonly signLegacyToken: TokenControllerOptions['signLegacyToken'];
@@ -66,16 +71,10 @@ export interface ControllerEntry {
    * as the controller manager itself.
    */
   readonly account?: string;
+  /** The kind that it is for, where that is not always served; the controller then is not started without it. */
+  readonly needs?: ResourceType;
   readonly create: (options: ClusterControllerOptions) => Controller;
 }
-
-/** Kinds that are kept, and can be deleted; events go by time. */
-const kept: readonly ResourceType[] = allResources
-  .filter((each) => each.review === undefined && each.storedAs === undefined && each.ttlSeconds === undefined)
-  .map(({ type }) => type);
-const inNamespaces: readonly ResourceType[] = allResources
-  .filter((each) => each.review === undefined && each.storedAs === undefined && each.type.namespaced)
-  .map(({ type }) => type);
 
 const CERTIFICATES = 'certificate-controller';
 
@@ -94,9 +93,15 @@ export const controllersTable: readonly ControllerEntry[] = [
     create: createRootCaPublisher,
   },
   {
+    name: 'kube-apiserver-serving-clustertrustbundle-publisher-controller',
+    account: 'kube-apiserver-serving-clustertrustbundle-publisher',
+    needs: clusterTrustBundles,
+    create: createClusterTrustBundlePublisher,
+  },
+  {
     name: 'namespace-controller',
     account: 'namespace-controller',
-    create: (options) => createNamespaceController({ ...options, types: inNamespaces }),
+    create: (options) => createNamespaceController({ ...options, types: options.inNamespaces }),
   },
   {
     name: 'node-lifecycle-controller',
@@ -137,7 +142,7 @@ export const controllersTable: readonly ControllerEntry[] = [
     create: (options) =>
       createHorizontalPodAutoscalerController({
         ...options,
-        types: kept,
+        types: options.kept,
         metrics: createApiMetrics(options.client),
         settings: options.settings.autoscaler,
       }),
@@ -150,7 +155,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   {
     name: 'disruption-controller',
     account: 'disruption-controller',
-    create: (options) => createDisruptionController({ ...options, types: kept }),
+    create: (options) => createDisruptionController({ ...options, types: options.kept }),
   },
   { name: 'endpointslice-controller', account: 'endpointslice-controller', create: createEndpointSliceController },
   {
@@ -210,17 +215,23 @@ export const controllersTable: readonly ControllerEntry[] = [
     account: CERTIFICATES,
     create: (options) => createCertificateCleaner({ ...options, ...options.certificates }),
   },
+  {
+    name: 'podcertificaterequest-cleaner-controller',
+    account: 'podcertificaterequestcleaner',
+    needs: podCertificateRequests,
+    create: createPodCertificateCleaner,
+  },
   { name: 'resourceclaim-controller', account: 'resource-claim-controller', create: createResourceClaimController },
   {
     name: 'resourcequota-controller',
     account: 'resourcequota-controller',
-    create: (options) => createResourceQuotaController({ ...options, types: inNamespaces }),
+    create: (options) => createResourceQuotaController({ ...options, types: options.inNamespaces }),
   },
   { name: 'bootstrap-signer-controller', account: 'bootstrap-signer', create: createBootstrapSigner },
   { name: 'token-cleaner-controller', account: 'token-cleaner', create: createTokenCleaner },
   {
     name: 'garbage-collector-controller',
     account: 'generic-garbage-collector',
-    create: (options) => createGarbageCollector({ ...options, types: kept }),
+    create: (options) => createGarbageCollector({ ...options, types: options.kept }),
   },
 ];

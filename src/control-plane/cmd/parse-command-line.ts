@@ -5,7 +5,9 @@ import { flagNames, flagOf } from './control-plane-flags.ts';
 import type { FlagName } from './control-plane-flags.ts';
 import type { AuthorizationMode, ControlPlaneOptions, OidcOptions } from './control-plane-options.ts';
 import { FlagReader } from './flag-reader.ts';
+import { parseGates, parseRuntimeConfig } from './runtime-config.ts';
 import { firstAddress } from './service-range.ts';
+import { allResources } from '../resources/all.ts';
 
 export interface GivenFile {
   readonly flag: FlagName;
@@ -72,6 +74,10 @@ function readLine(reader: FlagReader): CommandLine {
     serviceCidrs: ranges(reader),
     nodePorts: portRange(reader),
     storage: storage(reader),
+    api: {
+      gates: parseGates(reader.list('feature-gates'), reader.errors),
+      served: parseRuntimeConfig(reader.list('runtime-config'), allResources, reader.errors),
+    },
     anonymousAuth: reader.boolean('anonymous-auth'),
     ...optional('tokenAuthFile', reader.text('token-auth-file')),
     ...optional('basicAuthFile', reader.text('basic-auth-file')),

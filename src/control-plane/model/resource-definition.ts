@@ -2,6 +2,7 @@ import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
+import type { ControlPlaneGate } from './control-plane-gates.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
 import type {
   AuthenticationResult,
@@ -19,6 +20,8 @@ import type {
 export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly type: ResourceType<T>;
   readonly singular: string;
+  /** A beta kind: it is served only with this feature gate and `--runtime-config`. Absent: always served. */
+  readonly gate?: ControlPlaneGate;
   readonly shortNames?: readonly string[];
   /** Groups of kinds for kubectl, such as `all`. */
   readonly categories?: readonly string[];

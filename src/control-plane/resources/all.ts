@@ -32,6 +32,8 @@ import { v1HorizontalPodAutoscalerResource } from './autoscaling/horizontal-pod-
 import { cronJobResource } from './batch/cron-job.ts';
 import { jobResource } from './batch/job.ts';
 import { certificateSigningRequestResource } from './certificates/certificate-signing-request.ts';
+import { clusterTrustBundleResource } from './certificates/cluster-trust-bundle.ts';
+import { podCertificateRequestResource } from './certificates/pod-certificate-request.ts';
 import { leaseResource } from './coordination/lease.ts';
 import { endpointSliceResource } from './discovery/endpoint-slice.ts';
 import { eventsV1EventResource } from './events/event.ts';
@@ -96,6 +98,8 @@ export const allResources: readonly ResourceDefinition[] = [
   cronJobResource,
   jobResource,
   certificateSigningRequestResource,
+  clusterTrustBundleResource,
+  podCertificateRequestResource,
   leaseResource,
   endpointSliceResource,
   eventsV1EventResource,

@@ -77,6 +77,9 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     `--data-dir=${folder}`,
     `--secure-port=${port}`,
     '--bind-address=127.0.0.1',
+    // All kinds are tried, those too that are off by default.
+    '--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true',
+    '--runtime-config=certificates.k8s.io/v1beta1=true',
     ...store,
     ...(options.flags ?? []),
   ];

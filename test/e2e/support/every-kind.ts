@@ -47,6 +47,19 @@ export async function certificateRequest(folder: string): Promise<string> {
   return Buffer.from(pem).toString('base64');
 }
 
+/** Of nobody's; valid until 2126. */
+const authority = `-----BEGIN CERTIFICATE-----
+MIIBdjCCARugAwIBAgIUX8X2zu7FdIIHeOoRFItO709jFH0wCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjMxNjI4MTFaGA8yMTI2MTAzMDE2Mjgx
+MVowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABEi4
+Y+tNt2NoDSTARwgtPWg8ZKXdU/OHZAjBnqgQoXFLOj1LiPD9S0KD36lLKC0rmcLC
+ObumpN1KzPDM0cUmLrijUzBRMB0GA1UdDgQWBBSWuSz3QKvfk1PUgtplAhVp0a3Y
+gDAfBgNVHSMEGDAWgBSWuSz3QKvfk1PUgtplAhVp0a3YgDAPBgNVHRMBAf8EBTAD
+AQH/MAoGCCqGSM49BAMCA0kAMEYCIQCrTE+y3xHIBo4mZ61EntQDJ5ff8NJr6RE8
+zMF2yDypNAIhANimI7EZKY3tUa00JReKOJFQUrr3DjyBPGK5wCKu5zpJ
+-----END CERTIFICATE-----
+`;
+
 export interface KindManifest {
   /** As kubectl writes it with `-o name`, without the name. */
   readonly resource: string;
@@ -72,7 +85,33 @@ const inCluster = (
 
 /** Every kind that is kept. `certificateRequest`: PEM in base64; `namespace`: where the namespaced ones are made. */
 export function everyKind(certificateRequest: string, namespace: string): readonly KindManifest[] {
-  return [...kindsOfNamespaces(namespace), ...kindsOfCluster(certificateRequest)];
+  return [
+    ...kindsOfNamespaces(namespace),
+    podCertificateRequest(certificateRequest),
+    ...kindsOfCluster(certificateRequest),
+  ];
+}
+
+/** `certificateRequest`: PEM in base64. */
+function podCertificateRequest(certificateRequest: string): KindManifest {
+  const pem = Buffer.from(certificateRequest, 'base64').toString();
+  return inNamespace(
+    'podcertificaterequest.certificates.k8s.io',
+    'certificates.k8s.io/v1beta1',
+    'PodCertificateRequest',
+    {
+      spec: {
+        signerName: 'example.com/any',
+        podName: 'any',
+        podUID: 'none',
+        serviceAccountName: 'default',
+        serviceAccountUID: 'none',
+        nodeName: 'none',
+        nodeUID: 'none',
+        stubPKCS10Request: pem.replaceAll(/-----[A-Z ]+-----|\n/g, ''),
+      },
+    },
+  );
 }
 
 const autoscaled = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'missing' }, maxReplicas: 3 };
@@ -201,6 +240,9 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
     ),
     inCluster('certificatesigningrequest.certificates.k8s.io', 'certificates.k8s.io/v1', 'CertificateSigningRequest', {
       spec: { request: certificateRequest, signerName: 'example.com/any', usages: ['client auth'] },
+    }),
+    inCluster('clustertrustbundle.certificates.k8s.io', 'certificates.k8s.io/v1beta1', 'ClusterTrustBundle', {
+      spec: { trustBundle: authority },
     }),
     inCluster('flowschema.flowcontrol.apiserver.k8s.io', 'flowcontrol.apiserver.k8s.io/v1', 'FlowSchema', {
       spec: { priorityLevelConfiguration: { name: 'exempt' }, matchingPrecedence: 9000 },

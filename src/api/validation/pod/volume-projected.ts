@@ -5,9 +5,11 @@ import type {
   VolumeProjection,
 } from '../../core/volume-source.ts';
 import type { Volume } from '../../core/volume.ts';
+import { validateSignerName } from '../access/signer-name.ts';
+import { isKubernetesSigner, validateUserAnnotations } from '../access/user-annotations.ts';
 import { FieldErrors } from '../field-error.ts';
-import { validateAnnotationSize, validateLabelSelector } from '../metadata.ts';
-import { checkDnsSubdomain, checkLabelKey } from '../names.ts';
+import { validateLabelSelector } from '../metadata.ts';
+import { checkDnsSubdomain } from '../names.ts';
 import { validateFileMode, validateLocalPath } from './paths.ts';
 import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateDownwardFile, validateKeyToPath } from './volume-items.ts';
@@ -111,14 +113,6 @@ function validateTrustBundle(errors: FieldErrors, path: string, bundle: ClusterT
   validateLocalPath(errors, `${path}.path`, bundle.path);
 }
 
-function validateSignerName(errors: FieldErrors, field: string, signer: string): void {
-  if (signer === '') return errors.required(field);
-  const [domain = '', ...rest] = signer.split('/');
-  if (rest.length !== 1 || rest[0] === '')
-    errors.invalid(field, signer, 'must be a fully qualified domain and path of the form "example.com/signer-name"');
-  else errors.invalidEach(field, domain, checkDnsSubdomain(domain));
-}
-
 function validateCertificate(
   errors: FieldErrors,
   path: string,
@@ -127,21 +121,9 @@ function validateCertificate(
 ): void {
   const { signerName = '', keyType = '', maxExpirationSeconds: seconds } = certificate;
   validateSignerName(errors, `${path}.signerName`, signerName);
-  for (const key of Object.keys(certificate.userAnnotations ?? {})) {
-    const complaints = checkLabelKey(key.toLowerCase());
-    errors.invalidEach(`${path}.userAnnotations`, key.toLowerCase(), complaints);
-    if (complaints.length === 0 && !key.includes('/'))
-      errors.invalid(
-        `${path}.userAnnotations`,
-        key.toLowerCase(),
-        'must be a domain-prefixed key (such as "acme.io/foo")',
-      );
-  }
-  validateAnnotationSize(errors, `${path}.userAnnotations`, certificate.userAnnotations);
+  validateUserAnnotations(errors, `${path}.userAnnotations`, certificate.userAnnotations);
   errors.oneOf(`${path}.keyType`, keyType, keyTypes);
-  const longest = signerName.startsWith('kubernetes.io/')
-    ? LONGEST_KUBERNETES_CERTIFICATE_SECONDS
-    : LONGEST_CERTIFICATE_SECONDS;
+  const longest = isKubernetesSigner(signerName) ? LONGEST_KUBERNETES_CERTIFICATE_SECONDS : LONGEST_CERTIFICATE_SECONDS;
   const field = `${path}.maxExpirationSeconds`;
   if (seconds !== undefined && seconds < SHORTEST_CERTIFICATE_SECONDS)
     errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be >= ${SHORTEST_CERTIFICATE_SECONDS}`);

@@ -1,6 +1,7 @@
 import { parseFieldSelector } from '../../../api/selectors.ts';
 import { nodeNameOf } from '../../model/node-identity.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../../model/user-info.ts';
+import type { ControlPlaneGate } from '../../model/control-plane-gates.ts';
 import { nodeRules } from '../rbac/bootstrap/default-policy.ts';
 import { ruleAllows } from '../rbac/policy-rules.ts';
 import type { NodeGraph } from './node-graph.ts';
@@ -11,6 +12,8 @@ const allow: AuthorizationDecision = { decision: 'allow', reason: '' };
 const noOpinion = (reason: string): AuthorizationDecision => ({ decision: 'noOpinion', reason });
 const goQuoted = (value: string): string => JSON.stringify(value);
 
+const POD_CERTIFICATES = 'podcertificaterequests.certificates.k8s.io';
+
 type Check = (graph: NodeGraph, node: string, attributes: AuthorizationAttributes) => AuthorizationDecision;
 
 /**
@@ -19,8 +22,11 @@ type Check = (graph: NodeGraph, node: string, attributes: AuthorizationAttribute
  * NodeRestriction. Never forbids; only nodes get an opinion. Follows upstream's plugin/pkg/auth/authorizer/node as of
  * v1.36, with selectors judged.
  */
-export function createNodeAuthorizer(graph: NodeGraph): Authorizer {
-  const rules = nodeRules();
+export function createNodeAuthorizer(graph: NodeGraph, gates: ReadonlySet<ControlPlaneGate> = new Set()): Authorizer {
+  const rules = nodeRules(gates);
+  const checks = gates.has('PodCertificateRequest')
+    ? new Map([...plainChecks, [POD_CERTIFICATES, checkPodCertificate]])
+    : plainChecks;
   return {
     name: 'Node',
     authorize: (attributes) => {
@@ -162,10 +168,29 @@ const checkResourceSlice: Check = (graph, node, attributes) => {
     : noOpinion('can only list/watch/deletecollection resourceslices with nodeName field selector');
 };
 
+const checkPodCertificate: Check = (graph, node, attributes) => {
+  const { verb, subresource, namespace, name, fieldSelector } = attributes;
+  if (subresource !== '') return noOpinion('nodes may not access the status subresource of PodCertificateRequests');
+  switch (verb) {
+    case 'create':
+      // For which pod, admission sees.
+      return allow;
+    case 'get':
+      return related(node, attributes, () => graph.requestedCertificate(node, namespace, name));
+    case 'list':
+    case 'watch':
+      return selectsNode(fieldSelector, node)
+        ? allow
+        : noOpinion('can only list/watch podcertificaterequests with nodeName field selector');
+    default:
+      return noOpinion(`nodes may not ${verb} podcertificaterequests`);
+  }
+};
+
 const nothing: Check = (_graph, node, attributes) =>
   attributes.verb === 'get' && attributes.name !== '' ? unrelated(node) : noOpinion('');
 
-const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
+const plainChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['secrets.', readNamespaced('secrets')],
   ['configmaps.', readNamespaced('configmaps')],
   ['persistentvolumeclaims.', checkClaim],
@@ -184,6 +209,6 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['pods.', checkPod],
   ['resourceclaims.resource.k8s.io', getOnly(refers('resourceclaims'))],
   ['resourceslices.resource.k8s.io', checkResourceSlice],
-  // Not served here; what upstream's graph would say of them needs objects that do not exist.
-  ['podcertificaterequests.certificates.k8s.io', nothing],
+  // Without their feature gate there are none.
+  [POD_CERTIFICATES, nothing],
 ]);

@@ -1,4 +1,10 @@
-import { persistentVolumes, pods, resourceSlices, volumeAttachments } from '../../../api/client/resource-types.ts';
+import {
+  persistentVolumes,
+  podCertificateRequests,
+  pods,
+  resourceSlices,
+  volumeAttachments,
+} from '../../../api/client/resource-types.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
@@ -60,6 +66,11 @@ export class NodeGraph {
   /** Whether the slice holds devices of the node alone. */
   ownsSlice(node: string, name: string): boolean {
     return this.#reader.get(resourceSlices, { namespace: '', name })?.spec.nodeName === node;
+  }
+
+  /** Whether the request is for a pod of the node. */
+  requestedCertificate(node: string, namespace: string, name: string): boolean {
+    return this.#reader.get(podCertificateRequests, { namespace, name })?.spec.nodeName === node;
   }
 
   #podChanged(before: Pod | undefined, after: Pod | undefined): void {

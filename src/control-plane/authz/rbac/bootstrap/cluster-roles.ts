@@ -1,3 +1,5 @@
+import type { ControlPlaneGate } from '../../../model/control-plane-gates.ts';
+
 /**
  * The cluster roles that every cluster has, as rules in the short form of `policy-rules.ts`: verbs, API groups,
  * resources and, sometimes, names. Facts of upstream's bootstrap policy for v1.36 with its default feature gates;
@@ -187,4 +189,15 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'read storage.k8s.io storageclasses',
     'read,patch,update core persistentvolumeclaims',
   ],
+};
+
+/** What a feature gate adds to the roles (upstream: policy.go, by `DefaultFeatureGate.Enabled`). */
+export const gatedClusterRoleRules: Readonly<Record<ControlPlaneGate, Readonly<Record<string, readonly string[]>>>> = {
+  ClusterTrustBundle: {
+    'system:cluster-trust-bundle-discovery': ['read certificates.k8s.io clustertrustbundles'],
+    'system:node': ['get,list,watch certificates.k8s.io clustertrustbundles'],
+  },
+  PodCertificateRequest: {
+    'system:node': ['create,get,list,watch certificates.k8s.io podcertificaterequests'],
+  },
 };

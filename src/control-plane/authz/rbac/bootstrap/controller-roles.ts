@@ -1,3 +1,5 @@
+import type { ControlPlaneGate } from '../../../model/control-plane-gates.ts';
+
 /**
  * What each controller may do, by the name of its service account in kube-system; the roles are called
  * `system:controller:` and that name. Facts as in `cluster-roles.ts`.
@@ -250,3 +252,18 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
     'create,patch,update core,events.k8s.io events',
   ],
 };
+
+/** The same of controllers that run only with a feature gate. */
+export const gatedControllerRoleRules: Readonly<Record<ControlPlaneGate, Readonly<Record<string, readonly string[]>>>> =
+  {
+    ClusterTrustBundle: {
+      'kube-apiserver-serving-clustertrustbundle-publisher': [
+        'attest certificates.k8s.io signers kubernetes.io/kube-apiserver-serving',
+        'create,delete,list,update,watch certificates.k8s.io clustertrustbundles',
+        'create,patch,update core,events.k8s.io events',
+      ],
+    },
+    PodCertificateRequest: {
+      podcertificaterequestcleaner: ['delete,get,list,watch certificates.k8s.io podcertificaterequests'],
+    },
+  };

@@ -5,8 +5,9 @@ import type { Subject } from '../../../../api/rbac/policy-rule.ts';
 import type { RoleBinding } from '../../../../api/rbac/role-binding.ts';
 import type { Role } from '../../../../api/rbac/role.ts';
 import { parseRule } from '../policy-rules.ts';
-import { clusterRoleRules } from './cluster-roles.ts';
-import { controllerRoleRules } from './controller-roles.ts';
+import type { ControlPlaneGate } from '../../../model/control-plane-gates.ts';
+import { clusterRoleRules, gatedClusterRoleRules } from './cluster-roles.ts';
+import { controllerRoleRules, gatedControllerRoleRules } from './controller-roles.ts';
 
 const API_VERSION = 'rbac.authorization.k8s.io/v1';
 const API_GROUP = 'rbac.authorization.k8s.io';
@@ -48,6 +49,11 @@ const clusterBindings: Readonly<Record<string, readonly string[]>> = {
   'system:service-account-issuer-discovery': ['group:system:serviceaccounts'],
   /** No subjects: the Node authorizer decides what nodes may do. */
   'system:node': [],
+};
+
+/** Service accounts read what their pods may mount; only with the gate. */
+const trustBundleBindings: Readonly<Record<string, readonly string[]>> = {
+  'system:cluster-trust-bundle-discovery': ['group:system:serviceaccounts'],
 };
 
 const namespacedRoles: readonly {
@@ -149,12 +155,13 @@ export interface RbacPolicy {
  * Roles and bindings as upstream has them in a new cluster, and kubeadm's bindings. Created at each call: it is needed
  * once, at the start.
  */
-export function defaultPolicy(): RbacPolicy {
+export function defaultPolicy(gates: Gates = new Set()): RbacPolicy {
+  const controllers = gatedRules(controllerRoleRules, gatedControllerRoleRules, gates);
   return {
-    clusterRoles: [...plainClusterRoles(), ...aggregatedClusterRoles(), ...controllerRoles()],
+    clusterRoles: [...plainClusterRoles(gates), ...aggregatedClusterRoles(), ...controllerRoles(controllers)],
     clusterRoleBindings: [
-      ...defaultBindings(),
-      ...controllerBindings(),
+      ...defaultBindings(gates),
+      ...controllerBindings(controllers),
       ...kubeadmBindings.map(([name, role, subjects]) => clusterBinding(name, role, subjects, false)),
     ],
     roles: namespacedRoles.map(({ namespace, name, rules }) => ({
@@ -174,7 +181,19 @@ export function defaultPolicy(): RbacPolicy {
 }
 
 /** What the Node authorizer lets every node do, beside what depends on the object. */
-export const nodeRules = (): ReturnType<typeof parseRule>[] => (clusterRoleRules['system:node'] ?? []).map(parseRule);
+export const nodeRules = (gates: Gates = new Set()): ReturnType<typeof parseRule>[] =>
+  (gatedRules(clusterRoleRules, gatedClusterRoleRules, gates)['system:node'] ?? []).map(parseRule);
+
+type Gates = ReadonlySet<ControlPlaneGate>;
+type Rules = Readonly<Record<string, readonly string[]>>;
+
+/** The rules of roles with what the gates that are on add to them. */
+function gatedRules(plain: Rules, gated: Readonly<Record<ControlPlaneGate, Rules>>, gates: Gates): Rules {
+  const rules = new Map(Object.entries(plain));
+  for (const gate of gates)
+    for (const [role, added] of Object.entries(gated[gate])) rules.set(role, [...(rules.get(role) ?? []), ...added]);
+  return lookupTable(Object.fromEntries(rules));
+}
 
 function metadata(
   name: string,
@@ -190,8 +209,8 @@ function metadata(
   };
 }
 
-function plainClusterRoles(): ClusterRole[] {
-  return Object.entries(clusterRoleRules).map(([name, rules]) => ({
+function plainClusterRoles(gates: Gates): ClusterRole[] {
+  return Object.entries(gatedRules(clusterRoleRules, gatedClusterRoleRules, gates)).map(([name, rules]) => ({
     apiVersion: API_VERSION,
     kind: 'ClusterRole',
     metadata: metadata(name, '', roleLabels[name]),
@@ -209,8 +228,8 @@ function aggregatedClusterRoles(): ClusterRole[] {
   }));
 }
 
-function controllerRoles(): ClusterRole[] {
-  return Object.entries(controllerRoleRules).map(([name, rules]) => ({
+function controllerRoles(controllers: Rules): ClusterRole[] {
+  return Object.entries(controllers).map(([name, rules]) => ({
     apiVersion: API_VERSION,
     kind: 'ClusterRole',
     metadata: metadata(`system:controller:${name}`),
@@ -218,12 +237,15 @@ function controllerRoles(): ClusterRole[] {
   }));
 }
 
-function defaultBindings(): ClusterRoleBinding[] {
-  return Object.entries(clusterBindings).map(([name, subjects]) => clusterBinding(name, name, subjects, true));
+function defaultBindings(gates: Gates): ClusterRoleBinding[] {
+  const gated = gates.has('ClusterTrustBundle') ? trustBundleBindings : {};
+  return Object.entries({ ...clusterBindings, ...gated }).map(([name, subjects]) =>
+    clusterBinding(name, name, subjects, true),
+  );
 }
 
-function controllerBindings(): ClusterRoleBinding[] {
-  return Object.keys(controllerRoleRules).map((name) =>
+function controllerBindings(controllers: Rules): ClusterRoleBinding[] {
+  return Object.keys(controllers).map((name) =>
     clusterBinding(`system:controller:${name}`, `system:controller:${name}`, [`sa:kube-system/${name}`], true),
   );
 }

@@ -1,0 +1,60 @@
+import type { ResourceType } from '../../api/client/resource-type.ts';
+import { apiVersionOf } from '../../api/client/resource-type.ts';
+import { controlPlaneGates } from '../model/control-plane-gates.ts';
+import type { ControlPlaneGate } from '../model/control-plane-gates.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+
+/** Which optional parts of the API are on: `--feature-gates` and `--runtime-config`. */
+export interface ApiChoice {
+  readonly gates: ReadonlySet<ControlPlaneGate>;
+  /** By `GROUP/VERSION`, `GROUP/VERSION/RESOURCE`, `api/beta` or `api/all`. */
+  readonly served: ReadonlyMap<string, boolean>;
+}
+
+/** `Name=true` items. Other gates of upstream cannot be switched, so they are refused. */
+export function parseGates(items: readonly string[], errors: string[]): ReadonlySet<ControlPlaneGate> {
+  const gates = new Set<ControlPlaneGate>();
+  for (const item of items) {
+    const { name, isOn } = readItem(item, '--feature-gates', errors);
+    const gate = controlPlaneGates.find((each) => each === name);
+    if (gate === undefined)
+      errors.push(`--feature-gates: ${name} cannot be set; there are ${controlPlaneGates.join(', ')}`);
+    else if (isOn) gates.add(gate);
+    else gates.delete(gate);
+  }
+  return gates;
+}
+
+const wide = ['api/all', 'api/beta'];
+
+/** `KEY=true` items. Only what is off by default can be switched. */
+export function parseRuntimeConfig(
+  items: readonly string[],
+  definitions: readonly ResourceDefinition[],
+  errors: string[],
+): ReadonlyMap<string, boolean> {
+  const optional = definitions.filter(({ gate }) => gate !== undefined).map(({ type }) => type);
+  const known = new Set([...wide, ...optional.flatMap((type) => [apiVersionOf(type), resourceKey(type)])]);
+  const served = new Map<string, boolean>();
+  for (const item of items) {
+    const { name, isOn } = readItem(item, '--runtime-config', errors);
+    if (known.has(name)) served.set(name, isOn);
+    else errors.push(`--runtime-config: ${name} cannot be set; there are ${[...known].join(', ')}`);
+  }
+  return served;
+}
+
+/** Kinds without a gate always; the others with their gate, by the most exact key that is given. */
+export function isServed({ gate, type }: ResourceDefinition, { gates, served }: ApiChoice): boolean {
+  if (gate === undefined) return true;
+  const keys = [resourceKey(type), apiVersionOf(type), 'api/beta', 'api/all'];
+  return gates.has(gate) && (keys.map((key) => served.get(key)).find((value) => value !== undefined) ?? false);
+}
+
+const resourceKey = (type: ResourceType): string => `${apiVersionOf(type)}/${type.plural}`;
+
+function readItem(item: string, flag: string, errors: string[]): { name: string; isOn: boolean } {
+  const [name = '', value = 'true'] = item.split('=', 2).map((part) => part.trim());
+  if (value !== 'true' && value !== 'false') errors.push(`${flag}: ${name}=${value} is neither true nor false`);
+  return { name, isOn: value === 'true' };
+}
