@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { judgeByOwners } from './judge-owners.ts';
+import type { Dependent, OwnerState } from './judge-owners.ts';
+
+const plain: Dependent = { finalizers: [], deleting: false, hasDependents: false };
+
+/** Owners are called after their place and what is known of them, such as `0 absent`. */
+function judged(dependent: Partial<Dependent>, ...owners: OwnerState[]): string {
+  const judgement = judgeByOwners(
+    { ...plain, ...dependent },
+    owners.map((state, index) => ({
+      reference: { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: `${index} ${state}` },
+      state,
+    })),
+  );
+  if (judgement.kind === 'delete') return `delete ${judgement.policy}`;
+  return judgement.kind === 'keep' ? 'keep' : `drop ${judgement.uids.join(', ')}`;
+}
+
+describe('an object', () => {
+  it('without owners, or that is being deleted, is left alone', () => {
+    assert.equal(judged({}), 'keep');
+    assert.equal(judged({ deleting: true }, 'absent'), 'keep');
+    assert.equal(judged({ deleting: true }, 'solid', 'absent'), 'keep');
+  });
+
+  it('stays while one of its owners stays, and loses its references to the others', () => {
+    assert.equal(judged({}, 'solid'), 'keep');
+    assert.equal(judged({}, 'solid', 'solid'), 'keep');
+    assert.equal(judged({}, 'waiting', 'solid', 'absent'), 'drop 2 absent, 0 waiting');
+    assert.equal(judged({ hasDependents: true }, 'waiting', 'solid'), 'drop 0 waiting');
+  });
+
+  it('goes in the background when all its owners are gone', () => {
+    assert.equal(judged({}, 'absent'), 'delete Background');
+    assert.equal(judged({ hasDependents: true }, 'absent', 'absent'), 'delete Background');
+    assert.equal(judged({}, 'absent', 'waiting'), 'delete Background');
+  });
+
+  it('waits for what it owns when its owner waits for all below it', () => {
+    assert.equal(judged({ hasDependents: true }, 'waiting'), 'delete Foreground');
+    assert.equal(judged({ hasDependents: true, finalizers: ['orphan'] }, 'waiting'), 'delete Foreground');
+    assert.equal(judged({}, 'waiting'), 'delete Background');
+  });
+
+  it('goes as its own finalizer says', () => {
+    assert.equal(judged({ finalizers: ['x', 'orphan'] }, 'absent'), 'delete Orphan');
+    assert.equal(judged({ finalizers: ['foregroundDeletion'] }, 'absent'), 'delete Foreground');
+    assert.equal(judged({ finalizers: ['foregroundDeletion', 'orphan'] }, 'absent'), 'delete Orphan');
+    assert.equal(judged({ finalizers: ['x'] }, 'absent'), 'delete Background');
+  });
+});
