@@ -16,6 +16,18 @@ const reasonOf = (claim: PersistentVolumeClaim, more: Partial<ClaimFacts> = {}):
   return plan.kind === 'refuse' ? plan.reason : plan.kind;
 };
 
+it('a volume names the claim that it is for, in the version that was read', () => {
+  const made = (resourceVersion?: string): unknown => {
+    const { metadata, ...rest } = claimOf();
+    const claim = { ...rest, metadata: { ...metadata, ...(resourceVersion !== undefined && { resourceVersion }) } };
+    return volumeFor(claim, { storageClass: CLASS, hostname: NODE, path: '/disk/x' }).spec.claimRef;
+  };
+  const { namespace, name, uid } = claimOf().metadata;
+  const reference = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
+  assert.deepEqual(made(), reference);
+  assert.deepEqual(made('7'), { ...reference, resourceVersion: '7' });
+});
+
 describe('planClaim', () => {
   it('provisions a claim whose first pod was scheduled to this node', () => {
     assert.deepEqual(planClaim(claimOf(), facts), {
@@ -87,6 +99,15 @@ describe('planVolume', () => {
     assert.equal(planVolume(at('Released')), 'remove');
     assert.equal(planVolume(at('Failed')), 'remove');
     assert.equal(planVolume(at('Available', { deleted: true })), 'remove');
+    assert.equal(planVolume(at('Pending', { deleted: true })), 'remove');
+    assert.equal(planVolume(at('Available')), 'nothing');
+  });
+
+  it('leaves a volume without a phase or without its finalizer alone', () => {
+    const { status: _, ...fresh } = at('Pending', { deleted: true });
+    assert.equal(planVolume(fresh), 'nothing');
+    const { finalizers: _finalizers, ...metadata } = at('Available', { deleted: true }).metadata;
+    assert.equal(planVolume({ ...at('Available'), metadata }), 'nothing');
   });
 
   it('keeps the data of a volume with the policy Retain, whose object may go', () => {
@@ -120,6 +141,28 @@ describe('isOwnVolume', () => {
     ])
       assert.equal(isOwnVolume(other as PersistentVolume, disk), false);
     assert.equal(isOwnVolume(volume, { ...disk, hostname: 'other' }), false);
+  });
+
+  it('is false for a volume of another kind, without labels of a node, or without annotations', () => {
+    const { local: _, ...elsewhere } = volume.spec;
+    assert.equal(isOwnVolume({ ...volume, spec: elsewhere }, disk), false);
+    const { annotations: _annotations, ...metadata } = volume.metadata;
+    assert.equal(isOwnVolume({ ...volume, metadata }, disk), false);
+    assert.equal(isOwnVolume({ ...volume, spec: { ...volume.spec, nodeAffinity: {} } }, disk), false);
+  });
+
+  it('goes by the label kubernetes.io/hostname, beside which others may stand', () => {
+    const on = (
+      ...matchExpressions: { key: string; operator: 'In' | 'NotIn' | 'Exists'; values?: string[] }[]
+    ): boolean => {
+      const nodeAffinity = { required: { nodeSelectorTerms: [{}, { matchExpressions }] } };
+      return isOwnVolume({ ...volume, spec: { ...volume.spec, nodeAffinity } }, disk);
+    };
+    const host = { key: 'kubernetes.io/hostname', operator: 'In' as const, values: [NODE] };
+    assert.equal(on({ key: 'zone', operator: 'Exists' }, host), true);
+    assert.equal(on({ ...host, operator: 'NotIn' }), false);
+    assert.equal(on({ ...host, key: 'zone' }), false);
+    assert.equal(on({ key: 'kubernetes.io/hostname', operator: 'In' }), false);
   });
 });
 
