@@ -56,5 +56,3 @@ function endpointOf(
     ...(zone !== undefined && { zone }),
   };
 }
-
-/** A pod without any of the named ports is listed anyway, without ports (upstream: getEndpointPorts). */
