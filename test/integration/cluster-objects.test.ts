@@ -13,6 +13,7 @@ import type { Node } from '../../src/api/core/node.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
 import { pause } from '../../src/up/processes.ts';
 import { eventually } from '../e2e/support/eventually.ts';
+import { mountPointsBelow } from './support/mount-points.ts';
 import { NODE } from './support/agent.ts';
 import { clusterFixture } from './support/cluster-agent.ts';
 import { TestCsiDriver } from './support/csi-driver.ts';
@@ -238,10 +239,7 @@ test('a reboot while the API server is away brings a pod back, with its secrets,
     await containerd.cri.runtime.stopPodSandbox({ podSandboxId: id });
     await containerd.cri.runtime.removePodSandbox({ podSandboxId: id });
   }
-  for (const line of readFileSync('/proc/mounts', 'utf8').split('\n').reverse()) {
-    const [, at = ''] = line.split(' ');
-    if (at.startsWith(join(agent.rootDir, 'pods'))) execFileSync('umount', [at]);
-  }
+  for (const at of mountPointsBelow(join(agent.rootDir, 'pods')).reverse()) execFileSync('umount', [at]);
   rmSync(join(agent.rootDir, 'pods'), { recursive: true, force: true });
   await agent.start();
   const seen = await eventually(async () => {

@@ -26,6 +26,7 @@ import type { Instance } from '../../src/up/instance.ts';
 import { deriveInstance } from '../../src/up/instance.ts';
 import { isAlive, readProcessFile } from '../../src/up/processes.ts';
 import { findLeftovers } from '../../src/up/teardown.ts';
+import { mountPointsBelow } from './support/mount-points.ts';
 import { builtUp } from './support/agent-build.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-neighbours-')));
@@ -345,10 +346,7 @@ describe('down --purge', () => {
     const { status, output } = await run('down', '--purge', '--data', instance.dataDir);
     assert.deepEqual([status, /not created by up, keeping: .*notes\.txt/.test(output)], [0, true], output);
     assert.equal(readFileSync(theirs(join(instance.dataDir, 'notes.txt')), 'utf8'), 'mine\n');
-    const points = readFileSync(`/proc/${holder.pid}/mountinfo`, 'utf8')
-      .split('\n')
-      .map((line) => line.split(' ')[4] ?? '')
-      .filter((path) => path.startsWith('/mnt/disk'));
+    const points = mountPointsBelow('/mnt/disk', holder.pid);
     assert.deepEqual(points, mounts);
   });
 

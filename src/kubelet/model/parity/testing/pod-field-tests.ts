@@ -26,6 +26,7 @@ const objectFields = volume('objects/object-fields');
 const validation = 'src/api/validation/pod/validate-pod-containers.test.ts';
 const fields = real('fields');
 const around = real('lifecycle-surroundings');
+const kinds = real('volume-kinds');
 
 /** Used by the scheduler, or on another operating system: tests show that the runtime configuration does not change. */
 const withoutEffect = [plain, fields];
@@ -48,7 +49,7 @@ const containerTests: TypeTests = {
   restartPolicy: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
   restartPolicyRules: [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')],
   volumeMounts: [runtime('config/mounts-config'), real('volume-paths')],
-  volumeDevices: [runtime('config/mounts-config'), real('volume-kinds')],
+  volumeDevices: [runtime('config/mounts-config'), real('volume-claims')],
   'livenessProbe readinessProbe startupProbe': [probes, real('lifecycle-probes-hooks')],
   lifecycle: [hooks, real('lifecycle-probes-hooks')],
   terminationMessagePath: [plain, fields],
@@ -60,7 +61,7 @@ const containerTests: TypeTests = {
 
 export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<TypeTests>({
   PodSpec: {
-    volumes: [volume('volume-manager'), real('volume-kinds')],
+    volumes: [volume('volume-manager'), kinds],
     initContainers: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
     containers: [runtime('sync-pod'), real('lifecycle-containers')],
     ephemeralContainers: [runtime('sync-running-pod'), real('ephemeral')],
@@ -94,46 +95,46 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     resourceClaims: [feature('dra/dra-manager')],
   },
   Volume: {
-    name: [volume('volume-manager'), around],
-    hostPath: [volume('kinds/plugins'), around],
+    name: [volume('volume-manager'), kinds],
+    hostPath: [volume('kinds/plugins'), kinds],
     emptyDir: [volume('kinds/plugins'), real('lifecycle-containers')],
-    'configMap secret projected': [volume('kinds/plugins'), around],
+    'configMap secret projected': [volume('kinds/plugins'), kinds],
     downwardAPI: [objectFields, fields],
     image: [runtime('config/image-volumes'), real('image-volumes')],
-    'persistentVolumeClaim ephemeral': [volume('claims'), real('volume-kinds')],
+    'persistentVolumeClaim ephemeral': [volume('claims'), real('volume-claims')],
     csi: [feature('csi/csi-mount'), real('csi')],
-    nfs: [volume('kinds/nfs'), real('volume-kinds')],
+    nfs: [volume('kinds/nfs'), kinds],
     'iscsi fc': [volume('disks/network-disks')],
     flexVolume: [volume('kinds/flex-volume'), real('configuration')],
-    gitRepo: [volume('refused-kinds'), real('volume-kinds')],
-    awsElasticBlockStore: [volume('refused-kinds'), real('volume-kinds')],
+    gitRepo: [volume('refused-kinds'), kinds],
+    awsElasticBlockStore: [volume('refused-kinds'), kinds],
     'gcePersistentDisk cinder azureFile vsphereVolume azureDisk portworxVolume': refusedKind,
     'glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos': refusedKind,
   },
-  HostPathVolumeSource: { '*': [volume('kinds/plugins'), around] },
+  HostPathVolumeSource: { '*': [volume('kinds/plugins'), kinds] },
   EmptyDirVolumeSource: {
-    '*': [volume('kinds/plugins'), real('volume-kinds')],
-    sizeLimit: [volume('kinds/plugins'), real('volume-kinds'), real('eviction-disk')],
+    '*': [volume('kinds/plugins'), kinds],
+    sizeLimit: [volume('kinds/plugins'), kinds, real('eviction-disk')],
   },
-  SecretVolumeSource: { secretName: [volume('kinds/plugins'), around], ...objectVolume },
-  ConfigMapVolumeSource: { name: [volume('kinds/plugins'), around], ...objectVolume },
-  KeyToPath: { '*': [volume('kinds/plugins'), around] },
+  SecretVolumeSource: { secretName: [volume('kinds/plugins'), kinds], ...objectVolume },
+  ConfigMapVolumeSource: { name: [volume('kinds/plugins'), kinds], ...objectVolume },
+  KeyToPath: { '*': [volume('kinds/plugins'), kinds] },
   DownwardAPIVolumeSource: { '*': [objectFields, fields] },
   DownwardAPIVolumeFile: { '*': [objectFields, fields] },
-  ProjectedVolumeSource: { sources: [volume('kinds/plugins'), around], defaultMode: [objectFields, fields] },
+  ProjectedVolumeSource: { sources: [volume('kinds/plugins'), kinds], defaultMode: [objectFields, fields] },
   VolumeProjection: {
-    'secret downwardAPI configMap': [volume('kinds/plugins'), around],
+    'secret downwardAPI configMap': [volume('kinds/plugins'), kinds],
     'serviceAccountToken clusterTrustBundle': [volume('objects/projected-tokens'), fields],
     podCertificate: [objectFields, fields],
   },
   SecretProjection: {
-    name: [volume('kinds/plugins'), around],
+    name: [volume('kinds/plugins'), kinds],
     items: [volume('kinds/plugins'), fields],
     optional: [objectFields, fields],
   },
-  DownwardAPIProjection: { '*': [volume('kinds/plugins'), around] },
+  DownwardAPIProjection: { '*': [volume('kinds/plugins'), kinds] },
   ConfigMapProjection: {
-    name: [volume('kinds/plugins'), around],
+    name: [volume('kinds/plugins'), kinds],
     items: [objectFields, fields],
     optional: [objectFields, fields],
   },
@@ -175,7 +176,10 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
   PodResourceClaim: { '*': [feature('dra/dra-manager')] },
   ContainerRestartRule: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
   ContainerRestartRuleOnExitCodes: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
-  VolumeMount: { '*': [runtime('config/mounts-config'), real('volume-paths')] },
+  VolumeMount: {
+    'mountPropagation recursiveReadOnly': [runtime('config/mounts-config'), real('volume-mounts')],
+    '*': [runtime('config/mounts-config'), real('volume-paths')],
+  },
   Probe: {
     'httpGet tcpSocket periodSeconds failureThreshold initialDelaySeconds timeoutSeconds': [
       probes,
