@@ -38,4 +38,5 @@ for layer in cri csi devices control-plane/storage/etcd; do
     --ts_proto_out="$out_dir" \
     --ts_proto_opt="$options" \
     $(cd "$proto_dir" && ls -- *.proto)
+  PATH="$PWD/node_modules/.bin:$PATH" node scripts/share-message-types.ts "$out_dir"
 done

@@ -1,9 +1,5 @@
-import type {
-  CheckpointContainerRequest,
-  DeepPartial,
-  ExecSyncRequest,
-  StopContainerRequest,
-} from './generated/cri-v1.ts';
+import type { DeepPartial } from '../grpc/message-fns.ts';
+import type { CheckpointContainerRequest, ExecSyncRequest, StopContainerRequest } from './generated/cri-v1.ts';
 
 /** The kubelet's `runtimeRequestTimeout` when nothing is configured. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 2 * 60_000;

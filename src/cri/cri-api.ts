@@ -82,9 +82,10 @@ import type {
   VersionRequest,
   VersionResponse,
 } from './generated/cri-v1.ts';
-import type { CallOptions, PartialMessage } from '../grpc/service-binding.ts';
+import type { DeepPartial } from '../grpc/message-fns.ts';
+import type { CallOptions } from '../grpc/service-binding.ts';
 
-export type { CallOptions, PartialMessage };
+export type { CallOptions };
 
 /*
  * The two CRI services as TypeScript sees them. The gRPC client implements them, and so does any fake runtime in this process.
@@ -94,153 +95,135 @@ export type { CallOptions, PartialMessage };
 /** Sandboxes, containers and everything about the runtime itself. */
 export interface RuntimeServiceApi {
   /** The runtime must answer with kubelet API version 0.1.0. */
-  version(request: PartialMessage<VersionRequest>, options?: CallOptions): Promise<VersionResponse>;
-  status(request: PartialMessage<StatusRequest>, options?: CallOptions): Promise<StatusResponse>;
+  version(request: DeepPartial<VersionRequest>, options?: CallOptions): Promise<VersionResponse>;
+  status(request: DeepPartial<StatusRequest>, options?: CallOptions): Promise<StatusResponse>;
   /** `Unimplemented` by older runtimes: then the configured cgroup driver counts. */
-  runtimeConfig(request: PartialMessage<RuntimeConfigRequest>, options?: CallOptions): Promise<RuntimeConfigResponse>;
+  runtimeConfig(request: DeepPartial<RuntimeConfigRequest>, options?: CallOptions): Promise<RuntimeConfigResponse>;
   updateRuntimeConfig(
-    request: PartialMessage<UpdateRuntimeConfigRequest>,
+    request: DeepPartial<UpdateRuntimeConfigRequest>,
     options?: CallOptions,
   ): Promise<UpdateRuntimeConfigResponse>;
   /**
    * Creates and starts the sandbox; its network is up when this returns. A timeout leaves the outcome unknown: look it
    * up.
    */
-  runPodSandbox(request: PartialMessage<RunPodSandboxRequest>, options?: CallOptions): Promise<RunPodSandboxResponse>;
+  runPodSandbox(request: DeepPartial<RunPodSandboxRequest>, options?: CallOptions): Promise<RunPodSandboxResponse>;
   /** Kills what runs in the sandbox and takes its network down. Repeating it is success. */
-  stopPodSandbox(
-    request: PartialMessage<StopPodSandboxRequest>,
-    options?: CallOptions,
-  ): Promise<StopPodSandboxResponse>;
+  stopPodSandbox(request: DeepPartial<StopPodSandboxRequest>, options?: CallOptions): Promise<StopPodSandboxResponse>;
   /** Removes a stopped sandbox with its containers. Removing what is gone is success. */
   removePodSandbox(
-    request: PartialMessage<RemovePodSandboxRequest>,
+    request: DeepPartial<RemovePodSandboxRequest>,
     options?: CallOptions,
   ): Promise<RemovePodSandboxResponse>;
   podSandboxStatus(
-    request: PartialMessage<PodSandboxStatusRequest>,
+    request: DeepPartial<PodSandboxStatusRequest>,
     options?: CallOptions,
   ): Promise<PodSandboxStatusResponse>;
-  listPodSandbox(
-    request: PartialMessage<ListPodSandboxRequest>,
-    options?: CallOptions,
-  ): Promise<ListPodSandboxResponse>;
+  listPodSandbox(request: DeepPartial<ListPodSandboxRequest>, options?: CallOptions): Promise<ListPodSandboxResponse>;
   streamPodSandboxes(
-    request: PartialMessage<StreamPodSandboxesRequest>,
+    request: DeepPartial<StreamPodSandboxesRequest>,
     options?: CallOptions,
   ): AsyncIterable<StreamPodSandboxesResponse>;
   /** Best effort: `Unimplemented` is tolerated. */
   updatePodSandboxResources(
-    request: PartialMessage<UpdatePodSandboxResourcesRequest>,
+    request: DeepPartial<UpdatePodSandboxResourcesRequest>,
     options?: CallOptions,
   ): Promise<UpdatePodSandboxResourcesResponse>;
   /** Answers with a URL at the runtime's streaming server. */
-  portForward(request: PartialMessage<PortForwardRequest>, options?: CallOptions): Promise<PortForwardResponse>;
+  portForward(request: DeepPartial<PortForwardRequest>, options?: CallOptions): Promise<PortForwardResponse>;
   /** Fails with `AlreadyExists` or `Conflict` while the same (name, attempt) is known. */
   createContainer(
-    request: PartialMessage<CreateContainerRequest>,
+    request: DeepPartial<CreateContainerRequest>,
     options?: CallOptions,
   ): Promise<CreateContainerResponse>;
-  startContainer(
-    request: PartialMessage<StartContainerRequest>,
-    options?: CallOptions,
-  ): Promise<StartContainerResponse>;
+  startContainer(request: DeepPartial<StartContainerRequest>, options?: CallOptions): Promise<StartContainerResponse>;
   /** `timeout` is in seconds. Stopping what has stopped is success. */
-  stopContainer(request: PartialMessage<StopContainerRequest>, options?: CallOptions): Promise<StopContainerResponse>;
+  stopContainer(request: DeepPartial<StopContainerRequest>, options?: CallOptions): Promise<StopContainerResponse>;
   /** Removing what is gone is success. */
   removeContainer(
-    request: PartialMessage<RemoveContainerRequest>,
+    request: DeepPartial<RemoveContainerRequest>,
     options?: CallOptions,
   ): Promise<RemoveContainerResponse>;
   containerStatus(
-    request: PartialMessage<ContainerStatusRequest>,
+    request: DeepPartial<ContainerStatusRequest>,
     options?: CallOptions,
   ): Promise<ContainerStatusResponse>;
-  listContainers(
-    request: PartialMessage<ListContainersRequest>,
-    options?: CallOptions,
-  ): Promise<ListContainersResponse>;
+  listContainers(request: DeepPartial<ListContainersRequest>, options?: CallOptions): Promise<ListContainersResponse>;
   streamContainers(
-    request: PartialMessage<StreamContainersRequest>,
+    request: DeepPartial<StreamContainersRequest>,
     options?: CallOptions,
   ): AsyncIterable<StreamContainersResponse>;
   updateContainerResources(
-    request: PartialMessage<UpdateContainerResourcesRequest>,
+    request: DeepPartial<UpdateContainerResourcesRequest>,
     options?: CallOptions,
   ): Promise<UpdateContainerResourcesResponse>;
   /** For log rotation: after the old file was renamed. */
   reopenContainerLog(
-    request: PartialMessage<ReopenContainerLogRequest>,
+    request: DeepPartial<ReopenContainerLogRequest>,
     options?: CallOptions,
   ): Promise<ReopenContainerLogResponse>;
   checkpointContainer(
-    request: PartialMessage<CheckpointContainerRequest>,
+    request: DeepPartial<CheckpointContainerRequest>,
     options?: CallOptions,
   ): Promise<CheckpointContainerResponse>;
   /** Lasts until aborted. */
   getContainerEvents(
-    request: PartialMessage<GetEventsRequest>,
+    request: DeepPartial<GetEventsRequest>,
     options?: CallOptions,
   ): AsyncIterable<ContainerEventResponse>;
   /**
    * Runs a command to its end; `timeout` in seconds, 0 means none. The exit code is in the answer, not in an error.
    * Output is cut at 16 MB by the runtime.
    */
-  execSync(request: PartialMessage<ExecSyncRequest>, options?: CallOptions): Promise<ExecSyncResponse>;
+  execSync(request: DeepPartial<ExecSyncRequest>, options?: CallOptions): Promise<ExecSyncResponse>;
   /** Answers with a URL at the runtime's streaming server. */
-  exec(request: PartialMessage<ExecRequest>, options?: CallOptions): Promise<ExecResponse>;
+  exec(request: DeepPartial<ExecRequest>, options?: CallOptions): Promise<ExecResponse>;
   /** Answers with a URL at the runtime's streaming server. */
-  attach(request: PartialMessage<AttachRequest>, options?: CallOptions): Promise<AttachResponse>;
-  containerStats(
-    request: PartialMessage<ContainerStatsRequest>,
-    options?: CallOptions,
-  ): Promise<ContainerStatsResponse>;
+  attach(request: DeepPartial<AttachRequest>, options?: CallOptions): Promise<AttachResponse>;
+  containerStats(request: DeepPartial<ContainerStatsRequest>, options?: CallOptions): Promise<ContainerStatsResponse>;
   listContainerStats(
-    request: PartialMessage<ListContainerStatsRequest>,
+    request: DeepPartial<ListContainerStatsRequest>,
     options?: CallOptions,
   ): Promise<ListContainerStatsResponse>;
   streamContainerStats(
-    request: PartialMessage<StreamContainerStatsRequest>,
+    request: DeepPartial<StreamContainerStatsRequest>,
     options?: CallOptions,
   ): AsyncIterable<StreamContainerStatsResponse>;
   podSandboxStats(
-    request: PartialMessage<PodSandboxStatsRequest>,
+    request: DeepPartial<PodSandboxStatsRequest>,
     options?: CallOptions,
   ): Promise<PodSandboxStatsResponse>;
   listPodSandboxStats(
-    request: PartialMessage<ListPodSandboxStatsRequest>,
+    request: DeepPartial<ListPodSandboxStatsRequest>,
     options?: CallOptions,
   ): Promise<ListPodSandboxStatsResponse>;
   streamPodSandboxStats(
-    request: PartialMessage<StreamPodSandboxStatsRequest>,
+    request: DeepPartial<StreamPodSandboxStatsRequest>,
     options?: CallOptions,
   ): AsyncIterable<StreamPodSandboxStatsResponse>;
   listMetricDescriptors(
-    request: PartialMessage<ListMetricDescriptorsRequest>,
+    request: DeepPartial<ListMetricDescriptorsRequest>,
     options?: CallOptions,
   ): Promise<ListMetricDescriptorsResponse>;
   listPodSandboxMetrics(
-    request: PartialMessage<ListPodSandboxMetricsRequest>,
+    request: DeepPartial<ListPodSandboxMetricsRequest>,
     options?: CallOptions,
   ): Promise<ListPodSandboxMetricsResponse>;
   streamPodSandboxMetrics(
-    request: PartialMessage<StreamPodSandboxMetricsRequest>,
+    request: DeepPartial<StreamPodSandboxMetricsRequest>,
     options?: CallOptions,
   ): AsyncIterable<StreamPodSandboxMetricsResponse>;
 }
 
 /** Images and the filesystems that hold them. */
 export interface ImageServiceApi {
-  listImages(request: PartialMessage<ListImagesRequest>, options?: CallOptions): Promise<ListImagesResponse>;
-  streamImages(
-    request: PartialMessage<StreamImagesRequest>,
-    options?: CallOptions,
-  ): AsyncIterable<StreamImagesResponse>;
+  listImages(request: DeepPartial<ListImagesRequest>, options?: CallOptions): Promise<ListImagesResponse>;
+  streamImages(request: DeepPartial<StreamImagesRequest>, options?: CallOptions): AsyncIterable<StreamImagesResponse>;
   /** `image` is undefined in the answer when the image is not present; that is no error. */
-  imageStatus(request: PartialMessage<ImageStatusRequest>, options?: CallOptions): Promise<ImageStatusResponse>;
+  imageStatus(request: DeepPartial<ImageStatusRequest>, options?: CallOptions): Promise<ImageStatusResponse>;
   /** No deadline of its own. Answers with the reference to use in CreateContainer. */
-  pullImage(request: PartialMessage<PullImageRequest>, options?: CallOptions): Promise<PullImageResponse>;
+  pullImage(request: DeepPartial<PullImageRequest>, options?: CallOptions): Promise<PullImageResponse>;
   /** Removing what is gone is success. */
-  removeImage(request: PartialMessage<RemoveImageRequest>, options?: CallOptions): Promise<RemoveImageResponse>;
-  imageFsInfo(request: PartialMessage<ImageFsInfoRequest>, options?: CallOptions): Promise<ImageFsInfoResponse>;
+  removeImage(request: DeepPartial<RemoveImageRequest>, options?: CallOptions): Promise<RemoveImageResponse>;
+  imageFsInfo(request: DeepPartial<ImageFsInfoRequest>, options?: CallOptions): Promise<ImageFsInfoResponse>;
 }

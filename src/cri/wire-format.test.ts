@@ -15,7 +15,7 @@ import {
   Signal,
   VersionRequest,
 } from './generated/cri-v1.ts';
-import type { DeepPartial, MessageFns } from './generated/cri-v1.ts';
+import type { DeepPartial, MessageFns } from '../grpc/message-fns.ts';
 
 /** The same message after a trip over the wire; what was left out comes back as defaults. */
 function roundTrip<T>(type: MessageFns<T>, partial: DeepPartial<T>): { sent: T; received: T } {

@@ -1,26 +1,10 @@
-type Builtin = Date | Uint8Array | string | number | boolean | undefined;
+import type { DeepPartial } from './message-fns.ts';
 
-/**
- * A message as callers write it: every field may be left out, 64-bit numbers may be plain numbers. The same as
- * ts-proto's DeepPartial.
- */
-export type PartialMessage<T> = T extends bigint
-  ? string | number | bigint
-  : T extends Builtin
-    ? T
-    : T extends globalThis.Array<infer U>
-      ? globalThis.Array<PartialMessage<U>>
-      : T extends ReadonlyArray<infer U>
-        ? ReadonlyArray<PartialMessage<U>>
-        : T extends object
-          ? { [K in keyof T]?: PartialMessage<T[K]> }
-          : Partial<T>;
-
-/** What ts-proto generates for a message. */
-export interface MessageFns<T> {
+/** What a call needs of a generated message. */
+interface MessageCodec<T> {
   encode(message: T): { finish(): Uint8Array };
   decode(input: Uint8Array): T;
-  fromPartial(object: PartialMessage<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }
 
 export interface CallOptions {
@@ -33,8 +17,8 @@ export interface CallOptions {
 export interface MethodDefinition {
   /** The name on the wire, such as `RunPodSandbox`. */
   readonly name: string;
-  readonly requestType: MessageFns<unknown>;
-  readonly responseType: MessageFns<unknown>;
+  readonly requestType: MessageCodec<unknown>;
+  readonly responseType: MessageCodec<unknown>;
   readonly responseStream: boolean;
 }
 
@@ -44,17 +28,14 @@ export interface ServiceDefinition {
   readonly methods: Readonly<Record<string, MethodDefinition>>;
 }
 
-export type MessageOf<Fns> = Fns extends MessageFns<infer T> ? T : never;
+export type MessageOf<Fns> = Fns extends MessageCodec<infer T> ? T : never;
 
 type ApiMethod<M extends MethodDefinition> = M['responseStream'] extends true
   ? (
-      request: PartialMessage<MessageOf<M['requestType']>>,
+      request: DeepPartial<MessageOf<M['requestType']>>,
       options?: CallOptions,
     ) => AsyncIterable<MessageOf<M['responseType']>>
-  : (
-      request: PartialMessage<MessageOf<M['requestType']>>,
-      options?: CallOptions,
-    ) => Promise<MessageOf<M['responseType']>>;
+  : (request: DeepPartial<MessageOf<M['requestType']>>, options?: CallOptions) => Promise<MessageOf<M['responseType']>>;
 
 export type ApiOf<D extends ServiceDefinition> = { readonly [K in keyof D['methods']]: ApiMethod<D['methods'][K]> };
 

@@ -1,7 +1,7 @@
 /** The floor: a pod by bare CRI calls, with the configuration the agent would give it, and nothing around them. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PartialMessage } from '../../src/cri/cri-api.ts';
+import type { DeepPartial } from '../../src/grpc/message-fns.ts';
 import type { CriClient } from '../../src/cri/cri-client.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../src/cri/generated/cri-v1.ts';
 import {
@@ -62,7 +62,7 @@ function labels(name: string, container?: string): Record<string, string> {
 
 export class RawPod {
   readonly #cri: CriClient;
-  readonly #sandbox: PartialMessage<PodSandboxConfig>;
+  readonly #sandbox: DeepPartial<PodSandboxConfig>;
   readonly #files: string;
   readonly #inCluster: boolean;
   #sandboxId = '';
@@ -155,7 +155,7 @@ export class RawPod {
     return id;
   }
 
-  #container(): PartialMessage<ContainerConfig> {
+  #container(): DeepPartial<ContainerConfig> {
     const attempt = this.#containerIds.length;
     const mount = (containerPath: string, file: string) => ({
       containerPath,

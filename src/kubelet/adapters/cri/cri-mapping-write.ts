@@ -1,4 +1,4 @@
-import type { PartialMessage } from '../../../cri/cri-api.ts';
+import type { DeepPartial } from '../../../grpc/message-fns.ts';
 import type {
   ContainerConfig as CriContainerConfig,
   LinuxContainerResources,
@@ -53,7 +53,7 @@ function idMappings(userns: NamespaceOptions['userns']): { hostId: number; conta
   return userns?.mode === 'pod' ? [{ hostId: userns.hostId, containerId: 0, length: userns.length }] : [];
 }
 
-function toNamespaces(options: NamespaceOptions): PartialMessage<NamespaceOption> {
+function toNamespaces(options: NamespaceOptions): DeepPartial<NamespaceOption> {
   const { userns } = options;
   const mapping = idMappings(userns);
   return {
@@ -66,7 +66,7 @@ function toNamespaces(options: NamespaceOptions): PartialMessage<NamespaceOption
   };
 }
 
-function toProfile(profile: SecurityProfile | undefined): PartialMessage<CriSecurityProfile> | undefined {
+function toProfile(profile: SecurityProfile | undefined): DeepPartial<CriSecurityProfile> | undefined {
   if (profile === undefined) return undefined;
   return { profileType: SecurityProfile_ProfileType[profile.type], localhostRef: profile.localhostRef };
 }
@@ -92,7 +92,7 @@ function toGroupsPolicy(policy: 'Merge' | 'Strict' | undefined): SupplementalGro
   return SupplementalGroupsPolicy[policy ?? 'Merge'];
 }
 
-export function toResources(resources: LinuxResources): PartialMessage<LinuxContainerResources> {
+export function toResources(resources: LinuxResources): DeepPartial<LinuxContainerResources> {
   return {
     cpuPeriod: int64(resources.cpuPeriod),
     cpuQuota: int64(resources.cpuQuota),
@@ -110,7 +110,7 @@ export function toResources(resources: LinuxResources): PartialMessage<LinuxCont
   };
 }
 
-export function toSandboxConfig(config: SandboxConfig): PartialMessage<PodSandboxConfig> {
+export function toSandboxConfig(config: SandboxConfig): DeepPartial<PodSandboxConfig> {
   const { security, dns } = config;
   return {
     metadata: { name: config.name, namespace: config.namespace, uid: config.uid, attempt: config.attempt },
@@ -153,7 +153,7 @@ export function toSandboxConfig(config: SandboxConfig): PartialMessage<PodSandbo
  * The runtime maps the owners of its mounts, so that files keep the numbers the pod sees (upstream:
  * applyPlatformSpecificContainerConfig).
  */
-function toMount(mount: Mount, userns: NamespaceOptions['userns']): PartialMessage<CriMount> {
+function toMount(mount: Mount, userns: NamespaceOptions['userns']): DeepPartial<CriMount> {
   const { image } = mount;
   return {
     containerPath: mount.containerPath,
@@ -182,7 +182,7 @@ function toSignal(name: string | undefined): Signal {
 }
 
 /** Fails with `Invalid` for a stop signal that CRI does not know. */
-export function toContainerConfig(config: ContainerConfig): PartialMessage<CriContainerConfig> {
+export function toContainerConfig(config: ContainerConfig): DeepPartial<CriContainerConfig> {
   return {
     metadata: { name: config.name, attempt: config.attempt },
     image: config.image,
@@ -208,7 +208,7 @@ export function toContainerConfig(config: ContainerConfig): PartialMessage<CriCo
   };
 }
 
-type CriContainerSecurity = NonNullable<NonNullable<PartialMessage<CriContainerConfig>['linux']>['securityContext']>;
+type CriContainerSecurity = NonNullable<NonNullable<DeepPartial<CriContainerConfig>['linux']>['securityContext']>;
 
 function toContainerSecurity(security: ContainerConfig['security']): CriContainerSecurity {
   const { capabilities } = security;

@@ -8,7 +8,7 @@ import {
   VolumeUsage_Unit,
 } from '../../../csi/generated/csi-v1.ts';
 import { grpcCodeOf } from '../../../grpc/grpc-status.ts';
-import type { PartialMessage } from '../../../grpc/service-binding.ts';
+import type { DeepPartial } from '../../../grpc/message-fns.ts';
 import type { VolumeCapability } from '../../../csi/generated/csi-v1.ts';
 import type {
   CsiAnswer,
@@ -132,7 +132,7 @@ function sharedFields({ volumeId, publishContext, stagingPath, capability, secre
   };
 }
 
-function toWire({ accessMode, access }: CsiVolumeCapability): PartialMessage<VolumeCapability> {
+function toWire({ accessMode, access }: CsiVolumeCapability): DeepPartial<VolumeCapability> {
   const mode = { mode: VolumeCapability_AccessMode_Mode[accessMode] };
   if (access.kind === 'block') return { block: {}, accessMode: mode };
   return {
