@@ -1,4 +1,5 @@
 import { errorMessage } from '../../base/errors.ts';
+import { createLimiter } from '../../base/limiter.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
@@ -45,6 +46,12 @@ export function isNamespaceTerminating(error: unknown): boolean {
   );
 }
 
+/**
+ * Writes of one controller under way at once. A set of thousands must not fill a turn of the event loop with hundreds of
+ * requests of its own, which clients would wait for.
+ */
+const WRITES_AT_ONCE = 32;
+
 export interface PodControlOptions<T extends ApiObject> {
   readonly client: ApiClient;
   readonly recorder: EventRecorder;
@@ -61,6 +68,7 @@ export interface PodControlOptions<T extends ApiObject> {
  */
 export class PodControl<T extends ApiObject> {
   readonly #options: PodControlOptions<T>;
+  readonly #limit = createLimiter(WRITES_AT_ONCE);
 
   constructor(options: PodControlOptions<T>) {
     this.#options = options;
@@ -74,7 +82,7 @@ export class PodControl<T extends ApiObject> {
     const { client, recorder, informer, expectations, type, say = sayPlainly } = this.#options;
     let created: Pod;
     try {
-      created = await client.create(pods, pod);
+      created = await this.#limit(() => client.create(pods, pod));
     } catch (error) {
       if (isNamespaceTerminating(error)) return undefined;
       // A pod of a fixed name that the cache does not show yet.
@@ -102,7 +110,7 @@ export class PodControl<T extends ApiObject> {
     const { uid } = pod.metadata;
     expectations.expect(key, 'deleted', uid);
     try {
-      await client.delete(pods, keyOf(pod), { preconditions: { uid } });
+      await this.#limit(() => client.delete(pods, keyOf(pod), { preconditions: { uid } }));
     } catch (error) {
       expectations.observe('deleted', uid);
       // Another pod of that name means that this one is gone.

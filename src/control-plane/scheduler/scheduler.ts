@@ -23,7 +23,7 @@ import type { Rejection } from './framework/rejection.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
 import type { SchedulerContext } from './run/context.ts';
 import { followCluster } from './run/event-handlers.ts';
-import { createLimiter } from './run/limiter.ts';
+import { createLimiter } from '../../base/limiter.ts';
 import { LiveClusterObjects } from './run/live-cluster-objects.ts';
 import { computeStatusPatch, foldStatus } from './run/pod-status.ts';
 import type { WantedStatus } from './run/pod-status.ts';

@@ -8,7 +8,7 @@ import type { HttpRequest } from './http-request.ts';
 import type { NodeRequest, NodeResponse } from './node-request.ts';
 import { bytesOf } from './reply.ts';
 import type { BodyReply, ReplyHeaders, ReplyStream, StreamReply } from './reply.ts';
-import { writeCounted } from './unsent-bytes.ts';
+import { unsentBytes, writeCounted } from './unsent-bytes.ts';
 
 export interface WriteOptions {
   readonly gzipFromBytes: number;
@@ -52,14 +52,35 @@ const isRead = (http: HttpRequest): boolean => http.bodyLength === 0 || http.bod
 const takesGzip = ({ headers }: HttpRequest): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
 
-/** In the thread pool, piece by piece; level 1, as upstream. */
+/**
+ * So much of a long answer is handed to its connection ahead of its reader. To wait after each piece would cost a turn of
+ * the event loop for each, and on a busy server those are long.
+ */
+const AHEAD_BYTES = 1024 * 1024;
+
+const PACKED_CHUNK_BYTES = 256 * 1024;
+
+/** In parts of about so many bytes as are handed over at once. */
+function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  let from = 0;
+  let bytes = 0;
+  for (const [index, piece] of pieces.entries()) {
+    bytes += piece.length;
+    if (bytes < AHEAD_BYTES && index < pieces.length - 1) continue;
+    yield Buffer.concat(pieces.slice(from, index + 1));
+    from = index + 1;
+    bytes = 0;
+  }
+}
+
+/** In the thread pool, part by part, each a turn of the event loop; level 1, as upstream. */
 async function compress(body: BodyReply['body']): Promise<Buffer> {
-  const packer = createGzip({ level: 1 });
+  const packer = createGzip({ level: 1, chunkSize: PACKED_CHUNK_BYTES });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
   const done = finished(packer);
-  for (const piece of typeof body === 'string' || body instanceof Uint8Array ? [body] : body)
-    if (!packer.write(piece)) await once(packer, 'drain');
+  for (const part of typeof body === 'string' || body instanceof Uint8Array ? [body] : joined(body))
+    if (!packer.write(part)) await once(packer, 'drain');
   packer.end();
   await done;
   return Buffer.concat(packed);
@@ -90,7 +111,7 @@ function send(
 async function writePieces(response: NodeResponse, pieces: readonly Uint8Array[]): Promise<void> {
   for (const piece of pieces) {
     if (isGone(response)) return;
-    if (!writeCounted(response, piece)) await drained(response);
+    if (!writeCounted(response, piece) && unsentBytes(response) > AHEAD_BYTES) await drained(response);
   }
   if (!isGone(response)) response.end();
 }

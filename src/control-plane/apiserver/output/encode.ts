@@ -46,9 +46,17 @@ export function valueReply(answer: Pick<Answer, 'status' | 'output' | 'texts'>, 
 
 /** How many characters of items are gathered into one piece: larger ones copy more, smaller ones are more writes. */
 const PIECE_LENGTH = 65_536;
-/** After so many items, or characters, whatever else came in meanwhile is seen to. */
-const ITEMS_PER_TURN = 20;
-const CHARACTERS_PER_TURN = 262_144;
+/** How much is written before whatever else came in meanwhile is seen to. */
+interface Turn {
+  readonly items: number;
+  readonly characters: number;
+}
+/**
+ * Few milliseconds of work. On a busy server each turn of the event loop is long: a list that takes many of them is slow.
+ */
+const joinedTurn: Turn = { items: 100, characters: 1_048_576 };
+/** Each item is read and formatted. */
+const rewrittenTurn: Turn = { items: 20, characters: 262_144 };
 
 /**
  * A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the
@@ -110,7 +118,7 @@ type ListWriter = (pieces: Pieces, envelope: ListForm['envelope'], field: string
 const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
   json: async (pieces, envelope, field, { items, itemJson }) => {
     pieces.add(`${JSON.stringify(envelope).slice(0, -1)},"${field}":[`);
-    await pieces.addAll(items, (item, index) => (index === 0 ? itemJson(item) : `,${itemJson(item)}`));
+    await pieces.addAll(joinedTurn, items, (item, index) => (index === 0 ? itemJson(item) : `,${itemJson(item)}`));
     pieces.add(']}\n');
   },
   pretty: async (pieces, envelope, field, { items, itemJson, texts }) => {
@@ -118,7 +126,11 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
     // JSON has line breaks nowhere but between its parts.
     const pretty = async (item: Served): Promise<string> =>
       (await texts.indent(itemJson(item))).replaceAll('\n', '\n    ');
-    await pieces.addAll(items, async (item, index) => `${index === 0 ? '' : ','}\n    ${await pretty(item)}`);
+    await pieces.addAll(
+      rewrittenTurn,
+      items,
+      async (item, index) => `${index === 0 ? '' : ','}\n    ${await pretty(item)}`,
+    );
     pieces.add(items.length === 0 ? ']\n}\n' : '\n  ]\n}\n');
   },
   yaml: async (pieces, envelope, field, { items, itemJson, texts }) => {
@@ -127,7 +139,7 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
       return entries.length === 0 ? '' : writeYaml(Object.fromEntries(entries));
     };
     pieces.add(`${part((key) => key < field)}${field}:${items.length === 0 ? ' []' : ''}\n`);
-    await pieces.addAll(items, (item) => texts.writeYamlItem(itemJson(item)));
+    await pieces.addAll(rewrittenTurn, items, (item) => texts.writeYamlItem(itemJson(item)));
     pieces.add(part((key) => key > field));
   },
 };
@@ -148,6 +160,7 @@ class Pieces {
   }
 
   async addAll(
+    turn: Turn,
     items: readonly Served[],
     write: (item: Served, index: number) => string | Promise<string>,
   ): Promise<void> {
@@ -157,7 +170,7 @@ class Pieces {
       const text = typeof written === 'string' ? written : await written;
       this.add(text);
       characters += text.length;
-      if ((index + 1) % ITEMS_PER_TURN !== 0 && characters < CHARACTERS_PER_TURN) continue;
+      if ((index + 1) % turn.items !== 0 && characters < turn.characters) continue;
       characters = 0;
       await nextTurn();
       if (this.#isAbandoned()) throw badRequest('the client went away while it was answered');

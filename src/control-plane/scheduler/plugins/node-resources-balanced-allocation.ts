@@ -27,30 +27,41 @@ export function createNodeResourcesBalancedAllocation(
 }
 
 function scoreBalance(resources: readonly ResourceSpec[], amounts: readonly number[], node: NodeInfo): number {
-  const withPod: number[] = [];
-  const withoutPod: number[] = [];
-  for (let index = 0; index < resources.length; index++) {
+  const withPod = evenness(resources, amounts, node, true);
+  const half = MAX_NODE_SCORE / 2;
+  return half + Math.trunc((half + withPod - evenness(resources, amounts, node, false)) / 2);
+}
+
+/** 100 when the shares of all resources are the same, less by their standard deviation. Allocates nothing. */
+function evenness(
+  resources: readonly ResourceSpec[],
+  amounts: readonly number[],
+  { allocatable, requested }: NodeInfo,
+  isThere: boolean,
+): number {
+  const shareOf = (index: number): number | undefined => {
     const { name } = resources[index] as ResourceSpec;
     const amount = amounts[index] ?? 0;
-    const capacity = amountFor(node.allocatable, name);
-    if (!countsFor(name, amount, capacity)) continue;
-    const used = amountFor(node.requested, name);
-    withPod.push(Math.min(1, (used + amount) / capacity));
-    withoutPod.push(Math.min(1, used / capacity));
+    const capacity = amountFor(allocatable, name);
+    if (!countsFor(name, amount, capacity)) return undefined;
+    return Math.min(1, (amountFor(requested, name) + (isThere ? amount : 0)) / capacity);
+  };
+  let count = 0;
+  let first = 0;
+  let second = 0;
+  let sum = 0;
+  for (let index = 0; index < resources.length; index++) {
+    const share = shareOf(index);
+    if (share === undefined) continue;
+    if (count === 0) first = share;
+    else if (count === 1) second = share;
+    sum += share;
+    count++;
   }
-  const half = MAX_NODE_SCORE / 2;
-  return half + Math.trunc((half + evenness(withPod) - evenness(withoutPod)) / 2);
-}
-
-/** 100 when all shares are the same, less by their standard deviation. */
-function evenness(shares: readonly number[]): number {
-  return Math.trunc((1 - deviation(shares)) * MAX_NODE_SCORE);
-}
-
-function deviation(shares: readonly number[]): number {
-  const [first, second] = shares;
-  if (first === undefined || second === undefined) return 0;
-  if (shares.length === 2) return Math.abs((first - second) / 2);
-  const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-  return Math.sqrt(shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / shares.length);
+  if (count < 2) return MAX_NODE_SCORE;
+  if (count === 2) return Math.trunc((1 - Math.abs((first - second) / 2)) * MAX_NODE_SCORE);
+  const mean = sum / count;
+  let squares = 0;
+  for (let index = 0; index < resources.length; index++) squares += ((shareOf(index) ?? mean) - mean) ** 2;
+  return Math.trunc((1 - Math.sqrt(squares / count)) * MAX_NODE_SCORE);
 }

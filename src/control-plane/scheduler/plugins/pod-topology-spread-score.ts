@@ -60,14 +60,16 @@ export class SpreadScorer implements PodScorer {
   normalize(scores: number[], nodes: readonly NodeInfo[]): void {
     let min = Infinity;
     let max = 0;
-    for (const [index, score] of scores.entries()) {
+    for (let index = 0; index < scores.length; index++) {
       if (this.#ignored.has(nodes[index] as NodeInfo)) continue;
+      const score = scores[index] as number;
       min = Math.min(min, score);
       max = Math.max(max, score);
     }
-    for (const [index, score] of scores.entries()) {
+    for (let index = 0; index < scores.length; index++) {
       if (this.#ignored.has(nodes[index] as NodeInfo)) scores[index] = 0;
-      else scores[index] = max === 0 ? MAX_NODE_SCORE : Math.trunc((MAX_NODE_SCORE * (max + min - score)) / max);
+      else if (max === 0) scores[index] = MAX_NODE_SCORE;
+      else scores[index] = Math.trunc((MAX_NODE_SCORE * (max + min - (scores[index] as number))) / max);
     }
   }
 
@@ -78,7 +80,8 @@ export class SpreadScorer implements PodScorer {
         this.#ignored.add(node);
         continue;
       }
-      for (const [index, { topologyKey }] of constraints.entries()) {
+      for (let index = 0; index < constraints.length; index++) {
+        const { topologyKey } = constraints[index] as SpreadConstraint;
         const value = topologyKey === hostname ? undefined : node.labels[topologyKey];
         if (value !== undefined) this.#counts[index]?.set(value, 0);
       }

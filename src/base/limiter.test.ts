@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { sleep } from '../../../base/clock.ts';
+import { FakeClock } from './testing/fake-clock.ts';
+import { sleep } from './clock.ts';
 import { createLimiter } from './limiter.ts';
 
 it('runs so much at a time, in order, whatever fails', async () => {
