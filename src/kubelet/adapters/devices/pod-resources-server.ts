@@ -1,5 +1,4 @@
 import type { Clock } from '../../../base/clock.ts';
-import { KubeletError } from '../../../base/errors.ts';
 import { servePodResources } from '../../../devices/pod-resources-server.ts';
 import type {
   ContainerDevices,
@@ -8,7 +7,6 @@ import type {
   PodResources,
   TopologyInfo,
 } from '../../../devices/generated/pod-resources-v1.ts';
-import { grpcCode } from '../../../grpc/grpc-status.ts';
 import type {
   ContainerResourceUse,
   PodResourcesServer,
@@ -17,19 +15,15 @@ import type {
   ResourceDevice,
   ResourceMemory,
 } from '../../ports/pod-resources.ts';
-import { createRateLimit } from './rate-limit.ts';
-
-/** Upstream: apis/podresources/constants.go. */
-const REQUESTS_PER_SECOND = 100;
-const BURST = 10;
+import { createRateLimit, exhausted, limitedRate } from './rate-limit.ts';
 
 /** The Pod Resources API over gRPC on a unix socket, v1 and v1alpha1 on the same one. */
 export function createPodResourcesServer(clock: Pick<Clock, 'monotonicMs'>): PodResourcesServer {
   return {
     serve(socketPath, api) {
-      const takes = createRateLimit({ perSecond: REQUESTS_PER_SECOND, burst: BURST, clock });
+      const takes = createRateLimit({ ...limitedRate, clock });
       const limited = async <Answer>(answer: () => Answer): Promise<Answer> => {
-        if (!takes()) throw refused();
+        if (!takes()) throw exhausted('rejected by rate limit');
         return answer();
       };
       return servePodResources(socketPath, {
@@ -47,12 +41,6 @@ export function createPodResourcesServer(clock: Pick<Clock, 'monotonicMs'>): Pod
       });
     },
   };
-}
-
-/** Upstream: grpc/ratelimit.go ErrorLimitExceeded. */
-function refused(): KubeletError {
-  const details = 'rejected by rate limit';
-  return new KubeletError('Unavailable', details, { cause: { code: grpcCode('ResourceExhausted'), details } });
 }
 
 function podOf({ name, namespace, containers }: PodResourceUse): PodResources {

@@ -12,11 +12,14 @@ import {
 } from '../../features/metrics/devices.ts';
 import type { PodResourcesService } from '../../features/pod-resources/create-pod-resources.ts';
 import { createPodResources } from '../../features/pod-resources/create-pod-resources.ts';
-import { notePodResourcesError, notePodResourcesRequest } from '../../features/metrics/devices.ts';
+import type { PodsApiService } from '../../features/pods-api/create-pods-api.ts';
+import { createPodsApi } from '../../features/pods-api/create-pods-api.ts';
+import { PublishedPods } from '../../loop/published-pods.ts';
+import { notePodResourcesError, notePodResourcesRequest, notePodWatchDropped } from '../../features/metrics/devices.ts';
 import { sortedCpus } from '../../model/cpu-set.ts';
 import type { DraParts } from '../../features/dra/create-dra.ts';
 import { createDra } from '../../features/dra/create-dra.ts';
-import type { FeatureParts, Given } from './kubelet-parts.ts';
+import type { FeatureParts, Given, KubeletParts } from './kubelet-parts.ts';
 
 /** Admission allocates devices, and the device manager needs to know which pods it admitted. */
 export function composeDevices(
@@ -87,6 +90,19 @@ export function composePodResources(
     listsActive: settings.config.gates.enabled('KubeletPodResourcesListUseActivePods'),
     onRequest: (version, call) => notePodResourcesRequest(metrics, version, call),
     onNotFound: () => notePodResourcesError(metrics, 'v1'),
+    log: platform.log,
+  });
+}
+
+export function composePodsApi(parts: KubeletParts): PodsApiService {
+  const { settings, platform, records, observation } = parts;
+  return createPodsApi({
+    rootDir: settings.rootDir,
+    isEnabled: settings.config.gates.enabled('PodsAPI'),
+    server: platform.podsApi,
+    files: platform.files,
+    source: new PublishedPods({ ...parts, statuses: records.statuses, nowMs: () => platform.clock.nowMs() }),
+    onDropped: () => notePodWatchDropped(observation.metrics),
     log: platform.log,
   });
 }

@@ -14,6 +14,7 @@ import type { StatsParts } from '../../features/stats/create-stats.ts';
 import { connectChangeReactions } from '../../loop/change-reactions.ts';
 import { PodChanges } from '../../loop/pod-changes.ts';
 import { SyncQueue } from '../../loop/sync-queue.ts';
+import { composePodsApi } from './compose-devices.ts';
 import { composeEviction } from './compose-eviction.ts';
 import { composeFeatures, composeKnown } from './compose-features.ts';
 import { composeLoop } from './compose-loop.ts';
@@ -152,6 +153,7 @@ function composeStages(
   const { records, allocation, clusterObjects, eventUploader, cgroups, userNamespaces, volumes, csi, node } = parts;
   const { pleg, monitor, probes, clusterPods, workers, admission, loop, containerGc, imageGc, logRotation } = parts;
   const { managers, sources, platform, devices } = parts;
+  const podsApi = composePodsApi(parts);
   return [
     ['records', undefined, () => records.flush()],
     ['resizes', undefined, () => allocation.stop()],
@@ -209,6 +211,7 @@ function composeStages(
     ['OOM watcher', () => parts.oomWatcher.start(), () => parts.oomWatcher.stop()],
     ['statistics', () => stats?.provider.start(), () => stats?.provider.stop()],
     ['eviction', () => eviction?.manager.start(), () => eviction?.manager.stop()],
+    ['pods API', () => podsApi.start(), () => podsApi.stop()],
     ['sources', () => inBackground(platform.log, 'reading the sources of pods', sources.start()), () => sources.stop()],
   ];
 }

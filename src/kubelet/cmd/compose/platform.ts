@@ -24,6 +24,7 @@ import type { NodeNetwork } from '../../ports/node-network.ts';
 import type { PluginDial } from '../../ports/plugin-dial.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { PodResourcesServer } from '../../ports/pod-resources.ts';
+import type { PodsApiServer } from '../../ports/pods-api.ts';
 import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.ts';
 import type { NodeStatsSources } from '../../ports/stats.ts';
 import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
@@ -65,6 +66,8 @@ export interface Platform {
   readonly draDrivers?: DraDrivers;
   /** Absent: the Pod Resources API is not served. */
   readonly podResources?: PodResourcesServer;
+  /** Absent: the Pods API is not served. */
+  readonly podsApi?: PodsApiServer;
   readonly logFiles: LogFiles;
   readonly disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
   readonly machine: MachineFacts;

@@ -17,6 +17,7 @@ import { createLinuxCgroups, createProcessGroups } from '../../adapters/cgroups/
 import { createDevicePlugins } from '../../adapters/devices/device-plugins.ts';
 import { createDraDrivers } from '../../adapters/devices/dra-drivers.ts';
 import { createPodResourcesServer } from '../../adapters/devices/pod-resources-server.ts';
+import { createPodsApiServer } from '../../adapters/devices/pods-api-server.ts';
 import { hugePageSizesBytes } from '../../adapters/cgroups/linux-cgroups-fs.ts';
 import { GuardedFiles } from '../../adapters/files/linux-files-guarded.ts';
 import { createLogind, logindPlaces } from '../../adapters/logind/logind.ts';
@@ -179,13 +180,14 @@ async function composeTracer(
 /** How the agent reaches drivers and plugins on the node, and they it. */
 function composePluginClients(
   clock: Clock,
-): Pick<RealPlatform, 'csiDrivers' | 'pluginDial' | 'devicePlugins' | 'draDrivers' | 'podResources'> {
+): Pick<RealPlatform, 'csiDrivers' | 'pluginDial' | 'devicePlugins' | 'draDrivers' | 'podResources' | 'podsApi'> {
   return {
     csiDrivers: createCsiDrivers(clock),
     pluginDial: createPluginDial(clock),
     devicePlugins: createDevicePlugins(clock),
     draDrivers: createDraDrivers(clock),
     podResources: createPodResourcesServer(clock),
+    podsApi: createPodsApiServer(clock),
   };
 }
 

@@ -29,6 +29,11 @@ export function notePodResourcesError({ main }: Main, version: string): void {
   main.count('kubelet_pod_resources_endpoint_errors_get', { server_api_version: version });
 }
 
+/** A watch of the Pods API lost events. */
+export function notePodWatchDropped({ main }: Main): void {
+  main.count('kubelet_pod_watch_events_dropped_total', {});
+}
+
 /** A pod's claims were prepared or unprepared. */
 export function noteDraOperation(
   { main }: Main,

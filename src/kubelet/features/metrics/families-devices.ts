@@ -56,4 +56,8 @@ export const deviceFamilies = {
     labels: ['server_api_version'],
     help: 'Requests to the Pod Resources API, by version.',
   },
+  kubelet_pod_watch_events_dropped_total: {
+    type: 'counter',
+    help: 'Events that watches of the Pods API lost because their readers were too slow.',
+  },
 } as const satisfies Record<string, MetricFamily>;

@@ -66,7 +66,7 @@ export const gateRows: Readonly<Record<string, Parity>> = {
   PodLevelResources: honoured(),
   PodLogsQuerySplitStreams: honoured(),
   PodReadyToStartContainersCondition: honoured(),
-  PodsAPI: notYet('the socket is not served'),
+  PodsAPI: honoured('DELETED comes when nothing of the pod is left, also for a pod that ended before'),
   PreventStaticPodAPIReferences: honoured(),
   QOSReserved: honoured(),
   ReduceDefaultCrashLoopBackOffDecay: honoured(),

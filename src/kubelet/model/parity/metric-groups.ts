@@ -133,12 +133,13 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'device plugins, DRA, pod resources',
+    about: 'device plugins, DRA, pod resources, pods',
     alpha: `
       dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use
       kubelet_device_plugin_alloc_duration_seconds kubelet_device_plugin_registration_total kubelet_pod_resources_endpoint_errors_get
       kubelet_pod_resources_endpoint_requests_get kubelet_pod_resources_endpoint_requests_get_allocatable
       kubelet_pod_resources_endpoint_requests_list kubelet_pod_resources_endpoint_requests_total
+      kubelet_pod_watch_events_dropped_total
     `,
   },
   {
@@ -185,7 +186,7 @@ export const metricGroups: readonly MetricGroup[] = [
     absent: 'upstream does not use the stream by default; no event is discarded here',
     alpha: `
       kubelet_evented_pleg_connection_error_count kubelet_evented_pleg_connection_latency_seconds kubelet_evented_pleg_connection_success_count
-      kubelet_pleg_discard_events kubelet_pod_watch_events_dropped_total
+      kubelet_pleg_discard_events
     `,
   },
   {
