@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findCircles, strayFunctions } from './check-layers.ts';
+import { findCircles, findUnusedExports, strayFunctions } from './check-layers.ts';
 
 const circlesOf = (imports: Record<string, readonly string[]>): string[][] =>
   findCircles(new Map(Object.entries(imports)));
@@ -52,5 +52,26 @@ describe('the composition root', () => {
       'const named: Named = (value) =>\n  value;',
     ].join('\n');
     assert.deepEqual(strayFunctions(source), ['isLive', 'openRecords', 'running', 'Late', 'isOver', 'first', 'named']);
+  });
+});
+
+describe('exported functions, classes and constants', () => {
+  const exporter =
+    'export function a() {}\nexport const b = 1;\nexport class C {}\nexport interface D {}\nfunction e() {}\n';
+  const unused = (...importers: string[]): string[] =>
+    findUnusedExports(
+      new Map([['src/x/y.ts', exporter]]),
+      new Map(importers.map((source, index) => [`test/${index}.ts`, source])),
+    );
+
+  it('are imported somewhere', () => {
+    assert.deepEqual(unused(), ['src/x/y.ts: a', 'src/x/y.ts: b', 'src/x/y.ts: C']);
+    assert.deepEqual(unused("import {\n  a as other,\n  b,\n} from '../src/x/y.ts';"), ['src/x/y.ts: C']);
+    assert.deepEqual(unused("import { a, C } from '../src/x/z.ts';", "export { b } from '../src/x/y.ts';").length, 2);
+  });
+
+  it('count as imported where the whole file is', () => {
+    assert.deepEqual(unused("const { a } = await import('../src/x/y.ts');"), []);
+    assert.deepEqual(unused("import * as all from '../src/x/y.ts';"), []);
   });
 });

@@ -1,5 +1,6 @@
 // Checks every import below src/: its direction, against the table of docs/architecture.md, and that no files import each
-// other in a circle; and that the composition root composes and does nothing else.
+// other in a circle; that the composition root composes and does nothing else; and that every exported function, class
+// and constant is imported somewhere.
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
@@ -255,6 +256,36 @@ export function findCircles(imports: ReadonlyMap<string, readonly string[]>): st
   return circles;
 }
 
+const exportedValue = /^export (?:async )?(?:function\*?|class|const) (\w+)/gm;
+const namedImport =
+  /^(?:import|export)\s(?:type\s)?\s*(?:\{([^}]*)\}|\* as \w+)\s*from\s+'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
+
+/**
+ * Functions, classes and constants that a file exports and no file imports, as `FILE: NAME`. A file that is imported as
+ * a whole counts as used. `exporters` holds the text of each file to check, `others` files that may import them.
+ */
+export function findUnusedExports(
+  exporters: ReadonlyMap<string, string>,
+  others: ReadonlyMap<string, string> = new Map(),
+): string[] {
+  const used = new Map<string, Set<string> | 'all'>();
+  for (const [file, source] of [...exporters, ...others]) {
+    for (const [, names, target, dynamic] of source.matchAll(namedImport)) {
+      const from = path.posix.join(path.posix.dirname(file), target ?? dynamic ?? '');
+      const known = used.get(from) ?? new Set();
+      used.set(from, names === undefined || known === 'all' ? 'all' : known);
+      if (known !== 'all') for (const [name] of (names ?? '').matchAll(/\w+/g)) known.add(name);
+    }
+  }
+  return [...exporters].flatMap(([file, source]) => {
+    const known = used.get(file);
+    if (known === 'all') return [];
+    return [...source.matchAll(exportedValue)].flatMap(([, name = '']) =>
+      known?.has(name) === true ? [] : [`${file}: ${name}`],
+    );
+  });
+}
+
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -269,11 +300,15 @@ if (import.meta.main) {
     if (file.startsWith(COMPOSITION_ROOT) && !isTestCode(file))
       for (const name of strayFunctions(source))
         findings.push({ file, message: `${name} does not compose: it belongs in a feature or in loop/, with a test` });
+  const others = new Map(['test', 'scripts'].flatMap(filesBelow).map((file) => [file, readFileSync(file, 'utf8')]));
+  const written = new Map([...sources].filter(([file]) => !file.includes('/generated/')));
+  const unused = findUnusedExports(written, new Map([...sources, ...others]));
   const circles = findCircles(new Map([...sources].map(([file, source]) => [file, targetsOf(file, source)])));
   for (const finding of findings) console.error(`${finding.file}: ${finding.message}`);
   for (const circle of circles) console.error(`these files import each other in a circle: ${circle.join(', ')}`);
+  for (const each of unused) console.error(`${each} is exported, and no file imports it`);
   console.log(
-    `layers: ${files.length} files, ${findings.length} wrong imports or functions, ${circles.length} circles`,
+    `layers: ${files.length} files, ${findings.length} wrong imports or functions, ${circles.length} circles, ${unused.length} unused exports`,
   );
-  process.exitCode = findings.length + circles.length === 0 ? 0 : 1;
+  process.exitCode = findings.length + circles.length + unused.length === 0 ? 0 : 1;
 }

@@ -39,7 +39,7 @@ function ownTests(code: string): string {
 }
 
 /** Configuration of Stryker for one run. Texts are left alone: most of them are words of messages. */
-export function mutationConfig({ code, tests, concurrency }: MutationTarget, reportFile: string): object {
+function mutationConfig({ code, tests, concurrency }: MutationTarget, reportFile: string): object {
   const isFile = code.endsWith('.ts');
   return {
     testRunner: 'in-process',

@@ -4,7 +4,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
 /** Each program with the Debian package that has it. */
-export const debianPackageOf = {
+const debianPackageOf = {
   'qemu-system-x86_64': 'qemu-system-x86',
   mmdebstrap: 'mmdebstrap',
   mke2fs: 'e2fsprogs',

@@ -24,7 +24,7 @@ import type { FileSystem } from 'typescript/unstable/fs';
 import type { Project } from 'typescript/unstable/sync';
 import { API } from 'typescript/unstable/sync';
 
-export const MESSAGE = 'No code assigns this member: make it `readonly`.';
+const MESSAGE = 'No code assigns this member: make it `readonly`.';
 
 export interface Finding {
   readonly file: string;

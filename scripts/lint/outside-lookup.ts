@@ -19,7 +19,7 @@ import type { FileSystem } from 'typescript/unstable/fs';
 import type { Checker, Project, Type } from 'typescript/unstable/sync';
 import { API, SymbolFlags, TypeFlags } from 'typescript/unstable/sync';
 
-export const MESSAGE =
+const MESSAGE =
   'Wrap the table in lookupTable (src/base/lookup.ts): as it is, it answers `constructor` and `__proto__` with what every object inherits.';
 
 export interface Finding {

@@ -64,7 +64,7 @@ export function scoreOf(scores: readonly Pick<FileScore, 'noticed' | 'total'>[])
 }
 
 /** The lines with the changed code as they are, and as the mutant has them; each run of white space is one space. */
-export function changeOf(source: string, { location, replacement = '' }: ReportedMutant): { from: string; to: string } {
+function changeOf(source: string, { location, replacement = '' }: ReportedMutant): { from: string; to: string } {
   const { start, end } = location;
   const lines = source.split('\n').slice(start.line - 1, end.line);
   const first = (lines[0] ?? '').slice(0, start.column - 1);

@@ -25,7 +25,7 @@ export interface RunPlan {
   strayError(): Promise<never>;
 }
 
-export function testId(file: string, test: CollectedTest | CollectedSuite): string {
+function testId(file: string, test: CollectedTest | CollectedSuite): string {
   const names: string[] = [];
   for (let at: CollectedTest | CollectedSuite | undefined = test; at?.parent !== undefined; at = at.parent) {
     names.unshift(at.name);

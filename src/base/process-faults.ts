@@ -53,7 +53,7 @@ export interface ProgramEnd {
 }
 
 /** As of a process that ended by a fault of its own (upstream's programs, and the agent, exit so). */
-export const FAULTED = 255;
+const FAULTED = 255;
 /** After a fault a part may never stop. */
 const STOP_MS = 20_000;
 

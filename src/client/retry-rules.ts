@@ -7,7 +7,7 @@ export type AfterAttempt =
   | { readonly kind: 'sign-in' };
 
 /** As client-go's. */
-export const MOST_RETRIES = 10;
+const MOST_RETRIES = 10;
 
 export interface AttemptsSoFar {
   /** That the server asked for. */

@@ -80,7 +80,7 @@ export function selectIptablesCleanUp(
 }
 
 /** Chains that kubelets make for other programs, whichever kubelet comes first (`makeIPTablesUtilChains`), by table. */
-export const kubeletChains = {
+const kubeletChains = {
   mangle: ['KUBE-IPTABLES-HINT', 'KUBE-KUBELET-CANARY'],
   nat: ['KUBE-KUBELET-CANARY'],
   filter: ['KUBE-FIREWALL', 'KUBE-KUBELET-CANARY'],

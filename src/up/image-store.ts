@@ -31,7 +31,7 @@ const dynamicBusyboxPaths = [
 ];
 
 /** Where a busybox is that runs without libraries. Throws `NotFound` if set-up did not provide one. */
-export function findBusybox(): string {
+function findBusybox(): string {
   const path = busyboxPaths.find((candidate) => existsSync(candidate) && isStaticElf(readFileSync(candidate)));
   if (path === undefined)
     throw new KubeletError('NotFound', 'no static busybox found: run `sh scripts/setup-machine.sh`');

@@ -82,7 +82,7 @@ async function noteShared(): Promise<void> {
   });
 }
 
-export async function readRoutes(): Promise<Route[]> {
+async function readRoutes(): Promise<Route[]> {
   return JSON.parse(await runCommand(['ip', '-j', '-4', 'route', 'show', 'table', 'all'])) as Route[];
 }
 

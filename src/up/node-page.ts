@@ -9,7 +9,7 @@ import type { Instance } from './instance.ts';
 const PAGE_PORT = 4194;
 const TOKEN_BYTES = 24;
 
-export const pageTokenFile = (instance: Instance): string => join(instance.nodeDir, 'page-token');
+const pageTokenFile = (instance: Instance): string => join(instance.nodeDir, 'page-token');
 
 export interface NodePageFacts {
   readonly url: string;

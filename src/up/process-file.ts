@@ -24,7 +24,7 @@ const MOST_TRIES = 20;
 const LONGEST_CHAIN = 50;
 
 /** Who may replace the file while `content` stands in it. */
-export const claimOf = (path: string, content: string): string =>
+const claimOf = (path: string, content: string): string =>
   `${path}.after-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
 
 /**

@@ -72,7 +72,7 @@ export function isSubnetFree(subnet: Subnet, routes: readonly Route[], ownBridge
   return isRangeFree(subnet.cidr, routes, ownBridge);
 }
 
-export function isRangeFree(cidr: string, routes: readonly Route[], ownBridge: string): boolean {
+function isRangeFree(cidr: string, routes: readonly Route[], ownBridge: string): boolean {
   const [own] = toRange({ dst: cidr });
   if (own === undefined) return false;
   return !routes

@@ -7,21 +7,21 @@ import type { Infer } from '../schema/schema.ts';
 import { UserInfoSchema } from '../authentication/token-review.ts';
 import { StatusSchema } from '../status/status.ts';
 
-export const GroupVersionKindSchema = object('GroupVersionKind', {
+const GroupVersionKindSchema = object('GroupVersionKind', {
   group: required(string),
   version: required(string),
   kind: required(string),
 });
 export type GroupVersionKind = Infer<typeof GroupVersionKindSchema>;
 
-export const GroupVersionResourceSchema = object('GroupVersionResource', {
+const GroupVersionResourceSchema = object('GroupVersionResource', {
   group: required(string),
   version: required(string),
   resource: required(string),
 });
 export type GroupVersionResource = Infer<typeof GroupVersionResourceSchema>;
 
-export const AdmissionRequestSchema = object('AdmissionRequest', {
+const AdmissionRequestSchema = object('AdmissionRequest', {
   uid: required(string),
   /**
    * The kind the webhook's rules name; `requestKind` is that of the request, which differs with `matchPolicy:
@@ -44,7 +44,7 @@ export const AdmissionRequestSchema = object('AdmissionRequest', {
 });
 export type AdmissionRequest = Infer<typeof AdmissionRequestSchema>;
 
-export const AdmissionResponseSchema = object('AdmissionResponse', {
+const AdmissionResponseSchema = object('AdmissionResponse', {
   uid: required(string),
   allowed: required(boolean),
   status: StatusSchema,

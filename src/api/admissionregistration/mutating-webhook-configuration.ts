@@ -7,7 +7,7 @@ import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { webhookFields } from './webhook.ts';
 
-export const ReinvocationPolicySchema = oneOf('Never', 'IfNeeded');
+const ReinvocationPolicySchema = oneOf('Never', 'IfNeeded');
 export type ReinvocationPolicy = Infer<typeof ReinvocationPolicySchema>;
 
 export const MutatingWebhookSchema = object('MutatingWebhook', {

@@ -6,19 +6,19 @@ import { array, bytes, field, inline, int32, object, oneOf, pointer, required, s
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema } from '../core/meta.ts';
 
-export const WebhookOperationSchema = oneOf('*', 'CREATE', 'UPDATE', 'DELETE', 'CONNECT');
+const WebhookOperationSchema = oneOf('*', 'CREATE', 'UPDATE', 'DELETE', 'CONNECT');
 export type WebhookOperation = Infer<typeof WebhookOperationSchema>;
 
-export const WebhookScopeSchema = oneOf('*', 'Cluster', 'Namespaced');
+const WebhookScopeSchema = oneOf('*', 'Cluster', 'Namespaced');
 export type WebhookScope = Infer<typeof WebhookScopeSchema>;
 
-export const FailurePolicySchema = oneOf('Ignore', 'Fail');
+const FailurePolicySchema = oneOf('Ignore', 'Fail');
 export type FailurePolicy = Infer<typeof FailurePolicySchema>;
 
-export const MatchPolicySchema = oneOf('Exact', 'Equivalent');
+const MatchPolicySchema = oneOf('Exact', 'Equivalent');
 export type MatchPolicy = Infer<typeof MatchPolicySchema>;
 
-export const SideEffectsSchema = oneOf('Unknown', 'None', 'Some', 'NoneOnDryRun');
+const SideEffectsSchema = oneOf('Unknown', 'None', 'Some', 'NoneOnDryRun');
 export type SideEffects = Infer<typeof SideEffectsSchema>;
 
 export const WebhookServiceReferenceSchema = object('ServiceReference', {

@@ -32,7 +32,7 @@ export const StatefulSetUpdateStrategySchema = object('StatefulSetUpdateStrategy
 });
 export type StatefulSetUpdateStrategy = Infer<typeof StatefulSetUpdateStrategySchema>;
 
-export const ClaimRetentionSchema = knownValues('Retain', 'Delete');
+const ClaimRetentionSchema = knownValues('Retain', 'Delete');
 export type ClaimRetention = Infer<typeof ClaimRetentionSchema>;
 
 export const StatefulSetPersistentVolumeClaimRetentionPolicySchema = object(

@@ -116,7 +116,7 @@ export type EnvFromSource = Infer<typeof EnvFromSourceSchema>;
 export const RecursiveReadOnlyModeSchema = knownValues('Disabled', 'IfPossible', 'Enabled');
 export type RecursiveReadOnlyMode = Infer<typeof RecursiveReadOnlyModeSchema>;
 
-export const MountPropagationModeSchema = oneOf('None', 'HostToContainer', 'Bidirectional');
+const MountPropagationModeSchema = oneOf('None', 'HostToContainer', 'Bidirectional');
 export type MountPropagationMode = Infer<typeof MountPropagationModeSchema>;
 
 export const VolumeMountSchema = object('VolumeMount', {
@@ -136,7 +136,7 @@ export const VolumeDeviceSchema = object('VolumeDevice', {
 });
 export type VolumeDevice = Infer<typeof VolumeDeviceSchema>;
 
-export const ResourceResizeRestartPolicySchema = knownValues('NotRequired', 'RestartContainer');
+const ResourceResizeRestartPolicySchema = knownValues('NotRequired', 'RestartContainer');
 export type ResourceResizeRestartPolicy = Infer<typeof ResourceResizeRestartPolicySchema>;
 
 export const ContainerResizePolicySchema = object('ContainerResizePolicy', {
@@ -145,7 +145,7 @@ export const ContainerResizePolicySchema = object('ContainerResizePolicy', {
 });
 export type ContainerResizePolicy = Infer<typeof ContainerResizePolicySchema>;
 
-export const ContainerRestartRuleOnExitCodesOperatorSchema = knownValues('In', 'NotIn');
+const ContainerRestartRuleOnExitCodesOperatorSchema = knownValues('In', 'NotIn');
 export type ContainerRestartRuleOnExitCodesOperator = Infer<typeof ContainerRestartRuleOnExitCodesOperatorSchema>;
 
 export const ContainerRestartRuleOnExitCodesSchema = object('ContainerRestartRuleOnExitCodes', {
@@ -154,7 +154,7 @@ export const ContainerRestartRuleOnExitCodesSchema = object('ContainerRestartRul
 });
 export type ContainerRestartRuleOnExitCodes = Infer<typeof ContainerRestartRuleOnExitCodesSchema>;
 
-export const ContainerRestartRuleActionSchema = knownValues('Restart', 'RestartAllContainers');
+const ContainerRestartRuleActionSchema = knownValues('Restart', 'RestartAllContainers');
 export type ContainerRestartRuleAction = Infer<typeof ContainerRestartRuleActionSchema>;
 
 export const ContainerRestartRuleSchema = object('ContainerRestartRule', {
@@ -163,10 +163,10 @@ export const ContainerRestartRuleSchema = object('ContainerRestartRule', {
 });
 export type ContainerRestartRule = Infer<typeof ContainerRestartRuleSchema>;
 
-export const ContainerRestartPolicySchema = knownValues('Always', 'Never', 'OnFailure');
+const ContainerRestartPolicySchema = knownValues('Always', 'Never', 'OnFailure');
 export type ContainerRestartPolicy = Infer<typeof ContainerRestartPolicySchema>;
 
-export const TerminationMessagePolicySchema = oneOf('File', 'FallbackToLogsOnError');
+const TerminationMessagePolicySchema = oneOf('File', 'FallbackToLogsOnError');
 export type TerminationMessagePolicy = Infer<typeof TerminationMessagePolicySchema>;
 
 export const PullPolicySchema = oneOf('Always', 'Never', 'IfNotPresent');

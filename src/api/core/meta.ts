@@ -34,7 +34,7 @@ export const OwnerReferenceSchema = atomic(
 );
 export type OwnerReference = Infer<typeof OwnerReferenceSchema>;
 
-export const ManagedFieldsOperationTypeSchema = knownValues('Apply', 'Update');
+const ManagedFieldsOperationTypeSchema = knownValues('Apply', 'Update');
 export type ManagedFieldsOperationType = Infer<typeof ManagedFieldsOperationTypeSchema>;
 
 export const ManagedFieldsEntrySchema = object('ManagedFieldsEntry', {
@@ -112,7 +112,7 @@ export interface ListOf<Item> {
   readonly items: Item[];
 }
 
-export const LabelSelectorOperatorSchema = knownValues('In', 'NotIn', 'Exists', 'DoesNotExist');
+const LabelSelectorOperatorSchema = knownValues('In', 'NotIn', 'Exists', 'DoesNotExist');
 export type LabelSelectorOperator = Infer<typeof LabelSelectorOperatorSchema>;
 
 export const LabelSelectorRequirementSchema = object('LabelSelectorRequirement', {

@@ -136,7 +136,7 @@ export const NodeFeaturesSchema = object('NodeFeatures', {
 });
 export type NodeFeatures = Infer<typeof NodeFeaturesSchema>;
 
-export const NodePhaseSchema = oneOf('Pending', 'Running', 'Terminated');
+const NodePhaseSchema = oneOf('Pending', 'Running', 'Terminated');
 export type NodePhase = Infer<typeof NodePhaseSchema>;
 
 export const NodeStatusSchema = object('NodeStatus', {

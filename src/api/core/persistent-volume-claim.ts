@@ -6,7 +6,7 @@ import { ConditionStatusSchema } from './pod-status.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
 import { PersistentVolumeAccessModeSchema, PersistentVolumeClaimSpecSchema } from './volume-source.ts';
 
-export const PersistentVolumeClaimPhaseSchema = oneOf('Pending', 'Bound', 'Lost');
+const PersistentVolumeClaimPhaseSchema = oneOf('Pending', 'Bound', 'Lost');
 export type PersistentVolumeClaimPhase = Infer<typeof PersistentVolumeClaimPhaseSchema>;
 
 export const PersistentVolumeClaimConditionSchema = object('PersistentVolumeClaimCondition', {

@@ -126,7 +126,7 @@ export const PersistentVolumeSpecSchema = object('PersistentVolumeSpec', {
 });
 export type PersistentVolumeSpec = Infer<typeof PersistentVolumeSpecSchema>;
 
-export const PersistentVolumePhaseSchema = oneOf('Pending', 'Available', 'Bound', 'Released', 'Failed');
+const PersistentVolumePhaseSchema = oneOf('Pending', 'Available', 'Bound', 'Released', 'Failed');
 export type PersistentVolumePhase = Infer<typeof PersistentVolumePhaseSchema>;
 
 export const PersistentVolumeStatusSchema = object('PersistentVolumeStatus', {

@@ -46,7 +46,7 @@ export const PodReadinessGateSchema = object('PodReadinessGate', {
 });
 export type PodReadinessGate = Infer<typeof PodReadinessGateSchema>;
 
-export const OSNameSchema = knownValues('linux', 'windows');
+const OSNameSchema = knownValues('linux', 'windows');
 export type OSName = Infer<typeof OSNameSchema>;
 
 export const PodOSSchema = object('PodOS', {
@@ -71,10 +71,10 @@ export const PodSchedulingGroupSchema = object('PodSchedulingGroup', {
 });
 export type PodSchedulingGroup = Infer<typeof PodSchedulingGroupSchema>;
 
-export const RestartPolicySchema = oneOf('Always', 'OnFailure', 'Never');
+const RestartPolicySchema = oneOf('Always', 'OnFailure', 'Never');
 export type RestartPolicy = Infer<typeof RestartPolicySchema>;
 
-export const DNSPolicySchema = oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None');
+const DNSPolicySchema = oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None');
 export type DNSPolicy = Infer<typeof DNSPolicySchema>;
 
 export const PreemptionPolicySchema = oneOf('PreemptLowerPriority', 'Never');

@@ -108,7 +108,7 @@ export const ContainerUserSchema = object('ContainerUser', {
 });
 export type ContainerUser = Infer<typeof ContainerUserSchema>;
 
-export const ResourceHealthStatusSchema = knownValues('Healthy', 'Unhealthy', 'Unknown');
+const ResourceHealthStatusSchema = knownValues('Healthy', 'Unhealthy', 'Unknown');
 export type ResourceHealthStatus = Infer<typeof ResourceHealthStatusSchema>;
 
 export const ResourceHealthSchema = object('ResourceHealth', {
@@ -169,13 +169,13 @@ export const NodeAllocatableResourceClaimStatusSchema = object('NodeAllocatableR
 });
 export type NodeAllocatableResourceClaimStatus = Infer<typeof NodeAllocatableResourceClaimStatusSchema>;
 
-export const PodPhaseSchema = oneOf('Pending', 'Running', 'Succeeded', 'Failed', 'Unknown');
+const PodPhaseSchema = oneOf('Pending', 'Running', 'Succeeded', 'Failed', 'Unknown');
 export type PodPhase = Infer<typeof PodPhaseSchema>;
 
-export const PodQOSClassSchema = oneOf('Guaranteed', 'Burstable', 'BestEffort');
+const PodQOSClassSchema = oneOf('Guaranteed', 'Burstable', 'BestEffort');
 export type PodQOSClass = Infer<typeof PodQOSClassSchema>;
 
-export const PodResizeStatusSchema = knownValues('InProgress', 'Deferred', 'Infeasible');
+const PodResizeStatusSchema = knownValues('InProgress', 'Deferred', 'Infeasible');
 export type PodResizeStatus = Infer<typeof PodResizeStatusSchema>;
 
 export const PodStatusSchema = object('PodStatus', {

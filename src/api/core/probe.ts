@@ -25,7 +25,7 @@ export const HTTPHeaderSchema = object('HTTPHeader', {
 });
 export type HTTPHeader = Infer<typeof HTTPHeaderSchema>;
 
-export const URISchemeSchema = oneOf('HTTP', 'HTTPS');
+const URISchemeSchema = oneOf('HTTP', 'HTTPS');
 export type URIScheme = Infer<typeof URISchemeSchema>;
 
 export const HTTPGetActionSchema = object('HTTPGetAction', {
@@ -54,7 +54,7 @@ export const SleepActionSchema = object('SleepAction', {
 });
 export type SleepAction = Infer<typeof SleepActionSchema>;
 
-export const ProbeHandlerSchema = object('ProbeHandler', {
+const ProbeHandlerSchema = object('ProbeHandler', {
   exec: field(1, ExecActionSchema),
   httpGet: field(2, HTTPGetActionSchema),
   tcpSocket: field(3, TCPSocketActionSchema),

@@ -4,7 +4,7 @@ import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from './meta.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
 
-export const ResourceQuotaScopeSchema = oneOf(
+const ResourceQuotaScopeSchema = oneOf(
   'Terminating',
   'NotTerminating',
   'BestEffort',

@@ -3,7 +3,7 @@ import { array, atomic, field, int32, int64, object, oneOf, pointer, required, s
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema } from './meta.ts';
 
-export const NodeSelectorOperatorSchema = oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt');
+const NodeSelectorOperatorSchema = oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt');
 export type NodeSelectorOperator = Infer<typeof NodeSelectorOperatorSchema>;
 
 export const NodeSelectorRequirementSchema = object('NodeSelectorRequirement', {
@@ -73,7 +73,7 @@ export const AffinitySchema = object('Affinity', {
 });
 export type Affinity = Infer<typeof AffinitySchema>;
 
-export const TolerationOperatorSchema = oneOf('Exists', 'Equal', 'Lt', 'Gt');
+const TolerationOperatorSchema = oneOf('Exists', 'Equal', 'Lt', 'Gt');
 export type TolerationOperator = Infer<typeof TolerationOperatorSchema>;
 
 export const TaintEffectSchema = oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute');
@@ -88,10 +88,10 @@ export const TolerationSchema = object('Toleration', {
 });
 export type Toleration = Infer<typeof TolerationSchema>;
 
-export const UnsatisfiableConstraintActionSchema = oneOf('DoNotSchedule', 'ScheduleAnyway');
+const UnsatisfiableConstraintActionSchema = oneOf('DoNotSchedule', 'ScheduleAnyway');
 export type UnsatisfiableConstraintAction = Infer<typeof UnsatisfiableConstraintActionSchema>;
 
-export const NodeInclusionPolicySchema = oneOf('Ignore', 'Honor');
+const NodeInclusionPolicySchema = oneOf('Ignore', 'Honor');
 export type NodeInclusionPolicy = Infer<typeof NodeInclusionPolicySchema>;
 
 export const TopologySpreadConstraintSchema = object('TopologySpreadConstraint', {

@@ -35,7 +35,7 @@ export const WindowsSecurityContextOptionsSchema = object('WindowsSecurityContex
 });
 export type WindowsSecurityContextOptions = Infer<typeof WindowsSecurityContextOptionsSchema>;
 
-export const SeccompProfileTypeSchema = oneOf('Unconfined', 'RuntimeDefault', 'Localhost');
+const SeccompProfileTypeSchema = oneOf('Unconfined', 'RuntimeDefault', 'Localhost');
 export type SeccompProfileType = Infer<typeof SeccompProfileTypeSchema>;
 
 export const SeccompProfileSchema = object('SeccompProfile', {
@@ -44,7 +44,7 @@ export const SeccompProfileSchema = object('SeccompProfile', {
 });
 export type SeccompProfile = Infer<typeof SeccompProfileSchema>;
 
-export const AppArmorProfileTypeSchema = oneOf('Unconfined', 'RuntimeDefault', 'Localhost');
+const AppArmorProfileTypeSchema = oneOf('Unconfined', 'RuntimeDefault', 'Localhost');
 export type AppArmorProfileType = Infer<typeof AppArmorProfileTypeSchema>;
 
 export const AppArmorProfileSchema = object('AppArmorProfile', {
@@ -53,7 +53,7 @@ export const AppArmorProfileSchema = object('AppArmorProfile', {
 });
 export type AppArmorProfile = Infer<typeof AppArmorProfileSchema>;
 
-export const ProcMountTypeSchema = oneOf('Default', 'Unmasked');
+const ProcMountTypeSchema = oneOf('Default', 'Unmasked');
 export type ProcMountType = Infer<typeof ProcMountTypeSchema>;
 
 export const SecurityContextSchema = object('SecurityContext', {
@@ -78,13 +78,13 @@ export const SysctlSchema = object('Sysctl', {
 });
 export type Sysctl = Infer<typeof SysctlSchema>;
 
-export const SupplementalGroupsPolicySchema = oneOf('Merge', 'Strict');
+const SupplementalGroupsPolicySchema = oneOf('Merge', 'Strict');
 export type SupplementalGroupsPolicy = Infer<typeof SupplementalGroupsPolicySchema>;
 
-export const PodFSGroupChangePolicySchema = oneOf('OnRootMismatch', 'Always');
+const PodFSGroupChangePolicySchema = oneOf('OnRootMismatch', 'Always');
 export type PodFSGroupChangePolicy = Infer<typeof PodFSGroupChangePolicySchema>;
 
-export const PodSELinuxChangePolicySchema = knownValues('Recursive', 'MountOption');
+const PodSELinuxChangePolicySchema = knownValues('Recursive', 'MountOption');
 export type PodSELinuxChangePolicy = Infer<typeof PodSELinuxChangePolicySchema>;
 
 export const PodSecurityContextSchema = object('PodSecurityContext', {

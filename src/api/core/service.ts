@@ -19,7 +19,7 @@ import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from './meta.ts';
 import { ConditionStatusSchema } from './pod-status.ts';
 
-export const ServiceTypeSchema = oneOf('ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName');
+const ServiceTypeSchema = oneOf('ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName');
 export type ServiceType = Infer<typeof ServiceTypeSchema>;
 
 export const ServicePortSchema = object('ServicePort', {

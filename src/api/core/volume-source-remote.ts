@@ -137,10 +137,10 @@ export const QuobyteVolumeSourceSchema = object('QuobyteVolumeSource', {
 });
 export type QuobyteVolumeSource = Infer<typeof QuobyteVolumeSourceSchema>;
 
-export const AzureDataDiskCachingModeSchema = oneOf('None', 'ReadOnly', 'ReadWrite');
+const AzureDataDiskCachingModeSchema = oneOf('None', 'ReadOnly', 'ReadWrite');
 export type AzureDataDiskCachingMode = Infer<typeof AzureDataDiskCachingModeSchema>;
 
-export const AzureDataDiskKindSchema = oneOf('Shared', 'Dedicated', 'Managed');
+const AzureDataDiskKindSchema = oneOf('Shared', 'Dedicated', 'Managed');
 export type AzureDataDiskKind = Infer<typeof AzureDataDiskKindSchema>;
 
 export const AzureDiskVolumeSourceSchema = object('AzureDiskVolumeSource', {

@@ -29,7 +29,7 @@ import {
 } from './meta.ts';
 import { VolumeResourceRequirementsSchema } from './resource-requirements.ts';
 
-export const HostPathTypeSchema = oneOf(
+const HostPathTypeSchema = oneOf(
   '',
   'DirectoryOrCreate',
   'Directory',

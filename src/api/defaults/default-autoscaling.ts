@@ -2,7 +2,7 @@ import type { HorizontalPodAutoscaler as V1Autoscaler } from '../autoscaling/hor
 import type { HPAScalingRules, HorizontalPodAutoscaler, MetricSpec } from '../autoscaling/horizontal-pod-autoscaler.ts';
 
 /** What an autoscaler scales by that names no metric: 80 percent of the CPU that pods request. */
-export const defaultMetrics: readonly MetricSpec[] = [
+const defaultMetrics: readonly MetricSpec[] = [
   { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } },
 ];
 

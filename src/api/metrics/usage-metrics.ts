@@ -17,7 +17,7 @@ const common = {
 export const NodeMetricsSchema = object('NodeMetrics', { ...common, usage: required(ResourceListSchema) });
 export type NodeMetrics = Infer<typeof NodeMetricsSchema>;
 
-export const ContainerMetricsSchema = object('ContainerMetrics', {
+const ContainerMetricsSchema = object('ContainerMetrics', {
   name: required(string),
   usage: required(ResourceListSchema),
 });

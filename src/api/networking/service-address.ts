@@ -3,11 +3,11 @@ import type { IPAddress } from './ip-address.ts';
 import type { ServiceCIDR } from './service-cidr.ts';
 
 /** Labels of the IPAddresses that stand for cluster IPs of services. */
-export const addressLabels = {
+const addressLabels = {
   family: 'ipaddress.kubernetes.io/ip-family',
   managedBy: 'ipaddress.kubernetes.io/managed-by',
 } as const;
-export const ADDRESS_MANAGER = 'ipallocator.k8s.io';
+const ADDRESS_MANAGER = 'ipallocator.k8s.io';
 
 interface ServiceName {
   readonly namespace: string;

@@ -11,8 +11,6 @@ export const CLAIM_FINALIZER = 'resource.kubernetes.io/delete-protection';
 export const EXTENDED_CLAIM_ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
 /** The claim of `pod.spec.resourceClaims` that a generated ResourceClaim belongs to. */
 export const POD_CLAIM_NAME_ANNOTATION = 'resource.kubernetes.io/pod-claim-name';
-/** Set to `true` on claims that the scheduler creates for extended resources. */
-export const EXTENDED_RESOURCE_CLAIM_ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
 /** Set to `true` on a namespace, permits claims with admin access in it. */
 export const ADMIN_ACCESS_LABEL = 'resource.kubernetes.io/admin-access';
 /** The prefix of the extended resource that each DeviceClass has without naming one. */
@@ -33,7 +31,7 @@ export type OpaqueDeviceConfiguration = Infer<typeof OpaqueDeviceConfigurationSc
 /** Fields of the embedded DeviceConfiguration. */
 export const deviceConfigurationFields = { opaque: field(1, OpaqueDeviceConfigurationSchema) };
 
-export const DeviceTaintEffectSchema = oneOf('None', 'NoSchedule', 'NoExecute');
+const DeviceTaintEffectSchema = oneOf('None', 'NoSchedule', 'NoExecute');
 export type DeviceTaintEffect = Infer<typeof DeviceTaintEffectSchema>;
 
 export const DeviceTaintSchema = object('DeviceTaint', {

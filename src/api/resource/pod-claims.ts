@@ -52,7 +52,7 @@ export function isOnlyFor({ status }: ResourceClaim, { metadata }: Pod): boolean
 }
 
 /** Upstream's limit of `status.reservedFor`. */
-export const MAX_CLAIM_CONSUMERS = 256;
+const MAX_CLAIM_CONSUMERS = 256;
 
 /** Whether another pod may be added to the users of the claim. */
 export function canBeReserved({ metadata, status }: ResourceClaim): boolean {

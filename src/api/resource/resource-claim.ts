@@ -25,7 +25,7 @@ import { DeviceSelectorSchema, DeviceTolerationSchema, deviceConfigurationFields
 export const CapacityRequirementsSchema = object('CapacityRequirements', { requests: field(1, map(quantity)) });
 export type CapacityRequirements = Infer<typeof CapacityRequirementsSchema>;
 
-export const DeviceAllocationModeSchema = oneOf('ExactCount', 'All');
+const DeviceAllocationModeSchema = oneOf('ExactCount', 'All');
 export type DeviceAllocationMode = Infer<typeof DeviceAllocationModeSchema>;
 
 export const ExactDeviceRequestSchema = object('ExactDeviceRequest', {
@@ -94,7 +94,7 @@ export const DeviceRequestAllocationResultSchema = object('DeviceRequestAllocati
 });
 export type DeviceRequestAllocationResult = Infer<typeof DeviceRequestAllocationResultSchema>;
 
-export const AllocationConfigSourceSchema = oneOf('FromClass', 'FromClaim');
+const AllocationConfigSourceSchema = oneOf('FromClass', 'FromClaim');
 
 export const DeviceAllocationConfigurationSchema = object('DeviceAllocationConfiguration', {
   source: required(1, AllocationConfigSourceSchema),

@@ -17,10 +17,10 @@ import {
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
-export const FsGroupPolicySchema = knownValues('ReadWriteOnceWithFSType', 'File', 'None');
+const FsGroupPolicySchema = knownValues('ReadWriteOnceWithFSType', 'File', 'None');
 export type FsGroupPolicy = Infer<typeof FsGroupPolicySchema>;
 
-export const VolumeLifecycleModeSchema = oneOf('Persistent', 'Ephemeral');
+const VolumeLifecycleModeSchema = oneOf('Persistent', 'Ephemeral');
 export type VolumeLifecycleMode = Infer<typeof VolumeLifecycleModeSchema>;
 
 export const TokenRequestSchema = object('TokenRequest', {

@@ -16,7 +16,7 @@ import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { PersistentVolumeReclaimPolicySchema } from '../core/persistent-volume.ts';
 
-export const VolumeBindingModeSchema = oneOf('Immediate', 'WaitForFirstConsumer');
+const VolumeBindingModeSchema = oneOf('Immediate', 'WaitForFirstConsumer');
 export type VolumeBindingMode = Infer<typeof VolumeBindingModeSchema>;
 
 export const TopologySelectorLabelRequirementSchema = object('TopologySelectorLabelRequirement', {

@@ -27,7 +27,7 @@ const HUGE_PAGES = 'hugepages-';
 const isQualified = (name: string): boolean => name.includes('/');
 const isNative = (name: string): boolean => !isQualified(name) || name.includes('kubernetes.io/');
 
-export const isHugePages = (name: string): boolean => name.startsWith(HUGE_PAGES);
+const isHugePages = (name: string): boolean => name.startsWith(HUGE_PAGES);
 const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.startsWith(`requests.${HUGE_PAGES}`);
 export const isQuotaName = (name: string): boolean => quotaNames.has(name) || isQuotaHugePages(name);
 /** Limits may be greater than requests. */

@@ -9,7 +9,7 @@ const SYSTEM_PREFIX = 'system-';
 const HIGHEST_USER_PRIORITY = 1_000_000_000;
 
 /** The classes that every cluster has, with their values. */
-export const systemPriorityClasses: readonly { readonly name: string; readonly value: number }[] = [
+const systemPriorityClasses: readonly { readonly name: string; readonly value: number }[] = [
   { name: priorities.nodeCriticalClass, value: priorities.systemCritical + 1000 },
   { name: priorities.clusterCriticalClass, value: priorities.systemCritical },
 ];

@@ -1,4 +1,5 @@
 import { namespaces, resourceClaims, resourceClaimTemplates } from '../../api/client/resource-types.ts';
+import { ADMIN_ACCESS_LABEL } from '../../api/resource/device-config.ts';
 import type { ResourceClaimSpec } from '../../api/resource/resource-claim.ts';
 import { invalid } from '../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
@@ -6,8 +7,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf } from './attributes.ts';
 
-const LABEL = 'resource.kubernetes.io/admin-access';
-const WHY = `admin access to devices requires the \`${LABEL}: true\` label on the containing namespace`;
+const WHY = `admin access to devices requires the \`${ADMIN_ACCESS_LABEL}: true\` label on the containing namespace`;
 
 /**
  * Admin access reaches devices that belong to other pods, so only namespaces that an administrator has labelled may ask
@@ -25,7 +25,7 @@ export function createDeviceAdminAccess(reader: ObjectReader): AdmissionPlugin {
       const fields = fieldsWithAdminAccess(attributes);
       if (fields.length === 0) return;
       const labels = reader.get(namespaces, { namespace: '', name: attributes.namespace })?.metadata.labels ?? {};
-      if (labels[LABEL] === 'true') return;
+      if (labels[ADMIN_ACCESS_LABEL] === 'true') return;
       const errors = new FieldErrors();
       for (const field of fields) errors.forbidden(field, WHY);
       throw invalid(attributes.definition.type, attributes.name, errors.list);

@@ -9,7 +9,7 @@ import type { ClusterView } from '../explain/cluster-view.ts';
 import { explainCluster } from '../explain/explain-cluster.ts';
 import { fetchAgents, fetchClusterView } from './fetch-cluster-view.ts';
 
-export const EXPLAIN_USAGE = `usage: kubelet-control-plane explain [NAME] [-n NAMESPACE | -A] [-o json] [--context NAME] [--kubeconfig FILE]
+const EXPLAIN_USAGE = `usage: kubelet-control-plane explain [NAME] [-n NAMESPACE | -A] [-o json] [--context NAME] [--kubeconfig FILE]
        kubectl explain-pod [NAME] ...          (with kubectl-explain_pod in PATH)
 
 Explains why pods do not exist, do not run or are not ready, and suggests fixes. Works with any cluster, through its API.

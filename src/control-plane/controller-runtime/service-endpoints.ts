@@ -85,7 +85,7 @@ export function portsIn(pod: Pod, service: Service): readonly PortInPod[] | unde
 }
 
 /** Whether a change of a pod can change any service's endpoints. */
-export function changesEndpoints(before: Pod, after: Pod): boolean {
+function changesEndpoints(before: Pod, after: Pod): boolean {
   return (
     before.metadata.labels !== after.metadata.labels ||
     before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||

@@ -185,7 +185,7 @@ export interface KubeconfigParts {
 }
 
 /** As kubeadm writes it: cluster `kubernetes`, context `user@kubernetes`. */
-export function formatKubeconfig({ user, server, authority, certificate, key }: KubeconfigParts): string {
+function formatKubeconfig({ user, server, authority, certificate, key }: KubeconfigParts): string {
   const data = (pem: string): string => Buffer.from(pem).toString('base64');
   return [
     'apiVersion: v1',

@@ -14,7 +14,7 @@ import type { BodyKind } from './write/decode-body.ts';
  * The parts of an object that may be written on their own: `status`, which all kinds have alike, and the views of a
  * kind.
  */
-export function viewOf(definition: ResourceDefinition, subresource: string): SubresourceView<ApiObject> {
+function viewOf(definition: ResourceDefinition, subresource: string): SubresourceView<ApiObject> {
   const view = definition.views?.find((each) => each.name === subresource);
   if (view === undefined) throw notFound(definition.type, subresource);
   return view;

@@ -14,11 +14,11 @@ import { answerClusterName } from './cluster-names.ts';
 import { messageEnd } from './message-bounds.ts';
 
 /** kubeadm's time to live for names of the cluster. */
-export const TTL_SECONDS = 30;
+const TTL_SECONDS = 30;
 const responseCodes = { formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const;
 /** What a client without EDNS takes over UDP, and what we take ourselves. */
 const PLAIN_UDP_BYTES = 512;
-export const MAX_UDP_BYTES = 1232;
+const MAX_UDP_BYTES = 1232;
 const HEADER_BYTES = 12;
 /** A name of 255 bytes, and what belongs to it: far less than this. */
 export const MAX_QUERY_BYTES = 4096;

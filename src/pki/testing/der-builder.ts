@@ -24,7 +24,7 @@ export function tlv(
 
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => tlv(0x30, parts);
 export const set = (...parts: readonly Uint8Array[]): Buffer => tlv(0x31, [...parts].sort(Buffer.compare));
-export const octets = (content: Uint8Array): Buffer => tlv(0x04, content);
+const octets = (content: Uint8Array): Buffer => tlv(0x04, content);
 export const bits = (content: Uint8Array): Buffer => tlv(0x03, [Uint8Array.of(0), content]);
 
 export function objectId(dotted: string): Buffer {

@@ -65,7 +65,7 @@ export async function exists(
 }
 
 /** Resolves as soon as an object of the name is as `accept` wants it; never before `signal` aborts otherwise. */
-export async function whenObject<T extends ApiObject>(
+async function whenObject<T extends ApiObject>(
   api: HttpApiClient,
   type: ResourceType<T>,
   { namespace, name }: { namespace: string; name: string },

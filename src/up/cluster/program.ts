@@ -94,7 +94,7 @@ async function look(
 }
 
 /** In a session of its own, so that Ctrl-C reaches only `up`, which takes things down in order. */
-export function startProgram({ command, args, log: file, pidFile, env }: Program): ChildProcess {
+function startProgram({ command, args, log: file, pidFile, env }: Program): ChildProcess {
   const log = openSync(file, 'a');
   const environment = machineEnvironment();
   // The Node that runs this runs those, too.

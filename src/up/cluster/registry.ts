@@ -17,7 +17,7 @@ const DOCKER_HUB = 'docker.io';
 
 export const registryPidFile = (instance: Instance): string => join(instance.runDir, 'registry.json');
 /** What a client of the registry needs, under the names that docker, podman and skopeo look for. */
-export const registryClientDir = (instance: Instance): string => join(instance.registryDir, 'client');
+const registryClientDir = (instance: Instance): string => join(instance.registryDir, 'client');
 
 export interface ClusterRegistry {
   readonly program: Program;

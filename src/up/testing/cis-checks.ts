@@ -55,7 +55,7 @@ const strong = new Set([
   'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384',
 ]);
 
-export const cisChecks: readonly CisCheck[] = [
+const cisChecks: readonly CisCheck[] = [
   { id: '4.1.5', what: 'kubeconfig 600 or stricter', passes: ({ files }) => atMost(0o600)(files.kubeconfig) },
   { id: '4.1.6', what: 'kubeconfig of root', passes: ({ files }) => ofRoot(files.kubeconfig) },
   {

@@ -108,7 +108,7 @@ class LoadRun {
 }
 
 /** Small puts a second with so many writers, each of which waits for its answer. */
-export async function measurePuts(folder: string, writers: number, puts: number): Promise<number> {
+async function measurePuts(folder: string, writers: number, puts: number): Promise<number> {
   const storage = new SqliteStorage({
     file: path.join(folder, `speed-${writers}.db`),
     clock: systemClock,

@@ -42,7 +42,7 @@ function validateAllBut(errors: FieldErrors, { metadata, spec: { signerName = ''
  * The name begins with that of the signer, with colons for slashes; without a signer it has no colon (upstream:
  * ValidateClusterTrustBundleName).
  */
-export function checkClusterTrustBundleName(name: string, signerName: string): Complaints {
+function checkClusterTrustBundleName(name: string, signerName: string): Complaints {
   if (signerName === '')
     return name.includes(':')
       ? ['ClusterTrustBundle without signer name must not have ":" in its name']

@@ -1,6 +1,6 @@
 import { FieldErrors } from '../../../api/validation/field-error.ts';
 
-export const levels = ['privileged', 'baseline', 'restricted'] as const;
+const levels = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof levels)[number];
 export type Mode = 'enforce' | 'audit' | 'warn';
 

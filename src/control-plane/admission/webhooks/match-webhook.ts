@@ -16,7 +16,7 @@ export function isExempt({ definition: { type } }: AdmissionAttributes): boolean
   );
 }
 
-export const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean =>
+const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean =>
   type.group === '' && type.plural === 'namespaces';
 
 /** Requests about a namespace itself are in that namespace. */

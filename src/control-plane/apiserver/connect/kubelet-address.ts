@@ -1,7 +1,7 @@
 import type { Node } from '../../../api/core/node.ts';
 import { internalError } from '../../../api/status/api-status-error.ts';
 
-export const defaultAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
+const defaultAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
 const DEFAULT_PORT = 10_250;
 
 export interface KubeletAddress {

@@ -48,7 +48,7 @@ export class Connections {
 const keyOf = (address: string, port: number): string => `${address} ${port}`;
 
 /** Which of too many connections is to go; `all` in the order they came, `added` the last of them. */
-export function selectLeaving(all: readonly Connection[], added: Connection): Connection {
+function selectLeaving(all: readonly Connection[], added: Connection): Connection {
   const counts = new Map<string, number>();
   for (const { address } of all) counts.set(address, (counts.get(address) ?? 0) + 1);
   const [greatest, most] = [...counts].reduce((best, each) => (each[1] > best[1] ? each : best));

@@ -48,7 +48,7 @@ export function bytesOf(body: BodyReply['body']): number {
   return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-export const JSON_TYPE = 'application/json';
+const JSON_TYPE = 'application/json';
 
 export const jsonReply = (status: number, body: string): BodyReply => ({
   kind: 'body',

@@ -27,7 +27,7 @@ export function maxInFlight({ reading, mutating }: InFlightLimits): RequestLimit
   };
 }
 
-export const isExempt = (groups: readonly string[]): boolean => groups.includes('system:masters');
+const isExempt = (groups: readonly string[]): boolean => groups.includes('system:masters');
 
 /** What a client may do in bursts and on the long run. */
 export interface ClientRate {

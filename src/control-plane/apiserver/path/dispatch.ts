@@ -28,9 +28,9 @@ export interface DispatchParts {
   readonly endpoints: readonly Endpoint[];
 }
 
-export const pageNotFound = (): Reply => textReply(404, '404 page not found\n');
+const pageNotFound = (): Reply => textReply(404, '404 page not found\n');
 
-export const unknownResource = (): ApiStatusError =>
+const unknownResource = (): ApiStatusError =>
   new ApiStatusError('NotFound', 'the server could not find the requested resource', {});
 
 export const unsupportedMethod = (): ApiStatusError =>

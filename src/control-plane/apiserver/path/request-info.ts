@@ -119,7 +119,7 @@ function verbFor(given: string, name: string, query: URLSearchParams): string {
 }
 
 /** `?watch`, `?watch=1`, `?watch=true`; anything but `false` and `0` counts. */
-export function asksToWatch(query: URLSearchParams): boolean {
+function asksToWatch(query: URLSearchParams): boolean {
   const value = query.get('watch');
   return value !== null && !['false', '0'].includes(value.toLowerCase());
 }

@@ -44,7 +44,7 @@ export function createTraceObserver(tracer: Tracer): RequestObserver {
 }
 
 /** Without names, of which there are too many. */
-export function spanName(method: string, info: RequestInfo): string {
+function spanName(method: string, info: RequestInfo): string {
   if (!info.resourceRequest) return method;
   const { prefix, group, version, namespace, resource, name, subresource } = info;
   const parts = [

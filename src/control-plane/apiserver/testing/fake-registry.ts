@@ -187,7 +187,7 @@ export class FakeRegistry implements Registry {
   }
 }
 
-export const serve = (object: ApiObject): Served => ({ object, json: JSON.stringify(object) });
+const serve = (object: ApiObject): Served => ({ object, json: JSON.stringify(object) });
 
 const prefixOf = ({ definition }: ResourceRequest): string => `${definition.type.group}/${definition.type.plural}/`;
 const keyName = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);

@@ -34,7 +34,7 @@ export function definition(
 const read = ['get', 'create'] as const;
 
 /** A handful of kinds with one of every feature. */
-export const definitions: readonly ResourceDefinition[] = [
+const definitions: readonly ResourceDefinition[] = [
   definition('Pod', 'pods', {
     shortNames: ['po'],
     categories: ['all'],
@@ -123,7 +123,7 @@ export const tokenIsName: Authenticator = {
 };
 
 /** All users are allowed everything, except user `nobody`. */
-export const allButNobody: Authorizer = {
+const allButNobody: Authorizer = {
   name: 'all-but-nobody',
   authorize: ({ user }) =>
     user.name === 'nobody' ? { decision: 'noOpinion', reason: '' } : { decision: 'allow', reason: 'fake' },
@@ -135,7 +135,7 @@ export interface Fixture {
   readonly clock: FakeClock;
 }
 
-export const version = {
+const version = {
   major: '1',
   minor: '36',
   gitVersion: 'v1.36.0',

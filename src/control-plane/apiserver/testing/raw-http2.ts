@@ -35,13 +35,13 @@ export function frame(
 }
 
 /** What a client says first, before any frame. */
-export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /**
  * A header block without compression, in the order given: literals that are not indexed. Neither names nor values are
  * longer than 126 bytes.
  */
-export function headerBlock(headers: readonly (readonly [name: string, value: string])[]): Buffer {
+function headerBlock(headers: readonly (readonly [name: string, value: string])[]): Buffer {
   const text = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value, 'latin1')]);
   return Buffer.concat(headers.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
 }

@@ -13,7 +13,7 @@ export interface WriteQuery {
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
-export const patchTypes: Readonly<Record<string, PatchType>> = lookupTable({
+const patchTypes: Readonly<Record<string, PatchType>> = lookupTable({
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',

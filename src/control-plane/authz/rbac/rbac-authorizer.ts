@@ -52,7 +52,7 @@ export function resolveRules(grants: RoleGrants, user: UserInfo, namespace: stri
   return { rules, errors };
 }
 
-export function toUserRules({ rules, errors }: ResolvedRules): UserRules {
+function toUserRules({ rules, errors }: ResolvedRules): UserRules {
   const resourceRules: UserRules['resourceRules'][number][] = [];
   const nonResourceRules: UserRules['nonResourceRules'][number][] = [];
   for (const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } of rules) {

@@ -11,7 +11,7 @@ import { isPodReady } from '../../controller-runtime/pod-facts.ts';
  * A pod whose eviction was granted is expected to be deleted within so long; else it counts again (upstream:
  * DeletionTimeout).
  */
-export const DELETION_TIMEOUT_MS = 120_000;
+const DELETION_TIMEOUT_MS = 120_000;
 const ALLOWED = 'DisruptionAllowed';
 
 /** How many pods the budget reckons with: those its controllers want, or simply those there are. */

@@ -4,7 +4,7 @@ import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 
 /** The most addresses in an object (upstream: maxCapacity); EndpointSlices have them all. */
-export const MAX_ADDRESSES = 1000;
+const MAX_ADDRESSES = 1000;
 
 interface Collected {
   readonly ports: readonly EndpointPort[];

@@ -2,8 +2,8 @@ import { lookupTable, ownValue } from '../../../base/lookup.ts';
 import { nodeTaints } from '../../../api/annotations.ts';
 import type { Node, NodeCondition, Taint } from '../../../api/core/node.ts';
 
-export const notReadyTaint = nodeTaints.notReady;
-export const unreachableTaint = nodeTaints.unreachable;
+const notReadyTaint = nodeTaints.notReady;
+const unreachableTaint = nodeTaints.unreachable;
 const unschedulableTaint = nodeTaints.unschedulable;
 
 /** Which state of which condition keeps pods off a node, and by which taint. */

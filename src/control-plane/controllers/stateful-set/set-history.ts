@@ -49,7 +49,7 @@ export function sortRevisions(revisions: readonly ControllerRevision[]): Control
 }
 
 /** Which revision the set's template is; `sorted` are those there are (upstream: getStatefulSetRevisions). */
-export function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): HistoryPlan {
+function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): HistoryPlan {
   const last = sorted.at(-1);
   const number = nextRevision(sorted);
   const same = sorted.findLast((each) => isRevisionOf(set.spec.template, each));
@@ -124,7 +124,7 @@ export class SetHistories {
 }
 
 /** The revision of the template; its name follows from the template, so that making it twice makes one. */
-export function buildSetRevision(set: StatefulSet, revision: number | bigint, collisions: number): ControllerRevision {
+function buildSetRevision(set: StatefulSet, revision: number | bigint, collisions: number): ControllerRevision {
   const { metadata, spec } = set;
   const data = templatePatch(spec.template);
   const hash = hashRevision(data, collisions);

@@ -7,7 +7,7 @@ export const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 const LARGEST_ORDINAL = 2 ** 31 - 1;
 
 /** The name of the set and the ordinal that a pod's name says; undefined when it says none. */
-export function parsePodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
+function parsePodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
   const found = /^(.*)-([0-9]+)$/.exec(name);
   if (found === null) return undefined;
   const ordinal = Number(found[2]);

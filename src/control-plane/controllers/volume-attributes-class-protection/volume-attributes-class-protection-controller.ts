@@ -16,7 +16,7 @@ const named = (names: readonly (string | undefined)[]): string[] =>
   [...new Set(names.filter((name) => name !== undefined && name !== ''))] as string[];
 
 /** The classes that a claim wants, has, or is being changed to. */
-export const classesOfClaim = ({ spec, status }: PersistentVolumeClaim): string[] =>
+const classesOfClaim = ({ spec, status }: PersistentVolumeClaim): string[] =>
   named([
     spec.volumeAttributesClassName,
     status?.currentVolumeAttributesClassName,

@@ -227,7 +227,7 @@ export class DisturbedClient {
 }
 
 /** The revision of each widget as of a revision of the store. */
-export function stateAt({ writes }: Truth, revision: number): ReadonlyMap<string, number> {
+function stateAt({ writes }: Truth, revision: number): ReadonlyMap<string, number> {
   const state = new Map<string, number>();
   for (const write of writes) {
     if (write.revision > revision) break;

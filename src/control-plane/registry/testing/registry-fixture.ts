@@ -136,7 +136,7 @@ export async function startRegistry(
 }
 
 /** A server on a store. */
-export async function onStorage(
+async function onStorage(
   storage: Storage,
   clock: FakeClock,
   admission: readonly AdmissionPlugin[],

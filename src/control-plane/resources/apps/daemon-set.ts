@@ -18,7 +18,7 @@ import { templateColumns } from './template-columns.ts';
  * Counts changes of the template; what was a field once is an annotation in apps/v1 (upstream:
  * DeprecatedTemplateGeneration).
  */
-export const TEMPLATE_GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
+const TEMPLATE_GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
 
 function templateGeneration({ metadata }: DaemonSet): number {
   const text = metadata.annotations?.[TEMPLATE_GENERATION_ANNOTATION] ?? '';

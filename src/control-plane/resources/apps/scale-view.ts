@@ -60,7 +60,7 @@ export function scaleView<T extends Scalable>(
   };
 }
 
-export function scaleOf({ metadata, spec, status }: Scalable, selects = spec.selector): Scale {
+function scaleOf({ metadata, spec, status }: Scalable, selects = spec.selector): Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const selector = selectorText(selects);
   return {

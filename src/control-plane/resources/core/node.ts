@@ -15,7 +15,7 @@ const ROLE_LABEL = 'kubernetes.io/role';
  * Capacity is all allocatable where the node does not say less; the old field for the range of pods follows the new one
  * (upstream: SetDefaults_NodeStatus and conversion).
  */
-export function defaultNode(node: Node): Node {
+function defaultNode(node: Node): Node {
   const spec = pairRanges(node.spec ?? {});
   const { capacity, allocatable } = node.status ?? {};
   const fillsIn = capacity !== undefined && allocatable === undefined;

@@ -15,7 +15,7 @@ export const nowMs = Date.parse('2026-01-01T12:00:00Z');
 const request = { user: { name: 'tester', groups: [] }, nowMs };
 
 /** By what stands in objects: `apps/v1`, `Deployment`. */
-export function definitionOf(apiVersion: string, kind: string): ResourceDefinition {
+function definitionOf(apiVersion: string, kind: string): ResourceDefinition {
   const found = allResources.find(({ type }) => apiVersionOf(type) === apiVersion && type.kind === kind);
   if (found === undefined) throw new Error(`no kind ${apiVersion} ${kind}`);
   return found;

@@ -4,7 +4,7 @@ import type { ObjectSchema, Schema, StringSchema } from '../../../api/schema/sch
 /** What strings may be, apart from what their schema lists. */
 export type Words = readonly string[];
 
-export const plainWords: Words = [
+const plainWords: Words = [
   '',
   'a',
   'web',

@@ -17,7 +17,7 @@ export interface SchedulerConfig {
   readonly maxBackoffMs: number;
 }
 
-export const SCHEDULER_CONFIG_API_VERSION = 'kubescheduler.config.k8s.io/v1';
+const SCHEDULER_CONFIG_API_VERSION = 'kubescheduler.config.k8s.io/v1';
 export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 /**

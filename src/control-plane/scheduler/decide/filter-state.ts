@@ -8,7 +8,7 @@ import type { Snapshot } from '../framework/snapshot.ts';
 export type Checks = readonly PodCheck[];
 
 /** The first plugin that says no is the one that is heard. */
-export function runChecks(checks: Checks, node: NodeInfo): Rejection | undefined {
+function runChecks(checks: Checks, node: NodeInfo): Rejection | undefined {
   for (const check of checks) {
     const rejection = check.filter(node);
     if (rejection !== undefined) return rejection;

@@ -112,7 +112,7 @@ const MIN_PERCENTAGE = 5;
  * Small clusters are searched wholly; in large ones the share falls from 50% by one for every 125 nodes (upstream:
  * numFeasibleNodesToFind).
  */
-export function nodesToFind(nodeCount: number, percentage: number): number {
+function nodesToFind(nodeCount: number, percentage: number): number {
   if (nodeCount < MIN_NODES_TO_FIND) return nodeCount;
   const share = percentage === 0 ? Math.max(MIN_PERCENTAGE, 50 - Math.trunc(nodeCount / 125)) : percentage;
   return Math.max(MIN_NODES_TO_FIND, Math.trunc((nodeCount * share) / 100));

@@ -30,7 +30,7 @@ export type NeedsResult =
   /** Why no node can satisfy the claim. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-export const SELECTORS_NOT_EVALUATED = 'selectors in CEL are not evaluated yet';
+const SELECTORS_NOT_EVALUATED = 'selectors in CEL are not evaluated yet';
 
 /** What a claim asks for, with its classes looked up. */
 export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => DeviceClass | undefined): NeedsResult {

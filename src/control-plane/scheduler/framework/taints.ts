@@ -2,7 +2,7 @@ import type { Taint } from '../../../api/core/node.ts';
 import type { Toleration } from '../../../api/core/scheduling.ts';
 
 /** Whether the toleration speaks of this taint (core/v1 ToleratesTaint; Lt and Gt are alpha upstream and off). */
-export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
+function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
   // Empty texts are what is left out, however they came in.
   const {
     effect = '',

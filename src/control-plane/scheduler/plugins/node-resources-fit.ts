@@ -66,7 +66,7 @@ interface Shortage {
 }
 
 /** All that is short, in the order in which upstream names it. */
-export function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignored?: Ignores): Rejection | undefined {
+function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignored?: Ignores): Rejection | undefined {
   let shortages: Shortage[] | undefined;
   if (node.pods.size + 1 > node.allowedPods) (shortages ??= []).push({ reason: 'Too many pods', forever: false });
   const { allocatable, requested } = node;

@@ -40,7 +40,7 @@ export function nonZeroAmounts(pod: PodInfo, resources: readonly ResourceSpec[])
   );
 }
 
-export function nonZeroRequested(node: NodeInfo, name: string): number {
+function nonZeroRequested(node: NodeInfo, name: string): number {
   if (name === 'cpu') return node.nonZeroCpuMillis;
   return name === 'memory' ? node.nonZeroMemoryBytes : amountFor(node.requested, name);
 }
@@ -67,7 +67,7 @@ function scoreOne(strategy: ScoringStrategy, requested: number, capacity: number
 }
 
 /** Straight between the points, level outside of them; points give 0 to 10. */
-export function brokenLine(shape: readonly ShapePoint[], utilization: number): number {
+function brokenLine(shape: readonly ShapePoint[], utilization: number): number {
   const scale = MAX_NODE_SCORE / 10;
   let before: ShapePoint | undefined;
   for (const point of shape) {

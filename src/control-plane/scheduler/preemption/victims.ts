@@ -53,7 +53,7 @@ export function selectVictims({ snapshot, pod, checks, node, budgets }: VictimQu
 }
 
 /** Higher priority first, then the longer running (upstream: util.MoreImportantPod). */
-export function byImportance(left: PodInfo, right: PodInfo): number {
+function byImportance(left: PodInfo, right: PodInfo): number {
   return right.priority - left.priority || startTimeMs(left.pod) - startTimeMs(right.pod);
 }
 

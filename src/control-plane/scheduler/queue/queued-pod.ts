@@ -33,7 +33,7 @@ export interface BackoffLimits {
  * Back-offs end together, a second at a time, so that the important of them can go first (upstream:
  * backoffQOrderingWindowDuration).
  */
-export const WINDOW_MS = 1000;
+const WINDOW_MS = 1000;
 const alignDown = (ms: number): number => Math.floor(ms / WINDOW_MS) * WINDOW_MS;
 
 /**

@@ -114,7 +114,7 @@ export interface ObjectLists {
 }
 
 /** Objects beside pods and nodes, from lists. */
-export function objectsOf(lists: ObjectLists = {}): ClusterObjects {
+function objectsOf(lists: ObjectLists = {}): ClusterObjects {
   const named = <T extends { metadata: { name: string; namespace: string } }>(
     list: readonly T[] | undefined,
     name: string,

@@ -11,7 +11,7 @@ const REMOTE_LIMIT_MS = 10_000;
 const BLOCK_BYTES = 512;
 
 /** For paths of the node's own disks. */
-export async function readFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
+async function readFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
   try {
     const { blocks, bavail, bfree, bsize, files, ffree } = await statfs(path);
     return {
@@ -28,7 +28,7 @@ export async function readFileSystem(path: string, nowMs: () => number): Promise
 }
 
 /** For paths of users: a few milliseconds for a child process that may hang instead of the agent. */
-export async function readRemoteFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
+async function readRemoteFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
   const { exitCode, stdout, stderr } = await runKillable('stat', ['-f', '-c', '%S %b %a %f %c %d', '--', path], {
     timeoutMs: REMOTE_LIMIT_MS,
     op: `statfs ${path}`,
@@ -58,7 +58,7 @@ export async function readRemoteFileSystem(path: string, nowMs: () => number): P
  * Blocks and inodes below a folder of the node's own disk, each file once however many names it has. Other file systems
  * mounted below are skipped, as with `du -x`.
  */
-export async function measureTree(path: string, limitMs: number, nowMs: () => number): Promise<TreeUse> {
+async function measureTree(path: string, limitMs: number, nowMs: () => number): Promise<TreeUse> {
   const endMs = nowMs() + limitMs;
   const linked = new Set<number>();
   const use = { usedBytes: 0, inodesUsed: 0 };

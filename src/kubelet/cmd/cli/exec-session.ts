@@ -79,7 +79,7 @@ function endOfInputUnsupported(terminal: Terminal): void {
 }
 
 /** The last message on the error channel is a metav1.Status; a command's own exit code is one of its causes. */
-export function readStatus(text: string): { exitCode: number; failure: KubeletError | undefined } {
+function readStatus(text: string): { exitCode: number; failure: KubeletError | undefined } {
   let status: {
     status?: string;
     message?: string;

@@ -345,7 +345,7 @@ function composeRuntime(
   });
 }
 
-export function composeAllocation(
+function composeAllocation(
   parts: Given<'allocatedPods' | 'cache' | 'directory' | 'node' | 'recorder' | 'sourcesReady'>,
   admission: AdmissionManager,
 ): AllocationManager {

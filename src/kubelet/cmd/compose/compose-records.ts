@@ -188,7 +188,7 @@ export interface Kept {
 }
 
 /** The folders hold Secrets and tokens, so only root may read them. */
-export async function composeKept(
+async function composeKept(
   stateDir: string,
   { files, clock, log }: Pick<Platform, 'files' | 'clock' | 'log'>,
 ): Promise<Kept> {

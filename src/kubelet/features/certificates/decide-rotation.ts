@@ -37,7 +37,7 @@ export function decideRotation({ current, wanted, chance, nowMs }: RotationQuest
     : { kind: 'rotate', why: nowMs > current.notAfterMs ? 'it has expired' : 'most of its life is over' };
 }
 
-export function rotationDueMs({ notBeforeMs, notAfterMs }: CertificateFacts, chance: number): number {
+function rotationDueMs({ notBeforeMs, notAfterMs }: CertificateFacts, chance: number): number {
   return notBeforeMs + (notAfterMs - notBeforeMs) * (0.7 + 0.2 * chance);
 }
 

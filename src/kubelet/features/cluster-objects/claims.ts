@@ -40,7 +40,7 @@ interface Claim {
     | undefined;
 }
 
-export const claimId = ({ namespace, name }: ObjectKey): string => `PersistentVolumeClaim/${namespace}/${name}`;
+const claimId = ({ namespace, name }: ObjectKey): string => `PersistentVolumeClaim/${namespace}/${name}`;
 export const volumeId = (name: string): string => `PersistentVolume//${name}`;
 
 /** Claims of this node's pods and the volumes they are bound to: read each time they are needed, and polled. */

@@ -27,7 +27,7 @@ export interface TunablePlan {
 }
 
 /** `isProtected`: settings are verified and not changed (protectKernelDefaults). */
-export function planTunables(values: TunableValues, isProtected: boolean): TunablePlan {
+function planTunables(values: TunableValues, isProtected: boolean): TunablePlan {
   const wrong = [...wantedTunables].flatMap(([name, to]) => {
     const from = values.get(name);
     return from === undefined || from === to ? [] : [{ name, from, to }];

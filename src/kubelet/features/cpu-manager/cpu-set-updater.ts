@@ -31,7 +31,7 @@ export interface CpuSetUpdate {
 }
 
 /** The running containers that are not known to have the CPUs that they should have. */
-export function computeCpuSetUpdates(
+function computeCpuSetUpdates(
   running: readonly PodRuntimeStatus[],
   affinity: CpuSetUpdaterParts['affinity'],
   applied: ReadonlyMap<ContainerId, string>,

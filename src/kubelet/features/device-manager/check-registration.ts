@@ -10,7 +10,7 @@ const MAX_SOCKET_PATH_BYTES = 107;
 const MAX_ENTRIES = 1000;
 
 /** The extended resource of a device plugin (upstream: helper.IsExtendedResourceName). */
-export function isDeviceResourceName(name: string): boolean {
+function isDeviceResourceName(name: string): boolean {
   return isExtendedResource(name) && [...checkLabelKey(`requests.${name}`)].length === 0;
 }
 

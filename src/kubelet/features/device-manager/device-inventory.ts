@@ -3,7 +3,7 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import type { PluginDevice } from '../../ports/device-plugins.ts';
 
 /** Upstream: devicemanager/types.go endpointStopGracePeriod. */
-export const STOP_GRACE_MS = 5 * 60_000;
+const STOP_GRACE_MS = 5 * 60_000;
 
 /** The devices of one resource, as its plugin listed them last. */
 export interface ResourceDevices {

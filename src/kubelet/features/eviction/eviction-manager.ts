@@ -67,7 +67,7 @@ const STORAGE_PERIOD_MS = 10_000;
 /** The same shortage is reported again after this time. */
 const REPORT_AGAIN_MS = 10_000;
 /** Upstream: immediateEvictionGracePeriodSeconds. */
-export const IMMEDIATE_GRACE_MS = 1000;
+const IMMEDIATE_GRACE_MS = 1000;
 
 /**
  * Frees resources of which the node runs short.

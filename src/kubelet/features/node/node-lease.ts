@@ -30,7 +30,7 @@ export interface LeaseFacts {
 }
 
 /** The lease renewed, or created: owned by the current node, so that it is removed with it. */
-export function computeLease(base: Lease | undefined, { nodeName, nodeUid, durationMs, nowMs }: LeaseFacts): Lease {
+function computeLease(base: Lease | undefined, { nodeName, nodeUid, durationMs, nowMs }: LeaseFacts): Lease {
   const { metadata, spec } = base ?? {
     metadata: { name: nodeName, namespace: NAMESPACE, uid: '' },
     spec: { holderIdentity: nodeName },

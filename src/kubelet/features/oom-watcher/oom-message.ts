@@ -42,7 +42,7 @@ function ownerText(limit: Exclude<OomPlace['limit'], 'node'>, container: string 
 }
 
 /** `32Mi`, `31.5Mi`, `1.2Gi`. */
-export function sizeText(bytes: number): string {
+function sizeText(bytes: number): string {
   const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, 'Gi'] : bytes >= 2 ** 20 ? [2 ** 20, 'Mi'] : [2 ** 10, 'Ki'];
   return `${Math.round((bytes / unit) * 10) / 10}${name}`;
 }

@@ -7,12 +7,7 @@ export interface PodGates {
 }
 
 /** Gates of fields that upstream's kubelet does not read while they are off. */
-export const podFieldGates = [
-  'EnvFiles',
-  'HostnameOverride',
-  'ContainerRestartRules',
-  'RestartAllContainersOnContainerExits',
-];
+const podFieldGates = ['EnvFiles', 'HostnameOverride', 'ContainerRestartRules', 'RestartAllContainersOnContainerExits'];
 
 /**
  * Removes what feature gates turn off, so that no part of the agent sees it; the object in the API keeps it. Returns the

@@ -50,7 +50,7 @@ export function checkpointRefusal({
 }
 
 /** Upstream's name, with the time in UTC to the second: `checkpoint-POD_NAMESPACE-CONTAINER-TIME.tar`. */
-export const checkpointFile = (pod: Pod, container: string, nowMs: number): string =>
+const checkpointFile = (pod: Pod, container: string, nowMs: number): string =>
   `checkpoint-${pod.metadata.name}_${pod.metadata.namespace}-${container}-${new Date(nowMs).toISOString().slice(0, 19)}Z.tar`;
 
 /** Upstream: server.go checkpoint. */

@@ -5,7 +5,7 @@ import { buildPod } from '../../../../api/testing/pod-builder.ts';
 import { NodeEligibility, targetNode } from '../daemon-pods.ts';
 import type { DaemonFacts } from '../daemon-plan.ts';
 
-export const NOW_MS = Date.parse('2026-01-01T01:00:00Z');
+const NOW_MS = Date.parse('2026-01-01T01:00:00Z');
 const READY_SINCE = '2026-01-01T00:00:00Z';
 
 export function buildDaemonSet(spec: Partial<DaemonSetSpec> = {}, metadata: object = {}): DaemonSet {

@@ -8,7 +8,7 @@ import type { WorldOptions } from '../../../controller-runtime/testing/controlle
 import { simpleReplicaSets } from '../../../controller-runtime/testing/simple-replica-sets.ts';
 import { createDeploymentController } from '../deployment-controller.ts';
 
-export const web = { namespace: 'default', name: 'web' };
+const web = { namespace: 'default', name: 'web' };
 export const revision = 'deployment.kubernetes.io/revision';
 
 export type Template = Deployment['spec']['template'];

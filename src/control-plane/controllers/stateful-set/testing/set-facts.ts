@@ -5,7 +5,7 @@ import type { Pod } from '../../../../api/core/pod.ts';
 import { buildPod } from '../../../../api/testing/pod-builder.ts';
 import type { SetFacts } from '../set-plan.ts';
 
-export const NOW_MS = Date.parse('2026-01-01T01:00:00Z');
+const NOW_MS = Date.parse('2026-01-01T01:00:00Z');
 const READY_SINCE = '2026-01-01T00:00:00Z';
 
 export const dataTemplate: PersistentVolumeClaim = {

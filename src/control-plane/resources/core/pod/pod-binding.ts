@@ -33,7 +33,7 @@ function validateBinding({ metadata, target }: Binding): void {
 }
 
 /** The bound pod; refuses with Conflict when it has a node, is going, or is gated. */
-export function bindPod(pod: Pod, { metadata, target }: Binding, nowMs: number): Pod {
+function bindPod(pod: Pod, { metadata, target }: Binding, nowMs: number): Pod {
   const { name } = pod.metadata;
   checkPrecondition(pod, 'UID', metadata.uid, pod.metadata.uid);
   checkPrecondition(pod, 'ResourceVersion', metadata.resourceVersion ?? '', pod.metadata.resourceVersion ?? '');

@@ -24,7 +24,7 @@ interface Progress {
 }
 
 /** Upstream: printers printPod. */
-export function summarizePod(pod: Pod): PodSummary {
+function summarizePod(pod: Pod): PodSummary {
   const { status = {} } = pod;
   const total = pod.spec.containers.length + (pod.spec.initContainers ?? []).filter(isRestartableInit).length;
   const gated =

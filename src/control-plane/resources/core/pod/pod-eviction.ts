@@ -127,7 +127,7 @@ async function spend(access: ActionAccess<Pod>, budget: PodDisruptionBudget, dry
  * The budget with one disruption less, for this pod; refuses with TooManyRequests when it has none. Upstream:
  * checkAndDecrement.
  */
-export function spendDisruption(budget: PodDisruptionBudget, podName: string, nowMs: number): PodDisruptionBudget {
+function spendDisruption(budget: PodDisruptionBudget, podName: string, nowMs: number): PodDisruptionBudget {
   const { metadata, status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } } =
     budget;
   if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) throw stillProcessing(metadata.name);
@@ -207,7 +207,7 @@ async function remove(access: ActionAccess<Pod>, options: DeleteOptions, pinned:
   });
 }
 
-export function markEvicted(pod: Pod, nowMs: number): Pod {
+function markEvicted(pod: Pod, nowMs: number): Pod {
   const condition = {
     type: DISRUPTION_TARGET,
     status: 'True',
