@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
@@ -173,3 +173,86 @@ it('pods whose use is unknown never make the change larger, nor turn it round', 
       },
     ),
   ));
+
+it('a ratio at the edge of the tolerance changes nothing', () => {
+  const facts = factsOf(threePods);
+  const share = (milliValue: bigint): number =>
+    replicasForShare(4, { up: 0.25, down: 0.25 }, milliValue, 1_000n).replicas;
+  assert.deepEqual([share(5_000n), share(5_001n), share(3_000n), share(2_999n)], [4, 6, 4, 3]);
+  assert.equal(replicas(replicasForValue({ ...facts, tolerances: { up: 0, down: 0 } }, 1_000n, 1_000n)), 3);
+});
+
+it('a share is rounded up; without pods, and where the value overflowed, it is the value itself', () => {
+  const shareOf = (milliValue: bigint, pods: number): bigint =>
+    replicasForShare(pods, { up: 0.1, down: 0.1 }, milliValue, 1_000n).milliValue;
+  assert.deepEqual([shareOf(9_000n, 3), shareOf(9_001n, 3), shareOf(0n, 3)], [3_000n, 3_001n, 0n]);
+  assert.deepEqual([shareOf(-10_000n, 3), shareOf(5_000n, 0)], [-3_333n, 5_000n]);
+  assert.equal(shareOf(2n ** 63n - 1n, 3), 2n ** 63n - 1n);
+  assert.deepEqual([sumOf([]), sumOf([1n, 2n]), sumOf([2n ** 63n - 2n])], [0n, 3n, 2n ** 63n - 2n]);
+});
+
+describe('an average over pods of which some have no value', () => {
+  const average = (
+    values: Readonly<Record<string, number>>,
+    pods: readonly Pod[],
+    milliValue = 1_000n,
+  ): number | string => replicas(replicasForAverage(factsOf(pods), metricsOf(values), { resource: 'cpu', milliValue }));
+  const waiting = (name: string): Pod => podOf(name, { phase: 'Pending', ready: false });
+
+  it('counts them as idle on the way up', () => {
+    assert.equal(average({ a: 4_000 }, threePods.slice(0, 2)), 4);
+    assert.equal(average({ a: 4_000 }, [podOf('a'), waiting('b')]), 4);
+    assert.equal(average({ a: 4_000 }, [podOf('a'), waiting('b'), podOf('c')]), 4);
+  });
+
+  it('counts them as on target on the way down, and those that wait not at all', () => {
+    assert.equal(average({ a: 200 }, threePods.slice(0, 2)), 2);
+    assert.equal(average({ a: 200 }, [podOf('a'), waiting('b')]), 1);
+    assert.equal(average({ a: 0, b: 0 }, [podOf('a'), podOf('b'), waiting('c')]), 0);
+  });
+
+  it('changes nothing where they would turn the direction, or bring it within the tolerance', () => {
+    assert.equal(average({ a: 1_500 }, threePods), 3);
+    assert.equal(average({ a: 2_000 }, threePods.slice(0, 2)), 2);
+    assert.equal(average({ a: 2_000 }, [podOf('a'), waiting('b')]), 2);
+    assert.equal(average({ a: 1_000 }, threePods), 3);
+    assert.equal(average({ a: 1_000 }, [podOf('a'), waiting('b')]), 2);
+  });
+
+  it('never adds pods on the way down, nor removes any on the way up', () => {
+    const facts = (currentReplicas: number): ReplicaFacts => factsOf(threePods, currentReplicas);
+    const target = { resource: 'cpu', milliValue: 1_000n };
+    assert.equal(replicas(replicasForAverage(facts(1), metricsOf({ a: 100, b: 100 }), target)), 1);
+    assert.equal(replicas(replicasForAverage(facts(9), metricsOf({ a: 4_000, b: 4_000 }), target)), 9);
+  });
+});
+
+describe('a utilization over pods of which some have no value', () => {
+  it('counts them as using all that they request, or the target where that is more, on the way down', () => {
+    const down = (percent: number, value: number): number | string =>
+      replicas(
+        replicasForUtilization(factsOf(threePods), metricsOf({ a: value, b: value }), { resource: 'cpu', percent }),
+      );
+    assert.equal(down(80, 100), 2);
+    assert.equal(down(200, 100), 2);
+    assert.equal(down(40, 100), 3);
+  });
+
+  it('has no number where metrics are only of other pods, or nothing is requested', () => {
+    const none = 'no metrics returned matched known pods';
+    assert.equal(replicasForUtilization(factsOf(threePods), metricsOf({ x: 1 }), cpu), none);
+    assert.equal(replicasForUtilization(factsOf([podOf('a', { request: '0' })]), metricsOf({ a: 1 }), cpu), none);
+  });
+});
+
+it('a pod without metrics is no reason to fail an average, but no metrics at all are', () => {
+  const target = { resource: 'cpu', milliValue: 1_000n };
+  assert.equal(
+    replicasForAverage(factsOf(threePods), metricsOf({}), target),
+    'did not receive metrics for targeted pods (pods might be unready)',
+  );
+  assert.equal(
+    replicasForAverage(factsOf([]), metricsOf({}), target),
+    'no pods returned by selector while calculating replica count',
+  );
+});

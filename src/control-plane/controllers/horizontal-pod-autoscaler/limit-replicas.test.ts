@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { HPAScalingRules } from '../../../api/autoscaling/horizontal-pod-autoscaler.ts';
 import { limitReplicas } from './limit-replicas.ts';
@@ -62,6 +62,71 @@ it('rules hold the number back by their windows and policies, in both directions
     'ScaleUpStabilized',
     'DesiredWithinRange false',
   ]);
+});
+
+it('at a bound exactly, nothing is limited', () => {
+  assert.deepEqual(told({ wantedReplicas: 10 }), [10, 'ReadyForNewScale', 'DesiredWithinRange false']);
+  assert.deepEqual(told({ wantedReplicas: 3, minReplicas: 3 }), [3, 'ReadyForNewScale', 'DesiredWithinRange false']);
+  assert.deepEqual(told({ wantedReplicas: 30, maxReplicas: 10 }), [10, 'ReadyForNewScale', 'TooManyReplicas true']);
+});
+
+describe('with rules', () => {
+  const at = (value: number, more: HPAScalingRules = {}): HPAScalingRules => ({
+    ...{ stabilizationWindowSeconds: 0, selectPolicy: 'Max', policies: [{ type: 'Pods', value, periodSeconds: 60 }] },
+    ...more,
+  });
+  const ruled = (more: Partial<LimitFacts>, scaleUp = at(2), scaleDown = at(2)): [number, string, string] =>
+    told({ behavior: { scaleUp, scaleDown }, ...more });
+
+  it('the bound that is hit first gives the reason', () => {
+    assert.deepEqual(ruled({ wantedReplicas: 20, maxReplicas: 6 }), [6, 'ReadyForNewScale', 'TooManyReplicas true']);
+    assert.deepEqual(ruled({ wantedReplicas: 20, maxReplicas: 7 }), [7, 'ReadyForNewScale', 'TooManyReplicas true']);
+    assert.deepEqual(ruled({ wantedReplicas: 20, maxReplicas: 8 }), [7, 'ReadyForNewScale', 'ScaleUpLimit true']);
+    assert.deepEqual(ruled({ wantedReplicas: 1, minReplicas: 4 }), [4, 'ReadyForNewScale', 'TooFewReplicas true']);
+    assert.deepEqual(ruled({ wantedReplicas: 1, minReplicas: 3 }), [3, 'ReadyForNewScale', 'TooFewReplicas true']);
+    assert.deepEqual(ruled({ wantedReplicas: 1, minReplicas: 2 }), [3, 'ReadyForNewScale', 'ScaleDownLimit true']);
+  });
+
+  it('at a bound exactly, nothing is limited', () => {
+    for (const wantedReplicas of [3, 5, 7])
+      assert.deepEqual(ruled({ wantedReplicas }), [wantedReplicas, 'ReadyForNewScale', 'DesiredWithinRange false']);
+    assert.deepEqual(ruled({}, at(0), at(0)), [5, 'ReadyForNewScale', 'DesiredWithinRange false']);
+  });
+
+  it('one direction may have none', () => {
+    const history = firstHistory(5, facts.nowMs - 1);
+    assert.deepEqual(told({ behavior: { scaleDown: at(2) }, wantedReplicas: 4, history }), [
+      4,
+      'ReadyForNewScale',
+      'DesiredWithinRange false',
+    ]);
+    assert.deepEqual(told({ behavior: { scaleUp: at(2) }, wantedReplicas: 4, history }), [
+      5,
+      'ScaleDownStabilized',
+      'DesiredWithinRange false',
+    ]);
+  });
+
+  it('says which window held the number back', () => {
+    const slow = { stabilizationWindowSeconds: 60 };
+    const history = firstHistory(5, facts.nowMs - 1);
+    assert.deepEqual(ruled({ wantedReplicas: 6, history }, at(2, slow)), [
+      5,
+      'ScaleUpStabilized',
+      'DesiredWithinRange false',
+    ]);
+    assert.deepEqual(ruled({ wantedReplicas: 4, history }, at(2), at(2, slow)), [
+      5,
+      'ScaleDownStabilized',
+      'DesiredWithinRange false',
+    ]);
+    const higher = firstHistory(6, facts.nowMs - 1);
+    assert.deepEqual(ruled({ wantedReplicas: 5, currentReplicas: 6, history: higher }, at(2), at(2, slow)), [
+      6,
+      'ScaleDownStabilized',
+      'DesiredWithinRange false',
+    ]);
+  });
 });
 
 /** All that ever happened, in the order of its happening. */
