@@ -1,9 +1,10 @@
 import type { Informer } from '../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../api/client/resource-type.ts';
+import type { LabelSelector } from '../../api/core/meta.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { Service, ServicePort } from '../../api/core/service.ts';
-import { matchesLabels } from '../../api/selectors.ts';
 import { isTerminalPod } from '../../api/pod.ts';
+import { SelectorIndex } from './label-index.ts';
 import { isPodReady } from './pod-facts.ts';
 
 /** What Endpoints and EndpointSlices of a service both are made of: one pod behind it. */
@@ -24,13 +25,22 @@ export function hasManagedEndpoints({ spec }: Service): boolean {
   return spec.type !== 'ExternalName' && spec.selector !== undefined && Object.keys(spec.selector).length > 0;
 }
 
+const selectors = new WeakMap<Service, LabelSelector>();
+
+/** What a service selects, whose endpoints controllers manage; else undefined. The same object for the same service. */
+export function serviceSelector(service: Service): LabelSelector | undefined {
+  if (!hasManagedEndpoints(service)) return undefined;
+  let selector = selectors.get(service);
+  if (selector === undefined) selectors.set(service, (selector = { matchLabels: service.spec.selector ?? {} }));
+  return selector;
+}
+
 /**
- * The pods behind a service that have an address and have not ended (upstream: ShouldPodBeInEndpoints), in the order of
- * their names.
+ * Of the pods that a service selects, those that have an address and have not ended (upstream: ShouldPodBeInEndpoints),
+ * in the order of their names.
  */
-export function endpointsOf(service: Service, pods: readonly Pod[]): readonly ServiceEndpoint[] {
+export function endpointsOf(service: Service, selected: readonly Pod[]): readonly ServiceEndpoint[] {
   const everyone = service.spec.publishNotReadyAddresses === true;
-  const selected = pods.filter((pod) => matchesLabels(service.spec.selector ?? {}, pod.metadata.labels ?? {}));
   return selected
     .filter((pod) => (pod.status?.podIPs ?? []).length > 0 && !isTerminalPod(pod))
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
@@ -103,12 +113,10 @@ export function wakeServices(options: {
   readonly add: (key: string) => void;
 }): () => void {
   const { services, pods, add } = options;
+  const index = new SelectorIndex(services, 'endpoint-selector', serviceSelector);
   const wake = (service: Service): void => add(formatKey(keyOf(service)));
   const wakeFor = (pod: Pod): void => {
-    for (const service of services.list(pod.metadata.namespace)) {
-      if (hasManagedEndpoints(service) && matchesLabels(service.spec.selector ?? {}, pod.metadata.labels ?? {}))
-        wake(service);
-    }
+    for (const service of index.selecting(pod.metadata.namespace, pod.metadata.labels)) wake(service);
   };
   const ends = [
     services.addHandlers({ onAdd: wake, onUpdate: (_, after) => wake(after), onDelete: wake }),

@@ -1,6 +1,7 @@
 import { inBackground } from '../../base/background.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { createLimiter } from '../../base/limiter.ts';
 import { createLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
@@ -42,6 +43,7 @@ export interface FakeNodes {
 const LEASE_SECONDS = 40;
 const LEASE_NAMESPACE = 'kube-node-lease';
 const POD_WORKERS = 64;
+const REGISTERED_AT_ONCE = 16;
 
 /** Nodes that only say that they run pods: for tests of control planes, and to try things without machines. */
 export function createFakeNodes(options: FakeNodesOptions): FakeNodes {
@@ -100,14 +102,16 @@ class FakeKubelets implements FakeNodes {
 
   async start(): Promise<void> {
     const { client, shape, clock } = this.#options;
-    for (const [index, name] of this.#names.entries()) {
+    const register = async (name: string, index: number): Promise<void> => {
       try {
         await client.create(nodes, fakeNode(name, index, shape, clock.nowMs()));
       } catch (error) {
         if (!isApiError(error, 'AlreadyExists')) throw error;
         await this.#report(name);
       }
-    }
+    };
+    const limit = createLimiter(REGISTERED_AT_ONCE);
+    await Promise.all(this.#names.map((name, index) => limit(() => register(name, index))));
     this.#heartbeat.start();
     this.#informer.start();
     await this.#informer.whenSynced();

@@ -4,8 +4,9 @@ import type { Service } from '../../api/core/service.ts';
 import type { Controller, ControllerOptions } from '../../control-plane/controller-runtime/controller.ts';
 import { createEventRecorder } from '../../control-plane/controller-runtime/event-recorder.ts';
 import { RateLimitingQueue } from '../../control-plane/controller-runtime/rate-limiting-queue.ts';
+import { restOfSet } from '../../control-plane/controller-runtime/rest-of-set.ts';
 import { runController } from '../../control-plane/controller-runtime/run-controller.ts';
-import { assignNodeAddress } from './node-load-balancer.ts';
+import { assignNodeAddress, wantsNodeAddress } from './node-load-balancer.ts';
 import type { Assignments, NodeLoadBalancer, PortConflict } from './node-load-balancer.ts';
 
 export interface LoadBalancerOptions extends ControllerOptions {
@@ -65,15 +66,27 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
     if (failures.length > 0) throw failures[0];
   };
 
-  const queue = new RateLimitingQueue({ name: 'load_balancer', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({
+    name: 'load_balancer',
+    clock,
+    log,
+    workers: 1,
+    sync,
+    restMs: () => restOfSet(informer.size),
+  });
   const wake = (): void => queue.add(ALL);
+  /** It takes ports, or has the address. */
+  const concerns = (service: Service): boolean =>
+    wantsNodeAddress(service) ||
+    (service.status?.loadBalancer?.ingress ?? []).some(({ ip }) => ip === balancer.address) ||
+    reported.has(formatKey(keyOf(service)));
   const ends = [
     informer.addHandlers({
-      onAdd: wake,
-      onUpdate: wake,
+      onAdd: (service) => concerns(service) && wake(),
+      onUpdate: (before, after) => (concerns(before) || concerns(after)) && wake(),
       onDelete: (service) => {
+        if (concerns(service)) wake();
         reported.delete(formatKey(keyOf(service)));
-        wake();
       },
     }),
   ];

@@ -167,6 +167,33 @@ describe('the controller of the node load balancer', () => {
     await world.stop();
   });
 
+  it('looks at no other service when one changes that is no load balancer', async () => {
+    let looks = 0;
+    const plain = Array.from({ length: 50 }, (_, index): Service => {
+      const made = service(`plain-${index}`, {});
+      const spec = { ...made.spec };
+      Object.defineProperty(spec, 'type', { enumerable: true, get: (): 'ClusterIP' => (looks++, 'ClusterIP') });
+      return { ...made, spec };
+    });
+    const world = worldWith(balanced('web', [80]), ...plain);
+    world.start();
+    await world.run(5_000);
+    assert.ok(looks >= 50);
+    looks = 0;
+    const relabel = (name: string): void =>
+      void world.api.change(services, { namespace: 'default', name }, (each) => ({
+        ...each,
+        metadata: { ...each.metadata, labels: { changed: 'yes' } },
+      }));
+    relabel('plain-7');
+    await world.run(5_000);
+    assert.ok(looks < 10, `${looks} looks`);
+    relabel('web');
+    await world.run(5_000);
+    assert.ok(looks >= 49, `${looks} looks`);
+    await world.stop();
+  });
+
   it('gives a port to the next service when the holder goes', async () => {
     const world = worldWith(balanced('old', [80], { age: 1 }), balanced('young', [80], { age: 2 }));
     world.start();

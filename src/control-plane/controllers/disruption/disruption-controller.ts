@@ -12,7 +12,6 @@ import {
 } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
-import { matchesLabelSelector } from '../../../api/selectors.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
@@ -24,6 +23,8 @@ import { createEventRecorder } from '../../controller-runtime/event-recorder.ts'
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
+import { LabelIndex, SelectorIndex } from '../../controller-runtime/label-index.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import {
   computeBudgetStatus,
@@ -58,7 +59,14 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     replicationControllers: informers.for(replicationControllers),
   };
   const syncer = new BudgetSyncer(options, parts.budgets, parts.pods, { ...parts, types });
-  const queue = new RateLimitingQueue({ name: 'disruption', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'disruption',
+    clock,
+    log,
+    workers: 1,
+    sync: (key) => syncer.sync(key),
+    restMs: (key) => syncer.restMs(key),
+  });
   const stale = new RateLimitingQueue({
     name: 'stale-disruption',
     clock,
@@ -66,10 +74,10 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     workers: 1,
     sync: (key) => syncer.syncStale(key),
   });
+  const selectors = new SelectorIndex(parts.budgets, 'selector', ({ spec }) => spec.selector);
   const wake = (budget: PodDisruptionBudget): void => queue.add(formatKey(keyOf(budget)));
   const wakeFor = (namespace: string, labels: Labels): void => {
-    for (const budget of parts.budgets.list(namespace))
-      if (matchesLabelSelector(budget.spec.selector, labels)) wake(budget);
+    for (const budget of selectors.selecting(namespace, labels)) wake(budget);
   };
   const consider = (pod: Pod): void => {
     wakeFor(pod.metadata.namespace, pod.metadata.labels ?? {});
@@ -121,6 +129,7 @@ class BudgetSyncer {
   readonly #options: ControllerOptions;
   readonly #budgets: Informer<PodDisruptionBudget>;
   readonly #pods: Informer<Pod>;
+  readonly #selectable: LabelIndex<Pod>;
   readonly #sources: ScaleSources;
   readonly #recorder: EventRecorder;
 
@@ -133,17 +142,24 @@ class BudgetSyncer {
     this.#options = options;
     this.#budgets = budgets;
     this.#pods = podInformer;
+    this.#selectable = new LabelIndex(podInformer);
     this.#sources = sources;
     this.#recorder = createEventRecorder({ ...options, component: 'controllermanager' });
+  }
+
+  /** A pass looks at every pod of the budget; pod events that come meanwhile are folded into one pass. */
+  restMs(key: string): number {
+    const budget = this.#budgets.getByKey(key);
+    return budget === undefined
+      ? 0
+      : restOfSet(this.#selectable.countAtMost(budget.metadata.namespace, budget.spec.selector));
   }
 
   async sync(key: string): Promise<number | undefined> {
     const budget = this.#budgets.getByKey(key);
     if (budget === undefined) return undefined;
     const nowMs = this.#options.clock.nowMs();
-    const selected = this.#pods
-      .list(budget.metadata.namespace)
-      .filter(({ metadata }) => matchesLabelSelector(budget.spec.selector, metadata.labels ?? {}));
+    const selected = this.#selectable.select(budget.metadata.namespace, budget.spec.selector);
     if (selected.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
     const scale = needsScale(budget)
       ? expectedScale(selected, this.#sources)

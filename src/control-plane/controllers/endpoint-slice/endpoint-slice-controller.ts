@@ -17,8 +17,11 @@ import {
   endpointsOf,
   hasManagedEndpoints,
   isHeadless,
+  serviceSelector,
   wakeServices,
 } from '../../controller-runtime/service-endpoints.ts';
+import { LabelIndex } from '../../controller-runtime/label-index.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { groupEndpoints } from './group-endpoints.ts';
 import { planSlices } from './plan-slices.ts';
@@ -46,6 +49,7 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
     log,
     workers: WORKERS,
     sync: (key) => syncer.sync(key),
+    restMs: (key) => syncer.restMs(key),
   });
   const wake = (slice: EndpointSlice): void => {
     syncer.seen(slice);
@@ -76,6 +80,7 @@ interface Parts {
 class SliceSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: Parts;
+  readonly #pods: LabelIndex<Pod>;
   readonly #byService: ObjectIndex<EndpointSlice>;
   /** Slices that were made and have not come back by the watch yet: planning without them would make them twice. */
   readonly #awaited = new Map<string, { readonly key: string; readonly sinceMs: number }>();
@@ -83,11 +88,20 @@ class SliceSyncer {
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
+    this.#pods = new LabelIndex(parts.pods);
     this.#byService = parts.slices.index('service', ({ metadata }) =>
       metadata.labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME
         ? [`${metadata.namespace}/${metadata.labels[endpointLabels.serviceName] ?? ''}`]
         : [],
     );
+  }
+
+  /** A pass looks at every pod of the service; pod events that come meanwhile are folded into one pass. */
+  restMs(key: string): number {
+    const service = this.#parts.services.getByKey(key);
+    return service === undefined
+      ? 0
+      : restOfSet(this.#pods.countAtMost(service.metadata.namespace, serviceSelector(service)));
   }
 
   seen({ metadata }: EndpointSlice): void {
@@ -106,7 +120,7 @@ class SliceSyncer {
     // Slices of a service that is gone go with it, by their owner.
     if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service))
       return undefined;
-    const endpoints = endpointsOf(service, this.#parts.pods.list(service.metadata.namespace));
+    const endpoints = endpointsOf(service, this.#pods.select(service.metadata.namespace, serviceSelector(service)));
     const existing = this.#byService.get(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const plan = planSlices(
       existing,

@@ -14,8 +14,11 @@ import {
   endpointsOf,
   hasManagedEndpoints,
   isHeadless,
+  serviceSelector,
   wakeServices,
 } from '../../controller-runtime/service-endpoints.ts';
+import { LabelIndex } from '../../controller-runtime/label-index.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
@@ -36,6 +39,7 @@ export function createEndpointsController(options: ControllerOptions): Controlle
     log,
     workers: WORKERS,
     sync: (key) => syncer.sync(key),
+    restMs: (key) => syncer.restMs(key),
   });
   const wake = (object: Endpoints): void => queue.add(formatKey(keyOf(object)));
   const ends = [
@@ -54,10 +58,20 @@ interface Parts {
 class EndpointsSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: Parts;
+  readonly #pods: LabelIndex<Pod>;
 
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
+    this.#pods = new LabelIndex(parts.pods);
+  }
+
+  /** A pass looks at every pod of the service; pod events that come meanwhile are folded into one pass. */
+  restMs(key: string): number {
+    const service = this.#parts.services.getByKey(key);
+    return service === undefined
+      ? 0
+      : restOfSet(this.#pods.countAtMost(service.metadata.namespace, serviceSelector(service)));
   }
 
   async sync(key: string): Promise<void> {
@@ -65,7 +79,7 @@ class EndpointsSyncer {
     const current = this.#parts.endpoints.getByKey(key);
     if (service === undefined) return this.#removeLeftover(key, current);
     if (!hasManagedEndpoints(service)) return;
-    const wanted = desired(service, current, this.#parts.pods.list(service.metadata.namespace));
+    const wanted = desired(service, current, this.#pods.select(service.metadata.namespace, serviceSelector(service)));
     if (current !== undefined && same(current, wanted)) return;
     try {
       if (current === undefined) await this.#options.client.create(endpoints, wanted);
@@ -85,8 +99,8 @@ class EndpointsSyncer {
   }
 }
 
-function desired(service: Service, current: Endpoints | undefined, allPods: readonly Pod[]): Endpoints {
-  const { subsets, truncated } = truncateSubsets(computeSubsets(service, endpointsOf(service, allPods)));
+function desired(service: Service, current: Endpoints | undefined, selected: readonly Pod[]): Endpoints {
+  const { subsets, truncated } = truncateSubsets(computeSubsets(service, endpointsOf(service, selected)));
   const { [headless]: _, ...labels } = service.metadata.labels ?? {};
   const before: Endpoints['metadata'] = current?.metadata ?? {
     name: service.metadata.name,

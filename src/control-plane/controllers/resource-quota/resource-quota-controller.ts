@@ -9,6 +9,7 @@ import { computeQuotaUsage, concernsQuota, newQuotaStatus } from '../../../api/q
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
+import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 const WORKERS = 5;
@@ -44,6 +45,7 @@ export function createResourceQuotaController(options: ResourceQuotaControllerOp
     log,
     workers: WORKERS,
     sync: (key) => syncer.sync(key),
+    restMs: (key) => syncer.restMs(key),
   });
   const wake = (type: ResourceType, namespace: string): void => {
     for (const quota of quotas.list(namespace)) if (concernsQuota(type, quota)) queue.add(formatKey(keyOf(quota)));
@@ -97,6 +99,15 @@ class QuotaSyncer {
 
   forget(quota: ResourceQuota): void {
     this.#changedMs.delete(formatKey(keyOf(quota)));
+  }
+
+  /** A pass looks at every object that the quota may count. */
+  restMs(key: string): number {
+    const quota = this.#parts.quotas.getByKey(key);
+    if (quota === undefined) return 0;
+    let objects = 0;
+    for (const [type, informer] of this.#informerOf) if (concernsQuota(type, quota)) objects += informer.size;
+    return restOfSet(objects);
   }
 
   /** Answers in how many milliseconds to check again. */
