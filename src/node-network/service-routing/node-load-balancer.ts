@@ -43,7 +43,7 @@ export function assignNodeAddress(services: readonly Service[], { reserved }: No
 }
 
 /** Whether the service is of the type LoadBalancer, and of no other load balancer. */
-function wantsNodeAddress({ metadata, spec }: Service): boolean {
+export function wantsNodeAddress({ metadata, spec }: Service): boolean {
   const ofUs = spec.loadBalancerClass === undefined || spec.loadBalancerClass === LOAD_BALANCER_CLASS;
   return spec.type === 'LoadBalancer' && ofUs && metadata.deletionTimestamp === undefined;
 }
