@@ -32,8 +32,7 @@ function harness() {
       sync: (uid) => void calls.push(`sync ${uid}`),
       stateOf: (uid) => (working.has(uid) ? { phase: 'syncing', pod: pod(uid) } : undefined),
     },
-    runtimePods: () => runtime,
-    unreadPods: () => unread,
+    cache: { all: () => runtime, unread: () => unread },
     status: { refresh: (uid) => (calls.push(`status ${uid}`), { phase: phases.get(uid) ?? 'Running' }) },
     mirrors: { podChanged: (subject) => void calls.push(`mirror ${subject.metadata.uid}`) },
     probes: { addPod: (subject) => void calls.push(`probe ${subject.metadata.uid}`) },
@@ -52,7 +51,7 @@ function harness() {
     },
     onPodsChanged: () => void calls.push('changed'),
     cleanup: () => void calls.push('clean'),
-    requestCleanup: () => void calls.push('ask to clean'),
+    queue: { post: ({ kind }) => void calls.push(`post ${kind}`) },
     log: silentLogger,
   } as Parameters<typeof createPodHandlers>[0]);
   return { calls, handlers, store, runtime, unread, working, adopted, missing, asked, phases };
@@ -177,7 +176,7 @@ describe('how the loop handles its inputs', () => {
     handlers.lifecycleEvent({ kind: 'ContainerDied', podUid: podUid('a') } as never);
     handlers.lifecycleEvent({ kind: 'ContainerRemoved', podUid: podUid('a') } as never);
     handlers.lifecycleEvent({ kind: 'ContainerDied', podUid: podUid('stray') } as never);
-    assert.deepEqual(calls, ['sync a', 'ask to clean']);
+    assert.deepEqual(calls, ['sync a', 'post housekeeping']);
   });
 
   it('shows every probe result, and acts on those that change what runs', () => {
@@ -232,7 +231,7 @@ describe('what the loop does about mirrors and about what others say', () => {
     assert.deepEqual(calls, []);
     event('a', 'ContainerDied');
     event('unknown', 'ContainerDied');
-    assert.deepEqual(calls, ['sync a', 'ask to clean']);
+    assert.deepEqual(calls, ['sync a', 'post housekeeping']);
   });
 
   it('says nothing changed when no pod was added, and takes pods of one moment in the order they came', () => {

@@ -4,6 +4,7 @@ import { podEvents } from '../../api/reasons.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { AdmissionManager } from '../features/admission/admission-manager.ts';
 import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
+import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
 import type { ProbeManager } from '../features/probes/probe-manager.ts';
@@ -17,13 +18,13 @@ import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
 import type { StatusUpdater } from './status-updater.ts';
 import type { SyncHandlers } from './sync-loop.ts';
+import type { SyncQueue } from './sync-queue.ts';
 
 export interface PodHandlersParts {
   readonly store: PodStore;
   readonly workers: Pick<PodWorkers, 'update' | 'kill' | 'killOrphan' | 'sync' | 'stateOf'>;
-  readonly runtimePods: () => Iterable<PodRuntimeStatus>;
-  /** Pods that the runtime lists but that could not be read yet: they may run. */
-  readonly unreadPods: () => Iterable<Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>>;
+  /** `unread`: pods that the runtime lists but that could not be read yet; they may run. */
+  readonly cache: Pick<RuntimeCache, 'all' | 'unread'>;
   readonly status: Pick<StatusUpdater, 'refresh'>;
   readonly probes: Pick<ProbeManager, 'addPod'>;
   readonly admission: Pick<AdmissionManager, 'adopt'> & {
@@ -41,8 +42,7 @@ export interface PodHandlersParts {
   /** The set of pods or their requests changed. */
   readonly onPodsChanged: () => void;
   readonly cleanup: () => void;
-  /** Requests a clean-up once all inputs that wait in the loop have been handled. */
-  readonly requestCleanup: () => void;
+  readonly queue: Pick<SyncQueue, 'post'>;
   readonly log: Logger;
 }
 
@@ -102,7 +102,8 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
     },
     lifecycleEvent(event: PodLifecycleEvent): void {
       const phase = workers.stateOf(event.podUid)?.phase;
-      if (phase === undefined || phase === 'finished') return parts.requestCleanup();
+      // The clean-up comes once all inputs that wait in the loop have been handled.
+      if (phase === undefined || phase === 'finished') return parts.queue.post({ kind: 'housekeeping' });
       if (event.kind !== 'ContainerRemoved') workers.sync(event.podUid);
     },
     probeUpdate(update: { podUid: PodUid; type: ProbeType; verdict: ProbeVerdict }): void {
@@ -136,9 +137,9 @@ function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
     other.namespace === pod.metadata.namespace &&
     other.uid !== pod.metadata.uid &&
     parts.store.byUid(other.uid) === undefined;
-  for (const runtime of parts.runtimePods())
+  for (const runtime of parts.cache.all())
     if (isPredecessor(runtime)) parts.workers.killOrphan(runtime, ORPHAN_GRACE_MS);
-  for (const unread of parts.unreadPods())
+  for (const unread of parts.cache.unread())
     if (isPredecessor(unread)) parts.workers.killOrphan(emptyPodRuntimeStatus(unread, 0), ORPHAN_GRACE_MS);
 }
 

@@ -34,7 +34,10 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     clock,
     states: { get: () => world.worker },
     cache: { getOrEmpty: () => world.runtime, isRead: () => true },
-    pod: () => (world.isKnown ? pod : undefined),
+    directory: { byUid: () => (world.isKnown ? pod : undefined) },
+    allocation: { apply: (asked) => asked, conditions: () => [] },
+    actuated: { container: () => undefined, podLevel: () => undefined },
+    oomKills: { of: () => ({ containerMessage: () => undefined, condition: undefined }) },
     admission: { verdictOn: () => world.verdict },
     evicted: { get: () => world.evicted },
     rules: {
@@ -433,7 +436,10 @@ function updater(restored: Record<string, PodStatus>, isRead: () => boolean) {
       getOrEmpty: () => emptyPodRuntimeStatus({ uid: found, name: 'web', namespace: 'default' }, 0),
       isRead,
     },
-    pod: () => pod,
+    directory: { byUid: () => pod },
+    allocation: { apply: (asked) => asked, conditions: () => [] },
+    actuated: { container: () => undefined, podLevel: () => undefined },
+    oomKills: { of: () => ({ containerMessage: () => undefined, condition: undefined }) },
     admission: { verdictOn: () => undefined },
     evicted: { get: () => undefined },
     rules: {

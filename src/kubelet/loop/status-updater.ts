@@ -8,7 +8,10 @@ import { rejectedStatus, withVerdict } from '../features/admission/verdict-statu
 import type { AdmissionManager } from '../features/admission/admission-manager.ts';
 import type { PodVerdict } from '../features/admission/admission-state.ts';
 import { tellsOfRejection } from '../features/admission/admission-state.ts';
+import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
+import type { ResourceCheckpoint } from '../features/allocation/resource-checkpoint.ts';
 import type { EvictedRecord, EvictionVerdict } from '../features/eviction/evicted-record.ts';
+import type { OomRecords } from '../features/oom-watcher/oom-records.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodStatusFacts, StatusOverride } from '../features/status/pod-status.ts';
 import { generatePodStatus } from '../features/status/pod-status.ts';
@@ -19,6 +22,7 @@ import type { PodUid } from '../model/ids.ts';
 import { podUid } from '../model/ids.ts';
 import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import { isAnythingRunning } from '../model/runtime-status.ts';
+import type { PodDirectory } from './pod-directory.ts';
 
 export interface StatusUpdaterParts {
   readonly statuses: StatusManager;
@@ -26,15 +30,16 @@ export interface StatusUpdaterParts {
   readonly states: Pick<WorkerStates, 'get'>;
   /** While the runtime has not told what runs of the pod (`isRead` is false), the pod's status does not change. */
   readonly cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead'>;
-  /** Pods that still have a worker or a source; undefined for others. */
-  readonly pod: (uid: PodUid) => Pod | undefined;
+  /** Pods that still have a worker or a source. */
+  readonly directory: Pick<PodDirectory, 'byUid'>;
   readonly admission: Pick<AdmissionManager, 'verdictOn'>;
   /** Pods that the node evicted. */
   readonly evicted: Pick<EvictedRecord, 'get'>;
-  /** What the status says about a change of the pod's resources, and what is recorded of it. */
-  readonly resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
-  /** Processes that the kernel killed. Absent: they are not watched. */
-  readonly oomKills?: (uid: PodUid) => NonNullable<PodStatusFacts['oomKills']>;
+  readonly allocation: Pick<AllocationManager, 'apply' | 'conditions'>;
+  /** The resources that the runtime was last given. */
+  readonly actuated: Pick<ResourceCheckpoint, 'container' | 'podLevel'>;
+  /** Processes that the kernel killed. */
+  readonly oomKills: Pick<OomRecords, 'of'>;
   /** The health of a container's devices; undefined when it has none. */
   readonly deviceHealth?: (pod: Pod, container: string) => ResourceStatus[] | undefined;
   readonly rules: RestartRules;
@@ -62,8 +67,9 @@ export class StatusUpdater {
    * agent's earlier run stands: an empty state would show healthy containers as lost.
    */
   refresh(uid: PodUid): PodStatus | undefined {
-    const pod = this.#parts.pod(uid);
-    if (pod === undefined) return undefined;
+    const wanted = this.#parts.directory.byUid(uid);
+    if (wanted === undefined) return undefined;
+    const pod = this.#parts.allocation.apply(wanted);
     if (!this.#parts.cache.isRead(uid)) return this.#parts.statuses.get(uid);
     const status = this.compute(pod);
     const runtime = this.#runtimeStatus(pod);
@@ -120,8 +126,8 @@ export class StatusUpdater {
       stopSignals: this.#parts.stopSignals,
       hidesReadyToStart: this.#parts.hidesReadyToStart,
       hostIps,
-      ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
-      oomKills: this.#parts.oomKills?.(uid),
+      resize: this.#resizeOf(uid),
+      oomKills: this.#parts.oomKills.of(uid),
     });
     const shown = this.#acting.has(uid) ? untilDone(pod, status, previous) : status;
     return withEviction(withVerdict(shown, verdict), evicted);
@@ -159,6 +165,18 @@ export class StatusUpdater {
       phase: 'Failed',
       reason: podReasons.deadlineExceeded,
       message: 'Pod was active on the node longer than the specified deadline',
+    };
+  }
+
+  /** What the status says about a change of the pod's resources, and what is recorded of it. */
+  #resizeOf(uid: PodUid): NonNullable<PodStatusFacts['resize']> {
+    const { allocation, actuated } = this.#parts;
+    return {
+      conditions: allocation.conditions(uid),
+      actuated: {
+        container: (name) => actuated.container(uid, name),
+        podLevel: actuated.podLevel(uid),
+      },
     };
   }
 

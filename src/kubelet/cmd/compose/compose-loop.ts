@@ -149,18 +149,10 @@ function composeStatus(
     failures: parts.podRuntime.startFailures,
     states,
     cache,
-    pod: (uid) => {
-      const pod = directory.byUid(uid);
-      return pod === undefined ? undefined : parts.allocation.apply(pod);
-    },
-    resize: (uid) => ({
-      conditions: parts.allocation.conditions(uid),
-      actuated: {
-        container: (name) => records.actuated.container(uid, name),
-        podLevel: records.actuated.podLevel(uid),
-      },
-    }),
-    oomKills: (uid) => parts.oomWatcher.records.of(uid),
+    directory,
+    allocation: parts.allocation,
+    actuated: records.actuated,
+    oomKills: parts.oomWatcher.records,
     ...(settings.config.gates.enabled('ResourceHealthStatus') && {
       deviceHealth: (pod, container) =>
         parts.dra.withClaims(parts.devices.manager.health(podUid(pod.metadata.uid), container), pod, container),
@@ -366,8 +358,7 @@ function composeSyncLoop(
     workers,
     status,
     probes: parts.probes,
-    runtimePods: () => cache.all(),
-    unreadPods: () => cache.unread(),
+    cache,
     admission: {
       adopt: (pods) => admission.adopt(pods),
       admit: (pod) => admission.admit(pod),
@@ -386,7 +377,7 @@ function composeSyncLoop(
       // The sources may have become ready just now.
       parts.allocation.retry();
     },
-    requestCleanup: () => queue.post({ kind: 'housekeeping' }),
+    queue,
     log,
   });
   return new SyncLoop({
