@@ -1,4 +1,5 @@
 import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
+import { cpuSharesOfWeight, cpuWeightOfShares } from './cpu-weight.ts';
 
 /** One value for one control file. `controller` decides the hierarchy on v1. */
 export interface ControlWrite {
@@ -10,15 +11,6 @@ export interface ControlWrite {
 }
 
 const unlimitedOr = (value: number): string => (value < 0 ? 'max' : String(value));
-
-/**
- * Shares [2, 262144] to weight [1, 10000], linearly and rounded down (upstream: cm/cgroup_manager_linux.go,
- * getCPUWeight).
- */
-export function cpuWeightOfShares(shares: number): number {
-  if (shares >= 262_144) return 10_000;
-  return 1 + Math.floor(((Math.max(shares, 2) - 2) * 9_999) / 262_142);
-}
 
 /** In the order in which they must be written: the period before the quota that refers to it. */
 export function v1Writes(limits: CgroupLimits): ControlWrite[] {
@@ -128,9 +120,4 @@ export async function valuesFromV2(read: ReadControl): Promise<CgroupValues> {
     memoryBytes: memoryMax === undefined || memoryMax === 'max' ? -1 : Number(memoryMax),
     memoryUsageBytes: Number(memoryUsed ?? 0),
   };
-}
-
-/** Upstream: cpuWeightToCPUShares. Has the rounding error of the weight. */
-function cpuSharesOfWeight(weight: number): number {
-  return Math.floor(((weight - 1) * 262_142) / 9_999) + 2;
 }

@@ -1,6 +1,6 @@
 import { lookupTable } from '../../../base/lookup.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
-import { cpuWeightOfShares } from './linux-cgroups-limits.ts';
+import { cpuWeightOfShares } from './cpu-weight.ts';
 
 /** A property of a unit as sent over D-Bus: boolean, 64-bit number or list of names. */
 export type UnitProperty = { name: string } & (

@@ -16,7 +16,7 @@ import type { KillOutcome, KillPodRequest } from './execute/kill-pod.ts';
 import { PodKiller } from './execute/kill-pod.ts';
 import type { PlanFacts } from './plan/plan-facts.ts';
 import { PodResizer } from './execute/pod-resizer.ts';
-import { RestartBackoff, crashBackoffConfig } from './plan/restart-backoff.ts';
+import { CrashBackoff, crashBackoffConfig } from './plan/crash-backoff.ts';
 import { SandboxMaker } from './execute/sandbox.ts';
 import { ContainerStarter } from './execute/start-container.ts';
 import { StartFailures } from './start-failures.ts';
@@ -43,7 +43,7 @@ export class PodRuntime {
   readonly startPacer: StartPacer;
   readonly stopPacer: StartPacer;
   readonly #deps: PodRuntimeDeps;
-  readonly #backoff: RestartBackoff;
+  readonly #backoff: CrashBackoff;
   readonly #killer: PodKiller;
   readonly #resizer: PodResizer;
   readonly #executors: StepExecutors;
@@ -53,7 +53,7 @@ export class PodRuntime {
     this.#deps = deps;
     this.startPacer = new StartPacer({ clock, cores });
     this.stopPacer = new StartPacer({ clock, cores });
-    this.#backoff = new RestartBackoff(
+    this.#backoff = new CrashBackoff(
       clock,
       crashBackoffConfig(deps.maxContainerRestartPeriodMs, deps.reducedCrashDecay),
     );

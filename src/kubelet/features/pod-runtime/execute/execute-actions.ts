@@ -6,7 +6,7 @@ import type { ConfigBuilder } from './config-builder.ts';
 import type { PodRuntimeDeps } from '../deps.ts';
 import type { PodKiller } from './kill-pod.ts';
 import type { PodResizer } from './pod-resizer.ts';
-import type { RestartBackoff } from '../plan/restart-backoff.ts';
+import type { CrashBackoff } from '../plan/crash-backoff.ts';
 import { resetSources } from '../plan/restart-policy.ts';
 import type { SandboxMaker } from './sandbox.ts';
 import type { ContainerStarter } from './start-container.ts';
@@ -24,7 +24,7 @@ export type Executors = { [K in StepKind]: (run: SyncRun, step: StepOf<K>) => Pr
 export interface ExecutorParts {
   readonly deps: PodRuntimeDeps;
   readonly pacer: StartPacer;
-  readonly backoff: RestartBackoff;
+  readonly backoff: CrashBackoff;
   readonly failures: StartFailures;
   readonly sandboxes: SandboxMaker;
   readonly starter: ContainerStarter;

@@ -37,7 +37,7 @@ export const gateTests: Readonly<Record<string, { readonly test: string; readonl
   PodReadyToStartContainersCondition: { test: feature('status/conditions') },
   PreventStaticPodAPIReferences: { test: feature('pod-config/file-source'), word: 'mayReference' },
   QOSReserved: { test: feature('container-manager/qos-limits'), word: 'reservedPercent' },
-  ReduceDefaultCrashLoopBackOffDecay: { test: feature('pod-runtime/plan/restart-backoff') },
+  ReduceDefaultCrashLoopBackOffDecay: { test: feature('pod-runtime/plan/crash-backoff') },
   ReloadKubeletClientCAFile: { test: 'src/kubelet/cmd/servers/compose-serving.test.ts' },
   ReloadKubeletServerCertificateFile: { test: 'src/kubelet/cmd/servers/compose-serving.test.ts' },
   ResourceHealthStatus: { test: feature('status/pod-status-containers'), word: 'deviceHealth' },

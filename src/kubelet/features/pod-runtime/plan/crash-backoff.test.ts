@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { FakeClock } from '../../../../base/testing/fake-clock.ts';
 import { containerId } from '../../../model/ids.ts';
 import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
-import { RestartBackoff, crashBackoffConfig, crashKey, deriveCrashDelayMs } from './restart-backoff.ts';
+import { CrashBackoff, crashBackoffConfig, crashKey, deriveCrashDelayMs } from './crash-backoff.ts';
 import { aContainer, aPod, aRun, aStatus } from '../testing/builders.ts';
 
 const pod = aPod();
@@ -11,14 +11,14 @@ const app = pod.spec.containers[0] ?? aContainer('app');
 
 function setUp(config = crashBackoffConfig()): {
   clock: FakeClock;
-  backoff: RestartBackoff;
+  backoff: CrashBackoff;
   crash: () => ContainerRuntimeStatus;
 } {
   const clock = new FakeClock();
   let attempt = 0;
   return {
     clock,
-    backoff: new RestartBackoff(clock, config),
+    backoff: new CrashBackoff(clock, config),
     crash: () => aRun('app', 1, { id: containerId(`app-${attempt}`), attempt: attempt++, finishedAtMs: clock.nowMs() }),
   };
 }

@@ -118,7 +118,7 @@ interface PodEntries {
  * 2. The wall clock is read once per finished run, to learn how long ago it ended; from then on only monotonic time
  *    counts.
  */
-export class RestartBackoff {
+export class CrashBackoff {
   readonly #clock: Clock;
   readonly #config: CrashBackoffConfig;
   readonly #pods = new Map<string, PodEntries>();
