@@ -7,15 +7,20 @@ import { test } from 'node:test';
 
 const HOOKS = path.join(import.meta.dirname, 'test-hooks.mjs');
 
+/** Without what says how this test itself runs. */
+function cleanEnv(): NodeJS.ProcessEnv {
+  const { NODE_TEST_CONTEXT: _context, TEST_SHARD: _shard, TEST_REPORT: _report, ...env } = process.env;
+  return { ...env, NODE_OPTIONS: '' };
+}
+
 /** Runs a test file as the stages do. */
 function runFile(body: string): { exitCode: number | null; printed: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'kubelet-ts-hooks-'));
   try {
     const file = path.join(folder, 'a.test.mjs');
     writeFileSync(file, `import assert from 'node:assert/strict';\nimport { it } from 'node:test';\n${body}\n`);
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const child = spawnSync(process.execPath, [`--import=${HOOKS}`, '--test', '--test-reporter=tap', file], {
-      env: { ...env, NODE_OPTIONS: '' },
+      env: cleanEnv(),
       encoding: 'utf8',
     });
     return { exitCode: child.status, printed: `${child.stdout}${child.stderr}` };
@@ -43,4 +48,25 @@ test('errors that no test catches fail the run', () => {
   });`);
   assert.equal(rejected.exitCode, 1);
   assert.match(rejected.printed, /of no one/);
+});
+
+test('a test of a suite that hangs fails at the limit of the unit tests', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kubelet-ts-hooks-'));
+  try {
+    const file = path.join(folder, 'a.test.mjs');
+    const forEver = 'new Promise(() => setInterval(() => undefined, 1000).unref())';
+    writeFileSync(
+      file,
+      `import { describe, it } from 'node:test';\ndescribe('a', () => { it('b', () => ${forEver}); });\n`,
+    );
+    const runner = path.join(import.meta.dirname, 'unit-tests.mjs');
+    const child = spawnSync(process.execPath, ['--test-timeout=50', runner, file], {
+      env: cleanEnv(),
+      encoding: 'utf8',
+    });
+    assert.equal(child.status, 1);
+    assert.match(child.stdout, /test timed out after 50ms/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
