@@ -52,6 +52,27 @@ describe('a change file', () => {
     ]);
   });
 
+  it('that holds nothing is whole, not corrupt; one that lost its content is set aside', async () => {
+    const { clock, files, log, known, file, load } = await harness();
+    known.delete('a');
+    file.changed(['a', 0]);
+    await clock.advance(0);
+    assert.deepEqual(await load(), { entries: [], isWhole: true });
+    assert.deepEqual(log.lines, []);
+    await files.writeFile(path, '', 0o600);
+    assert.deepEqual(await load(), { entries: [], isWhole: false });
+    assert.equal(log.lines.length, 1);
+  });
+
+  it('that held nothing takes changes', async () => {
+    const { clock, file, say, read } = await harness();
+    file.changed(['a', 0]);
+    await clock.advance(0);
+    say('b', 1);
+    await clock.advance(0);
+    assert.deepEqual(await read(), { b: 1 });
+  });
+
   it('does not grow for ever', async () => {
     const { clock, files, say, read } = await harness();
     for (let value = 0; value < 5000; value++) {

@@ -27,6 +27,8 @@ const RETRY_MS = 2000;
 /** This many lines are always allowed before the file is rewritten; more when the snapshot itself is long. */
 const FEWEST_LINES = 1000;
 const LINES_PER_ENTRY = 8;
+/** The line of a state without entries: an empty file is one that lost its content. */
+const NOTHING = 'nothing';
 
 /**
  * Changes of state that an agent needs after a kill -9, one line each, of which the newest counts.
@@ -35,8 +37,8 @@ const LINES_PER_ENTRY = 8;
  *    that a value which changes all the time costs a block or two per half minute, while replacing the file would cost
  *    that with every change.
  * 2. Once in an agent's life, and whenever many changes have accumulated, the file is replaced by a snapshot.
- * 3. Each line has a checksum. A truncated last line is ignored; a file with any other damage is set aside and logged
- *    as an error.
+ * 3. Each line has a checksum. A truncated last line is ignored; a file with any other damage, also an empty one, is
+ *    set aside and logged as an error.
  * 4. After a failed write the file is rewritten as a whole, retried every 2 s; the failure is logged once.
  */
 export class ChangeFile {
@@ -61,7 +63,8 @@ export class ChangeFile {
     const lines = text.split('\n');
     const cut = lines.pop() ?? '';
     const entries = lines.map(open);
-    if (lines.length > 0 && !entries.includes(undefined)) return { entries, isWhole: cut === '' };
+    if (lines.length > 0 && !entries.includes(undefined))
+      return { entries: entries.filter((entry) => entry !== NOTHING), isWhole: cut === '' };
     await setCorruptAside(source);
     return nothing;
   }
@@ -116,7 +119,8 @@ export class ChangeFile {
     this.#mostLines = Math.max(FEWEST_LINES, entries.length * LINES_PER_ENTRY);
     // After a power failure none of its containers runs any more; waiting for the disk would only slow down their
     // runtime.
-    await files.writeFileAtomic(path, entries.map(seal).join(''), 0o600, { survivesPowerCut: false });
+    const lines = (entries.length === 0 ? [NOTHING] : entries).map(seal);
+    await files.writeFileAtomic(path, lines.join(''), 0o600, { survivesPowerCut: false });
     this.#needsAll = false;
   }
 
