@@ -105,6 +105,7 @@ export function buildProfile({
     scores: pluginsAt('score').filter(({ plugin }) => plugin.preScore !== undefined),
     postFilters,
     plugins,
+    deviceBindingTimeoutMs: args.DynamicResources.bindingTimeoutMs,
     volumeBindTimeoutMs: args.VolumeBinding.bindTimeoutMs,
   };
 }

@@ -91,6 +91,11 @@ export const argsSchemas = {
     minCandidateNodesPercentage: int32,
     minCandidateNodesAbsolute: int32,
   }),
+  DynamicResources: object('DynamicResourcesArgs', {
+    ...typeMeta,
+    filterTimeout: duration,
+    bindingTimeout: duration,
+  }),
   InterPodAffinity: object('InterPodAffinityArgs', {
     ...typeMeta,
     hardPodAffinityWeight: int32,

@@ -1,3 +1,4 @@
+import { parseDurationMs } from '../../../api/duration.ts';
 import type { FieldErrors } from '../../../api/validation/field-error.ts';
 import { checkLabelKey } from '../../../api/validation/names.ts';
 import { validateNodeSelector } from '../../../api/validation/pod/scheduling.ts';
@@ -13,6 +14,7 @@ import type { ArgsSource, PluginWithArgs } from './config-schema.ts';
 /** Arguments as plugins take them, defaulted. */
 export interface PluginArgs {
   readonly DefaultPreemption: PreemptionArgs;
+  readonly DynamicResources: { readonly bindingTimeoutMs: number };
   readonly InterPodAffinity: InterPodAffinityArgs;
   readonly NodeAffinity: NodeAffinityArgs;
   readonly NodeResourcesBalancedAllocation: readonly ResourceSpec[];
@@ -42,6 +44,14 @@ export const readArgs: Readers = {
       errors.invalid(absolutePath, 0, 'cannot be zero at the same time as minCandidateNodesPercentage');
     }
     return { minCandidateNodesPercentage, minCandidateNodesAbsolute };
+  },
+  DynamicResources: (errors, path, { filterTimeout = '10s', bindingTimeout = '10m' }) => {
+    // The search for devices has a limit of its own, in steps. So the time is checked and has no effect.
+    if ((parseDurationMs(filterTimeout) ?? -1) < 0)
+      errors.invalid(`${path}.filterTimeout`, filterTimeout, 'must be zero or positive');
+    const bindingTimeoutMs = parseDurationMs(bindingTimeout) ?? 0;
+    if (bindingTimeoutMs < 1000) errors.invalid(`${path}.bindingTimeout`, bindingTimeout, 'must be at least 1 second');
+    return { bindingTimeoutMs };
   },
   InterPodAffinity: (errors, path, { hardPodAffinityWeight = 1, ignorePreferredTermsOfExistingPods = false }) => {
     if (hardPodAffinityWeight < 0 || hardPodAffinityWeight > 100)

@@ -112,6 +112,7 @@ function readAllArgs(errors: FieldErrors, path: string, { pluginConfig = [] }: P
   const read = <Name extends PluginWithArgs>(name: Name): PluginArgs[Name] => readOne(errors, name, given.get(name));
   return {
     DefaultPreemption: read('DefaultPreemption'),
+    DynamicResources: read('DynamicResources'),
     InterPodAffinity: read('InterPodAffinity'),
     NodeAffinity: read('NodeAffinity'),
     NodeResourcesBalancedAllocation: read('NodeResourcesBalancedAllocation'),

@@ -29,5 +29,7 @@ export interface Profile {
   /** All of them once, for their hints. */
   readonly plugins: ReadonlyMap<string, Plugin>;
   /** How long binding of volumes may take before the pod is retried. */
+  /** How long drivers may take to prepare devices with binding conditions. */
+  readonly deviceBindingTimeoutMs: number;
   readonly volumeBindTimeoutMs: number;
 }

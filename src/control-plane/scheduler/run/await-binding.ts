@@ -9,9 +9,6 @@ import type { BindingConditionsWait } from '../../controller-runtime/claim-metri
 import { bindingDeadlineMs, computeBindingReadiness, hasBindingConditions } from '../devices/binding-conditions.ts';
 import type { SchedulerContext } from './context.ts';
 
-/** Upstream: DynamicResourcesBindingTimeoutDefault. */
-export const BINDING_TIMEOUT_MS = 600_000;
-
 export interface BindingWait {
   readonly pod: Pod;
   readonly claims: readonly ObjectKey[];

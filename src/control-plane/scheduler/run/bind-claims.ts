@@ -2,6 +2,8 @@ import type { Random } from '../../../base/random.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { pods, resourceClaims } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { podKey } from '../../../api/pod.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
 import { canBeReserved, isReservedFor } from '../../../api/resource/pod-claims.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
@@ -49,6 +51,48 @@ export async function bindClaims(context: SchedulerContext, plan: ClaimPlan, pod
     context.objects.assumedResourceClaims.settle(entry.claim, isWritten ? 'written' : 'failed');
   }
   if (failure !== undefined) throw failure.error;
+}
+
+const UNRESERVE_TRIES = 5;
+
+/**
+ * Takes the pod, which could not be bound, out of the reservations that were made for it, so that others can have the
+ * claims. Allocations stay. Never rejects: what fails is done again by the controller of claims once the pod is gone
+ * (upstream: DynamicResources Unreserve).
+ */
+export async function unreserveClaims(context: SchedulerContext, plan: ClaimPlan, pod: Pod): Promise<void> {
+  if (plan.length === 0) return;
+  try {
+    // The answer to a bind may be lost: a pod on a node needs its claims.
+    const now = await context.client.get(pods, keyOf(pod));
+    if (now.metadata.uid !== pod.metadata.uid || (now.spec.nodeName ?? '') !== '') return;
+    for (const { claim, creates } of plan) if (creates === undefined) await unreserveClaim(context, claim, pod);
+  } catch (error) {
+    if (!isApiError(error, 'NotFound') && !context.stopping.aborted)
+      context.log.warn('a claim stays reserved for a pod that could not be bound', {
+        pod: podKey(pod),
+        error: errorMessage(error),
+      });
+  }
+}
+
+async function unreserveClaim({ client }: SchedulerContext, claim: ResourceClaim, pod: Pod): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const now = await client.get(resourceClaims, keyOf(claim));
+      if (now.metadata.uid !== claim.metadata.uid || !isReservedFor(now, pod)) return;
+      const reservedFor = (now.status?.reservedFor ?? []).filter(({ uid }) => uid !== pod.metadata.uid);
+      await client.update(
+        resourceClaims,
+        { ...now, status: { ...now.status, reservedFor } },
+        { subresource: 'status' },
+      );
+      return;
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return;
+      if (!isApiError(error, 'Conflict') || attempt >= UNRESERVE_TRIES) throw error;
+    }
+  }
 }
 
 interface EntryBinding {

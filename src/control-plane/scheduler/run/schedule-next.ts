@@ -10,8 +10,8 @@ import { podInfoOf } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { QueuedPod } from '../queue/queued-pod.ts';
 import type { ClaimPlan } from '../framework/plugin.ts';
-import { bindClaims, namedPlan, removeExtendedClaim, reservedClaim } from './bind-claims.ts';
-import { awaitBindingConditions, BINDING_TIMEOUT_MS, deallocate } from './await-binding.ts';
+import { bindClaims, namedPlan, removeExtendedClaim, reservedClaim, unreserveClaims } from './bind-claims.ts';
+import { awaitBindingConditions, deallocate } from './await-binding.ts';
 import { bindPod } from './bind-pod.ts';
 import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
 import type { VolumeWrites } from './bind-volumes.ts';
@@ -199,19 +199,24 @@ export class SchedulingCycle {
         await bindVolumes(context, writes, profile.volumeBindTimeoutMs);
       } catch (error) {
         context.objects.revert(writes.volumes, writes.claims);
+        for (const { claim } of claims) context.objects.assumedResourceClaims.settle(claim, 'failed');
         if (context.stopping.aborted) return;
         return this.#bindFailed(queued, assumed, `running PreBind plugin "VolumeBinding": ${errorMessage(error)}`);
       }
     }
     try {
       await bindClaims(context, claims, pod);
-      await this.#awaitDevices({ pod, nodeName, claims, schedulerName: profile.schedulerName });
+      await this.#awaitDevices({ pod, nodeName, claims, profile });
     } catch (error) {
       if (context.stopping.aborted) return;
+      await unreserveClaims(context, claims, pod);
       return this.#bindFailed(queued, assumed, `running PreBind plugin "DynamicResources": ${errorMessage(error)}`);
     }
     const result = await limit(() => bindPod(context, assumed, nodeName));
-    if (result.kind === 'failed') return this.#bindFailed(queued, assumed, result.message);
+    if (result.kind === 'failed') {
+      await unreserveClaims(context, claims, pod);
+      return this.#bindFailed(queued, assumed, result.message);
+    }
     const { namespace, name } = pod.metadata;
     context.tell(assumed, profile.schedulerName, {
       type: 'Normal',
@@ -224,12 +229,12 @@ export class SchedulingCycle {
     pod,
     nodeName,
     claims,
-    schedulerName,
+    profile,
   }: {
     readonly pod: Pod;
     readonly nodeName: string;
     readonly claims: ClaimPlan;
-    readonly schedulerName: string;
+    readonly profile: Profile;
   }): Promise<void> {
     const { context } = this.#parts;
     const { namespace } = pod.metadata;
@@ -237,9 +242,9 @@ export class SchedulingCycle {
     await awaitBindingConditions(context, {
       pod,
       claims: [...names].map((name) => ({ namespace, name })),
-      timeoutMs: BINDING_TIMEOUT_MS,
+      timeoutMs: profile.deviceBindingTimeoutMs,
       onWait: () =>
-        context.tell(pod, schedulerName, {
+        context.tell(pod, profile.schedulerName, {
           type: 'Normal',
           reason: 'BindingConditionsPending',
           message: `waiting for binding conditions for device on node ${nodeName}`,
