@@ -117,6 +117,92 @@ test('a claim is prepared once for its pods, and unprepared after the last of th
   ]);
 });
 
+test('a driver gets all claims of a pod in one call, and is asked again only for those that failed to be unprepared', async () => {
+  const world = await setUp();
+  const names = ['gpu', 'nic'];
+  const pod = buildPod({
+    'metadata.name': 'a',
+    'metadata.uid': 'uid-a',
+    'spec.resourceClaims': names.map((name) => ({ name, resourceClaimName: name })),
+  });
+  const manager = new DraManager({
+    drivers: world.registry,
+    files: world.files,
+    path,
+    clock: world.clock,
+    log: silentLogger,
+    fetchClaim: async (_namespace, name) => ({
+      ...claimFor('a'),
+      metadata: { name, namespace: 'default', uid: `c-${name}` },
+    }),
+  });
+  const calls: string[] = [];
+  let refused = 'nic';
+  let skipped = '';
+  const note = (call: string, claims: readonly { name: string }[]): void =>
+    void calls.push(`${call} ${claims.map(({ name }) => name).join()}`);
+  world.driver.prepare = async (claims) => {
+    note('prepare', claims);
+    const answered = claims.filter(({ name }) => name !== skipped);
+    return new Map(
+      answered.map(({ uid, name }) => [uid, { devices: [device], error: name === refused ? 'busy' : '' }]),
+    );
+  };
+  world.driver.unprepare = async (claims) => {
+    note('unprepare', claims);
+    return new Map(claims.map(({ uid, name }) => [uid, name === refused ? 'busy' : '']));
+  };
+  await assert.rejects(manager.prepare(pod, signal), {
+    message: 'NodePrepareResources failed for ResourceClaim nic: busy',
+  });
+  [refused, skipped] = ['', 'gpu'];
+  await assert.rejects(manager.prepare(pod, signal), { message: 'NodePrepareResources skipped 1 ResourceClaims' });
+  [refused, skipped] = ['gpu', ''];
+  await assert.rejects(manager.prepare(pod, signal), /ResourceClaim gpu: busy/);
+  refused = '';
+  await manager.prepare(pod, signal);
+  await manager.prepare(pod, signal);
+  refused = 'gpu';
+  await assert.rejects(manager.unprepare('uid-a', signal), {
+    message: 'NodeUnprepareResources failed for ResourceClaim gpu: busy',
+  });
+  assert.deepEqual(await world.saved(), ['c-gpu: uid-a'], 'the other one is forgotten');
+  refused = '';
+  await manager.unprepare('uid-a', signal);
+  assert.deepEqual(await world.saved(), []);
+  assert.deepEqual(calls, [
+    ...Array.from({ length: 4 }, () => 'prepare gpu,nic'),
+    'unprepare gpu,nic',
+    'unprepare gpu',
+  ]);
+});
+
+test('claims that two pods share in another order are prepared one pod after the other', async () => {
+  const world = await setUp();
+  const podWith = (name: string, claims: readonly string[]): Pod =>
+    buildPod({
+      'metadata.name': name,
+      'metadata.uid': `uid-${name}`,
+      'spec.resourceClaims': claims.map((claim) => ({ name: claim, resourceClaimName: claim })),
+    });
+  const manager = new DraManager({
+    drivers: world.registry,
+    files: world.files,
+    path,
+    clock: world.clock,
+    log: silentLogger,
+    fetchClaim: async (_namespace, name) => ({
+      ...claimFor('a', 'b'),
+      metadata: { name, namespace: 'default', uid: `c-${name}` },
+    }),
+  });
+  await Promise.all([
+    manager.prepare(podWith('a', ['gpu', 'nic']), signal),
+    manager.prepare(podWith('b', ['nic', 'gpu']), signal),
+  ]);
+  assert.deepEqual((await world.saved())?.toSorted(), ['c-gpu: uid-a,uid-b', 'c-nic: uid-a,uid-b']);
+});
+
 test('only pods that the claim is reserved for may use it', async () => {
   const world = await setUp();
   await assert.rejects(

@@ -86,8 +86,8 @@ export class DraManager {
       for (const podClaim of podClaims)
         if (podClaimName(pod, podClaim).kind === 'notCreated')
           throw failure(`pod "${namespace}/${pod.metadata.name}": ResourceClaim not created yet`);
-      for (const name of names)
-        await this.#exclusively(`${namespace}/${name}`, () => this.#prepareClaim(pod, name, signal));
+      const keys = names.map((name) => `${namespace}/${name}`);
+      await this.#exclusively(keys, () => this.#prepareClaims(pod, names, signal));
     });
   }
 
@@ -96,7 +96,8 @@ export class DraManager {
     const used = [...this.#claims].filter(([, { podUids }]) => podUids.has(podUid));
     if (used.length === 0) return;
     await this.#observed('UnprepareResources', async () => {
-      for (const [key] of used) await this.#exclusively(key, () => this.#unprepareClaim(key, podUid, signal));
+      const keys = used.map(([key]) => key);
+      await this.#exclusively(keys, () => this.#unprepareClaims(keys, podUid, signal));
     });
   }
 
@@ -183,11 +184,31 @@ export class DraManager {
     return [...named, ...mapped];
   }
 
-  async #prepareClaim(pod: Pod, name: string, signal: AbortSignal): Promise<void> {
+  /** One call to each driver, with all claims that it has to prepare for the pod (upstream: cm/dra prepareResources). */
+  async #prepareClaims(pod: Pod, names: readonly string[], signal: AbortSignal): Promise<void> {
+    const wanted = new Map<string, PendingClaim>();
+    for (const name of names) {
+      const pending = await this.#noteUse(pod, name);
+      if (pending !== undefined) wanted.set(pending.uid, pending);
+    }
+    if (wanted.size === 0) return;
+    await this.#save();
+    const calls = new Map<string, PendingClaim[]>();
+    for (const pending of wanted.values()) {
+      if (this.#prepared.has(pending.uid)) continue;
+      for (const driver of pending.drivers.keys()) calls.set(driver, [...(calls.get(driver) ?? []), pending]);
+    }
+    for (const [driver, claims] of calls) await this.#callPrepare(driver, claims, signal);
+    if (calls.size > 0) await this.#save();
+    for (const uid of wanted.keys()) this.#prepared.add(uid);
+  }
+
+  /** Checks that the pod may use the claim, and notes that it does. Undefined if it is prepared for the pod already. */
+  async #noteUse(pod: Pod, name: string): Promise<PendingClaim | undefined> {
     const { namespace, name: podName, uid: podUid } = pod.metadata;
     const key = `${namespace}/${name}`;
     const known = this.#claims.get(key);
-    if (known?.podUids.has(podUid) === true && this.#prepared.has(known.uid)) return;
+    if (known?.podUids.has(podUid) === true && this.#prepared.has(known.uid)) return undefined;
     const claim = await this.#options.fetchClaim(namespace, name);
     const { uid } = claim.metadata;
     const mustOwn = (pod.spec.resourceClaims ?? [])
@@ -210,44 +231,78 @@ export class DraManager {
     for (const driver of drivers.keys()) this.#options.drivers.get(driver);
     const podUids = new Set([...(known?.podUids ?? []), podUid]);
     this.#claims.set(key, { uid, name, namespace, podUids, drivers });
-    await this.#save();
-    if (this.#prepared.has(uid)) return;
-    for (const driver of drivers.keys())
-      drivers.set(driver, await this.#callPrepare(driver, { namespace, name, uid }, signal));
-    await this.#save();
-    this.#prepared.add(uid);
+    return { uid, name, namespace, drivers };
   }
 
-  async #callPrepare(name: string, claim: DraClaim, signal: AbortSignal): Promise<readonly PreparedDevice[]> {
-    const answer = await this.#options.drivers.get(name).prepare([claim], signal);
-    const result = answer.get(claim.uid);
-    if (result === undefined) throw failure('NodePrepareResources skipped 1 ResourceClaims');
-    if (result.error !== '')
-      throw failure(`NodePrepareResources failed for ResourceClaim ${claim.name}: ${result.error}`);
-    const sizeBytes = Buffer.byteLength(JSON.stringify(result.devices));
-    if (sizeBytes > MAX_ANSWER_BYTES)
-      throw failure(
-        `NodePrepareResources answered with ${sizeBytes} bytes for ResourceClaim ${claim.name}, at most ${MAX_ANSWER_BYTES} are kept`,
-      );
-    return result.devices;
+  async #callPrepare(driver: string, claims: readonly PendingClaim[], signal: AbortSignal): Promise<void> {
+    const asked = claims.map(({ uid, name, namespace }) => ({ uid, name, namespace }));
+    const answer = await this.#options.drivers.get(driver).prepare(asked, signal);
+    for (const { uid, name, drivers } of claims) {
+      const result = answer.get(uid);
+      if (result === undefined) continue;
+      if (result.error !== '') throw failure(`NodePrepareResources failed for ResourceClaim ${name}: ${result.error}`);
+      const sizeBytes = Buffer.byteLength(JSON.stringify(result.devices));
+      if (sizeBytes > MAX_ANSWER_BYTES)
+        throw failure(
+          `NodePrepareResources answered with ${sizeBytes} bytes for ResourceClaim ${name}, at most ${MAX_ANSWER_BYTES} are kept`,
+        );
+      drivers.set(driver, result.devices);
+    }
+    const skipped = claims.filter(({ uid }) => !answer.has(uid)).length;
+    if (skipped > 0) throw failure(`NodePrepareResources skipped ${skipped} ResourceClaims`);
   }
 
-  async #unprepareClaim(key: string, podUid: string, signal: AbortSignal): Promise<void> {
-    const info = this.#claims.get(key);
-    if (info === undefined || !info.podUids.has(podUid)) return;
-    const podUids = new Set([...info.podUids].filter((each) => each !== podUid));
-    if (podUids.size > 0) this.#claims.set(key, { ...info, podUids });
-    else {
-      const { namespace, name, uid } = info;
-      for (const driver of info.drivers.keys()) {
-        const error = (await this.#options.drivers.get(driver).unprepare([{ namespace, name, uid }], signal)).get(uid);
-        if (error === undefined) throw failure('NodeUnprepareResources skipped 1 ResourceClaims');
-        if (error !== '') throw failure(`NodeUnprepareResources failed for ResourceClaim ${name}: ${error}`);
-      }
+  /** A claim that no other pod uses is unprepared; it is forgotten when all of its drivers have done so. */
+  async #unprepareClaims(keys: readonly string[], podUid: string, signal: AbortSignal): Promise<void> {
+    const unused = new Map<string, ClaimInfo>();
+    for (const key of keys) {
+      const info = this.#claims.get(key);
+      if (info === undefined || !info.podUids.has(podUid)) continue;
+      const podUids = new Set([...info.podUids].filter((each) => each !== podUid));
+      if (podUids.size > 0) this.#claims.set(key, { ...info, podUids });
+      else unused.set(key, info);
+    }
+    const calls = new Map<string, ClaimInfo[]>();
+    for (const info of unused.values())
+      for (const driver of info.drivers.keys()) calls.set(driver, [...(calls.get(driver) ?? []), info]);
+    const failed = new Set<string>();
+    const problems: unknown[] = [];
+    for (const [driver, claims] of calls) {
+      const { failedUids, problem } = await this.#callUnprepare(driver, claims, signal);
+      for (const uid of failedUids) failed.add(uid);
+      if (problem !== undefined) problems.push(problem);
+    }
+    for (const [key, { uid }] of unused) {
+      if (failed.has(uid)) continue;
       this.#prepared.delete(uid);
       this.#claims.delete(key);
     }
     await this.#save();
+    if (problems.length > 0) throw problems[0];
+  }
+
+  /** Which claims are not unprepared yet, and the first problem. */
+  async #callUnprepare(
+    driver: string,
+    claims: readonly ClaimInfo[],
+    signal: AbortSignal,
+  ): Promise<{ readonly failedUids: readonly string[]; readonly problem: unknown }> {
+    try {
+      const asked = claims.map(({ uid, name, namespace }) => ({ uid, name, namespace }));
+      const answer = await this.#options.drivers.get(driver).unprepare(asked, signal);
+      const skipped = claims.filter(({ uid }) => !answer.has(uid));
+      const refused = claims.filter(({ uid }) => (answer.get(uid) ?? '') !== '');
+      const [first] = refused;
+      const problem =
+        first !== undefined
+          ? failure(`NodeUnprepareResources failed for ResourceClaim ${first.name}: ${answer.get(first.uid)}`)
+          : skipped.length > 0
+            ? failure(`NodeUnprepareResources skipped ${skipped.length} ResourceClaims`)
+            : undefined;
+      return { failedUids: [...skipped, ...refused].map(({ uid }) => uid), problem };
+    } catch (error) {
+      return { failedUids: claims.map(({ uid }) => uid), problem: error };
+    }
   }
 
   async #observed(name: DraOperation['name'], work: () => Promise<void>): Promise<void> {
@@ -262,14 +317,15 @@ export class DraManager {
     }
   }
 
-  async #exclusively(key: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#busy.get(key) ?? Promise.resolve();
-    const mine = before.catch(() => undefined).then(work);
-    this.#busy.set(key, mine);
+  /** One pass at a time for each claim. All keys are taken at once, so that no two passes wait for each other. */
+  async #exclusively(keys: readonly string[], work: () => Promise<void>): Promise<void> {
+    const before = keys.map((key) => (this.#busy.get(key) ?? Promise.resolve()).catch(() => undefined));
+    const mine = Promise.all(before).then(work);
+    for (const key of keys) this.#busy.set(key, mine);
     try {
       await mine;
     } finally {
-      if (this.#busy.get(key) === mine) this.#busy.delete(key);
+      for (const key of keys) if (this.#busy.get(key) === mine) this.#busy.delete(key);
     }
   }
 
@@ -281,6 +337,11 @@ export class DraManager {
     this.#writing = mine;
     await mine;
   }
+}
+
+/** A claim that a pod is about to use. `drivers` gets what each driver has prepared. */
+interface PendingClaim extends DraClaim {
+  readonly drivers: Map<string, readonly PreparedDevice[]>;
 }
 
 const keyOf = ({ namespace, name }: ClaimInfo): string => `${namespace}/${name}`;
