@@ -118,6 +118,34 @@ describe('kubectl apply', { concurrency: 4 }, () => {
     assert.match(await run('diff -f -', less), /^$/);
   });
 
+  it('sets the selector of a disruption budget as a whole', async () => {
+    const { run } = await scopedKubectl(cluster, 'budget');
+    const budget = (matchLabels: Fields): string =>
+      JSON.stringify({
+        apiVersion: 'policy/v1',
+        kind: 'PodDisruptionBudget',
+        metadata: { name: 'budget' },
+        spec: { maxUnavailable: 1, selector: { matchLabels } },
+      });
+    await run('apply -f -', budget({ app: 'web', tier: 'front' }));
+    await run('apply -f -', budget({ app: 'other' }));
+    assert.equal(await run('get pdb budget -o jsonpath={.spec.selector.matchLabels}'), '{"app":"other"}');
+  });
+
+  it('takes cluster-scoped objects whose manifests name a namespace', async () => {
+    const { run } = await scopedKubectl(cluster, 'named-namespace');
+    const role = JSON.stringify({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'with-namespace', namespace: 'named-namespace' },
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
+    });
+    for (const words of ['create -f -', 'apply -f -', 'apply --server-side --force-conflicts -f -', 'replace -f -'])
+      assert.match(await run(words, role), /^clusterrole.rbac.authorization.k8s.io\/with-namespace /);
+    assert.equal(await run('get clusterrole with-namespace -o jsonpath={.metadata.namespace}'), '');
+    await run('delete -f -', role);
+  });
+
   it('keeps and shows what was applied last', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'last');
     await run('create configmap map --from-literal=a=b');
@@ -335,9 +363,10 @@ describe('kubectl replace and edit', { concurrency: 4 }, () => {
     assert.equal(await run('replace -f -', configMap({ b: '2' })), 'configmap/map replaced');
     assert.equal(await run('get configmap map -o jsonpath={.data}{.metadata.labels}'), '{"b":"2"}');
     const uid = await run('get configmap map -o jsonpath={.metadata.uid}');
-    assert.equal(
+    // kubectl names the namespace since 1.34.
+    assert.match(
       await run('replace --force -f -', configMap({ c: '3' })),
-      'configmap "map" deleted\nconfigmap/map replaced',
+      /^configmap "map" deleted(?: from replaces namespace)?\nconfigmap\/map replaced$/,
     );
     assert.notEqual(await run('get configmap map -o jsonpath={.metadata.uid}'), uid);
     assert.match(await refused('replace -f -', configMap({}, { name: 'none' })), /configmaps "none" not found/);

@@ -6,6 +6,7 @@ import { ScaleSchema } from '../../api/autoscaling/scale.ts';
 import { BindingSchema } from '../../api/core/binding.ts';
 import { EventSchema as CoreEventSchema } from '../../api/core/event.ts';
 import { PodSchema } from '../../api/core/pod.ts';
+import { PodDisruptionBudgetSchema } from '../../api/policy/pod-disruption-budget.ts';
 import { SecretSchema } from '../../api/core/secret.ts';
 import { EventSchema } from '../../api/events/event.ts';
 import { PersistentVolumeSchema } from '../../api/core/persistent-volume.ts';
@@ -63,6 +64,7 @@ const documents = createOpenApiDocuments(
       ],
     }),
     kind('v1', CoreEventSchema),
+    kind('policy/v1', PodDisruptionBudgetSchema),
     kind('v1', SecretSchema),
     kind('v1', PersistentVolumeSchema, {
       type: { group: '', version: 'v1', kind: 'PersistentVolume', plural: 'persistentvolumes', namespaced: false },
@@ -175,6 +177,12 @@ describe('the definitions in the OpenAPI documents', () => {
       [reference?.['x-kubernetes-map-type'], volume?.properties?.['claimRef']?.['x-kubernetes-map-type']],
       ['atomic', 'granular'],
     );
+  });
+
+  it('say which objects a strategic merge patch sets as a whole', async () => {
+    const { components } = await read('/openapi/v3/apis/policy/v1');
+    const budget = components.schemas['io.k8s.api.policy.v1.PodDisruptionBudgetSpec'];
+    assert.equal(budget?.properties?.['selector']?.['x-kubernetes-patch-strategy'], 'replace');
   });
 
   it('say of each field what a text or number is', async () => {
@@ -307,7 +315,7 @@ describe('how the OpenAPI documents are served', () => {
     const { paths } = JSON.parse(String((await documents.get({ path: '/openapi/v3', accept: '*/*' }))?.body)) as {
       paths: Record<string, { serverRelativeURL: string }>;
     };
-    assert.deepEqual(Object.keys(paths), ['api/v1', 'apis/apps/v1', 'apis/events.k8s.io/v1']);
+    assert.deepEqual(Object.keys(paths), ['api/v1', 'apis/apps/v1', 'apis/events.k8s.io/v1', 'apis/policy/v1']);
     const url = new URL(paths['apis/apps/v1']?.serverRelativeURL ?? '', 'http://x');
     const [kept, other] = [
       await documents.get({ path: url.pathname, accept: undefined, query: url.searchParams }),

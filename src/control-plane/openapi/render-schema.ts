@@ -89,9 +89,10 @@ function extensionsOf(names: DefinitionNames, schema: Schema): Partial<OpenApiSc
   if (schema.kind === 'object') {
     // Here fields have owners of their own, though the type says otherwise of itself.
     const granular = schema.atomic !== true && names.isAtomic(names.nameOf(schema));
+    const strategy = schema.patch === 'replace' ? 'replace' : schema.retainKeys === true ? 'retainKeys' : undefined;
     return {
       ...(granular && { 'x-kubernetes-map-type': 'granular' }),
-      ...(schema.retainKeys === true && { 'x-kubernetes-patch-strategy': 'retainKeys' }),
+      ...(strategy !== undefined && { 'x-kubernetes-patch-strategy': strategy }),
     };
   }
   if (schema.kind !== 'array') return {};

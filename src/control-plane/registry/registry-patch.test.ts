@@ -67,6 +67,19 @@ describe('the registry patches', () => {
     );
   });
 
+  test('a patch leaves the object its name; applying needs one where it creates', async () => {
+    const nameless = { apiVersion: 'test.io/v1', kind: 'Widget', spec: {} };
+    const attempts: [PatchBody['type'], unknown][] = [
+      ['merge', { metadata: null }],
+      ['json', [{ op: 'remove', path: '/metadata/name' }]],
+    ];
+    const refusal = /^the name of the object \(a based on URL\) was undeterminable: name must be provided$/;
+    assert.match((await failureOf(patch('apply', nameless))).message, refusal);
+    await fixture.create({ name: 'a' });
+    for (const [type, value] of attempts) assert.match((await failureOf(patch(type, value))).message, refusal);
+    assert.equal(((await patch('apply', nameless)).object as Widget).metadata.name, 'a');
+  });
+
   test('what applying creates is answered whole, in JSON too', async () => {
     const { object, json, created } = await patch('apply', applied({ size: 3 }));
     assert.equal(created, true);

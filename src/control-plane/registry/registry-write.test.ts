@@ -243,6 +243,39 @@ describe('the registry writes', () => {
     );
   });
 
+  test('a namespace that a manifest names for a cluster-scoped object is dropped', async () => {
+    const metadata = { name: 'g', namespace: 'named-for-nothing' };
+    const { registry, request } = fixture;
+    const created = await registry.create(request(gadgets), body({ metadata, spec: {} }));
+    const updated = await registry.update(request(gadgets, 'g'), body({ metadata, spec: { size: 2 } }));
+    const patched = await registry.patch(request(gadgets, 'g', '', { fieldManager: 'tester' }), {
+      type: 'apply',
+      value: { apiVersion: 'test.io/v1', kind: 'Gadget', metadata, spec: { size: 2 } },
+      duplicates: [],
+    });
+    assert.deepEqual(
+      [created, updated, patched].map(({ object }) => (object as Widget).metadata.namespace),
+      ['', '', ''],
+    );
+  });
+
+  test('what replaces an object must name it', async () => {
+    await fixture.create({ name: 'a' });
+    await assert.rejects(
+      fixture.registry.update(fixture.request(widgets, 'a'), body({ spec: {} })),
+      refused('BadRequest', /^the name of the object \(a based on URL\) was undeterminable: name must be provided$/),
+    );
+  });
+
+  test('a name of an object that is about to go is refused with the reason', async () => {
+    await fixture.create({ name: 'a', metadata: { name: 'a', finalizers: ['test.io/stay'] } as Widget['metadata'] });
+    await fixture.registry.delete(fixture.request(widgets, 'a'), {});
+    await assert.rejects(
+      fixture.create({ name: 'a' }),
+      refused('AlreadyExists', /^object is being deleted: widgets.test.io "a" already exists$/),
+    );
+  });
+
   test('only some kinds are created by a PUT', async () => {
     await assert.rejects(
       fixture.registry.update(fixture.request(widgets, 'a'), body({ metadata: { name: 'a' }, spec: {} })),

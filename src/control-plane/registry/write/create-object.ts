@@ -54,13 +54,9 @@ export async function createDecoded(
   checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name: request.name });
   const { generateName: prefix = '' } = decoded.metadata;
   const generated = decoded.metadata.name === '' && prefix !== '';
-  const named =
-    request.name !== '' && decoded.metadata.name === ''
-      ? { ...decoded, metadata: { ...decoded.metadata, name: request.name } }
-      : decoded;
   for (let attempt = 1; ; attempt++) {
-    const name = generated ? generateName(prefix, tools.random) : named.metadata.name;
-    const draft = { ...named, metadata: { ...named.metadata, name } };
+    const name = generated ? generateName(prefix, tools.random) : decoded.metadata.name;
+    const draft = { ...decoded, metadata: { ...decoded.metadata, name } };
     try {
       return await createNamed(tools, request, draft, fields);
     } catch (error) {
@@ -79,7 +75,8 @@ async function createNamed(
 ): Promise<Served> {
   const { definition, context } = request;
   const { rules } = definition;
-  const namespace = definition.type.namespaced ? request.namespace : draft.metadata.namespace;
+  // Many manifests name a namespace for cluster-scoped objects.
+  const namespace = definition.type.namespaced ? request.namespace : '';
   const metadata = metadataForCreate(draft.metadata, {
     uid: tools.random.uuid(),
     nowMs: tools.clock.nowMs(),
@@ -136,7 +133,8 @@ function withEmptyStatus(definition: ResourceDefinition, object: ApiObject & { s
 
 async function store(tools: WriteTools, request: ResourceRequest, object: ApiObject): Promise<Served> {
   const { definition, context } = request;
-  const exists = (): boolean => tools.cache.kind(definition).objects.get(formatKey(object.metadata)) !== undefined;
+  const existing = (): ApiObject | undefined =>
+    tools.cache.kind(definition).objects.get(formatKey(object.metadata))?.object;
   const allocated = await definition.allocate?.(object, undefined, tools.claims(context.dryRun));
   const whole = allocated?.object ?? object;
   // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be
@@ -145,7 +143,7 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
   try {
     if (context.dryRun) {
       await tools.cache.fresh();
-      if (exists()) throw alreadyExists(definition.type, object.metadata.name);
+      if (existing() !== undefined) throw nameTaken(definition, object, existing());
       return servedAsIfStored(definition, whole, undefined);
     }
     const put = preparePut(
@@ -157,13 +155,20 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
     stored = undefined;
     const result = await put();
     stored = !('conflict' in result);
-    if ('conflict' in result) throw alreadyExists(definition.type, object.metadata.name);
+    if ('conflict' in result) throw nameTaken(definition, object, existing());
     if (definition.storedAs === undefined) return result.served;
     const shown = definition.storedAs.fromStored(result.served.object);
     return { object: shown, json: wireJson(definition, shown) };
   } finally {
     if (stored !== undefined) await allocated?.settle(stored);
   }
+}
+
+/** Says so when the object that has the name is about to go: then the same create works a little later. */
+function nameTaken({ type }: ResourceDefinition, object: ApiObject, existing: ApiObject | undefined): ApiStatusError {
+  const error = alreadyExists(type, object.metadata.name);
+  if (existing?.metadata.deletionTimestamp === undefined) return error;
+  return new ApiStatusError('AlreadyExists', `object is being deleted: ${error.message}`, error.details);
 }
 
 function generatedNameTaken(type: { readonly group: string; readonly plural: string }, name: string): ApiStatusError {

@@ -52,6 +52,12 @@ export function checkPlace(
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
 }
 
+/** What replaces an object names it (upstream: checkName). */
+export function requireName({ metadata }: ApiObject, nameOfUrl: string): void {
+  if (metadata.name === '')
+    throw badRequest(`the name of the object (${nameOfUrl} based on URL) was undeterminable: name must be provided`);
+}
+
 /**
  * What an object had before it may keep, so that it can be written at all. That its name still suits its kind is asked
  * at its creation (upstream: validateCommonFields).

@@ -8,7 +8,7 @@ import { createDecoded } from './create-object.ts';
 import { decodeBody } from './decode-body.ts';
 import { decodePatched } from './decode-patched.ts';
 import { computeApplyDoubts } from './field-doubts.ts';
-import { checkPlace } from './object-metadata.ts';
+import { checkPlace, requireName } from './object-metadata.ts';
 import type { PatchBody, ResourceRequest, Written } from '../registry.ts';
 import { wireValue } from '../cache/stored-form.ts';
 import { bodyKind, readPart, resetFields } from '../subresources.ts';
@@ -50,10 +50,12 @@ async function patched(
   const document = part === current ? wireValue(definition, current) : { ...part };
   const changed = patchedDocument(request, patch, document);
   await tools.pace.rest();
-  return placed(
-    request,
-    decodePatched(changed, patch, { expected: bodyKind(definition, subresource), context: request.context }),
-  );
+  const decoded = decodePatched(changed, patch, {
+    expected: bodyKind(definition, subresource),
+    context: request.context,
+  });
+  requireName(decoded, request.name);
+  return placed(request, decoded);
 }
 
 function patchedDocument(
@@ -97,7 +99,9 @@ async function applied(
     for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
   }
   await tools.pace.rest();
-  return placed(request, decodeBody({ value: object, duplicates: [] }, bodyKind(definition, subresource), context));
+  const decoded = decodeBody({ value: object, duplicates: [] }, bodyKind(definition, subresource), context);
+  if (current === undefined) requireName(decoded, request.name);
+  return placed(request, decoded);
 }
 
 function placed({ definition, namespace, name }: ResourceRequest, decoded: ApiObject): ApiObject {
@@ -107,7 +111,7 @@ function placed({ definition, namespace, name }: ResourceRequest, decoded: ApiOb
     metadata: {
       ...decoded.metadata,
       name,
-      namespace: definition.type.namespaced ? namespace : decoded.metadata.namespace,
+      namespace: definition.type.namespaced ? namespace : '',
     },
   };
 }

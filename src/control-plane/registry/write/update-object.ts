@@ -6,7 +6,13 @@ import { trackWrite, unlessOnlyTimes } from '../../patch/managed-fields.ts';
 import { createDecoded } from './create-object.ts';
 import { decodeBody } from './decode-body.ts';
 import { removeObject } from './delete-object.ts';
-import { checkPlace, metadataForUpdate, validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
+import {
+  checkPlace,
+  metadataForUpdate,
+  requireName,
+  validateMetadata,
+  validateMetadataUpdate,
+} from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody, Written } from '../registry.ts';
 import { equalJson } from '../../patch/json-value.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
@@ -51,13 +57,14 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
   const proposed = decodeBody(body, bodyKind(definition, subresource), context);
   await tools.pace.rest();
   checkPlace(proposed, { namespaced: definition.type.namespaced, namespace, name });
+  requireName(proposed, name);
   const { resourceVersion = '' } = proposed.metadata;
   const whole = {
     ...proposed,
     metadata: {
       ...proposed.metadata,
       name,
-      namespace: definition.type.namespaced ? namespace : proposed.metadata.namespace,
+      namespace: definition.type.namespaced ? namespace : '',
     },
   };
   const propose = (): ApiObject => {

@@ -45,6 +45,14 @@ test('defaults follow from each other', () => {
   assert.deepEqual(jobs.defaulted({ 'spec.template.metadata.labels': { a: 'b' } }).metadata.labels, { a: 'b' });
 });
 
+test('a job without labels has those of its template, the generated ones too', () => {
+  const ownLabels = (changes: Parameters<typeof jobs.created>[0]): unknown => jobs.created(changes).metadata.labels;
+  assert.deepEqual(ownLabels({}), generated);
+  assert.deepEqual(ownLabels({ 'spec.template.metadata.labels': { a: 'b' } }), { ...generated, a: 'b' });
+  const same = { 'metadata.labels': { a: 'b' }, 'spec.template.metadata.labels': { a: 'b' } };
+  assert.deepEqual(ownLabels(same), { a: 'b' });
+});
+
 test('a manual selector and its labels are kept', () => {
   const manual = {
     'spec.manualSelector': true,

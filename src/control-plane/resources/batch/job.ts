@@ -19,6 +19,8 @@ const MUCH_PARALLELISM = 10_000;
 function withSelector(job: Job): Job {
   const { metadata, spec } = job;
   if (spec.manualSelector === true) return job;
+  // Upstream's defaults let both share one map, so a job without labels of its own also gets the generated ones.
+  const inherits = Object.keys(metadata.labels ?? {}).length === 0 || metadata.labels === spec.template.metadata.labels;
   const { name, uid } = metadata;
   const generated = {
     [jobLabels.oldJobName]: name,
@@ -32,6 +34,7 @@ function withSelector(job: Job): Job {
   };
   return {
     ...job,
+    ...(inherits && { metadata: { ...metadata, labels: template.metadata.labels } }),
     spec: {
       ...spec,
       selector: { ...spec.selector, matchLabels: { [jobLabels.controllerUid]: uid, ...spec.selector?.matchLabels } },
