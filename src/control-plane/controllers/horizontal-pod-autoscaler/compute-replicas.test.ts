@@ -219,6 +219,14 @@ describe('an average over pods of which some have no value', () => {
     assert.equal(average({ a: 1_000 }, [podOf('a'), waiting('b')]), 2);
   });
 
+  it('counts them although the number of pods is not yet the one that is wanted', () => {
+    const target = { resource: 'cpu', milliValue: 1_000n };
+    const known = metricsOf({ a: 1_500 });
+    assert.equal(replicas(replicasForAverage(factsOf([podOf('a'), waiting('b')], 3), known, target)), 3);
+    assert.equal(replicas(replicasForAverage(factsOf([podOf('a')], 3), known, target)), 2);
+    assert.equal(replicas(replicasForAverage(factsOf(threePods, 1), known, target)), 1);
+  });
+
   it('never adds pods on the way down, nor removes any on the way up', () => {
     const facts = (currentReplicas: number): ReplicaFacts => factsOf(threePods, currentReplicas);
     const target = { resource: 'cpu', milliValue: 1_000n };
@@ -236,6 +244,7 @@ describe('a utilization over pods of which some have no value', () => {
     assert.equal(down(80, 100), 2);
     assert.equal(down(200, 100), 2);
     assert.equal(down(40, 100), 3);
+    assert.equal(down(30, 100), 3);
   });
 
   it('has no number where metrics are only of other pods, or nothing is requested', () => {

@@ -50,12 +50,10 @@ export function replicasForUtilization(
     ratio: utilization.percent / target.percent,
     // What a pod without a value uses is unknown: on the way down it counts as using all that it requests.
     assumed: (name) => ((requests.get(name) ?? 0n) * fallback) / 100n,
-    ratioOf: (filled) => {
-      const again = utilizationOf(filled, requests);
-      return again === undefined ? undefined : again.percent / target.percent;
-    },
+    // Pods with more values request no less.
+    ratioOf: (filled) => (utilizationOf(filled, requests) ?? utilization).percent / target.percent,
   });
-  return replicas === undefined ? 'no metrics returned matched known pods' : { replicas, ...utilization };
+  return { replicas, ...utilization };
 }
 
 /** By the average of a value of each pod (upstream: calcPlainMetricReplicas). */
@@ -72,7 +70,7 @@ export function replicasForAverage(
     assumed: () => target.milliValue,
     ratioOf,
   });
-  return { replicas: replicas ?? facts.currentReplicas, milliValue: averageOf(groups.metrics) };
+  return { replicas, milliValue: averageOf(groups.metrics) };
 }
 
 /** By one value for all pods (upstream: getUsageRatioReplicaCount). */
@@ -125,8 +123,8 @@ interface Ratios {
   readonly ratio: number;
   /** What a pod without a value counts as, on the way down. */
   readonly assumed: (name: string) => bigint;
-  /** The ratio with values for pods that have none; undefined where nothing is requested. */
-  readonly ratioOf: (filled: PodMetrics) => number | undefined;
+  /** The ratio with values for pods that have none. */
+  readonly ratioOf: (filled: PodMetrics) => number;
 }
 
 /** Pods whose values are unknown never make the number change further, nor turn its direction. */
@@ -134,7 +132,7 @@ function replicasForPods(
   { currentReplicas, tolerances }: ReplicaFacts,
   { ready, unready, missing, metrics }: PodGroups,
   { ratio, assumed, ratioOf }: Ratios,
-): number | undefined {
+): number {
   const countsUnready = unready.size > 0 && ratio > 1;
   if (!countsUnready && missing.size === 0)
     return isWithin(tolerances, ratio) ? currentReplicas : roundedUp(ratio * ready);
@@ -146,7 +144,6 @@ function replicasForPods(
   }
   if (countsUnready) for (const name of unready) fill(name, 0n);
   const next = ratioOf(filled);
-  if (next === undefined) return undefined;
   if (isWithin(tolerances, next) || (ratio < 1 && next > 1) || (ratio > 1 && next < 1)) return currentReplicas;
   const replicas = roundedUp(next * filled.size);
   const turns = (next < 1 && replicas > currentReplicas) || (next > 1 && replicas < currentReplicas);
