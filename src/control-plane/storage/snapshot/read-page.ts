@@ -1,7 +1,11 @@
-import type { Storage } from '../storage.ts';
+import { Buffer } from 'node:buffer';
+import type { Storage, StoredList, StoredValue } from '../storage.ts';
 
-/** Values of one page. An object has at most 1.5 MiB, so a page has at most 48 MiB. */
-const PAGE_ITEMS = 32;
+/** A page ends when it holds so much text, so with the object that reaches it. An object has at most 1.5 MiB. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+const PAGE_ITEMS = 512;
+/** Values that are read at once. */
+const CHUNK_ITEMS = 16;
 
 /** A part of the store as of one revision. */
 export interface SnapshotPage {
@@ -20,23 +24,38 @@ export interface PagePosition {
 }
 
 /**
- * The page of the keys below `prefix` at a position, without the keys below `skipped` (what the store deletes after a time). Rejects with
- * `Conflict` when the revision is compacted by now.
+ * The page of the keys below `prefix` at a position, without the keys below `skipped` (what the store deletes after a
+ * time). Rejects with `Conflict` when the revision is compacted by now.
  */
 export async function readSnapshotPage(
   storage: Pick<Storage, 'list'>,
-  { revision, after }: PagePosition,
+  position: PagePosition,
   { prefix, skipped }: { readonly prefix: string; readonly skipped: readonly string[] },
 ): Promise<SnapshotPage> {
-  const list = await storage.list(prefix, {
-    limit: PAGE_ITEMS,
-    isCounted: false,
-    ...(revision !== undefined && { revision }),
-    ...(after !== undefined && { afterKey: after }),
-  });
-  const items = list.items
-    .filter(({ key }) => !skipped.some((prefix) => key.startsWith(prefix)))
-    .map(({ key, revision: written, value }) => [key, written, value] as const);
-  const last = list.items.at(-1);
-  return { revision: list.revision, items, ...(last !== undefined && list.remaining > 0 && { next: last.key }) };
+  const read = (at: PagePosition): Promise<StoredList> =>
+    storage.list(prefix, {
+      limit: CHUNK_ITEMS,
+      isCounted: false,
+      ...(at.revision !== undefined && { revision: at.revision }),
+      ...(at.after !== undefined && { afterKey: at.after }),
+    });
+  const items: SnapshotPage['items'][number][] = [];
+  let chunk = await read(position);
+  const { revision } = chunk;
+  let bytes = 0;
+  for (let seen = 0; ; ) {
+    for (const [index, item] of chunk.items.entries()) {
+      const isLast = index === chunk.items.length - 1 && chunk.remaining === 0;
+      if (!skipped.some((each) => item.key.startsWith(each))) {
+        items.push([item.key, item.revision, item.value]);
+        bytes += sizeOf(item);
+      }
+      if (!isLast && (bytes >= PAGE_BYTES || ++seen >= PAGE_ITEMS)) return { revision, items, next: item.key };
+    }
+    const last = chunk.items.at(-1);
+    if (last === undefined || chunk.remaining === 0) return { revision, items };
+    chunk = await read({ revision, after: last.key });
+  }
 }
+
+const sizeOf = ({ key, value }: StoredValue): number => Buffer.byteLength(key) + Buffer.byteLength(value);

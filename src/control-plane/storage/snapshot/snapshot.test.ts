@@ -9,6 +9,7 @@ import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { restoreSqlite } from '../sqlite/restore-snapshot.ts';
 import { SqliteStorage } from '../sqlite/sqlite-storage.ts';
+import type { Storage } from '../storage.ts';
 import { WatchLog } from '../testing/watch-log.ts';
 import { readSnapshotPage } from './read-page.ts';
 import { SNAPSHOT_FORMAT, SnapshotReader, SnapshotWriter } from './snapshot-file.ts';
@@ -111,6 +112,38 @@ describe('pages of a snapshot', () => {
       );
       await storage.close();
     }));
+
+  it('hold 4 MiB of text and one object at most, and read few objects at once', async () => {
+    const mebibyte = 'ä'.repeat(512 * 1024);
+    const keys = Array.from({ length: 40 }, (_, index) => `/registry/pods/${String(index).padStart(3, '0')}`);
+    let largest = 0;
+    const storage: Pick<Storage, 'list'> = {
+      list: (_prefix, { limit = Infinity, afterKey = '' } = {}) => {
+        const rest = keys.filter((key) => key > afterKey);
+        largest = Math.max(largest, limit);
+        const items = rest.slice(0, limit).map((key, index) => ({ key, revision: index + 1, value: mebibyte }));
+        return Promise.resolve({ items, revision: 7, remaining: rest.length > limit ? 1 : 0 });
+      },
+    };
+    const sizes: number[] = [];
+    const found: string[] = [];
+    for (let after: string | undefined, more = true; more; ) {
+      const page = await readSnapshotPage(
+        storage,
+        { revision: 7, ...(after !== undefined && { after }) },
+        { prefix: '/registry/', skipped: [] },
+      );
+      sizes.push(page.items.length);
+      found.push(...page.items.map(([key]) => key));
+      after = page.next;
+      more = after !== undefined;
+    }
+    assert.deepEqual([found, largest], [keys, 16]);
+    assert.deepEqual(
+      sizes,
+      Array.from({ length: 10 }, () => 4),
+    );
+  });
 
   it('of a revision that is compacted meanwhile are refused', () =>
     withFile(async (file) => {
