@@ -52,7 +52,8 @@ export interface HostFiles {
   writeFile(path: string, content: string | Uint8Array, mode: number): Promise<void>;
   /**
    * Writes to a temporary file next to it and renames it: readers see the old or the new content, never a part. Synced
-   * to disk first unless the content need not survive a power failure.
+   * to disk first unless the content need not survive a power failure. The temporary file is called `.NAME.` with
+   * twelve hex digits and `.tmp`; a kill leaves it behind.
    */
   writeFileAtomic(
     path: string,

@@ -7,6 +7,7 @@ import { ResourceCheckpoint } from '../../features/allocation/resource-checkpoin
 import { RememberedPods } from '../../features/pod-config/remembered-pods.ts';
 import type { FoundChanges } from '../../features/state/change-file.ts';
 import { ChangeFile } from '../../features/state/change-file.ts';
+import { removeLeftovers } from '../../features/state/remove-leftovers.ts';
 import { StateFile } from '../../features/state/state-file.ts';
 import { isSavedTimeline, Timeline } from '../../features/explain/timeline.ts';
 import { StatusManager } from '../../features/status/status-manager.ts';
@@ -63,6 +64,15 @@ export interface Records {
   flush(): Promise<void>;
 }
 
+/** Below the root directory, where the agent replaces files. */
+const writtenFolders = [
+  'agent-state',
+  'device-plugins',
+  'image_manager/pulled',
+  'image_manager/pulling',
+  'manifests-last-good',
+];
+
 /** Reads the state of an earlier run. A corrupt file is logged and counts as empty. */
 export async function composeRecords(rootDir: string, platform: Platform): Promise<Records> {
   const { files, clock, log } = platform;
@@ -74,6 +84,7 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
       error: errorMessage(error),
     }),
   );
+  await removeLeftovers([rootDir, ...writtenFolders.map((name) => `${rootDir}/${name}`)], { files, log });
   const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> =>
     StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
