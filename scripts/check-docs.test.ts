@@ -42,7 +42,7 @@ test('a name in brackets behind a source file must stand in it', () => {
   assert.deepEqual(messages(checkNamedFiles('README.md', text, repository)), ['1: src/base/loop.ts has no createLop']);
 });
 
-test('what stands in a fenced block is not looked at, and lines keep their numbers', () => {
+test('what stands in a fenced block is not checked, and lines keep their numbers', () => {
   assert.equal(withoutFences('a\n```\n`src/nothing.ts`\n```\nb'), 'a\n\n\n\nb');
 });
 

@@ -8,8 +8,8 @@ const LONGEST_LINE_BYTES = 64 * 1024;
  * The value of `key` in a file of variables; '' when it is not there (upstream: kubelet/util/env ParseEnv). The syntax
  * is a small part of the shell's: `NAME='value'`, in single quotes, over as many lines as it takes, nothing in it is
  * special; white space before the name, a comment behind the value, comment lines and blank lines are passed over. A
- * space after the equals sign means an empty value. The first line of that name counts, and what comes after it is not
- * looked at. Throws `Invalid`, naming the line and nothing of what it says.
+ * space after the equals sign means an empty value. The first line of that name counts, and the rest is not read.
+ * Throws `Invalid`, naming the line and nothing of what it says.
  */
 export function envFileValue(text: string, key: string): string {
   const lines = new Lines(text);

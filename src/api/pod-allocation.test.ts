@@ -24,12 +24,12 @@ test('a pod as it asks is the very same pod, however the amounts are written', (
 });
 
 test('other grants replace the resources of that container, and those of the pod; containers without a grant keep theirs', () => {
-  const granted = withAllocation(pod, {
+  const allocated = withAllocation(pod, {
     containers: { side: { limits: { cpu: '100m' } } },
     pod: { requests: { cpu: '1' } },
   });
   assert.deepEqual(
-    [granted.spec.initContainers?.[0]?.resources, granted.spec.containers[0]?.resources, granted.spec.resources],
+    [allocated.spec.initContainers?.[0]?.resources, allocated.spec.containers[0]?.resources, allocated.spec.resources],
     [{ limits: { cpu: '100m' } }, { requests: { cpu: '1', memory: '1Gi' } }, { requests: { cpu: '1' } }],
   );
   assert.deepEqual(

@@ -5,7 +5,7 @@ import type { ResourceList, ResourceRequirements } from './core/resource-require
 import type { AnyContainer } from './pod.ts';
 import { compareQuantities } from './quantity.ts';
 
-/** Resources of one pod apart from its spec: what a node has granted it, or what a node has brought about. */
+/** Resources of one pod apart from its spec: what a node has allocated to it, or what a node has applied. */
 export interface PodAllocation {
   readonly containers: Readonly<Record<string, ResourceRequirements>>;
   readonly pod?: ResourceRequirements;
@@ -18,16 +18,16 @@ export function allocationOf(pod: Pod): PodAllocation {
 }
 
 /**
- * The pod as it was granted (upstream: UpdatePodFromAllocation). The same object when that is what the spec asks for.
+ * The pod with its allocated resources (upstream: UpdatePodFromAllocation). The same object when that is what the spec asks for.
  */
 export function withAllocation(pod: Pod, allocation: PodAllocation): Pod {
   const { spec } = pod;
   const apply = (containers: readonly Container[] | undefined): Container[] | undefined =>
     containers?.map((container) => {
-      const granted = ownValue(allocation.containers, container.name);
-      return granted === undefined || sameRequirements(granted, container.resources)
+      const allocated = ownValue(allocation.containers, container.name);
+      return allocated === undefined || sameRequirements(allocated, container.resources)
         ? container
-        : { ...container, resources: granted };
+        : { ...container, resources: allocated };
     });
   const containers = apply(spec.containers) ?? [];
   const initContainers = apply(spec.initContainers);

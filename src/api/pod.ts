@@ -58,7 +58,7 @@ export function isStaticPod(pod: Pod): boolean {
   return podSource(pod) !== 'api';
 }
 
-/** The copy of a static pod in the API server, there to be looked at. */
+/** The copy of a static pod in the API server, which clients read. */
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[annotations.configMirror] !== undefined;
 }

@@ -57,7 +57,7 @@ function fieldOf(known: Known, key: string): Known | undefined {
   return Object.hasOwn(known.fields, key) ? known.fields[key]?.schema : undefined;
 }
 
-/** Whether the keys of an object are looked at. */
+/** Whether the keys of an object are checked. */
 const isRead = (known: Known): boolean =>
   known === 'any' || (known !== 'unread' && (known.kind === 'object' || known.kind === 'map' || isPlain(known)));
 const isPlain = (schema: Schema): boolean => schema.kind === 'opaque' && schema.plain === true;

@@ -116,7 +116,7 @@ it('when the other end does not answer pings, everything on that connection fail
   assert.deepEqual([await get, server.sessions.length, transport.problem()], [web, 2, undefined]);
 });
 
-it('a request that had no answer in time has the connection looked at, however lately something came', async (t) => {
+it('a request that had no answer in time has the connection checked, however lately something came', async (t) => {
   const server = await serveTls(t, (request, response) =>
     request.method === 'GET' ? apiServer(request, response) : undefined,
   );

@@ -83,7 +83,7 @@ test('a proxy of the environment counts, for servers it is not excepted for', as
   );
 });
 
-test('what was refused is looked at again without waiting', async (t) => {
+test('what was refused is read again without waiting', async (t) => {
   const { write, open } = groundOf(t);
   write('token', 'one');
   const source = open({ tokenFile: 'token' });

@@ -97,7 +97,7 @@ test('the fields of CSI have the numbers of the specification', () => {
   );
 });
 
-test('a plugin is asked what it is and told how it went; one that does not listen yet is waited for', async (context) => {
+test('a plugin is asked what it is and notified of the result; one that does not listen yet is waited for', async (context) => {
   const socketPath = tempSocket(context);
   const client = createRegistrationClient({ socketPath, clock: systemClock });
   context.after(() => client.close());

@@ -52,13 +52,13 @@ export class WatchedFile<T> {
     try {
       this.#watcher = watch(path.dirname(this.#options.file), { persistent: false }, () => this.#lookIn(SETTLE_MS));
       this.#watcher.on('error', (error) =>
-        this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', {
+        this.#options.log.warn('a folder cannot be watched; its file is read every minute', {
           file: this.#options.file,
           error: errorMessage(error),
         }),
       );
     } catch (error) {
-      this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', {
+      this.#options.log.warn('a folder cannot be watched; its file is read every minute', {
         file: this.#options.file,
         error: errorMessage(error),
       });

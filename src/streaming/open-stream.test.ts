@@ -209,7 +209,7 @@ describe('a stream opened through a proxy', () => {
 
   it('ignores channels that were not asked for, and messages without one', async () => {
     const { client, peer } = await command({ ...all, stdin: false });
-    client.send(0, 'nobody wants this');
+    client.send(0, 'unread');
     client.send(9, 'nor this');
     client.send(255, Uint8Array.of(0));
     client.webSocket.send(Buffer.alloc(0));

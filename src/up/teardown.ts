@@ -77,7 +77,7 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
     await stopProcess(record, 5000);
   };
   adoptPrograms(instance);
-  // The agent first, so that it mends nothing of what goes; the rest have nothing to do with each other.
+  // The agent first, so that it restores nothing of what is removed; the rest are independent of each other.
   await stop('the agent', kubeletPidFile(instance));
   await Promise.all(beside(instance).map(([what, file]) => stop(what, file)));
   let clean = false;

@@ -16,9 +16,9 @@ export function explanationText(explanation: PodExplanation, nowMs: number, with
       lines.push(`    ${index === 0 ? 'namely' : '      '}     ${oneLine(detail)}`);
     if (blocker.lastError !== undefined) lines.push(`    last error ${oneLine(blocker.lastError)}`);
     if (blocker.nextTryAtMs !== undefined) lines.push(`    next try   ${nextTry(blocker.nextTryAtMs - nowMs)}`);
-    for (const cure of blocker.cures ?? []) lines.push(`    to do      ${cure}`);
+    for (const suggestion of blocker.suggestions ?? []) lines.push(`    to do      ${suggestion}`);
   }
-  for (const cure of explanation.cures) lines.push(`  to do        ${cure}`);
+  for (const suggestion of explanation.suggestions) lines.push(`  to do        ${suggestion}`);
   if (withTimeline && explanation.timeline.length > 0) {
     lines.push('  timeline');
     for (const entry of explanation.timeline) {

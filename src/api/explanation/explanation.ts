@@ -17,7 +17,7 @@ export interface Blocker {
   /** One line for each thing that the cause is about, such as what each node says. */
   readonly details?: readonly string[];
   /** What would help. */
-  readonly cures?: readonly string[];
+  readonly suggestions?: readonly string[];
 }
 
 /** One line of the bounded record of decisions and results of a pod. */
@@ -41,6 +41,6 @@ export interface PodExplanation {
   readonly settled: boolean;
   readonly blockers: readonly Blocker[];
   /** What would help: objects, keys and drivers that the pod names and that are not there. */
-  readonly cures: readonly string[];
+  readonly suggestions: readonly string[];
   readonly timeline: readonly TimelineEntry[];
 }

@@ -193,7 +193,7 @@ test('decoding never throws on objects that have the right names and wrong conte
   fc.assert(fc.property(tree, (input) => void decode(PodSchema, input, { mode: 'lenient' })));
 });
 
-test('values are counted by what it takes to judge them, and the rest is not looked at', () => {
+test('values are counted by what it takes to judge them, and the rest is not checked', () => {
   const problems = (schema: Schema, value: unknown): string[] =>
     decodeAny(schema, value, { maxValues: 100 }).errors.map(({ problem }) => problem);
   const wide = object('Wide', Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`f${index}`, string])));

@@ -31,10 +31,10 @@ export interface DecodeOptions {
   readonly at?: FieldPath;
   /** Levels of nesting below the value. Default 64. */
   readonly maxDepth?: number;
-  /** After so many errors the rest is not looked at, and so many warnings are kept. Default 100. */
+  /** After so many errors the rest is not checked, and so many warnings are kept. Default 100. */
   readonly maxProblems?: number;
   /**
-   * Values that are looked at; with more the rest is not. Default any number. What takes long to judge counts for more:
+   * Values that are checked at most. Default: no limit. What takes long to judge counts for more:
    * an object by the fields it may have, each of which is looked for, and an amount, which is reckoned with.
    */
   readonly maxValues?: number;
@@ -274,7 +274,7 @@ class Decoder {
   #full(): boolean {
     if (this.#values > this.#maxValues) return this.#stop('tooManyValues', `more than ${this.#maxValues} values`);
     if (this.errors.length < this.#maxProblems) return false;
-    return this.#stop('tooMany', `more than ${this.#maxProblems} problems; the rest was not looked at`);
+    return this.#stop('tooMany', `more than ${this.#maxProblems} problems; the rest was not checked`);
   }
 
   #stop(problem: 'tooMany' | 'tooManyValues', message: string): true {

@@ -196,7 +196,7 @@ export function invalid(
   errors: readonly FieldError[],
 ): ApiStatusError {
   const distinct = new Map<string, FieldError>();
-  // As many errors as a body has parts: told apart in time in proportion.
+  // As many errors as a body has parts: distinguished in linear time.
   for (const error of errors) {
     const key = `${error.field}\0${error.message}`;
     if (!distinct.has(key)) distinct.set(key, error);

@@ -127,10 +127,10 @@ export async function fetchAgents(
 
 function isExplanation(value: unknown): value is PodExplanation {
   if (typeof value !== 'object' || value === null) return false;
-  const { namespace, name, blockers, cures, timeline } = value as Partial<Record<keyof PodExplanation, unknown>>;
+  const { namespace, name, blockers, suggestions, timeline } = value as Partial<Record<keyof PodExplanation, unknown>>;
   return (
     typeof namespace === 'string' &&
     typeof name === 'string' &&
-    [blockers, cures, timeline].every((list) => Array.isArray(list))
+    [blockers, suggestions, timeline].every((list) => Array.isArray(list))
   );
 }

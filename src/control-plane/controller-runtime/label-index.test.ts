@@ -47,7 +47,7 @@ const stepArb = fc.record({
   asked: fc.boolean(),
 });
 
-it('what is found by labels is what a look at all of the namespace finds, whatever happens', () =>
+it('labels find what a search through the whole namespace finds, whatever happens', () =>
   fc.assert(
     fc.asyncProperty(fc.array(stepArb, { maxLength: 25 }), fc.nat(1_000), async (steps, seed) => {
       const clock = new FakeClock();

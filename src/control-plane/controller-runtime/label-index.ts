@@ -19,7 +19,7 @@ function pairsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Pa
   return pairs;
 }
 
-/** Objects by each of their labels: what a selector selects is found without a look at all others of its namespace. */
+/** Objects by each of their labels: what a selector selects is found without a search through its namespace. */
 export class LabelIndex<T extends ApiObject> {
   readonly #informer: Informer<T>;
   readonly #index: ObjectIndex<T>;

@@ -28,7 +28,7 @@ export function explainClaims(pod: Pod, view: ClusterView): readonly Blocker[] {
         step,
         cause: `claim ${claimName} ${madeFor ? 'has not been created for it yet' : 'does not exist'}`,
         sinceMs: timeMs(pod.metadata.creationTimestamp) ?? 0,
-        cures: [
+        suggestions: [
           madeFor
             ? 'check that a controller manager is running'
             : `create the claim ${claimName}, or use another one in the pod`,
@@ -41,14 +41,14 @@ export function explainClaims(pod: Pod, view: ClusterView): readonly Blocker[] {
 function explainClaim(claim: PersistentVolumeClaim, step: string, view: ClusterView): Blocker[] {
   const { metadata, spec, status } = claim;
   const sinceMs = timeMs(metadata.creationTimestamp) ?? 0;
-  const blocked = (cause: string, ...cures: readonly string[]): Blocker => {
+  const blocked = (cause: string, ...suggestions: readonly string[]): Blocker => {
     const failed = lastEvent(view, metadata.uid, ({ type }) => type === 'Warning');
     return {
       step,
       cause: `claim ${metadata.name}: ${cause}`,
       sinceMs,
       ...(failed?.message !== undefined && { lastError: failed.message }),
-      cures,
+      suggestions,
     };
   };
   if (metadata.deletionTimestamp !== undefined)

@@ -81,7 +81,7 @@ describe('what makes pods', () => {
       cause: 'quota small is exceeded',
       sinceMs: Date.parse(T0),
       lastError: quota,
-      cures: ['raise it, or delete objects that it counts: kubectl describe quota small -n default'],
+      suggestions: ['raise it, or delete objects that it counts: kubectl describe quota small -n default'],
     });
   });
 

@@ -68,7 +68,7 @@ export function explainCluster(view: ClusterView, { namespace, name }: ExplainQu
           phase: `${has} of ${wanted} pods`,
           settled: blockers.length === 0,
           blockers,
-          cures: [],
+          suggestions: [],
           timeline: timelineOf(own.flatMap((each) => eventsOf(view, each))),
         },
       ];
@@ -83,7 +83,7 @@ export function explainCluster(view: ClusterView, { namespace, name }: ExplainQu
         phase: pod.status?.phase ?? 'Pending',
         settled: blockers.length === 0,
         blockers,
-        cures: [],
+        suggestions: [],
         timeline: timelineOf(eventsOf(view, uid), view.agents.get(podKeyOf(pod))),
       };
     }),

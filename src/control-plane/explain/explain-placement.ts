@@ -14,7 +14,7 @@ import { timeMs } from './cluster-view.ts';
 import type { ClusterView } from './cluster-view.ts';
 
 /** What helps against the refusal of a plugin. */
-const cures: ReadonlyMap<string, string> = new Map([
+const suggestions: ReadonlyMap<string, string> = new Map([
   ['NodeResourcesFit', 'lower the requests of the pod, free resources on a node, or add a node'],
   ['TaintToleration', 'add a toleration to the pod, or remove the taint: kubectl taint node NODE KEY-'],
   ['NodeAffinity', 'label a node to match the pod, or change its nodeSelector or nodeAffinity'],
@@ -52,7 +52,7 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
     return {
       ...base,
       cause: isHeard ? `its scheduler ${name} has found no node` : `its scheduler ${name} has not reported anything`,
-      cures: isHeard ? [] : [`check that ${name} is running, or remove schedulerName`],
+      suggestions: isHeard ? [] : [`check that ${name} is running, or remove schedulerName`],
     };
   }
   // What is free on a node depends on all pods on it.
@@ -71,13 +71,13 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
   );
   switch (decision.kind) {
     case 'noNodes':
-      return { ...base, cause: NO_NODES_MESSAGE, cures: ['add a node'] };
+      return { ...base, cause: NO_NODES_MESSAGE, suggestions: ['add a node'] };
     case 'placed': {
       if (said === undefined)
         return {
           ...base,
           cause: `the scheduler has not processed it yet; node ${decision.nodeName} fits`,
-          cures: ['if this persists, check that a scheduler is running'],
+          suggestions: ['if this persists, check that a scheduler is running'],
         };
       return { ...base, cause: `node ${decision.nodeName} fits now; the scheduler has not retried yet` };
     }
@@ -105,7 +105,7 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
         ...base,
         cause,
         ...(details.length > 0 && { details }),
-        cures: [...plugins].flatMap((plugin) => cures.get(plugin) ?? []),
+        suggestions: [...plugins].flatMap((plugin) => suggestions.get(plugin) ?? []),
       };
     }
   }

@@ -73,7 +73,7 @@ describe('a pod without a node', () => {
       'c: node(s) were unschedulable',
     ]);
     assert.deepEqual(
-      blocker.cures?.map((cure) => cure.split(':')[0]),
+      blocker.suggestions?.map((suggestion) => suggestion.split(':')[0]),
       [
         'add a toleration to the pod, or remove the taint',
         'lower the requests of the pod, free resources on a node, or add a node',
@@ -118,7 +118,7 @@ describe('a pod without a node', () => {
       step: 'be scheduled',
       cause: 'it has scheduling gates: x/quota',
       sinceMs: t0,
-      cures: ['the controller that set a gate removes it when the pod may be scheduled'],
+      suggestions: ['the controller that set a gate removes it when the pod may be scheduled'],
     });
   });
 });
@@ -138,7 +138,7 @@ describe('a claim of a pod', () => {
     ({ metadata: { name: 'fast', namespace: '', uid: 'sc' }, provisioner, volumeBindingMode }) as StorageClass;
   const first = (parts: Partial<ClusterView>): [string | undefined, string | undefined] => {
     const [blocker] = explain(withClaim, { nodes: [node('n')], ...parts });
-    return [blocker?.cause, blocker?.cures?.[0]];
+    return [blocker?.cause, blocker?.suggestions?.[0]];
   };
 
   it('is missing, or has no class that could serve it', () => {
@@ -157,7 +157,7 @@ describe('a claim of a pod', () => {
   it('that is missing leads to no advice but to make it', () => {
     const last = explain(withClaim, { nodes: [node('n')] }).at(-1);
     assert.deepEqual(
-      [last?.cause, last?.cures],
+      [last?.cause, last?.suggestions],
       ['persistentvolumeclaim "c" not found', ['check the claims of the pod: kubectl get pvc']],
     );
   });
@@ -222,7 +222,7 @@ describe('a pod on a node', () => {
       [blocker.step, blocker.cause, blocker.sinceMs],
       ['run on node n', 'node n is not ready (NodeStatusUnknown: Kubelet stopped posting node status.)', t0],
     );
-    assert.match(blocker.cures?.[0] ?? '', /systemctl status kubelet/);
+    assert.match(blocker.suggestions?.[0] ?? '', /systemctl status kubelet/);
   });
 
   it('that its agent has not taken up', () =>
@@ -233,20 +233,20 @@ describe('a pod on a node', () => {
 
   it('whose image cannot be pulled', () => {
     const pull = (message: string) => on({ waiting: { reason: 'ImagePullBackOff', message } });
-    const { step, cause, lastError, cures } = pull('app:1: not found');
+    const { step, cause, lastError, suggestions } = pull('app:1: not found');
     assert.deepEqual(
-      { step, cause, lastError, cures },
+      { step, cause, lastError, suggestions },
       {
         step: 'pull image app:1',
         cause: 'ImagePullBackOff',
         lastError: 'app:1: not found',
-        cures: ['correct the name or tag of the image'],
+        suggestions: ['correct the name or tag of the image'],
       },
     );
-    assert.deepEqual(pull('dial tcp: lookup registry: no such host').cures, [
+    assert.deepEqual(pull('dial tcp: lookup registry: no such host').suggestions, [
       'check that the node reaches the registry, or correct the image name',
     ]);
-    assert.match(pull('pull access denied').cures?.[0] ?? '', /imagePullSecret/);
+    assert.match(pull('pull access denied').suggestions?.[0] ?? '', /imagePullSecret/);
   });
 
   it('whose container ends again and again, cannot be created, or is being created', () => {
@@ -255,11 +255,12 @@ describe('a pod on a node', () => {
       { lastState: { terminated: { exitCode: 2, reason: 'Error', finishedAt: T0 } } },
     );
     assert.deepEqual(
-      [crash.step, crash.lastError, crash.sinceMs, crash.cures],
+      [crash.step, crash.lastError, crash.sinceMs, crash.suggestions],
       ['restart container main', 'exit code 2 (Error)', t0, ['kubectl logs a -n default -c main --previous']],
     );
     assert.match(
-      on({ waiting: { reason: 'CreateContainerConfigError', message: 'configmap "x" not found' } }).cures?.[0] ?? '',
+      on({ waiting: { reason: 'CreateContainerConfigError', message: 'configmap "x" not found' } }).suggestions?.[0] ??
+        '',
       /create the missing ConfigMap or Secret/,
     );
     assert.equal(
@@ -330,7 +331,7 @@ describe('a pod on a node', () => {
       phase: 'Pending',
       settled: false,
       blockers: [{ step: 'volume data', cause: 'it is being attached', sinceMs: 5, nextTryAtMs: 9 }],
-      cures: ['attach it'],
+      suggestions: ['attach it'],
       timeline: [],
     };
     const pod = buildPod('a', { spec, status: status({ waiting: { reason: 'ContainerCreating' } }) });
@@ -339,7 +340,7 @@ describe('a pod on a node', () => {
       cause: 'it is being attached',
       sinceMs: 5,
       nextTryAtMs: 9,
-      cures: ['attach it'],
+      suggestions: ['attach it'],
     });
   });
 
@@ -347,7 +348,7 @@ describe('a pod on a node', () => {
     const explained = (
       state: object,
       blockers: readonly { step: string; cause: string; lastError?: string }[],
-      cures: readonly string[] = [],
+      suggestions: readonly string[] = [],
       more: object = {},
     ) => {
       const answer = {
@@ -357,13 +358,13 @@ describe('a pod on a node', () => {
         phase: 'Pending',
         settled: false,
         blockers: blockers.map((each) => ({ ...each, sinceMs: 5 })),
-        cures,
+        suggestions,
         timeline: [],
       };
       return explain(buildPod('a', { spec, status: status(state, more) }), {
         nodes: [node('n')],
         agents: new Map([['default/a', answer]]),
-      }).map((blocker) => blocker.cures ?? []);
+      }).map((blocker) => blocker.suggestions ?? []);
     };
     const image = { waiting: { reason: 'ImagePullBackOff', message: 'app:1: not found' } };
     assert.deepEqual(explained(image, [{ step: 'start container main', cause: 'ImagePullBackOff' }]), [
@@ -438,6 +439,6 @@ describe('a pod that is being deleted', () => {
     );
     const gone = only(deleted({ finalizers: ['x/y'] }));
     assert.equal(gone.cause, 'node n does not exist, so nothing says that its containers have ended');
-    assert.match(gone.cures?.at(-1) ?? '', /kubectl delete pod a -n default --force/);
+    assert.match(gone.suggestions?.at(-1) ?? '', /kubectl delete pod a -n default --force/);
   });
 });

@@ -24,7 +24,7 @@ export function explainPod(pod: Pod, view: ClusterView, snapshotOf: () => Snapsh
         step: 'be scheduled',
         cause: `it has scheduling gates: ${gates.map(({ name }) => name).join(', ')}`,
         sinceMs: createdMs(pod),
-        cures: ['the controller that set a gate removes it when the pod may be scheduled'],
+        suggestions: ['the controller that set a gate removes it when the pod may be scheduled'],
       },
     ];
   if ((pod.spec.nodeName ?? '') === '') return [...explainClaims(pod, view), explainPlacement(pod, view, snapshotOf)];
@@ -51,8 +51,8 @@ function explainDeletion(pod: Pod, view: ClusterView): readonly Blocker[] {
       {
         ...base,
         cause: `${trouble.cause}, so nothing says that its containers have ended`,
-        cures: [
-          ...trouble.cures,
+        suggestions: [
+          ...trouble.suggestions,
           `if the node does not come back: kubectl delete pod ${pod.metadata.name} -n ${pod.metadata.namespace} --force`,
         ],
       },
@@ -64,7 +64,7 @@ function explainDeletion(pod: Pod, view: ClusterView): readonly Blocker[] {
       {
         ...base,
         cause: `it has finalizers: ${finalizers.join(', ')}`,
-        cures: ['check that the controllers that set them are running; they remove them when they are done'],
+        suggestions: ['check that the controllers that set them are running; they remove them when they are done'],
       },
     ];
   return [{ ...base, cause: 'its node has not confirmed the deletion', nextTryAtMs: endMs }];
@@ -74,11 +74,11 @@ function explainDeletion(pod: Pod, view: ClusterView): readonly Blocker[] {
 function nodeTrouble(
   name: string,
   view: ClusterView,
-): { readonly cause: string; readonly sinceMs: number; readonly cures: readonly string[] } | undefined {
+): { readonly cause: string; readonly sinceMs: number; readonly suggestions: readonly string[] } | undefined {
   if (view.unseen.has('nodes')) return undefined;
   const node = view.nodes.find(({ metadata }) => metadata.name === name);
   if (node === undefined)
-    return { cause: `node ${name} does not exist`, sinceMs: 0, cures: ['restore the node, or delete the pod'] };
+    return { cause: `node ${name} does not exist`, sinceMs: 0, suggestions: ['restore the node, or delete the pod'] };
   const ready = findCondition(node.status?.conditions, 'Ready');
   if (ready?.status === 'True') return undefined;
   const why =
@@ -92,7 +92,7 @@ function nodeTrouble(
   return {
     cause: `node ${name} is not ready (${why})`,
     sinceMs: timeMs(ready?.lastTransitionTime) ?? timeMs(node.metadata.creationTimestamp) ?? 0,
-    cures: [look],
+    suggestions: [look],
   };
 }
 
@@ -111,7 +111,7 @@ const statusesOf = ({ status }: Pod): readonly ContainerStatus[] => [
  * What the node's agent says, with what helps against what the containers' statuses show. What the agent itself would
  * do is about what no status speaks of.
  */
-function explainByAgent(pod: Pod, { blockers, cures }: PodExplanation): readonly Blocker[] {
+function explainByAgent(pod: Pod, { blockers, suggestions }: PodExplanation): readonly Blocker[] {
   const specs = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
   const known = blockers.map((blocker) => {
     const name = / container (\S+)$/.exec(blocker.step)?.[1];
@@ -121,25 +121,27 @@ function explainByAgent(pod: Pod, { blockers, cures }: PodExplanation): readonly
     ];
     return {
       ...blocker,
-      cures: [
-        ...(blocker.cures ?? []),
-        ...(container === undefined || status === undefined ? [] : curesOfContainer(pod, container, status)),
+      suggestions: [
+        ...(blocker.suggestions ?? []),
+        ...(container === undefined || status === undefined ? [] : suggestionsFor(pod, container, status)),
       ],
     };
   });
-  const open = known.findLastIndex((blocker) => blocker.cures.length === 0);
+  const open = known.findLastIndex((blocker) => blocker.suggestions.length === 0);
   const at = open === -1 ? known.length - 1 : open;
-  return known.map((blocker, index) => (index === at ? { ...blocker, cures: [...blocker.cures, ...cures] } : blocker));
+  return known.map((blocker, index) =>
+    index === at ? { ...blocker, suggestions: [...blocker.suggestions, ...suggestions] } : blocker,
+  );
 }
 
 /** None for a container that is yet to be made: of what it lacks the agent knows more. */
-function curesOfContainer(pod: Pod, container: Container, status: ContainerStatus): readonly string[] {
+function suggestionsFor(pod: Pod, container: Container, status: ContainerStatus): readonly string[] {
   const { waiting } = status.state ?? {};
   if (status.ready || (waiting !== undefined && !/Image|Registry|^CrashLoopBackOff$/.test(waiting.reason ?? '')))
     return [];
   const isPlainInit = container.restartPolicy !== 'Always' && (pod.spec.initContainers ?? []).includes(container);
   return explainContainer({ pod, container, status, sinceMs: 0, said: {}, isPlainInit }).flatMap(
-    ({ cures = [] }) => cures,
+    ({ suggestions = [] }) => suggestions,
   );
 }
 
@@ -158,7 +160,7 @@ function explainContainers(pod: Pod, view: ClusterView): readonly Blocker[] {
         cause: 'its agent has not reported anything yet',
         sinceMs: scheduledMs,
         ...said,
-        cures: [`if this persists: kubectl describe node ${spec.nodeName}`],
+        suggestions: [`if this persists: kubectl describe node ${spec.nodeName}`],
       },
     ];
   const init = (spec.initContainers ?? []).flatMap((container) => {
@@ -209,7 +211,7 @@ function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }
           step: `init container ${name}`,
           cause: 'it is still running; the next container starts when it has succeeded',
           sinceMs: startedMs,
-          cures: [`kubectl logs ${podName} -n ${namespace} -c ${name}`],
+          suggestions: [`kubectl logs ${podName} -n ${namespace} -c ${name}`],
         },
       ];
     const type = status.started === false ? 'startup' : 'readiness';
@@ -221,7 +223,7 @@ function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }
         cause: `its ${type} probe has not succeeded yet`,
         sinceMs: Math.max(startedMs, notReadyMs),
         ...said,
-        cures: [`kubectl logs ${podName} -n ${namespace} -c ${name}`],
+        suggestions: [`kubectl logs ${podName} -n ${namespace} -c ${name}`],
       },
     ];
   }
@@ -239,14 +241,18 @@ function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }
         cause: reason === '' ? 'it has ended' : reason,
         sinceMs: endedMs,
         ...(end !== undefined && { lastError: end }),
-        cures: [`kubectl logs ${podName} -n ${namespace} -c ${name}${terminated === undefined ? ' --previous' : ''}`],
+        suggestions: [
+          `kubectl logs ${podName} -n ${namespace} -c ${name}${terminated === undefined ? ' --previous' : ''}`,
+        ],
       },
     ];
   }
   const lastError = waiting?.message ?? said.lastError;
   const told = { sinceMs, ...(lastError !== undefined && { lastError }) };
   if (/Image|Registry/.test(reason))
-    return [{ step: `pull image ${image}`, cause: reason, ...told, cures: [imageCure(lastError ?? '', reason)] }];
+    return [
+      { step: `pull image ${image}`, cause: reason, ...told, suggestions: [imageSuggestion(lastError ?? '', reason)] },
+    ];
   const cause =
     reason === '' || reason === 'ContainerCreating' || reason === 'PodInitializing' ? 'it is being created' : reason;
   return [
@@ -254,7 +260,7 @@ function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }
       step: `start container ${name}`,
       cause,
       ...told,
-      cures: [
+      suggestions: [
         /Config/.test(reason)
           ? 'create the missing ConfigMap or Secret, or correct its name'
           : `kubectl describe pod ${podName} -n ${namespace}`,
@@ -263,7 +269,7 @@ function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }
   ];
 }
 
-function imageCure(message: string, reason: string): string {
+function imageSuggestion(message: string, reason: string): string {
   if (reason === 'ErrImageNeverPull') return 'load the image onto the node, or change imagePullPolicy: Never';
   if (reason === 'InvalidImageName') return 'correct the name of the image';
   if (/no such host|dial tcp|connection refused|i\/o timeout|TLS/i.test(message))
@@ -284,7 +290,7 @@ function explainReadinessGates(pod: Pod): readonly Blocker[] {
         cause: condition === undefined ? 'nothing has set this condition yet' : `the condition is ${condition.status}`,
         sinceMs,
         ...(condition?.message !== undefined && { lastError: condition.message }),
-        cures: ['check that the controller that sets it is running'],
+        suggestions: ['check that the controller that sets it is running'],
       },
     ];
   });

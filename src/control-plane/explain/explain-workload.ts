@@ -18,7 +18,7 @@ export interface Workload {
   /** What the controller knows of is older than what is wanted. */
   readonly isUnseen: boolean;
   /** Why it makes no pods, on purpose. */
-  readonly rests: { readonly cause: string; readonly cure: string } | undefined;
+  readonly rests: { readonly cause: string; readonly suggestion: string } | undefined;
   /** Whose events tell of pods that were not made. */
   readonly makers: readonly string[];
   /** What the controller says of its failure. */
@@ -51,7 +51,7 @@ export function workloadsOf(view: ClusterView): readonly Workload[] {
         object.spec?.paused === true
           ? {
               cause: 'it is paused',
-              cure: `kubectl rollout resume deployment/${object.metadata.name} -n ${object.metadata.namespace}`,
+              suggestion: `kubectl rollout resume deployment/${object.metadata.name} -n ${object.metadata.namespace}`,
             }
           : undefined;
       return {
@@ -124,7 +124,7 @@ export function workloadsOf(view: ClusterView): readonly Workload[] {
           suspend === true
             ? {
                 cause: 'it is suspended',
-                cure: `kubectl patch job ${object.metadata.name} -n ${object.metadata.namespace} -p '{"spec":{"suspend":false}}'`,
+                suggestion: `kubectl patch job ${object.metadata.name} -n ${object.metadata.namespace} -p '{"spec":{"suspend":false}}'`,
               }
             : undefined;
         return {
@@ -170,14 +170,14 @@ export function explainWorkload(workload: Workload, view: ClusterView, isNamed: 
   const sinceMs = timeMs(creationTimestamp) ?? 0;
   const step = `make ${wanted - has === 1 ? 'a pod' : `${wanted - has} pods`}`;
   if (rests !== undefined && wanted > has)
-    return isNamed ? [{ step, cause: rests.cause, sinceMs, cures: [rests.cure] }] : [];
+    return isNamed ? [{ step, cause: rests.cause, sinceMs, suggestions: [rests.suggestion] }] : [];
   if (isUnseen)
     return [
       {
         step: 'be processed by its controller',
         cause: `the controller of ${kind}s has not seen the latest spec`,
         sinceMs,
-        cures: ['if this persists, check that a controller manager is running'],
+        suggestions: ['if this persists, check that a controller manager is running'],
       },
     ];
   if (wanted <= has) return [];
@@ -186,7 +186,7 @@ export function explainWorkload(workload: Workload, view: ClusterView, isNamed: 
     .find((each) => each !== undefined);
   const message = failure?.message ?? event?.message;
   if (message !== undefined && message !== '') {
-    const { cause, cure } = explainRefusal(message, namespace);
+    const { cause, suggestion } = explainRefusal(message, namespace);
     return [
       {
         step,
@@ -194,7 +194,7 @@ export function explainWorkload(workload: Workload, view: ClusterView, isNamed: 
         sinceMs:
           failure?.sinceMs ?? (event === undefined ? sinceMs : (timeMs(event.firstTimestamp) ?? eventTimeMs(event))),
         lastError: message,
-        cures: [cure],
+        suggestions: [suggestion],
       },
     ];
   }
@@ -204,7 +204,7 @@ export function explainWorkload(workload: Workload, view: ClusterView, isNamed: 
         step,
         cause: `it creates its pods in order, and ${waitsFor} is not ready`,
         sinceMs,
-        cures: [`inspect ${waitsFor}`],
+        suggestions: [`inspect ${waitsFor}`],
       },
     ];
   return [
@@ -212,7 +212,7 @@ export function explainWorkload(workload: Workload, view: ClusterView, isNamed: 
       step,
       cause: `${has} of ${wanted} are there; its controller has not made more yet`,
       sinceMs,
-      cures: ['if this persists, check that a controller manager is running'],
+      suggestions: ['if this persists, check that a controller manager is running'],
     },
   ];
 }

@@ -48,7 +48,7 @@ export function packageOf({ group, version }: { readonly group: string; readonly
 /**
  * Full names of object types. A type belongs to the group that came first to use it, so groups must be shown with core
  * first, because what several share is core's. Types of the same name in different groups (Event, EndpointPort) are
- * told apart by their fields: copies that only add a list or map type share them.
+ * distinguished by their fields: copies that only add a list or map type share them.
  */
 export class DefinitionNames {
   readonly #names = new Map<FieldMap, string>();

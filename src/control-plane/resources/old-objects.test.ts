@@ -90,7 +90,7 @@ test('other webhooks may not join in when one has no conditions that were there'
   assert.match(mutating.updateRefusals(next, before).join('\n'), /matchConditions: Forbidden/);
 });
 
-test('a namespace that is held by a name of old can be written; what holds it is looked at when that changes', () => {
+test('a namespace that is held by a name of old can be written; what holds it is checked when that changes', () => {
   const namespaces = new RulesFixture('v1', 'Namespace', {});
   const held = { 'spec.finalizers': ['nameless'] };
   assert.deepEqual(namespaces.refusals(held), [

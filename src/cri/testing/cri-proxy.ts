@@ -129,7 +129,7 @@ export class CriProxy {
     if (fault.kind === 'hang') await this.#hold(call, Infinity);
     if (fault.kind === 'delay') await this.#hold(call, fault.delayMs);
     counts.forwarded++;
-    // What is performed but not told must be performed to the end, also when the caller gives up meanwhile.
+    // A call whose answer is dropped is performed to its end, also when the caller gives up meanwhile.
     const detached = fault.kind === 'late' || fault.kind === 'lost';
     const answers = this.#forward(detached ? { ...call, signal: undefined } : call, responseStream);
     let first = true;

@@ -28,7 +28,7 @@ export interface StatusUpdaterParts {
   readonly statuses: StatusManager;
   readonly clock: Clock;
   readonly states: Pick<WorkerStates, 'get'>;
-  /** While the runtime has not told what runs of the pod (`isRead` is false), the pod's status does not change. */
+  /** Until the runtime has reported what runs of the pod (`isRead` is false), the pod's status does not change. */
   readonly cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead'>;
   /** Pods that still have a worker or a source. */
   readonly directory: Pick<PodDirectory, 'byUid'>;

@@ -124,7 +124,7 @@ describe('the outside addresses of a service', () => {
     assert.deepEqual(routeOf({ type: 'LoadBalancer' }, { status: {} }).externalIps, []);
   });
 
-  it('of a load balancer are for the ranges of the service; without one that can be used, for nobody', () => {
+  it('of a load balancer are for the ranges of the service; without a valid one, for no address', () => {
     const ranges = (...loadBalancerSourceRanges: string[]): unknown =>
       balanced([{ ip: '192.0.2.2' }], { loadBalancerSourceRanges })[0];
     assert.deepEqual(ranges(' 198.51.100.0/24 ', 'fd00::/8'), { ip: '192.0.2.2', sourceRanges: ['198.51.100.0/24'] });

@@ -27,7 +27,7 @@ export function validateLabelName(errors: FieldErrors, field: string, name: stri
   errors.invalidEach(field, name, checkDnsLabel(name));
 }
 
-/** Checks each item unless there are more than `max`: what is too long is not looked at. */
+/** Checks each item unless there are more than `max`: a list that is too long is not checked. */
 export function validateItems<T>(
   errors: FieldErrors,
   field: string,

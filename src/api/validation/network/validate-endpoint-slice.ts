@@ -22,7 +22,7 @@ const MAX_HINTS = 8;
 
 /**
  * A defaulted slice without its metadata (upstream: discovery/validation ValidateEndpointSlice). Endpoints that do not
- * change are not looked at again.
+ * change are not checked again.
  */
 export function validateEndpointSlice(slice: EndpointSlice, old?: EndpointSlice): FieldError[] {
   const errors = new FieldErrors();

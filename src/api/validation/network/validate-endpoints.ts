@@ -7,7 +7,7 @@ import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkPortNumber, check
 
 /**
  * Defaulted endpoints without their metadata (upstream: core/validation ValidateEndpoints). Subsets that do not change
- * are not looked at again.
+ * are not checked again.
  */
 export function validateEndpoints({ subsets = [] }: Endpoints, old?: Endpoints): FieldError[] {
   const errors = new FieldErrors();

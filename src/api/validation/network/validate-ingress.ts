@@ -52,7 +52,7 @@ export function validateIngressUpdate({ spec }: Ingress, { spec: old }: Ingress)
   return errors.list;
 }
 
-/** Addresses that were there before are not looked at again (upstream: ValidateIngressLoadBalancerStatus). */
+/** Addresses that were there before are not checked again (upstream: ValidateIngressLoadBalancerStatus). */
 export function validateIngressStatus({ status }: Ingress, { status: old }: Ingress): FieldError[] {
   const errors = new FieldErrors();
   const known = new Set((old?.loadBalancer?.ingress ?? []).map(({ ip }) => ip));

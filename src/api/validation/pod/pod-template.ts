@@ -60,7 +60,7 @@ export interface SelectorRules {
 }
 
 /**
- * The selector of a controller, and that its template's labels match it. False when the template need not be looked at
+ * The selector of a controller, and that its template's labels match it. False when the template need not be checked
  * further.
  */
 export function validateSelectorAndLabels(

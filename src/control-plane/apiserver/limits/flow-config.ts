@@ -41,7 +41,7 @@ export interface FlowConfig {
   readonly schemas: readonly FlowSchema[];
 }
 
-/** The API allows ten million; each queue is looked at for each request that starts. */
+/** The API allows ten million; each request that starts compares all queues. */
 const MOST_QUEUES = 1024;
 
 type Named<Spec> = { readonly metadata: { readonly name: string; readonly uid: string }; readonly spec: Spec };

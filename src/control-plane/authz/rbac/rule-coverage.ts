@@ -3,7 +3,7 @@ import type { PolicyRule } from '../../../api/rbac/policy-rule.ts';
 /**
  * What rules give and others do not (upstream: validation.Covers). A rule stands for each of its verbs with each of its
  * groups, resources and names: written out, a rule of a kilobyte is a million of them. So values that the same rules
- * cover are looked at together, and nothing is written out but what is missing.
+ * cover are compared together, and nothing is written out but what is missing.
  */
 export interface MissingRules {
   /** Of one resource and name, or of one path, each. */

@@ -245,7 +245,7 @@ describe('a volume that no pod wants any more', () => {
     assert.deepEqual(plan({ ...facts, node: node({ attached: [key] }) }).remove, [nameOf(handle)]);
   });
 
-  it('the first that a silent node must give up is looked at next', () => {
+  it('the first that a silent node must give up is due next', () => {
     const result = plan({
       node: node({ attached: [keyOf('a'), keyOf('b')], inUse: [keyOf('a'), keyOf('b')], ready: 'Unknown' }),
       unwantedSinceMs: new Map([

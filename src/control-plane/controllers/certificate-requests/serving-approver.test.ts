@@ -76,7 +76,7 @@ describe('what a node requests to serve with', () => {
     });
   }
 
-  it('is approved once the node has told its addresses', async () => {
+  it('is approved once the node has reported its addresses', async () => {
     const world = await setUp(own, {}, []);
     assert.equal(isApproved(world), false);
     const node = await world.api.get(nodes, { namespace: '', name: 'a' });

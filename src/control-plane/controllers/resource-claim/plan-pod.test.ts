@@ -144,7 +144,7 @@ describe('a pod that has a node', () => {
     assert.equal(reserved({ allocated: true, mine: false }), 'create dev');
   });
 
-  it("may use a claim that is nobody's by its name", () => {
+  it('may use a claim without an owner by its name', () => {
     const entries = [{ name: 'dev', resourceClaimName: 'c1' }];
     assert.equal(reserved({ allocated: true, mine: false }, { entries }), 'reserve c1');
     assert.equal(shown(plan({ entries, pod: { 'spec.nodeName': 'n1' } })), '');

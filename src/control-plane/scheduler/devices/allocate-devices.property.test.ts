@@ -183,7 +183,7 @@ describe('the index of slices', () => {
     reach: fc.constantFrom({ nodeName: 'n' }, { nodeName: 'm' }, { allNodes: true }),
     isGone: fc.constantFrom(false, false, true),
   });
-  it('answers as if all slices were looked at', () => {
+  it('answers as if all slices were read', () => {
     fc.assert(
       fc.property(fc.array(sliceArbitrary, { maxLength: 12 }), (changes) => {
         const index = new SliceIndex();
@@ -224,7 +224,7 @@ describe('the index of devices in use', () => {
     },
     { requiredKeys: ['device', 'amount', 'shareID', 'adminAccess'] },
   );
-  it('answers as if all claims were looked at, also laid over another', () => {
+  it('answers as if all claims were read, also laid over another', () => {
     const change = fc.record({
       claim: fc.constantFrom('a', 'b'),
       results: fc.array(resultArbitrary, { maxLength: 3 }),

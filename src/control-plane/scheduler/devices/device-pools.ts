@@ -49,7 +49,7 @@ export function poolOf(group: readonly ResourceSlice[]): DevicePool | undefined 
       return { key, driver, pool: pool.name, device, reach };
     }),
   );
-  // A device that is listed twice is a fault of the driver, which its next generation mends.
+  // A device that is listed twice is a fault of the driver, which its next generation fixes.
   const isSound = new Set(devices.map(({ key }) => key)).size === devices.length;
   return {
     driver,

@@ -10,7 +10,7 @@ export function compileLabelSelector(selector: LabelSelector | undefined): Label
   return selector === undefined ? matchesNothing : compileRequirements(requirementsOf(selector));
 }
 
-/** A matcher that can be told from others: equal keys mean the same requirements in the same order. */
+/** A matcher with an identity: equal keys mean the same requirements in the same order. */
 export interface KeyedMatcher {
   readonly key: string;
   readonly matcher: LabelMatcher;

@@ -232,7 +232,7 @@ describe('NodeResourcesFit', () => {
   ];
   it('likes what is least allocated, by default', () =>
     assert.deepEqual(scoreAll(fit, one, { nodes, there }), [75, 37]));
-  it('likes what is most allocated, if told to', () => {
+  it('likes what is most allocated, if configured', () => {
     assert.deepEqual(
       scoreAll(createNodeResourcesFit({ scoringStrategy: { type: 'MostAllocated', resources } }), one, {
         nodes,
@@ -241,7 +241,7 @@ describe('NodeResourcesFit', () => {
       [25, 62],
     );
   });
-  it('likes a given share best, if told to', () => {
+  it('likes a given share best, if configured', () => {
     const shape = [
       { utilization: 0, score: 0 },
       { utilization: 50, score: 10 },

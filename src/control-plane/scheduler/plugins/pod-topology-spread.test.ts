@@ -54,7 +54,7 @@ describe('PodTopologySpread', () => {
     const there = [on('a', 'p', { labels: { ...labels, v: '1' } })];
     assert.deepEqual(filterAll(spread, versioned, { nodes, there }).slice(0, 2), ['', '']);
   });
-  it('leaves nodes out that the pod may not use, and tainted ones only if told to', () => {
+  it('leaves nodes out that the pod may not use, and tainted ones only if the pod asks for that', () => {
     const selecting = (policy: string): Pod => ({
       ...pod({ ...constraint, nodeAffinityPolicy: policy }),
       spec: { ...pod({ ...constraint, nodeAffinityPolicy: policy }).spec, nodeSelector: { zone: 'one' } },

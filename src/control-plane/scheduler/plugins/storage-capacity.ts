@@ -8,7 +8,7 @@ export const volumeLimit = ({ maximumVolumeSize, capacity }: CSIStorageCapacity)
   maximumVolumeSize ?? capacity;
 
 /**
- * Which nodes reach enough storage for a volume of a class and size. Storage of one node each, told apart by a single
+ * Which nodes reach enough storage for a volume of a class and size. Storage of one node each, distinguished by a single
  * label, is looked up by that label, so that a node costs the same however many nodes there are (upstream:
  * hasEnoughCapacity).
  */

@@ -195,7 +195,7 @@ describe('who may make room, and where', () => {
     assert.match(String(said), /not eligible due to preemptionPolicy=Never/);
   });
 
-  it('a node that the pod may not run on at all is not looked at', () => {
+  it('a node that the pod may not run on at all is left out', () => {
     const labelled = { ...b, metadata: { ...b.metadata, labels: { ...b.metadata.labels, disk: 'ssd' } } };
     const pods = [on('a', 'low'), on('b', 'important', { spec: { priority: 5 } })];
     assert.deepEqual(outcome({ nodes: [a, labelled], pods }, vip({ nodeSelector: { disk: 'ssd' } })), ['important']);

@@ -280,7 +280,7 @@ describe('the store in a SQLite file', () => {
     const storage = open();
     await storage.close();
     const good = readFileSync(store.file);
-    writeFileSync(store.file, 'not a database, but long enough to be looked at. '.repeat(50));
+    writeFileSync(store.file, 'not a database, but long enough to be read. '.repeat(50));
     assert.deepEqual([refusal().kind, /damaged/.test(refusal().message)], ['Internal', true]);
     rmSync(store.file);
     const foreign = new DatabaseSync(store.file);

@@ -259,7 +259,7 @@ function watches(fixture: Fixture): void {
     assert.equal(log.ended, undefined);
   });
 
-  it('has told a watch of a write when its writer gets the answer', async () => {
+  it('has sent a write to watches when its writer gets the answer', async () => {
     const { storage, key, watch } = fixture;
     const log = watch(await storage.revision());
     await log.reached(done(await storage.put(key('first'), '', { expected: 0 })));

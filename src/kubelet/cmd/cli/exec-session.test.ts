@@ -105,7 +105,7 @@ describe('a command in a container', () => {
     );
   });
 
-  it('says that a runtime of the fourth protocol cannot be told of the end of input', async () => {
+  it('says that a runtime of the fourth protocol cannot be notified of the end of input', async () => {
     speaks = 'v4.channel.k8s.io';
     const { made, log } = terminal((input) => {
       input.onEnd();
@@ -113,6 +113,6 @@ describe('a command in a container', () => {
     });
     serve = (socket) => socket.on('message', () => end(socket, success));
     assert.equal(await runExec(url, { tty: false, stdin: true }, made), 0);
-    assert.match(log.join('\n'), /plain\nerr kubelet: this runtime cannot be told[\s\S]*released/);
+    assert.match(log.join('\n'), /plain\nerr kubelet: this runtime cannot be notified[\s\S]*released/);
   });
 });

@@ -74,7 +74,7 @@ export function runExec(url: string, request: { tty: boolean; stdin: boolean }, 
 
 function endOfInputUnsupported(terminal: Terminal): void {
   terminal.error(
-    'kubelet: this runtime cannot be told that standard input has ended; press Ctrl-C when the command has read all\n',
+    'kubelet: this runtime cannot be notified that standard input has ended; press Ctrl-C when the command has read all\n',
   );
 }
 

@@ -224,7 +224,7 @@ describe('an explanation', () => {
         phase: 'Pending',
         settled: false,
         blockers,
-        cures: ['ConfigMap default/a does not exist: put it into /m'],
+        suggestions: ['ConfigMap default/a does not exist: put it into /m'],
         timeline,
       },
       61_000,

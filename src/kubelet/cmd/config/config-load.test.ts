@@ -368,7 +368,7 @@ test('rules of the flags themselves', () => {
   ]);
 });
 
-test('help, version and commands are told apart', () => {
+test('help, version and commands are distinguished', () => {
   assert.equal(load(['--help']).kind, 'help');
   assert.deepEqual(load(['--version']), { kind: 'version', text: 'Kubernetes v1.36.0\n' });
   assert.equal(load(['--version=raw']).kind, 'version');

@@ -23,7 +23,7 @@ test('a file that others can read or write is named, with what it should have (C
   );
 });
 
-test('files that are not configured are not looked at', () => {
+test('files that are not configured are not checked', () => {
   assert.deepEqual(
     guardedFiles({ kubeconfig: '', bootstrapKubeconfig: '', config: '/c', clientCa: '', servingKey: '' }).map(
       ({ file }) => file,

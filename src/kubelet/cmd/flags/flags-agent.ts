@@ -10,7 +10,7 @@ type Row = readonly [name: string, type: FlagType, help: string, extra?: Extra];
 const inGroup = (group: FlagGroup, rows: readonly Row[]): FlagSpec[] =>
   rows.map(([name, type, help, extra]) => ({ name, type, help, group, ...extra }));
 
-/** Where `kubelet pods` and the other commands reach the running agent unless told otherwise; only root may open it. */
+/** Where `kubelet pods` and the other commands reach the running agent by default; only root may open it. */
 export const DEFAULT_CLI_SOCKET = '/var/lib/kubelet/kubelet.sock';
 
 const REPLACED = 'Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.';

@@ -6,7 +6,7 @@ import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { openGate } from '../../../client/request-budget.ts';
 import type { RequestTerms } from '../../../client/http-transport.ts';
-import { clusterLanes } from './compose-cluster.ts';
+import { createClusterClients } from './compose-cluster.ts';
 import type { ClusterTerms } from './compose-cluster.ts';
 
 const usual: ClusterTerms = {
@@ -21,7 +21,7 @@ const usual: ClusterTerms = {
 interface Fixture {
   readonly clock: FakeClock;
   readonly heartbeatLimitMs: number | undefined;
-  /** Asks so many times in each lane and says, second by second, how many went. */
+  /** Sends so many requests of each class and says, second by second, how many went. */
   went(count: number, seconds: number): Promise<Record<string, number[]>>;
 }
 
@@ -29,10 +29,10 @@ function groundOf(terms: Partial<ClusterTerms> = {}): Fixture {
   const clock = new FakeClock();
   const given: Partial<RequestTerms>[] = [];
   const api = new FakeApiClient({ clock });
-  // Each lane as the transport treats it: a turn, then the request.
-  const lanes = clusterLanes({ ...usual, ...terms }, clock, (lane): ApiClient => {
-    given.push(lane);
-    const { gate = openGate } = lane;
+  // Each client as the transport treats it: a turn, then the request.
+  const clients = createClusterClients({ ...usual, ...terms }, clock, (own): ApiClient => {
+    given.push(own);
+    const { gate = openGate } = own;
     return Object.assign(Object.create(api) as ApiClient, {
       list: async () => (await gate.admit(), { items: [], resourceVersion: '1' }),
     });
@@ -45,7 +45,7 @@ function groundOf(terms: Partial<ClusterTerms> = {}): Fixture {
       const done: Record<string, number> = { heartbeat: 0, status: 0, objects: 0, events: 0 };
       for (const name of ['objects', 'events', 'status', 'heartbeat'] as const) {
         for (let each = 0; each < count; each += 1)
-          void lanes[name].list(pods, '').then(
+          void clients[name].list(pods, '').then(
             () => (done[name] = (done[name] ?? 0) + 1),
             () => undefined,
           );

@@ -28,7 +28,10 @@ const DEFAULT_BURST = 10;
 const WAITING_LIMIT = 10_000;
 const EVENTS_WAITING_LIMIT = 1_000;
 
-/** The lanes to the API server that `access` leads to, all over the same connections. Asks nothing yet. */
+/**
+ * Clients of the API server that `access` leads to, one per class of requests, over the same connections. Sends nothing
+ * yet.
+ */
 export function openCluster(
   access: AccessSource,
   terms: ClusterTerms,
@@ -39,7 +42,7 @@ export function openCluster(
   const userAgent = `kubelet/${KUBERNETES_VERSION} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
   const transport = new HttpTransport(access, { userAgent, clock, random, tracer });
   return {
-    ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.withTerms(lane))),
+    ...createClusterClients(terms, clock, (own) => new HttpApiClient(transport.withTerms(own))),
     outage: () => transport.problem(),
     observe: (listener) => transport.observe(listener),
     reconnect: () => transport.reconnect(),
@@ -51,7 +54,7 @@ export function openCluster(
  * Who waits for whom. `kubeAPIQPS: 0` is client-go's default, as upstream; `eventRecordQPS: 0` is no limit, as its
  * documentation says.
  */
-export function clusterLanes(
+export function createClusterClients(
   terms: ClusterTerms,
   clock: Clock,
   open: (terms: Partial<RequestTerms>) => ApiClient,

@@ -21,7 +21,7 @@ import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 
-/** How often a self-signed certificate is looked at. */
+/** How often a self-signed certificate is checked. */
 const LOOK_MS = 3_600_000;
 
 export interface ServingOptions {

@@ -5,7 +5,7 @@ import { podUid } from '../../model/ids.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { ActivityTracker } from './activity-tracker.ts';
 import type { BlockerFacts } from './compute-blockers.ts';
-import { computeCures } from './compute-cures.ts';
+import { computeSuggestions } from './compute-suggestions.ts';
 import type { ObjectSources } from './explain-facts.ts';
 import { cureObjects, outageFor } from './explain-facts.ts';
 import type { ExplainSources } from './explain-store.ts';
@@ -46,7 +46,7 @@ export interface CreateExplainParts extends ObjectSources {
 /** Explains why a pod is not settled, from the state of this agent. */
 export function createExplain(parts: CreateExplainParts): ExplainStore {
   const { directory, statuses, probes, volumes, drivers, cluster, workers, loop, clock } = parts;
-  const cureFacts = {
+  const suggestionFacts = {
     ...cureObjects(parts),
     manifests: parts.staticPodPath,
     registry: `${parts.rootDir}/plugins_registry`,
@@ -60,7 +60,7 @@ export function createExplain(parts: CreateExplainParts): ExplainStore {
       status: (uid) => statuses.get(uid),
       probes: (uid) => probes.standing(uid),
       volumes: (uid) => volumes.blockers(uid),
-      cures: (pod) => computeCures(pod, cureFacts),
+      suggestions: (pod) => computeSuggestions(pod, suggestionFacts),
       outage: (pod) => outageFor(pod, parts, cluster, volumes.blockers(podUid(pod.metadata.uid)).length > 0),
       worker: (uid) => ({ heldBack: loop().heldBack(), ...workerFacts(workers(), uid, clock.nowMs()) }),
     },

@@ -1,6 +1,6 @@
 import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { CureObjects } from './compute-cures.ts';
+import type { SuggestionObjects } from './compute-suggestions.ts';
 import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
 import type { ApiOutage, ClusterApi } from '../../ports/cluster-api.ts';
 
@@ -16,19 +16,19 @@ export interface KnownObjects {
 /** Where features read objects: those of manifests, and the API server's where there is one. */
 export interface ObjectSources {
   readonly clusterObjects: KnownObjects | undefined;
-  readonly localObjects: CureObjects;
+  readonly localObjects: SuggestionObjects;
 }
 
 /** The source of suggestions: manifests, or what is known of the cluster without a request. */
 export function cureObjects({ clusterObjects, localObjects }: ObjectSources): {
-  objects: CureObjects;
+  objects: SuggestionObjects;
   inCluster: boolean;
 } {
   if (clusterObjects === undefined) return { objects: localObjects, inCluster: false };
   return { objects: knownObjects(clusterObjects), inCluster: true };
 }
 
-function knownObjects(objects: KnownObjects): CureObjects {
+function knownObjects(objects: KnownObjects): SuggestionObjects {
   return {
     get: <Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined => {
       const found = objects.peek(kind, namespace, name);

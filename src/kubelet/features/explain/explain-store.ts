@@ -22,7 +22,7 @@ export interface ExplainSources {
   probes(uid: PodUid): BlockerFacts['probes'];
   volumes(uid: PodUid): BlockerFacts['volumes'];
   /** Suggestions for a pod that waits. */
-  cures(pod: Pod): readonly string[];
+  suggestions(pod: Pod): readonly string[];
   /** The API server does not answer, and the pod may be waiting for it. */
   outage?(pod: Pod): { readonly sinceMs: number; readonly message: string } | undefined;
 }
@@ -85,7 +85,7 @@ export class ExplainStore {
       phase: status?.phase ?? 'Pending',
       settled: blockers.length === 0,
       blockers,
-      cures: blockers.length === 0 || isDeleted(pod) ? [] : this.#sources.cures(pod),
+      suggestions: blockers.length === 0 || isDeleted(pod) ? [] : this.#sources.suggestions(pod),
       timeline: this.#timeline.of(uid),
     };
   }

@@ -277,7 +277,7 @@ describe('explain store', () => {
       worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }),
       probes: () => [],
       volumes: () => [],
-      cures: () => ['a cure'],
+      suggestions: () => ['a suggestion'],
     };
     const store = new ExplainStore({ sources, activityTracker, timeline: new Timeline(clock) });
     store.setOutcome(uid, {
@@ -290,16 +290,16 @@ describe('explain store', () => {
     });
     const [blocker] = store.explain(pod).blockers;
     assert.deepEqual([blocker?.sinceMs, blocker?.lastError], [10, 'b']);
-    assert.deepEqual(store.explain(pod).cures, ['a cure']);
+    assert.deepEqual(store.explain(pod).suggestions, ['a suggestion']);
     assert.deepEqual(
-      store.explain({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).cures,
+      store.explain({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).suggestions,
       [],
     );
     const end = activityTracker.begin(uid, 'pull image', 'registry is slow');
     assert.equal(store.explain(pod).blockers.length, 2);
     end();
     store.setOutcome(uid, { failures: [], waits: [] });
-    assert.deepEqual([store.explain(pod).settled, store.explain(pod).cures], [true, []]);
+    assert.deepEqual([store.explain(pod).settled, store.explain(pod).suggestions], [true, []]);
   });
 
   it('begins with the outage of the API server, for a pod that waits for it', () => {
@@ -312,7 +312,7 @@ describe('explain store', () => {
       worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }),
       probes: () => [],
       volumes: () => volumes,
-      cures: () => [],
+      suggestions: () => [],
       outage: () => state.outage,
     };
     const store = new ExplainStore({

@@ -48,7 +48,7 @@ export function createPodsApi(parts: CreatePodsApiParts): PodsApiService {
   };
 }
 
-export function podsApiOf({ source, onDropped }: Pick<CreatePodsApiParts, 'source' | 'onDropped'>): PodsApi {
+function podsApiOf({ source, onDropped }: Pick<CreatePodsApiParts, 'source' | 'onDropped'>): PodsApi {
   return {
     list: () => source.pods(),
     get: (uid) => {

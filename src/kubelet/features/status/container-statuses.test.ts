@@ -70,7 +70,7 @@ describe('a container without a record in the runtime', () => {
     assert.deepEqual(statusOf(aPod(), [], { previous: [told] }), { ...told, ready: false, volumeMounts: undefined });
   });
 
-  it('has ended unseen when it was told as running, once, and not in a pod that is deleted', () => {
+  it('has ended unseen when it was reported as running, once, and not in a pod that is deleted', () => {
     const told = said({ state: { running: {} }, restartCount: 4 });
     const status = statusOf(aPod(), [], { previous: [told] });
     assert.deepEqual(
@@ -107,7 +107,7 @@ describe('a container with a record', () => {
     assert.equal(statusOf(aPod(), [aRun('app', 'running', { attempt: 2 })], { previous: [told] }).restartCount, 5);
   });
 
-  it('counts one more when a new run appears after an end that was told with as high a number', () => {
+  it('counts one more when a new run appears after an end that was reported with as high a number', () => {
     const told = said({ restartCount: 5, containerID: 'containerd://gone', state: { terminated: { exitCode: 1 } } });
     const of = (state: 'running' | number, attempt: number, previous: Partial<ContainerStatus> = {}): number =>
       statusOf(aPod(), [aRun('app', state, { attempt })], { previous: [{ ...told, ...previous }] }).restartCount;
@@ -120,7 +120,7 @@ describe('a container with a record', () => {
     assert.equal(of(1, 0), 5, 'only a start counts');
   });
 
-  it('of unknown state ended unseen if it was told as running, which counts, and waits otherwise', () => {
+  it('of unknown state ended unseen if it was reported as running, which counts, and waits otherwise', () => {
     const running = said({ state: { running: {} }, restartCount: 2 });
     const ended = statusOf(aPod(), [aRun('app', 'unknown')], { previous: [running] });
     assert.deepEqual([ended.restartCount, ended.state?.terminated?.exitCode], [3, 137]);
@@ -176,7 +176,7 @@ describe('a container with a record', () => {
     );
   });
 
-  it('shows what it was granted', () => {
+  it('shows what is allocated', () => {
     const asked = { requests: { cpu: '1' }, limits: { cpu: '2' } };
     const of = (resources: Parameters<typeof aContainer>[1] = {}): ContainerStatus =>
       statusOf(aPod({ containers: [aContainer('app', resources)] }), [aRun('app', 'running')]);
@@ -269,7 +269,7 @@ describe('mounts that are read only', () => {
   const pod = aPod({ containers: [aContainer('app', { volumeMounts: mounts })] });
   const said1 = (status: ContainerStatus): string | undefined => status.volumeMounts?.[0]?.recursiveReadOnly;
 
-  it('say whether that holds for what is mounted below, as made, else as told before', () => {
+  it('say whether that holds for what is mounted below, as made, else as reported before', () => {
     const made = (recursiveReadOnly: boolean): ContainerRuntimeStatus =>
       aRun('app', 'running', { mounts: [{ containerPath: '/data', recursiveReadOnly }] as never });
     assert.deepEqual(

@@ -32,7 +32,7 @@ export class VolumeAttachWaiter {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** What the API server has been told to be in use. */
+  /** The volumes that the API server knows as in use. */
   reported(volumes: readonly string[]): void {
     const before = this.#reported;
     this.#reported = new Set(volumes);

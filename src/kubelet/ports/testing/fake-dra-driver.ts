@@ -1,7 +1,7 @@
 import { KubeletError } from '../../../base/errors.ts';
 import type { DeviceHealthReport, DraClaim, DraDriver, PreparedClaim, PreparedDevice } from '../dra-drivers.ts';
 
-/** A DRA driver that notes its calls, fails as told, and streams what a test reports. */
+/** A DRA driver that records its calls, fails on request, and streams what a test reports. */
 export class FakeDraDriver implements DraDriver {
   readonly calls: string[] = [];
   devices: readonly PreparedDevice[];

@@ -355,7 +355,7 @@ test('ranges of callers are checked in the field and in the annotation that came
       { 'metadata.annotations': { [rangesKey]: '10.0.0.0/8' } },
       [`${field}: Forbidden: may only be used when \`type\` is 'LoadBalancer'`],
     ],
-    // The field wins: what the annotation says is not looked at then.
+    // The field wins: the annotation is not read then.
     [{ ...annotated('all'), 'spec.loadBalancerSourceRanges': [' 10.0.0.0/8 '] }, []],
     [
       { ...balanced, 'spec.loadBalancerSourceRanges': ['all'] },

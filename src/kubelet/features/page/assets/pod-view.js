@@ -221,7 +221,7 @@ export class PodView {
   }
 
   /** @param {PodExplanation} explanation */
-  #show({ settled, blockers, cures, timeline }) {
+  #show({ settled, blockers, suggestions, timeline }) {
     const nowMs = Date.now();
     this.#explanation.replaceChildren(
       ...(settled
@@ -239,7 +239,7 @@ export class PodView {
               ...(blocker.details ?? []).map((detail) => element('p', { class: 'note' }, detail)),
             ),
           )),
-      ...cures.map((cure) => element('p', { class: 'cure' }, cure)),
+      ...suggestions.map((suggestion) => element('p', { class: 'suggestion' }, suggestion)),
     );
     this.#timeline.replaceChildren(
       ...timeline

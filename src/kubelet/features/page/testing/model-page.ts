@@ -312,7 +312,7 @@ function explanationOf({ metadata, spec, status }: Pod, nowMs: number): PodExpla
           },
         ]
       : [],
-    cures: [],
+    suggestions: [],
     timeline: [
       {
         atMs: nowMs - 120_000,

@@ -8,15 +8,15 @@ import { boundVolumeOf } from '../../../api/volume-binding.ts';
 import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
 
 /** Known objects at this moment: on a node without an API server all that are in its manifests. */
-export interface CureObjects {
+export interface SuggestionObjects {
   /** Whether neither its presence nor its absence is known yet. Absent where everything is known. */
   isUnknown?(kind: ClusterKind, namespace: string, name: string): boolean;
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined;
   list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][];
 }
 
-export interface CureFacts {
-  readonly objects: CureObjects;
+export interface SuggestionFacts {
+  readonly objects: SuggestionObjects;
   /** On a node of a cluster: objects are created with kubectl, and controllers bind claims. */
   readonly inCluster?: boolean;
   /** The folder of manifests, as a person would name it; '' when there is none. */
@@ -40,10 +40,10 @@ const MOST_NAMES = 8;
  * Suggestions for a pod that waits, derived from what the pod refers to and what exists, not from error texts. Empty
  * when nothing it names is missing.
  */
-export function computeCures(pod: Pod, facts: CureFacts): string[] {
+export function computeSuggestions(pod: Pod, facts: SuggestionFacts): string[] {
   const { namespace } = pod.metadata;
   const used = usedVolumes(pod);
-  const cures = [
+  const suggestions = [
     ...needsOf(pod, used).flatMap((need) => cureOfNeed(need, namespace, facts)),
     ...used.flatMap((volume) => cureOfVolume(pod, volume, facts)),
   ];
@@ -52,8 +52,8 @@ export function computeCures(pod: Pod, facts: CureFacts): string[] {
     runtimeClassName !== undefined &&
     isMissing(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName })
   )
-    cures.push(addTo(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName }));
-  return [...new Set(cures)];
+    suggestions.push(addTo(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName }));
+  return [...new Set(suggestions)];
 }
 
 /** A volume that no container uses is not set up: what it lacks delays nothing. */
@@ -103,7 +103,7 @@ function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
   return needs;
 }
 
-function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: CureFacts): string[] {
+function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: SuggestionFacts): string[] {
   const found = facts.objects.get(kind, namespace, name);
   if (found === undefined) {
     if (facts.objects.isUnknown?.(kind, namespace, name) === true) return [];
@@ -129,7 +129,7 @@ function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: CureFa
     );
 }
 
-function cureOfVolume(pod: Pod, volume: Volume, facts: CureFacts): string[] {
+function cureOfVolume(pod: Pod, volume: Volume, facts: SuggestionFacts): string[] {
   if (volume.csi !== undefined) return cureOfInline(volume.csi.driver, facts);
   const { namespace, name } = pod.metadata;
   const claimName = volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${name}-${volume.name}`;
@@ -147,7 +147,7 @@ function cureOfVolume(pod: Pod, volume: Volume, facts: CureFacts): string[] {
 /** Controllers bind it; their events show what prevents it. */
 function cureOfBound(
   { metadata: { namespace, name }, spec, status }: PersistentVolumeClaim,
-  facts: CureFacts,
+  facts: SuggestionFacts,
 ): string[] {
   const volume = spec.volumeName ?? '';
   if (volume === '' || status?.phase !== 'Bound')
@@ -158,20 +158,24 @@ function cureOfBound(
   return driver === undefined ? [] : cureOfDriver(driver, facts);
 }
 
-function cureOfInline(driver: string, facts: CureFacts): string[] {
+function cureOfInline(driver: string, facts: SuggestionFacts): string[] {
   const asked = { kind: 'CSIDriver', namespace: '', name: driver } as const;
   const object = isMissing(facts, asked) ? [`${addTo(facts, asked)}, with volumeLifecycleModes: [Ephemeral]`] : [];
   return [...cureOfDriver(driver, facts), ...object];
 }
 
-function cureOfDriver(driver: string, { registry, isDriverThere }: CureFacts): string[] {
+function cureOfDriver(driver: string, { registry, isDriverThere }: SuggestionFacts): string[] {
   return isDriverThere(driver)
     ? []
     : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
 }
 
 /** The author of the manifests binds it: which volume the claim could name. */
-function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[], facts: CureFacts): string {
+function cureOfClaim(
+  claim: PersistentVolumeClaim,
+  volumes: readonly PersistentVolume[],
+  facts: SuggestionFacts,
+): string {
   const { namespace, name } = claim.metadata;
   const said = `PersistentVolumeClaim ${namespace}/${name}`;
   const wanted = claim.spec.volumeName ?? '';
@@ -212,11 +216,11 @@ interface Asked {
   readonly keys?: readonly string[];
 }
 
-function isMissing({ objects }: CureFacts, { kind, namespace, name }: Asked): boolean {
+function isMissing({ objects }: SuggestionFacts, { kind, namespace, name }: Asked): boolean {
   return objects.get(kind, namespace, name) === undefined && objects.isUnknown?.(kind, namespace, name) !== true;
 }
 
-function addTo(facts: CureFacts, asked: Asked): string {
+function addTo(facts: SuggestionFacts, asked: Asked): string {
   const { kind, namespace, name } = asked;
   const said = `${kind} ${namespace === '' ? name : `${namespace}/${name}`} does not exist`;
   return facts.inCluster === true ? `${said}: ${commandFor(asked)}` : `${said}: put it ${whereOf(facts)}`;
@@ -237,7 +241,7 @@ function commandFor({ kind, namespace, name, keys = [] }: Asked): string {
   return `kubectl create ${kind === 'Secret' ? 'secret generic' : 'configmap'} ${name} -n ${namespace}${content === '' ? ' --from-literal=KEY=VALUE' : content}`;
 }
 
-function whereOf({ manifests }: CureFacts): string {
+function whereOf({ manifests }: SuggestionFacts): string {
   return manifests === '' ? 'beside the pod' : `into ${manifests}`;
 }
 

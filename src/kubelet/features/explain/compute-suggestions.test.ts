@@ -4,27 +4,27 @@ import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import { inDefaultNamespace } from '../../../api/manifest/manifest-kinds.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { Changes } from '../../../api/testing/pod-builder.ts';
-import type { CureObjects } from './compute-cures.ts';
-import { computeCures } from './compute-cures.ts';
+import type { SuggestionObjects } from './compute-suggestions.ts';
+import { computeSuggestions } from './compute-suggestions.ts';
 
 /** The objects in the text of manifests. */
-function objectsOf(text: string): CureObjects {
+function objectsOf(text: string): SuggestionObjects {
   const { objects, errors } = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(errors, []);
   const entries = objects.map(inDefaultNamespace);
-  const list: CureObjects['list'] = (kind, namespace) =>
+  const list: SuggestionObjects['list'] = (kind, namespace) =>
     entries
       .filter((entry) => entry.kind === kind && (namespace === '' || entry.object.metadata.namespace === namespace))
       .map(({ object }) => object) as never;
   return { list, get: (kind, namespace, name) => list(kind, namespace).find(({ metadata }) => metadata.name === name) };
 }
 
-const cures = (
+const suggestions = (
   changes: Changes,
   text = '{apiVersion: v1, kind: ConfigMap, metadata: {name: unused}}',
   manifests = '/m',
 ): string[] =>
-  computeCures(buildPod(changes), {
+  computeSuggestions(buildPod(changes), {
     objects: objectsOf(text),
     manifests,
     registry: '/r',
@@ -44,22 +44,26 @@ const disk = (name: string, size: string, more = ''): string =>
 const file = (...objects: string[]): string => objects.join('\n---\n');
 
 test('a pod that misses nothing gets no suggestion', () => {
-  assert.deepEqual(cures({}), []);
+  assert.deepEqual(suggestions({}), []);
   assert.deepEqual(
-    cures(
+    suggestions(
       volume({ configMap: { name: 'c', items: [{ key: 'a', path: 'a' }] } }),
       '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}',
     ),
     [],
   );
-  assert.deepEqual(cures(volume({ configMap: { name: 'gone', optional: true } })), []);
-  assert.deepEqual(cures({ 'spec.volumes': [{ name: 'v', configMap: { name: 'gone' } }] }), [], 'no container uses it');
+  assert.deepEqual(suggestions(volume({ configMap: { name: 'gone', optional: true } })), []);
+  assert.deepEqual(
+    suggestions({ 'spec.volumes': [{ name: 'v', configMap: { name: 'gone' } }] }),
+    [],
+    'no container uses it',
+  );
 });
 
 test('a missing object is named once, with the place to put it', () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
   assert.deepEqual(
-    cures({
+    suggestions({
       ...volume({ projected: { sources: [{ configMap: { name: 'c' } }, { secret: { name: 's' } }] } }),
       [`${c0}.env`]: env,
       'spec.runtimeClassName': 'gvisor',
@@ -70,17 +74,17 @@ test('a missing object is named once, with the place to put it', () => {
       'RuntimeClass gvisor does not exist: put it into /m',
     ],
   );
-  assert.deepEqual(cures({ 'spec.imagePullSecrets': [{ name: 'pull' }] }), [
+  assert.deepEqual(suggestions({ 'spec.imagePullSecrets': [{ name: 'pull' }] }), [
     'Secret default/pull does not exist: put it into /m',
   ]);
-  assert.deepEqual(cures({ [`${c0}.envFrom`]: [{ configMapRef: { name: 'c' } }] }, undefined, ''), [
+  assert.deepEqual(suggestions({ [`${c0}.envFrom`]: [{ configMapRef: { name: 'c' } }] }, undefined, ''), [
     'ConfigMap default/c does not exist: put it beside the pod',
   ]);
 });
 
 test('an object in another namespace is named', () => {
   assert.deepEqual(
-    cures(
+    suggestions(
       volume({ configMap: { name: 'c' } }),
       '{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: web}}',
     ),
@@ -95,17 +99,17 @@ test('a missing key is named with the existing ones, and never with a value', ()
     '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: secret-a}, binaryData: {b: eA==}}',
     '{apiVersion: v1, kind: Secret, metadata: {name: s}}',
   );
-  assert.deepEqual(cures(volume({ configMap: { name: 'c', items: [{ key: 'x', path: 'x' }] } }), text), [
+  assert.deepEqual(suggestions(volume({ configMap: { name: 'c', items: [{ key: 'x', path: 'x' }] } }), text), [
     'ConfigMap default/c has no key x; it has a, b',
   ]);
   assert.deepEqual(
-    cures({ [`${c0}.env`]: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, text),
+    suggestions({ [`${c0}.env`]: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, text),
     ['Secret default/s has no key k; it has none'],
   );
 });
 
 test('a claim that names no volume gets the volumes that fit: free, large enough, of its modes and class', () => {
-  assert.deepEqual(cures(claimed), ['PersistentVolumeClaim default/c does not exist: put it into /m']);
+  assert.deepEqual(suggestions(claimed), ['PersistentVolumeClaim default/c does not exist: put it into /m']);
   const start =
     'PersistentVolumeClaim default/c names no volume in its spec.volumeName, and there is no controller that binds it';
   const others = [
@@ -114,30 +118,30 @@ test('a claim that names no volume gets the volumes that fit: free, large enough
     disk('fast', '9Gi', 'storageClassName: fast'),
     disk('raw', '9Gi', 'volumeMode: Block'),
   ];
-  assert.deepEqual(cures(claimed, file(claim(''), ...others, disk('two', '6Gi'), disk('one', '5Gi'))), [
+  assert.deepEqual(suggestions(claimed, file(claim(''), ...others, disk('two', '6Gi'), disk('one', '5Gi'))), [
     `${start}: name one that fits, one (5Gi), two (6Gi)`,
   ]);
-  assert.deepEqual(cures(claimed, file(claim(''), ...others)), [
+  assert.deepEqual(suggestions(claimed, file(claim(''), ...others)), [
     `${start}; no free PersistentVolume fits it: put one into /m`,
   ]);
 });
 
 test('a claim whose volume is missing, or belongs to another, gets that as its reason', () => {
-  assert.deepEqual(cures(claimed, claim('volumeName: d')), [
+  assert.deepEqual(suggestions(claimed, claim('volumeName: d')), [
     'PersistentVolume d, which PersistentVolumeClaim default/c names in its spec.volumeName, does not exist: put it into /m',
   ]);
   assert.deepEqual(
-    cures(claimed, file(claim('volumeName: d'), disk('d', '9Gi', 'claimRef: {namespace: web, name: x}'))),
+    suggestions(claimed, file(claim('volumeName: d'), disk('d', '9Gi', 'claimRef: {namespace: web, name: x}'))),
     [
       'PersistentVolumeClaim default/c names PersistentVolume d, whose claimRef says that it belongs to web/x: change one of them',
     ],
   );
-  assert.deepEqual(cures(claimed, file(claim('volumeName: d'), disk('d', '9Gi'))), []);
+  assert.deepEqual(suggestions(claimed, file(claim('volumeName: d'), disk('d', '9Gi'))), []);
 });
 
 test('a missing driver is named with its registration folder', () => {
   const missing = 'CSI driver gone.example is not running on this node, or has not registered by a socket in /r';
-  assert.deepEqual(cures(volume({ csi: { driver: 'gone.example' } })), [
+  assert.deepEqual(suggestions(volume({ csi: { driver: 'gone.example' } })), [
     missing,
     'CSIDriver gone.example does not exist: put it into /m, with volumeLifecycleModes: [Ephemeral]',
   ]);
@@ -145,8 +149,8 @@ test('a missing driver is named with its registration folder', () => {
     `{apiVersion: v1, kind: PersistentVolume, metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 9Gi}, csi: {driver: ${driver}, volumeHandle: h}}}`;
   assert.deepEqual(
     [
-      cures(claimed, file(claim('volumeName: d'), csi('gone.example'))),
-      cures(claimed, file(claim('volumeName: d'), csi('there.example'))),
+      suggestions(claimed, file(claim('volumeName: d'), csi('gone.example'))),
+      suggestions(claimed, file(claim('volumeName: d'), csi('there.example'))),
     ],
     [[missing], []],
   );
@@ -154,7 +158,7 @@ test('a missing driver is named with its registration folder', () => {
 
 test('in a cluster a suggestion is a command, and an unknown object is not called missing', () => {
   const inCluster = (changes: Changes, text?: string, unknown: readonly string[] = []): string[] =>
-    computeCures(buildPod(changes), {
+    computeSuggestions(buildPod(changes), {
       objects: {
         ...objectsOf(text ?? '{apiVersion: v1, kind: ConfigMap, metadata: {name: unused}}'),
         isUnknown: (_, __, name) => unknown.includes(name),
