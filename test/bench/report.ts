@@ -20,7 +20,7 @@ export type Target =
 export interface Row {
   readonly name: string;
   readonly title: string;
-  readonly unit: 'ms' | 'µs' | 'mcpu' | 'MiB' | '/s' | 'events';
+  readonly unit: 'ms' | 'µs' | 'mcpu' | 'KiB' | 'MiB' | '/s' | 'events';
   readonly agent: readonly number[];
   /** The same work by raw calls (of CRI, SQLite, etcd); empty where there is none. */
   readonly floor: readonly number[];

@@ -72,6 +72,20 @@ it('nodes are there, ready, each with its own name, address and pod range, and k
   await fakes.stop();
 });
 
+it('many nodes do not renew their leases in step', async () => {
+  const { api, clock, fakes } = await start(200);
+  await clock.advance(2 * leaseMs);
+  const renewals = (): number => api.calls.filter(({ verb, plural }) => verb === 'patch' && plural === 'leases').length;
+  const counts: number[] = [];
+  for (let before = renewals(); counts.length < 10; before = renewals()) {
+    await clock.advance(leaseMs / 10);
+    counts.push(renewals() - before);
+  }
+  assert.ok(Math.max(...counts) <= 40, `${counts.join(' ')}`);
+  assert.ok(counts.reduce((sum, count) => sum + count) >= 180, `${counts.join(' ')}`);
+  await fakes.stop();
+});
+
 it('a bound pod runs, with an address of its node, and ends when it is deleted', async () => {
   const { api, clock, fakes, pod } = await start();
   await api.create(pods, buildPod({ 'spec.restartPolicy': 'Always' }));

@@ -44,6 +44,8 @@ const LEASE_SECONDS = 40;
 const LEASE_NAMESPACE = 'kube-node-lease';
 const POD_WORKERS = 64;
 const REGISTERED_AT_ONCE = 16;
+/** Nodes renew their leases in so many groups. */
+const LEASE_GROUPS = 50;
 
 /** Nodes that only say that they run pods: for tests of control planes, and to try things without machines. */
 export function createFakeNodes(options: FakeNodesOptions): FakeNodes {
@@ -61,12 +63,15 @@ class FakeKubelets implements FakeNodes {
   readonly #timers = new Set<Timer>();
   readonly #addresses = new Map<string, number>();
   readonly #sinceMs: number;
+  readonly #groups: number;
+  #nextGroup = 0;
 
   constructor(options: FakeNodesOptions) {
     this.#options = options;
     const { client, clock, random, log } = options;
     this.#names = Array.from({ length: options.count }, (_, index) => `${options.prefix}-${index}`);
     this.#indexes = new Map(this.#names.map((name, index) => [name, index]));
+    this.#groups = Math.min(LEASE_GROUPS, options.count);
     this.#sinceMs = clock.nowMs();
     this.#informer = createInformer({
       client,
@@ -95,7 +100,7 @@ class FakeKubelets implements FakeNodes {
       clock,
       random,
       log,
-      periodMs: options.leaseMs,
+      periodMs: Math.ceil(options.leaseMs / this.#groups),
       pass: () => this.#beat(),
     });
   }
@@ -135,12 +140,14 @@ class FakeKubelets implements FakeNodes {
     for (const pod of this.#informer.list()) if (pod.spec.nodeName === name) this.#queue.add(formatKey(keyOf(pod)));
   }
 
+  /** One group after the other, as kubelets do not renew in step: a thousand at once would hold up all other requests. */
   async #beat(): Promise<void> {
     const { clock } = this.#options;
     const renewTime = formatMicroTime(clock.nowMs());
-    await Promise.all(
-      this.#names.filter((name) => !this.#silent.has(name)).map((name) => this.#renew(name, renewTime)),
-    );
+    const group = this.#nextGroup;
+    this.#nextGroup = (group + 1) % this.#groups;
+    const names = this.#names.filter((name, index) => index % this.#groups === group && !this.#silent.has(name));
+    await Promise.all(names.map((name) => this.#renew(name, renewTime)));
   }
 
   async #renew(name: string, renewTime: string): Promise<void> {

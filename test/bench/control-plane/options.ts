@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
 
-const STAGE_NAMES = ['sqlite', 'etcd', 'watchers', 'pods', 'disk'] as const;
+const STAGE_NAMES = ['sqlite', 'etcd', 'watchers', 'pods', 'large', 'disk'] as const;
 export type StageName = (typeof STAGE_NAMES)[number];
 
 export interface ControlPlaneBenchOptions {
@@ -15,6 +15,9 @@ export interface ControlPlaneBenchOptions {
   readonly watchSeconds: number;
   readonly idleSeconds: number;
   readonly pods: number;
+  /** Of the stage `large`. */
+  readonly largePods: number;
+  readonly largeNodes: number;
   /** Puts the results into docs/benchmarks.md. */
   readonly write: boolean;
   readonly jsonFile: string | undefined;
@@ -22,7 +25,7 @@ export interface ControlPlaneBenchOptions {
 
 export const USAGE = `usage: npm run bench -- control-plane [--quick] [--only NAME[,NAME]] [--json FILE] [--write]
 
-  --quick      fewer rounds and 1500 pods in place of 5000: for a look, not for the documents
+  --quick      fewer rounds, nodes and pods: for a look, not for the documents
   --only NAME  one stage or several: ${STAGE_NAMES.join(', ')}
   --json FILE  every sample, for machines
   --write      put the results into docs/benchmarks.md
@@ -54,6 +57,8 @@ export function parseOptions(args: readonly string[]): ControlPlaneBenchOptions 
     watchSeconds: quick ? 5 : 10,
     idleSeconds: quick ? 10 : 20,
     pods: quick ? 1500 : 5000,
+    largePods: quick ? 3000 : 10_000,
+    largeNodes: quick ? 300 : 1000,
     write,
     jsonFile: values.json,
   };

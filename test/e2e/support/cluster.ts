@@ -158,7 +158,7 @@ export async function startFakeNodes(
   count: number,
   folder: string,
   flags: readonly string[] = [],
-): Promise<() => Promise<void>> {
+): Promise<(() => Promise<void>) & { readonly pid: number }> {
   const logFile = path.join(folder, `fake-nodes-${Date.now()}.log`);
   const out = openSync(logFile, 'a');
   const child = spawn(await builtProgram('fake-nodes'), [String(count), `--kubeconfig=${kubeconfig}`, ...flags], {
@@ -174,7 +174,7 @@ export async function startFakeNodes(
   );
   if (!ready || child.exitCode !== null)
     throw new Error(`the fake nodes did not start:\n${readFileSync(logFile, 'utf8')}`);
-  return () => stopProcess(record, 10_000);
+  return Object.assign(() => stopProcess(record, 10_000), { pid: child.pid ?? 0 });
 }
 
 interface KubectlOptions {
