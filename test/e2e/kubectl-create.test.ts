@@ -89,6 +89,22 @@ describe('kubectl create', { concurrency: 4 }, () => {
       assert.ok(answers.includes(said), `${said} is not in ${answers}`);
   });
 
+  it('puts a pod on a node by a Binding', async () => {
+    const { run, refused } = await scopedKubectl(cluster, 'bindings');
+    const binding = (name: string): string =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name },
+        target: { kind: 'Node', name: 'any-node' },
+      });
+    await run('create -f -', pod({ containers: [{ name: 'main', image: 'nginx:1' }] }));
+    assert.match(await refused('create -f -', binding('missing')), /pods "missing" not found/);
+    await run('create -f -', binding('a'));
+    assert.equal(await run('get pod a -o jsonpath={.spec.nodeName}'), 'any-node');
+    assert.match(await refused('create -f -', binding('a')), /pod a is already assigned to node "any-node"/);
+  });
+
   it('reads folders, several files and standard input, and goes on after what it cannot make', async () => {
     const { run, try: attempt } = await scopedKubectl(cluster, 'files');
     const folder = path.join(cluster.folder, 'manifests');

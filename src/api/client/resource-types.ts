@@ -23,6 +23,7 @@ import type { CertificateSigningRequest } from '../certificates/certificate-sign
 import type { ClusterTrustBundle } from '../certificates/cluster-trust-bundle.ts';
 import type { PodCertificateRequest } from '../certificates/pod-certificate-request.ts';
 import type { Lease } from '../coordination/lease.ts';
+import type { Binding } from '../core/binding.ts';
 import type { ComponentStatus } from '../core/component-status.ts';
 import type { ConfigMap } from '../core/config-map.ts';
 import type { Endpoints } from '../core/endpoints.ts';
@@ -91,6 +92,7 @@ export const persistentVolumeClaims = namespaced<PersistentVolumeClaim>(
   'PersistentVolumeClaim',
   'persistentvolumeclaims',
 );
+export const bindings = namespaced<Binding>('v1', 'Binding', 'bindings');
 export const pods = namespaced<Pod>('v1', 'Pod', 'pods');
 export const podTemplates = namespaced<PodTemplate>('v1', 'PodTemplate', 'podtemplates');
 export const replicationControllers = namespaced<ReplicationController>(

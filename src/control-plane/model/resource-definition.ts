@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import type { Status } from '../../api/status/status.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
 import type { ControlPlaneGate } from './control-plane-gates.ts';
@@ -79,8 +80,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly allocate?: (object: T, old: T | undefined, store: AllocationStore) => Promise<Allocated<T>>;
   /** After the object is gone from the store: gives back what `allocate` took for it. */
   readonly deallocate?: (object: T, store: AllocationStore) => Promise<void>;
-  /** Not stored at all: reviews. The answer to a create. */
-  readonly review?: (object: T, access: ReviewAccess, request: RequestFacts) => Promise<T>;
+  /** Not stored at all: reviews and bindings. The answer to a create. */
+  readonly review?: (object: T, access: ReviewAccess, request: RequestFacts) => Promise<T | Status>;
 }
 
 export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
@@ -282,7 +283,12 @@ export interface ServiceAccountTokenRequest {
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
-export interface ReviewAccess {
+export interface ReviewAccess extends AccessQuestions {
+  /** Does to an object what a POST of `body` to the subresource `action` would do; admission has seen `body` already. */
+  act(type: ResourceType, name: string, action: string, body: ApiObject): Promise<Status>;
+}
+
+export interface AccessQuestions {
   readonly user: UserInfo;
   authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision>;
   rulesFor(user: UserInfo, namespace: string): Promise<UserRules>;

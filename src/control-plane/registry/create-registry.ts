@@ -10,7 +10,7 @@ import type {
   AllocationObjects,
   AllocationStore,
   ResourceDefinition,
-  ReviewAccess,
+  AccessQuestions,
 } from '../model/resource-definition.ts';
 import type { RequestContext } from '../model/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -56,7 +56,7 @@ export interface RegistryOptions {
   /** In the order in which they are asked. */
   readonly admission: readonly AdmissionPlugin[];
   readonly services: ActionServices;
-  readonly reviewAccess: (context: RequestContext) => ReviewAccess;
+  readonly reviewAccess: (context: RequestContext) => AccessQuestions;
 }
 
 /** The verbs over a cache that has been started. */

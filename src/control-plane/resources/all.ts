@@ -1,4 +1,5 @@
 import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { bindingResource } from './core/binding.ts';
 import { configMapResource } from './core/config-map.ts';
 import { endpointsResource } from './core/endpoints.ts';
 import { eventResource } from './core/event.ts';
@@ -64,6 +65,7 @@ import { volumeAttributesClassResource } from './storage/volume-attributes-class
 
 /** Every kind the API server serves, by group and name; the core group comes first. */
 export const allResources: readonly ResourceDefinition[] = [
+  bindingResource,
   configMapResource,
   endpointsResource,
   eventResource,

@@ -1,6 +1,7 @@
 import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
+import type { Status } from '../../../api/status/status.ts';
 import { ApiStatusError, notFound } from '../../../api/status/api-status-error.ts';
-import type { ActionAccess, ResourceDefinition } from '../../model/resource-definition.ts';
+import type { ActionAccess, ResourceDefinition, ReviewAccess } from '../../model/resource-definition.ts';
 import { createCacheReader } from '../cache/cache-reader.ts';
 import { decodeBody } from './decode-body.ts';
 import { deleteObject } from './delete-object.ts';
@@ -31,7 +32,7 @@ export async function runAction(tools: WriteTools, request: ResourceRequest, bod
   return servedBody(await action.perform(createAccess(tools, request), admitted));
 }
 
-/** A review: answered, not stored. */
+/** A review or a binding: answered, not stored. */
 export async function runReview(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
   const { definition, context, namespace } = request;
   const decoded = decodeBody(body, { ...definition.type, schema: definition.schema }, context);
@@ -40,9 +41,28 @@ export async function runReview(tools: WriteTools, request: ResourceRequest, bod
   const admitted =
     (await admitMutating(tools, attributesOf(request, 'CREATE', { object, oldObject: undefined }))) ?? object;
   await admitValidating(tools, attributesOf(request, 'CREATE', { object: admitted, oldObject: undefined }));
-  const answer = await definition.review?.(admitted, tools.reviewAccess(context), requestFacts(tools, context));
+  const access: ReviewAccess = {
+    ...tools.reviewAccess(context),
+    act: (type, name, action, toDo) => act(tools, request, { type, name, action }, toDo),
+  };
+  const answer = await definition.review?.(admitted, access, requestFacts(tools, context));
   if (answer === undefined) throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not a review`);
-  return servedBody(withoutEmptyNames(answer));
+  return servedBody(isStatus(answer) ? answer : withoutEmptyNames(answer));
+}
+
+const isStatus = (answer: ApiObject | Status): answer is Status => answer.kind === 'Status';
+
+async function act(
+  tools: WriteTools,
+  request: ResourceRequest,
+  { type, name, action }: { readonly type: ResourceType; readonly name: string; readonly action: string },
+  body: ApiObject,
+): Promise<Status> {
+  const definition = tools.definitions.byType(type);
+  if (definition === undefined || name === '') throw notFound(type, name);
+  const access = createAccess(tools, { ...request, definition, name, subresource: action });
+  // Actions that others refer to answer with a Status.
+  return (await actionOf(definition, action).perform(access, body)) as Status;
 }
 
 function withoutEmptyNames(answer: ApiObject): object {

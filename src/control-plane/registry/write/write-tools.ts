@@ -14,7 +14,7 @@ import type {
   AllocationStore,
   RequestFacts,
   ResourceDefinition,
-  ReviewAccess,
+  AccessQuestions,
 } from '../../model/resource-definition.ts';
 import { forbiddenRequest } from '../../model/forbidden-request.ts';
 import type { RequestContext } from '../../model/request-context.ts';
@@ -37,7 +37,7 @@ export interface WriteTools {
   readonly claims: (dryRun: boolean) => AllocationStore;
   readonly policy: ClusterPolicy;
   readonly services: ActionServices;
-  readonly reviewAccess: (context: RequestContext) => ReviewAccess;
+  readonly reviewAccess: (context: RequestContext) => AccessQuestions;
   /** Of this one request: rested between its stages, each of which may take long for an object of many parts. */
   readonly pace: Pace;
 }

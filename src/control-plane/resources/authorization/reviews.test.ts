@@ -31,6 +31,10 @@ class FakeReviewAccess implements ReviewAccess {
     });
   }
 
+  act(): ReturnType<ReviewAccess['act']> {
+    return Promise.reject(new Error('reviews only answer'));
+  }
+
   authenticateToken(token: string, audiences: readonly string[]): ReturnType<ReviewAccess['authenticateToken']> {
     if (token === 'good')
       return Promise.resolve({ outcome: 'user', user: { name: 'ann', uid: '7', groups: ['ops'] }, audiences });
@@ -79,10 +83,10 @@ test('a self subject review returns the user', async () => {
   });
   const { definition } = new RulesFixture('authentication.k8s.io/v1', 'SelfSubjectReview', {});
   const access = new FakeReviewAccess();
-  const answer = await definition.review?.({ metadata: { name: '', namespace: '', uid: '' } }, access, {
+  const answer = (await definition.review?.({ metadata: { name: '', namespace: '', uid: '' } }, access, {
     user: access.user,
     nowMs,
-  });
+  })) as ApiObject | undefined;
   assert.equal(answer?.metadata.creationTimestamp, '2026-01-01T12:00:00Z');
 });
 

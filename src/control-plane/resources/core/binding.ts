@@ -1,0 +1,17 @@
+import { bindings, pods } from '../../../api/client/resource-types.ts';
+import type { Binding } from '../../../api/core/binding.ts';
+import { BindingSchema } from '../../../api/core/binding.ts';
+import { defineResource } from '../define-resource.ts';
+import { reviewRules } from '../review-rules.ts';
+import { podBinding } from './pod/pod-binding.ts';
+
+/** A Binding that is created as an object of its own puts the pod of its name on a node (upstream: LegacyBindingREST). */
+export const bindingResource = defineResource<Binding>({
+  type: bindings,
+  verbs: ['create'],
+  rules: reviewRules,
+  singular: 'binding',
+  schema: BindingSchema,
+  storagePath: 'bindings',
+  review: (binding, access) => access.act(pods, binding.metadata.name, podBinding.name, binding),
+});
