@@ -326,8 +326,6 @@ export class ClusterScenario {
       judge?.(write);
       // What is kept for others' finalizers is deleted once by each agent, as with upstream.
       if (write.verb === 'delete' && write.after !== undefined) return;
-      // A pod that ended before it was deleted has no worker that reports the generation of the deletion.
-      if (write.before.metadata.deletionTimestamp !== undefined && isTerminalPhase(write.before.status?.phase)) return;
       writes.push(`${write.verb} ${write.before.metadata.name}: ${differenceOf(write)}`);
     };
     this.node.kill();

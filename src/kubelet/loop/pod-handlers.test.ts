@@ -17,6 +17,7 @@ function harness() {
   const runtime: PodRuntimeStatus[] = [];
   const unread: Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>[] = [];
   const working = new Set<string>();
+  const over = new Set<string>();
   const adopted: string[][] = [];
   const missing: string[] = [];
   const phases = new Map<string, PodPhase>();
@@ -30,7 +31,8 @@ function harness() {
       kill: (uid, { cause }) => void calls.push(`kill ${uid} ${cause}`),
       killOrphan: (subject) => void calls.push(`end ${subject.uid}`),
       sync: (uid) => void calls.push(`sync ${uid}`),
-      stateOf: (uid) => (working.has(uid) ? { phase: 'syncing', pod: pod(uid) } : undefined),
+      stateOf: (uid) =>
+        working.has(uid) ? { phase: over.has(uid) ? 'finished' : 'syncing', pod: pod(uid) } : undefined,
     },
     cache: { all: () => runtime, unread: () => unread },
     status: { refresh: (uid) => (calls.push(`status ${uid}`), { phase: phases.get(uid) ?? 'Running' }) },
@@ -54,7 +56,7 @@ function harness() {
     queue: { post: ({ kind }) => void calls.push(`post ${kind}`) },
     log: silentLogger,
   } as Parameters<typeof createPodHandlers>[0]);
-  return { calls, handlers, store, runtime, unread, working, adopted, missing, asked, phases };
+  return { calls, handlers, store, runtime, unread, working, over, adopted, missing, asked, phases };
 }
 
 describe('how the loop handles its inputs', () => {
@@ -149,6 +151,14 @@ describe('how the loop handles its inputs', () => {
     phases.set('a', 'Failed');
     handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
     assert.deepEqual(calls, ['status a', 'status a', 'sync a']);
+  });
+
+  it('reports the new generation of a pod that is over: its worker makes no pass any more', () => {
+    const { handlers, calls, working, over } = harness();
+    for (const uid of ['a', 'b']) working.add(uid);
+    over.add('a');
+    handlers.podUpdates({ op: 'DELETE', source: 'api', pods: [pod('a'), pod('b')] });
+    assert.deepEqual(calls, ['update a', 'status a', 'update b', 'changed']);
   });
 
   it('never runs a mirror pod; notifies the mirror manager of it and of its static pod', () => {

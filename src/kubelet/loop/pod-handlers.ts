@@ -151,9 +151,12 @@ function statusChanged({ status, workers }: PodHandlersParts, uid: PodUid): void
   if (isTerminalPhase(status.refresh(uid)?.phase)) workers.sync(uid);
 }
 
-function change({ allocation, workers }: PodHandlersParts, pod: Pod): void {
+function change({ allocation, workers, status }: PodHandlersParts, pod: Pod): void {
+  const uid = podUid(pod.metadata.uid);
   allocation.podUpdated(pod);
   workers.update(pod, false);
+  // The worker of a pod that is over makes no pass that would report the new generation.
+  if (workers.stateOf(uid)?.phase === 'finished') status.refresh(uid);
 }
 
 /** Upstream: HandlePodUpdates reports it and continues. */

@@ -56,6 +56,32 @@ describe('status manager', () => {
     assert.deepEqual(known(), ['later', 'u1']);
   });
 
+  it('takes the time of the API server when the record of an earlier run is older, and not when it is newer', () => {
+    const at = (minute: number): PodStatus => ({
+      ...status('False'),
+      conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: `2026-01-01T00:0${minute}:00Z` }],
+    });
+    const timeOf = (manager: StatusManager): string | undefined =>
+      manager.get(uid)?.conditions?.[0]?.lastTransitionTime?.slice(14, 16);
+    for (const [recorded, told, expected] of [
+      [1, 3, '03'],
+      [3, 1, '03'],
+    ] as const) {
+      const manager = new StatusManager(new FakeClock(), { restored: new Map([[uid as string, at(recorded)]]) });
+      manager.set({ ...pod, status: at(told) }, status('False'));
+      assert.equal(timeOf(manager), expected);
+    }
+    const late = new StatusManager(new FakeClock(), { restored: new Map([[uid as string, at(1)]]) });
+    late.set({ ...pod, status: at(1) }, status('False'));
+    late.set({ ...pod, status: at(3) }, status('False', 'again'));
+    assert.equal(timeOf(late), '03', 'received late');
+    const own = new StatusManager(new FakeClock(), { restored: new Map([[uid as string, at(1)]]) });
+    own.set({ ...pod, status: at(1) }, status('True'));
+    own.set({ ...pod, status: at(3) }, status('False'));
+    own.set({ ...pod, status: at(5) }, status('False', 'again'));
+    assert.equal(timeOf(own), '00', 'its own transition stays');
+  });
+
   it('continues from the status of an earlier run', async () => {
     const clock = new FakeClock();
     const before = new StatusManager(clock);

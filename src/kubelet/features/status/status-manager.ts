@@ -23,6 +23,8 @@ interface Stored {
   readonly version: number;
   /** Conditions first seen by this run, with that moment as their transition time, because there is no record. */
   readonly assumed: ReadonlySet<string>;
+  /** Conditions that have not changed since the record of an earlier run was read. */
+  readonly recorded: ReadonlySet<string>;
 }
 
 export interface StatusManagerOptions {
@@ -35,8 +37,9 @@ export interface StatusManagerOptions {
 /**
  * The latest status of each pod, and the only place that stores one.
  * 1. An equal status is not stored again and notifies no listener.
- * 2. A condition's transition time changes only when its status does, or when the API server turns out to have an
- *    earlier one for the same status.
+ * 2. A condition's transition time changes only when its status does, or when the API server turns out to have
+ *    another one for the same status: of a run whose record is lost, or, if it is later, one that is newer than the
+ *    record.
  * 3. startTime never changes once set.
  * 4. Versions only increase, so that a later uploader knows what it has sent.
  * 5. A change is recorded before it is published, because a kill -9 must not change what a client has seen.
@@ -81,20 +84,24 @@ export class StatusManager {
       startTime: previous?.startTime ?? pod.status?.startTime ?? timestamp(startedAtMs ?? this.#clock.nowMs()),
     };
     const assumed = new Set<string>();
+    const recorded = new Set<string>();
     status.conditions = (generated.conditions ?? []).map((condition) => {
       const last = findSame(previous?.conditions, condition);
       const isUnrecorded =
         stored === undefined ? last === undefined : last !== undefined && stored.assumed.has(condition.type);
+      const isRecorded = last !== undefined && (stored === undefined || stored.recorded.has(condition.type));
+      if (isRecorded) recorded.add(condition.type);
       // The record of an earlier run may be older than what it sent to the API server, which may be received late.
-      const told = isUnrecorded ? findSame(pod.status?.conditions, condition) : undefined;
+      const told = isUnrecorded || isRecorded ? findSame(pod.status?.conditions, condition) : undefined;
       if (isUnrecorded && told === undefined) assumed.add(condition.type);
-      const lastTransitionTime = condition.lastTransitionTime ?? (told ?? last)?.lastTransitionTime ?? now;
+      const kept = isRecorded ? later(last, told) : (told ?? last);
+      const lastTransitionTime = condition.lastTransitionTime ?? kept?.lastTransitionTime ?? now;
       return { ...condition, lastTransitionTime };
     });
     const text = JSON.stringify(status);
     if (stored?.text === text) return false;
     this.#restored.delete(uid);
-    this.#stored.set(uid, { pod, status, text, version: (stored?.version ?? 0) + 1, assumed });
+    this.#stored.set(uid, { pod, status, text, version: (stored?.version ?? 0) + 1, assumed, recorded });
     this.#record({ uid, status });
     for (const listener of this.#listeners) listener({ uid, pod, status, previous });
     return true;
@@ -160,6 +167,11 @@ function startedAgain({
     state: { waiting: { reason: waitingReasons.containerCreating } },
     lastState: terminated === undefined ? {} : { terminated },
   };
+}
+
+/** The one with the later transition. Times in RFC 3339 without fractions compare as texts. */
+function later(recorded: PodCondition, told: PodCondition | undefined): PodCondition {
+  return (told?.lastTransitionTime ?? '') > (recorded.lastTransitionTime ?? '') ? (told ?? recorded) : recorded;
 }
 
 const findSame = (
