@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Informer } from '../../../api/client/informer.ts';
+import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
+import { configMaps, jobs } from '../../../api/client/resource-types.ts';
+import type { OwnerReference } from '../../../api/core/meta.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { expectedScale } from './controller-scales.ts';
+import type { ScaleSources } from './controller-scales.ts';
+
+const reference = (apiVersion: string, kind: string, name: string, uid = name): OwnerReference => ({
+  ...{ apiVersion, kind, name, uid, controller: true },
+});
+const owned = (name: string, owner?: OwnerReference): Pod =>
+  buildPod({ 'metadata.name': name, ...(owner !== undefined && { 'metadata.ownerReferences': [owner] }) });
+
+interface GivenOwner {
+  readonly name: string;
+  readonly replicas?: number;
+  readonly owner?: OwnerReference;
+}
+
+/** What an informer is asked for here. */
+function informerOf<T extends ApiObject>(...given: GivenOwner[]): Informer<T> {
+  const objects = given.map(({ name, replicas, owner }) => ({
+    metadata: { name, namespace: 'default', uid: name, ...(owner !== undefined && { ownerReferences: [owner] }) },
+    spec: replicas === undefined ? {} : { replicas },
+  }));
+  const get = ({ namespace, name }: ObjectKey): unknown =>
+    objects.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+  return { get } as unknown as Informer<T>;
+}
+
+const deployed = reference('apps/v1', 'Deployment', 'd');
+const sources: ScaleSources = {
+  deployments: informerOf({ name: 'd', replicas: 7 }),
+  replicaSets: informerOf(
+    { name: 'rs', replicas: 3 },
+    { name: 'rs-one' },
+    { name: 'rs-d', replicas: 2, owner: deployed },
+    { name: 'rs-d2', replicas: 5, owner: deployed },
+    { name: 'rs-gone', replicas: 4, owner: { ...deployed, uid: 'earlier' } },
+    { name: 'rs-other', replicas: 6, owner: reference('example.com/v1', 'Deployment', 'd') },
+    { name: 'rs-kind', replicas: 8, owner: { ...deployed, kind: 'Rollout' } },
+  ),
+  statefulSets: informerOf({ name: 'sts', replicas: 5 }),
+  replicationControllers: informerOf({ name: 'rc', replicas: 4 }),
+  types: [jobs, configMaps],
+};
+const replicaSet = (name: string, uid = name): OwnerReference => reference('apps/v1', 'ReplicaSet', name, uid);
+/** `7`, `3 and a b` with the pods that nothing controls, or why it is not known. */
+function scale(...pods: Pod[]): string {
+  const found = expectedScale(pods, sources);
+  if (found.kind === 'unknown') return found.why;
+  return `${found.scale}${found.unmanaged.length === 0 ? '' : ` and ${found.unmanaged.join(' ')}`}`;
+}
+
+describe('the pods that are expected', () => {
+  it('are as many as their controllers want', () => {
+    assert.equal(scale(owned('p', replicaSet('rs'))), '3');
+    assert.equal(scale(owned('p', replicaSet('rs-one'))), '1');
+    assert.equal(scale(owned('p', deployed)), '7');
+    assert.equal(scale(owned('p', reference('apps/v1beta2', 'StatefulSet', 'sts'))), '5');
+    assert.equal(scale(owned('p', reference('v1', 'ReplicationController', 'rc'))), '4');
+    assert.equal(scale(), '0');
+  });
+
+  it('count each controller once, and all of them together', () => {
+    const pods = ['a', 'b'].map((name) => owned(name, replicaSet('rs')));
+    assert.equal(scale(...pods, owned('c', reference('apps/v1', 'StatefulSet', 'sts'))), '8');
+    assert.equal(scale(owned('a', replicaSet('rs-d')), owned('b', replicaSet('rs-d2'))), '7');
+  });
+
+  it('are those of the deployment above a replica set, if it is the one', () => {
+    assert.equal(scale(owned('p', replicaSet('rs-d'))), '7');
+    assert.equal(scale(owned('p', replicaSet('rs-gone'))), '4');
+    assert.equal(scale(owned('p', replicaSet('rs-other'))), '6');
+    assert.equal(scale(owned('p', replicaSet('rs-kind'))), '8');
+  });
+
+  it('do not include those that nothing controls', () => {
+    assert.equal(scale(owned('a'), owned('b', replicaSet('rs')), owned('c')), '3 and a c');
+  });
+});
+
+describe('how many are expected is not known', () => {
+  it('while a controller is not there, or another one has its name', () => {
+    for (const owner of [
+      replicaSet('none'),
+      replicaSet('rs', 'earlier'),
+      { ...deployed, uid: 'earlier' },
+      reference('apps/v1', 'StatefulSet', 'sts', 'earlier'),
+      reference('v1', 'ReplicationController', 'rc', 'earlier'),
+    ])
+      assert.equal(scale(owned('p', owner)), 'found no controllers for pod "p"');
+  });
+
+  it('of a kind that has no scale, or that there is not', () => {
+    assert.equal(
+      scale(owned('p', reference('batch/v1', 'Job', 'j'))),
+      'jobs.batch does not implement the scale subresource',
+    );
+    assert.equal(
+      scale(owned('p', reference('v1', 'ConfigMap', 'c'))),
+      'configmaps does not implement the scale subresource',
+    );
+    for (const [apiVersion, kind] of [
+      ['example.com/v1', 'ReplicaSet'],
+      ['apps/v1', 'Job'],
+      ['batch/v1', 'Deployment'],
+      ['v1', 'StatefulSet'],
+      ['apps/v1', 'ReplicationController'],
+      ['v2', 'ReplicationController'],
+    ] as const)
+      assert.equal(
+        scale(owned('p', reference(apiVersion, kind, 'd'))),
+        `no matches for kind "${kind}" in version "${apiVersion}"`,
+      );
+  });
+});
