@@ -5,6 +5,7 @@ import { AuditLog } from './audit/audit-log.ts';
 import { parseAuditPolicy } from './audit/audit-policy.ts';
 import { createConnectHandler } from './connect/connect-handler.ts';
 import { discoveryEndpoint } from './discovery/discovery-endpoint.ts';
+import { HorizontalPodAutoscalerMetrics } from './endpoints/autoscaler-metrics.ts';
 import { ResourceClaimMetrics } from './endpoints/claim-metrics.ts';
 import { flowMetrics } from './endpoints/flow-metrics.ts';
 import { healthEndpoint } from './endpoints/health.ts';
@@ -36,6 +37,7 @@ import { WatchVerb } from './verbs/watch-verb.ts';
 export interface ApiServer {
   /** Shown with those of the server. */
   readonly claimMetrics: ResourceClaimMetrics;
+  readonly autoscalerMetrics: HorizontalPodAutoscalerMetrics;
   /** Answers one request; what the sockets call, and tests without one. */
   readonly handle: (http: HttpRequest) => Promise<Reply>;
   /** Resolves when connections are taken. */
@@ -119,6 +121,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   let server: HttpServer | undefined;
   return {
     claimMetrics: new ResourceClaimMetrics(metrics.registry),
+    autoscalerMetrics: new HorizontalPodAutoscalerMetrics(metrics.registry),
     handle,
     listen: ({ host, port, tls }) => {
       server = new HttpServer({

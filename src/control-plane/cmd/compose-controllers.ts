@@ -58,6 +58,7 @@ export function composeControllers(
     rootCa: api.pki.authority.certificatePem,
     signLegacyToken: api.signLegacyToken,
     claimMetrics: api.server.claimMetrics,
+    autoscalerMetrics: api.server.autoscalerMetrics,
   };
   const controllers = selectControllers(options.controllers, table)
     .filter(({ needs }) => needs === undefined || served.some(({ type }) => type === needs))

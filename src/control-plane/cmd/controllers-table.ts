@@ -43,6 +43,7 @@ import { createTaintEvictionController } from '../controllers/taint-eviction/tai
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { createAttributesClassProtectionController } from '../controllers/volume-attributes-class-protection/volume-attributes-class-protection-controller.ts';
 import { createVolumeExpandController } from '../controllers/volume-expand/volume-expand-controller.ts';
+import type { AutoscalerMetrics } from '../controller-runtime/autoscaler-metrics.ts';
 import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
 import type { CertificateTools } from './certificate-tools.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -56,6 +57,7 @@ export interface ClusterControllerOptions extends ControllerOptions {
   readonly inNamespaces: readonly ResourceType[];
   readonly certificates: CertificateTools;
   readonly claimMetrics: ClaimMetrics;
+  readonly autoscalerMetrics: AutoscalerMetrics;
   readonly signLegacyToken: TokenControllerOptions['signLegacyToken'];
   readonly settings: Pick<
     ControlPlaneOptions,

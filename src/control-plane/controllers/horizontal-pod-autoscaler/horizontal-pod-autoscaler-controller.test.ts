@@ -7,6 +7,7 @@ import { deployments, horizontalPodAutoscalers, jobs, podMetrics, pods } from '.
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { formatTime } from '../../../api/time.ts';
+import type { DesiredReplicas } from '../../controller-runtime/autoscaler-metrics.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import type { WorldOptions } from '../../controller-runtime/testing/controller-world.ts';
 import { createApiMetrics } from './api-metrics.ts';
@@ -38,6 +39,9 @@ class Fleet {
   readonly world: ControllerWorld;
   /** Thousandths of a CPU that are used by all pods together. */
   load = 0;
+  /** What was counted for Prometheus. */
+  readonly figures: string[] = [];
+  wanted: () => readonly DesiredReplicas[] = () => [];
   /** Why there are no metrics, if there are none. */
   outage: string | undefined;
 
@@ -49,6 +53,11 @@ class Fleet {
           types: [deployments, jobs],
           metrics: this.#metrics(),
           settings,
+          autoscalerMetrics: {
+            reconciled: ({ action, error }) => void this.figures.push(`pass ${action} ${error}`),
+            computed: ({ metricType, action, error }) => void this.figures.push(`${metricType} ${action} ${error}`),
+            listWith: (list) => void (this.wanted = list),
+          },
         }),
       ],
       owners: [deployments],
@@ -329,3 +338,21 @@ it('wherever it is killed, however late it sees things, the pods come to what th
     ),
     { numRuns: 30 },
   ));
+
+it('passes and metrics are counted by what they did and what went wrong', async () => {
+  const fleet = new Fleet();
+  fleet.load = 1_000_000;
+  await fleet.begin();
+  assert.deepEqual(fleet.figures.splice(0), ['Resource scale_up none', 'pass scale_up none']);
+  assert.deepEqual(fleet.wanted(), [{ ...web, replicas: fleet.replicas }]);
+  fleet.outage = 'no metrics';
+  await fleet.run(PERIOD_MS);
+  assert.deepEqual([...new Set(fleet.figures.splice(0))], ['Resource none internal', 'pass none internal']);
+  fleet.world.api.change(horizontalPodAutoscalers, web, (autoscaler) => ({
+    ...autoscaler,
+    spec: { ...autoscaler.spec, metrics: [{ type: 'Nonsense' as 'Resource' }] },
+  }));
+  await fleet.run(2_000);
+  assert.deepEqual(fleet.figures, ['Nonsense none spec', 'pass none spec']);
+  await fleet.world.stop();
+});

@@ -22,7 +22,9 @@ import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { OwnWrites } from '../../controller-runtime/own-writes.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
+import type { AutoscalerMetrics, ScalingAction } from '../../controller-runtime/autoscaler-metrics.ts';
 import { evaluateMetric } from './evaluate-metric.ts';
+import type { Evaluation } from './evaluate-metric.ts';
 import type { MetricsSource } from './metrics-source.ts';
 import { decideByCount, planByCount, planByMetrics, tolerancesOf } from './plan-autoscaler.ts';
 import type { AutoscalerEvent, Conditions, PlanSettings, ScalingPlan } from './plan-autoscaler.ts';
@@ -48,6 +50,7 @@ export interface AutoscalerOptions extends ControllerOptions {
   /** All kinds, and which of them have a scale. */
   readonly types: readonly ResourceType[];
   readonly settings: AutoscalerSettings;
+  readonly autoscalerMetrics?: AutoscalerMetrics;
 }
 
 /** Sets the number of pods of workloads by metrics. */
@@ -56,6 +59,13 @@ export function createHorizontalPodAutoscalerController(options: AutoscalerOptio
   const autoscalers = informers.for(horizontalPodAutoscalers);
   const podInformer = informers.for(pods);
   const syncer = new AutoscalerSyncer(options, autoscalers, podInformer);
+  options.autoscalerMetrics?.listWith(() =>
+    autoscalers.list().map(({ metadata: { namespace, name }, status }) => ({
+      namespace,
+      name,
+      replicas: status?.desiredReplicas ?? 0,
+    })),
+  );
   const queue = new RateLimitingQueue({
     name: 'horizontalpodautoscaler',
     clock,
@@ -119,7 +129,7 @@ class AutoscalerSyncer {
       return undefined;
     }
     if (this.#ownWrites.isBehind(key, autoscaler.metadata.resourceVersion)) return REST_MS;
-    const error = await this.#reconcile(key, autoscaler);
+    const error = await this.#measured(key, autoscaler);
     if (error !== undefined) log.debug(2, 'Failed to reconcile', { autoscaler: key, error });
     return settings.syncPeriodMs;
   }
@@ -133,8 +143,26 @@ class AutoscalerSyncer {
     if (others?.size === 0) this.#selectors.delete(namespace);
   }
 
+  async #measured(key: string, autoscaler: HorizontalPodAutoscaler): Promise<string | undefined> {
+    const { clock, autoscalerMetrics } = this.#options;
+    const beganMs = clock.monotonicMs();
+    const noted: PassNotes = { action: 'none', isSpec: false };
+    let isFailed = true;
+    try {
+      const error = await this.#reconcile(key, autoscaler, noted);
+      isFailed = error !== undefined;
+      return error;
+    } finally {
+      autoscalerMetrics?.reconciled({
+        action: noted.action,
+        error: !isFailed ? 'none' : noted.isSpec ? 'spec' : 'internal',
+        durationMs: clock.monotonicMs() - beganMs,
+      });
+    }
+  }
+
   /** Why it failed, if it did: the next attempt is as far away as the next pass. */
-  async #reconcile(key: string, autoscaler: HorizontalPodAutoscaler): Promise<string | undefined> {
+  async #reconcile(key: string, autoscaler: HorizontalPodAutoscaler, noted: PassNotes): Promise<string | undefined> {
     const { status } = autoscaler;
     const { clock } = this.#options;
     const target = await this.#readTarget(autoscaler);
@@ -154,7 +182,7 @@ class AutoscalerSyncer {
     }
     const currentReplicas = target.scale.spec.replicas ?? 0;
     const history = this.#histories.get(key) ?? firstHistory(currentReplicas, clock.nowMs());
-    const plan = await this.#plan(autoscaler, target, history);
+    const plan = await this.#plan(autoscaler, target, history, noted);
     for (const event of plan.events) this.#say(autoscaler, event);
     this.#histories.set(key, plan.history);
     const { desiredReplicas } = plan;
@@ -164,7 +192,9 @@ class AutoscalerSyncer {
       await this.#writeStatus(key, autoscaler, statusOf(status, { ...counted, desiredReplicas: shown }));
       return plan.error;
     }
-    return this.#rescale(key, autoscaler, { target, plan, desiredReplicas });
+    const failure = await this.#rescale(key, autoscaler, { target, plan, desiredReplicas });
+    if (failure === undefined || failure === plan.error) noted.action = actionOf(currentReplicas, desiredReplicas);
+    return failure;
   }
 
   async #rescale(
@@ -206,7 +236,12 @@ class AutoscalerSyncer {
     return plan.error;
   }
 
-  async #plan(autoscaler: HorizontalPodAutoscaler, target: Target, history: ScalingHistory): Promise<ScalingPlan> {
+  async #plan(
+    autoscaler: HorizontalPodAutoscaler,
+    target: Target,
+    history: ScalingHistory,
+    noted: PassNotes,
+  ): Promise<ScalingPlan> {
     const { settings, clock, metrics } = this.#options;
     const { spec, metadata } = autoscaler;
     const nowMs = clock.nowMs();
@@ -228,8 +263,30 @@ class AutoscalerSyncer {
       nowMs,
     };
     const specs = spec.metrics ?? [];
-    const evaluations = await Promise.all(specs.map((metric) => evaluateMetric(metrics, about, metric)));
+    const evaluations = await Promise.all(
+      specs.map((metric) =>
+        this.#evaluated(metric.type, currentReplicas, () => evaluateMetric(metrics, about, metric)),
+      ),
+    );
+    noted.isSpec = isSpecError(evaluations.find(({ kind }) => kind === 'failed'));
     return planByMetrics(facts, evaluations);
+  }
+
+  async #evaluated(
+    metricType: string,
+    currentReplicas: number,
+    evaluate: () => Promise<Evaluation>,
+  ): Promise<Evaluation> {
+    const { clock, autoscalerMetrics } = this.#options;
+    const beganMs = clock.monotonicMs();
+    const found = await evaluate();
+    autoscalerMetrics?.computed({
+      metricType,
+      action: found.kind === 'failed' ? 'none' : actionOf(currentReplicas, found.replicas),
+      error: found.kind === 'proposed' ? 'none' : isSpecError(found) ? 'spec' : 'internal',
+      durationMs: clock.monotonicMs() - beganMs,
+    });
+    return found;
   }
 
   /** The pods that the target counts (upstream: validateAndParseSelector). */
@@ -341,6 +398,20 @@ const rescaled = (replicas: number) => ({
   reason: 'SucceededRescale',
   message: `the HPA controller was able to update the target scale to ${replicas}`,
 });
+
+/** What a pass turned out to be, for its figures. */
+interface PassNotes {
+  action: ScalingAction;
+  /** The autoscaler itself is wrong. */
+  isSpec: boolean;
+}
+
+/** Upstream: errSpec. */
+const isSpecError = (evaluation: Evaluation | undefined): boolean =>
+  evaluation?.kind === 'failed' && evaluation.reason === 'InvalidMetricSourceType';
+
+const actionOf = (current: number, desired: number): ScalingAction =>
+  desired > current ? 'scale_up' : desired < current ? 'scale_down' : 'none';
 
 interface NoSelector {
   readonly event: string;
