@@ -49,6 +49,35 @@ describe('the output of an attachment beyond the log', () => {
     }
   });
 
+  it('is the same in whatever chunks the output comes', () => {
+    const lines = Buffer.from(Array.from({ length: 8 * 140_000 }, (_, at) => (at % 977 === 976 ? 10 : 97 + (at % 23))));
+    const size = fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 60_000, max: 140_000 }));
+    fc.assert(
+      fc.property(fc.array(size, { maxLength: 8 }), fc.array(size, { maxLength: 8 }), (logged, live) => {
+        const totalBytes = Math.max(
+          logged.reduce((sum, each) => sum + each, 0),
+          1,
+        );
+        const output = Buffer.from(lines.subarray(0, totalBytes));
+        output[totalBytes - 1] = 10;
+        const remainder = new LiveRemainder();
+        for (const [name, sizes] of [
+          ['addLogged', logged],
+          ['addLive', live],
+        ] as const) {
+          let at = 0;
+          for (const each of [...sizes, totalBytes]) {
+            remainder[name](output.subarray(at, at + each));
+            at = Math.min(at + each, totalBytes);
+          }
+        }
+        remainder.addLive(Buffer.from('$ '));
+        assert.equal(remainder.compute()?.toString(), '$ ');
+      }),
+      { numRuns: 30 },
+    );
+  });
+
   it('is found after more output than is kept', () => {
     const [remainder, line] = [new LiveRemainder(), 'x'.repeat(1000)];
     for (let index = 0; index < 200; index += 1) {

@@ -4,38 +4,59 @@ import { Buffer } from 'node:buffer';
 const MOST_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
-const keepEnd = (kept: Buffer, chunk: Uint8Array): Buffer => {
-  const joined = Buffer.concat([kept, chunk]);
-  // A copy: a view would keep all earlier data in memory.
-  return joined.length > MOST_BYTES ? Buffer.from(joined.subarray(joined.length - MOST_BYTES)) : joined;
-};
+/** The last bytes of what was added. To add takes time in proportion to the chunk, not to what is kept. */
+class KeptEnd {
+  #buffer: Buffer = Buffer.alloc(0);
+  #endBytes = 0;
+
+  add(chunk: Uint8Array): void {
+    const added = chunk.length > MOST_BYTES ? chunk.subarray(chunk.length - MOST_BYTES) : chunk;
+    if (this.#endBytes + added.length > this.#buffer.length) this.#makeRoom(added.length);
+    this.#buffer.set(added, this.#endBytes);
+    this.#endBytes += added.length;
+  }
+
+  /** Until the next is added. */
+  bytes(): Buffer {
+    return this.#buffer.subarray(Math.max(0, this.#endBytes - MOST_BYTES), this.#endBytes);
+  }
+
+  #makeRoom(addedBytes: number): void {
+    const kept = this.bytes();
+    const wantedBytes = Math.min(2 * MOST_BYTES, 2 * (kept.length + addedBytes));
+    if (wantedBytes > this.#buffer.length) this.#buffer = Buffer.alloc(wantedBytes);
+    kept.copy(this.#buffer);
+    this.#endBytes = kept.length;
+  }
+}
 
 /**
  * One output of a container from two readers: its log, which starts at the beginning and has complete lines, and the
  * attached stream, which began at some moment and has every byte since. Computes what the second has beyond the first.
  */
 export class LiveRemainder {
-  #logged: Buffer = Buffer.alloc(0);
-  #live: Buffer = Buffer.alloc(0);
+  readonly #logged = new KeptEnd();
+  readonly #live = new KeptEnd();
   #loggedBytes = 0;
   #liveBytes = 0;
 
   addLogged(chunk: Uint8Array): void {
     this.#loggedBytes += chunk.length;
-    this.#logged = keepEnd(this.#logged, chunk);
+    this.#logged.add(chunk);
   }
 
   addLive(chunk: Uint8Array): void {
     this.#liveBytes += chunk.length;
-    this.#live = keepEnd(this.#live, chunk);
+    this.#live.add(chunk);
   }
 
   /** The part of the unfinished line. undefined: the log is behind by a complete line or more. */
   compute(): Buffer | undefined {
-    const rest = this.#live.subarray(overlapBytes(this.#logged, this.#live));
+    const live = this.#live.bytes();
+    const rest = live.subarray(overlapBytes(this.#logged.bytes(), live));
     // Where lines repeat, the ends look alike; then the lengths decide, because nothing can have been sent that was not
     // written.
-    return rest.includes(NEWLINE) || this.#loggedBytes < this.#liveBytes - rest.length ? undefined : rest;
+    return rest.includes(NEWLINE) || this.#loggedBytes < this.#liveBytes - rest.length ? undefined : Buffer.from(rest);
   }
 
   /**
@@ -43,10 +64,11 @@ export class LiveRemainder {
    * it has.
    */
   isAmbiguous(): boolean {
-    const { bytes, shorterBytes } = overlap(this.#logged, this.#live);
-    const common = this.#live.subarray(0, bytes);
+    const [logged, live] = [this.#logged.bytes(), this.#live.bytes()];
+    const { bytes, shorterBytes } = overlap(logged, live);
+    const common = live.subarray(0, bytes);
     if (!common.includes(NEWLINE)) return false;
-    const isRepeated = this.#logged.indexOf(common) < this.#logged.length - bytes;
+    const isRepeated = logged.indexOf(common) < logged.length - bytes;
     return isRepeated || (shorterBytes > 0 && common.subarray(shorterBytes).includes(NEWLINE));
   }
 }

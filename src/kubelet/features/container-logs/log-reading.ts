@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
+import { sleep } from '../../../base/clock.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { LogFile } from '../../ports/log-files.ts';
@@ -29,6 +30,11 @@ const FORCED_LOOK_MS = 1000;
  * runtime buffers writes.
  */
 const SETTLE_MS = 250;
+/**
+ * Each written line is an event. Those that come this soon after a look are read together: a look for each takes a
+ * quarter of a core for one busy container.
+ */
+const LOOK_PAUSE_MS = 10;
 
 export class Liveness {
   readonly #states: ContainerStates;
@@ -126,6 +132,7 @@ export class LogReading<T extends { readonly length: number }> {
       const leftMs = quietSinceMs === undefined ? FORCED_LOOK_MS : quietSinceMs + SETTLE_MS - nowMs;
       if (leftMs > 0) {
         await this.#chain.changed(leftMs, this.#signal);
+        await this.#pauseUntil(nowMs + LOOK_PAUSE_MS);
         continue;
       }
       const rest = this.#decoder.flush();
@@ -135,6 +142,11 @@ export class LogReading<T extends { readonly length: number }> {
       position = 0;
       quietSinceMs = undefined;
     }
+  }
+
+  async #pauseUntil(atMs: number): Promise<void> {
+    const leftMs = atMs - this.#clock.monotonicMs();
+    if (leftMs > 0 && !this.#signal.aborted) await sleep(this.#clock, leftMs, this.#signal).catch(() => undefined);
   }
 
   #wakeOnChange(liveness: Liveness, stop: AbortSignal): void {

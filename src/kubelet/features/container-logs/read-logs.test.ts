@@ -135,6 +135,29 @@ describe('reading logs', () => {
     assert.deepEqual([text, ended, logFiles.openCount], [`${expected}last\n`, true, 0]);
   });
 
+  it('reads lines that follow each other closely together, and one after a pause at once', async () => {
+    const { clock, files, open } = world(container(0, 'running'));
+    const gone = new AbortController();
+    const chunks: string[] = [];
+    const stream = await open({ follow: true }, gone.signal);
+    void (async () => {
+      for await (const chunk of stream) chunks.push(Buffer.from(chunk).toString());
+    })();
+    await clock.advance(100);
+    assert.deepEqual(chunks.splice(0), ['zero\n']);
+    const lines = Array.from({ length: 100 }, (_, index) => `${index}\n`);
+    for (const line of lines) {
+      await files.appendFile(`${dir}/0.log`, cri(line.trimEnd()));
+      await clock.advance(1);
+      if (line === lines[0]) assert.deepEqual(chunks, [line]);
+    }
+    await clock.advance(10);
+    assert.equal(chunks.join(''), lines.join(''));
+    assert.ok(chunks.length <= 12, `${chunks.length} reads of 100 lines in 100 ms`);
+    gone.abort();
+    await clock.advance(10);
+  });
+
   it('holds nothing once its reader is gone, even one that never began', async () => {
     const { clock, open, logFiles } = world(container(0, 'running'));
     const gone = new AbortController();
