@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Stage } from './test-stages.ts';
-import { arrange, computeRetried, computeRetry, computeStageResult } from './test-stages.ts';
+import { arrange, computeRetried, computeRetry, computeStageResult, parseTimes } from './test-stages.ts';
 
 const tests: Stage = { name: 'unit', command: ['npm', 'run', 'test:unit'], kind: 'tests' };
 const report = (counts: object, rest: object = {}): string =>
@@ -71,4 +71,9 @@ test('stages of the background run beside the others, and like them where there 
   const [unit, lint, real] = [stage('unit', 'side by side'), stage('lint', 'in the background'), stage('real')];
   assert.deepEqual(arrange([unit, lint, real]), { sideBySide: [unit], foreground: [real], background: [lint] });
   assert.deepEqual(arrange([lint, unit]), { sideBySide: [unit], foreground: [stage('lint')], background: [] });
+});
+
+test('the processor time of a stage is that of the children of its shell', () => {
+  assert.equal(parseTimes('0m0.01s 0m0.02s\n2m1.50s 0m3.25s\n'), 124.75);
+  assert.equal(parseTimes(''), 0);
 });

@@ -36,6 +36,8 @@ export interface StageResult {
   readonly flaky: readonly Failure[];
   /** Slowest first. */
   readonly slowest: readonly TimedTest[];
+  /** Of its processes, without those that outlive it or leave their parent, as the shims of containerd do. */
+  readonly processorSeconds?: number;
 }
 
 export interface Failure {
@@ -119,8 +121,16 @@ export function computeRetry(stage: Stage, result: StageResult): string[] {
 
 /** The result of a stage whose failed files ran again with the result `second`. */
 export function computeRetried(first: StageResult, second: StageResult): StageResult {
-  if (second.failed > 0) return { ...first, failures: [...first.failures, ...second.failures] };
-  return { ...first, passed: first.passed + first.failed, failed: 0, failures: [], flaky: first.failures };
+  const processorSeconds = (first.processorSeconds ?? 0) + (second.processorSeconds ?? 0);
+  if (second.failed > 0) return { ...first, processorSeconds, failures: [...first.failures, ...second.failures] };
+  return {
+    ...first,
+    processorSeconds,
+    passed: first.passed + first.failed,
+    failed: 0,
+    failures: [],
+    flaky: first.failures,
+  };
 }
 
 interface Summary {
@@ -161,7 +171,9 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   if (stage.kind === 'tests') Object.assign(environment, { NODE_OPTIONS: options, TEST_REPORT: reportFile });
   else delete environment['NODE_OPTIONS'];
   // A group of its own, so that a stage that hangs can be ended with all its children; node:test then says which test hung.
-  const [program = '', ...args] = stage.runs === 'in the background' ? inBackground(stage.command) : stage.command;
+  const timesFile = `${reportFile}.times`;
+  const timed = withTimes(stage.command, timesFile);
+  const [program = '', ...args] = stage.runs === 'in the background' ? inBackground(timed) : timed;
   const isShown = stage.runs === undefined;
   const child = spawn(program, args, {
     stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
@@ -189,7 +201,19 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   clearTimeout(timer);
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   if (!isShown) process.stdout.write(`\n== ${stage.name}\n${Buffer.concat(printed).toString()}`);
-  return computeStageResult(stage, exitCode, readOrEmpty(reportFile));
+  const processorSeconds = parseTimes(readOrEmpty(timesFile));
+  return { ...computeStageResult(stage, exitCode, readOrEmpty(reportFile)), processorSeconds };
+}
+
+/** The command, which writes into the file how much processor time it and its children took. */
+function withTimes(command: readonly string[], file: string): readonly string[] {
+  return ['sh', '-c', '"$@"; code=$?; times >"$0"; exit $code', file, ...command];
+}
+
+/** The seconds in the second line of what the shell's `times` prints: of its children, as user and as system. */
+export function parseTimes(printed: string): number {
+  const times = (printed.split('\n')[1] ?? '').matchAll(/(\d+)m([\d.]+)s/g);
+  return [...times].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0);
 }
 
 /**
@@ -238,7 +262,7 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
   results.sort((left, right) => order.indexOf(left.stage.name) - order.indexOf(right.stage.name));
   for (const { stage, result, seconds } of results) {
     console.log(
-      `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s`,
+      `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s ${(result.processorSeconds ?? 0).toFixed(0).padStart(5)} s of processor time`,
     );
     for (const failure of result.failures) printFailure('FAILED ', failure);
     for (const failure of result.flaky) printFailure('FLAKY  ', failure);
