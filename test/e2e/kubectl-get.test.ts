@@ -353,6 +353,7 @@ describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
     assert.deepEqual(
       created.filter((name) => !listed.includes(name)),
       [
+        'bindings',
         'selfsubjectreviews.authentication.k8s.io',
         'tokenreviews.authentication.k8s.io',
         'localsubjectaccessreviews.authorization.k8s.io',
