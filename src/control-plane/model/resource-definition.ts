@@ -185,6 +185,8 @@ export interface ResourceRules<T extends ApiObject> {
    * Background.
    */
   readonly defaultPropagation?: 'Background' | 'Orphan';
+  /** The warning for a deletion that does not say what becomes of dependents. */
+  readonly propagationWarning?: string;
 }
 
 export interface TableColumn<T> {

@@ -36,6 +36,15 @@ describe('the registry deletes', () => {
     assert.equal(await exists(widgets, 'a'), false);
   });
 
+  test('a kind may warn of a deletion that does not say what becomes of dependents', async () => {
+    await fixture.create({ name: 'g' }, gadgets);
+    await remove(gadgets, 'g', { propagationPolicy: 'Orphan' });
+    await remove(gadgets, 'g', { orphanDependents: false });
+    assert.deepEqual(fixture.warnings, []);
+    await remove(gadgets, 'g');
+    assert.deepEqual(fixture.warnings, ['say what becomes of its parts']);
+  });
+
   test('finalizers keep it until the last is taken away, and none can be added', async () => {
     await fixture.create({
       name: 'a',

@@ -85,7 +85,12 @@ export const gadgets: ResourceDefinition<Widget> = {
   storagePath: 'gadgets',
   allocate: (object) =>
     Promise.resolve({ object, settle: (stored) => Promise.resolve(void gadgetsSettled.push(stored)) }),
-  rules: { ...widgets.rules, allowCreateOnUpdate: true, gracePeriodSeconds: (_, asked) => asked ?? 30 },
+  rules: {
+    ...widgets.rules,
+    allowCreateOnUpdate: true,
+    gracePeriodSeconds: (_, asked) => asked ?? 30,
+    propagationWarning: 'say what becomes of its parts',
+  },
 };
 
 const notHere = (): Promise<never> => Promise.reject(new Error('not in this test'));

@@ -32,6 +32,9 @@ const ATTEMPTS = 20;
  */
 export async function deleteObject(tools: WriteTools, request: ResourceRequest, rawOptions: unknown): Promise<Deleted> {
   const options = parseDeleteOptions(rawOptions);
+  const { propagationWarning } = request.definition.rules;
+  const saysPropagation = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  if (propagationWarning !== undefined && !saysPropagation) request.context.warn(propagationWarning);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const result = await retryOnStale(tools, async (confirmed) => {
       const current = await currentObject(tools, tools.definitions.storedOf(request.definition), request, confirmed);

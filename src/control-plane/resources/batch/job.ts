@@ -93,6 +93,8 @@ export const jobResource = defineResource<Job>({
     warnings,
     // For old clients of batch/v1, who expected their pods to stay.
     defaultPropagation: 'Orphan',
+    propagationWarning:
+      'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   },
   selectableFields: ({ status }) => ({ 'status.successful': String(status?.succeeded ?? 0) }),
   hasStatus: true,
