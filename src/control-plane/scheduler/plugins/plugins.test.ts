@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { bound, buildNode, buildPod } from '../testing/builders.ts';
+import { podInfoOf } from '../framework/pod-info.ts';
+import { bound, buildNode, buildPod, cacheOf } from '../testing/builders.ts';
 import { imageLocality } from './image-locality.ts';
 import { createNodeAffinity } from './node-affinity.ts';
 import { nodeDeclaredFeatures } from './node-declared-features.ts';
@@ -148,6 +149,48 @@ describe('NodeAffinity', () => {
       ),
       [25, 100, 0],
     );
+  });
+});
+
+describe('NodeAffinity by the names of nodes', () => {
+  const field = (...values: readonly string[]): object => ({ key: 'metadata.name', operator: 'In', values });
+  const names = (...terms: readonly object[]): string | undefined => {
+    const required = { nodeSelectorTerms: terms };
+    const spec = { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } } };
+    const nodes = [buildNode('a'), buildNode('b')];
+    const result = createNodeAffinity().preFilter?.(podInfoOf(buildPod('x', { spec })), cacheOf({ nodes, pods: [] }));
+    if (result?.kind !== 'check') return result?.kind;
+    return result.nodeNames === undefined ? 'all' : [...result.nodeNames].join(' ');
+  };
+
+  it('looks only at those that every term names', () => {
+    assert.equal(names({ matchFields: [field('a')] }, { matchFields: [field('b', 'c')] }), 'a b c');
+    assert.equal(names({ matchFields: [field('a', 'b'), field('b', 'c')] }), 'b');
+    assert.equal(
+      names({ matchFields: [field('a')] }, { matchExpressions: [{ key: 'zone', operator: 'Exists' }] }),
+      'all',
+    );
+    assert.equal(names({ matchFields: [{ ...field('a'), operator: 'NotIn' }] }), 'all');
+    assert.equal(names({ matchFields: [field('a'), field('b')] }), 'rejected');
+  });
+
+  it('prefers what the profile prefers for every pod, besides what the pod does', () => {
+    const preferring = (key: string, weight: number) => ({
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight, preference: { matchExpressions: [{ key, operator: 'Exists' as const }] } },
+      ],
+    });
+    const nodes = [
+      buildNode('a', { labels: { zone: 'z' } }),
+      buildNode('b', { labels: { disk: 'ssd' } }),
+      buildNode('c'),
+    ];
+    const plugin = createNodeAffinity({ addedAffinity: preferring('zone', 10) });
+    assert.deepEqual(scoreAll(plugin, buildPod('x'), { nodes }), [100, 0, 0]);
+    const own = buildPod('x', { spec: { affinity: { nodeAffinity: preferring('disk', 5) } } });
+    assert.deepEqual(scoreAll(plugin, own, { nodes }), [100, 50, 0]);
+    assert.equal(scoreAll(createNodeAffinity(), buildPod('x'), { nodes }), undefined);
+    assert.equal(scoreAll(createNodeAffinity(), buildPod('x', { spec: { affinity: {} } }), { nodes }), undefined);
   });
 });
 

@@ -14,6 +14,7 @@ import { FakeProcesses } from '../../ports/testing/fake-processes.ts';
 import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
 import type { ImageSettings } from './create-images.ts';
 import { createImages } from './create-images.ts';
+import type { EnsureSeen } from './image-manager.ts';
 import type { ImageOutcome } from './interfaces.ts';
 
 const settings: ImageSettings = {
@@ -40,6 +41,8 @@ function world(
   const processes = new FakeProcesses();
   const log = recordingLog();
   const events: string[] = [];
+  const containers = new Set<string | undefined>();
+  const seen: EnsureSeen[] = [];
   const doing: string[] = [];
   const auths: (string | undefined)[] = [];
   const pull = runtime.pullImage.bind(runtime);
@@ -62,7 +65,13 @@ function world(
       log,
     },
     secrets: { secret: (namespace, name) => options.secrets?.[`${namespace}/${name}`] },
-    events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+    events: {
+      event: (_pod, type, reason, message, container) => {
+        events.push(`${type} ${reason} ${message}`);
+        containers.add(container);
+      },
+    },
+    onEnsured: (each) => void seen.push(each),
     activity: {
       begin: (_uid, step, cause) => {
         doing.push(`${step}: ${cause}`);
@@ -77,7 +86,7 @@ function world(
     await clock.advance(10_000);
     return ensuring;
   };
-  return { clock, runtime, files, log, events, doing, auths, manager, leases, access, ensure, run };
+  return { clock, runtime, files, log, events, containers, seen, doing, auths, manager, leases, access, ensure, run };
 }
 
 const mainOf = (pod: Pod): AnyContainer => pod.spec.containers[0] as AnyContainer;
@@ -349,5 +358,110 @@ describe('image manager', () => {
     assert.ok(outcome.kind === 'present' && leases.leased().has(outcome.imageRef));
     manager.forgetPod('uid-1');
     assert.equal(leases.leased().size, 0);
+  });
+});
+
+describe('a prefetched image', () => {
+  const prefetched = async (afterMs: number, image = 'a:1'): Promise<number> => {
+    const { manager, ensure, clock, runtime } = world({ images: ['a:1', 'b:1'] });
+    const pod = podOf('a:1');
+    manager.prefetch(pod, pod.spec.containers, new AbortController().signal);
+    await clock.advance(afterMs);
+    const before = runtime.journal.callCounts.get('imageStatus') ?? 0;
+    assert.equal((await ensure(podOf(image))).kind, 'present');
+    return (runtime.journal.callCounts.get('imageStatus') ?? 0) - before;
+  };
+
+  it('is used for ten seconds after it is there, and only for the image that it is', async () => {
+    assert.deepEqual([await prefetched(9_000), await prefetched(10_000), await prefetched(11_000)], [0, 0, 1]);
+    assert.equal(await prefetched(1_000, 'b:1'), 1);
+  });
+
+  it('is used once, and forgotten with its pod', async () => {
+    const { manager, ensure, clock, runtime } = world({ images: ['a:1'] });
+    const pod = podOf('a:1', { 'spec.containers[1]': { name: 'side', image: 'a:1' } });
+    const queries = (): number => runtime.journal.callCounts.get('imageStatus') ?? 0;
+    manager.prefetch(pod, pod.spec.containers, new AbortController().signal);
+    await clock.advance(10);
+    const prefetchedOnce = queries();
+    const signal = new AbortController().signal;
+    await ensure(pod);
+    await manager.ensure({ pod, container: pod.spec.containers[1] as AnyContainer, runtimeHandler: '', signal });
+    assert.equal(queries(), prefetchedOnce);
+    await ensure(pod);
+    assert.equal(queries(), prefetchedOnce + 1);
+    manager.prefetch(pod, pod.spec.containers, signal);
+    await clock.advance(10);
+    manager.forgetPod(pod.metadata.uid);
+    const before = queries();
+    await ensure(pod);
+    assert.equal(queries(), before + 1);
+  });
+
+  it('is not fetched twice while it is under way or fresh, nor while a pull waits for its next try', async () => {
+    const { manager, clock, runtime, ensure, events } = world({
+      refuse: (image) => (image === 'bad:1' ? 'no such host' : undefined),
+    });
+    const pod = podOf('a:1');
+    const pulls = (): number => runtime.journal.callCounts.get('pullImage') ?? 0;
+    const prefetch = (of: Pod): void => manager.prefetch(of, of.spec.containers, new AbortController().signal);
+    const queries = (): number => runtime.journal.callCounts.get('imageStatus') ?? 0;
+    prefetch(pod);
+    prefetch(pod);
+    await clock.advance(1_000);
+    const once = queries();
+    prefetch(pod);
+    await clock.advance(1_000);
+    assert.deepEqual([pulls(), queries()], [1, once]);
+    prefetch(podOf('b:1'));
+    await clock.advance(11_000);
+    assert.equal(pulls(), 2);
+    prefetch(podOf('b:1'));
+    await clock.advance(1_000);
+    assert.ok(queries() > once + 1);
+    const waiting = podOf('bad:1', { 'metadata.uid': 'uid-7' });
+    const failing = ensure(waiting);
+    await clock.advance(100);
+    assert.equal((await failing).kind, 'failed');
+    const before = events.length;
+    manager.prefetch(waiting, waiting.spec.containers, new AbortController().signal);
+    await clock.advance(100);
+    assert.equal(events.length, before);
+  });
+});
+
+describe('what metrics learn of a request', () => {
+  const seenOf = async (
+    image: string,
+    imagePullPolicy: string | undefined,
+    images: readonly string[] = [],
+  ): Promise<string> => {
+    const { run, seen } = world({ images });
+    await run(podOf(image, { 'spec.containers[0].imagePullPolicy': imagePullPolicy }));
+    return seen.map((each) => `${each.policy} ${each.wasPresent} ${each.pullWasNeeded}`).join();
+  };
+
+  it('is its policy, whether the image was there, and whether it had to be pulled', async () => {
+    assert.equal(await seenOf('a:1', 'IfNotPresent', ['a:1']), 'IfNotPresent true false');
+    assert.equal(await seenOf('a:1', 'IfNotPresent'), 'IfNotPresent false true');
+    assert.equal(await seenOf('a:1', 'Never', ['a:1']), 'Never true false');
+    assert.equal(await seenOf('a:1', 'Never'), 'Never false undefined');
+    assert.equal(await seenOf('a:1', 'Always', ['a:1']), 'Always undefined true');
+    assert.equal(await seenOf('No Image', 'Never'), 'Never undefined undefined');
+  });
+});
+
+describe('the image of a volume', () => {
+  it('has its events at the pod, and that of a container at the container', async () => {
+    const { manager, run, containers, clock, events } = world();
+    await run(podOf('a:1'));
+    assert.deepEqual([...containers], ['main']);
+    containers.clear();
+    const volume = { pod: podOf('a:1'), volume: 'model', reference: 'model:1', pullPolicy: 'IfNotPresent' };
+    const ensuring = manager.ensureVolume({ ...volume, runtimeHandler: '', signal: new AbortController().signal });
+    await clock.advance(1_000);
+    assert.equal((await ensuring).kind, 'present');
+    assert.deepEqual([...containers], [undefined]);
+    assert.ok(events.includes('Normal Pulling Pulling image "model:1"'));
   });
 });
