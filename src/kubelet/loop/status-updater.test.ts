@@ -315,6 +315,13 @@ describe('the status of a pod', () => {
     };
     const status = updater.refresh(uid);
     assert.deepEqual([status?.phase, status?.reason, status?.message], ['Failed', 'Preempting', 'm']);
+    world.runtime = contain('exited', 137);
+    world.worker = {
+      phase: 'terminated',
+      pod: buildPod(),
+      termination: { cause: 'evicted', graceMs: 1000, gone: false },
+    };
+    updater.refresh(uid);
     world.verdict = undefined;
     const after = updater.refresh(uid);
     assert.deepEqual(
@@ -348,6 +355,40 @@ describe('the status of a pod', () => {
     world.worker = { phase: 'syncing', pod: buildPod() };
     assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
   });
+
+  for (const kind of ['preempted', 'evicted'] as const)
+    it(`publishes no end of a pod that is ${kind} before its containers and its sandbox have stopped`, () => {
+      const { updater, world, contain, statuses } = harness();
+      const condition = {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'TerminationByKubelet',
+        message: 'c',
+      } as const;
+      world.runtime = contain('running');
+      updater.refresh(uid);
+      if (kind === 'evicted') world.evicted = { reason: 'Evicted', message: 'm', condition };
+      else world.verdict = { kind, reason: 'Preempting', message: 'm', condition };
+      const published: (string | undefined)[] = [];
+      const refresh = (): void => {
+        updater.refresh(uid);
+        published.push(statuses.get(uid)?.phase);
+      };
+      refresh();
+      world.worker = {
+        phase: 'terminating',
+        subject: { kind: 'pod', pod: buildPod() },
+        termination: { cause: 'evicted', graceMs: 1000, gone: false },
+      };
+      refresh();
+      const stopped = contain('exited');
+      world.runtime = { ...stopped, sandboxes: contain('running').sandboxes };
+      refresh();
+      assert.deepEqual(published, ['Running', 'Running', 'Running']);
+      world.runtime = stopped;
+      refresh();
+      assert.equal(published.at(-1), 'Succeeded');
+    });
 
   it('takes the final phase of an evicted pod from its containers, and keeps the reason of one that failed', () => {
     const ends: [number | undefined, string, string | undefined][] = [

@@ -74,12 +74,24 @@ export class StatusUpdater {
     const status = this.compute(pod);
     const runtime = this.#runtimeStatus(pod);
     const { statuses } = this.#parts;
-    // What admission says of a pod must be on record before it is withdrawn, which is when the pod begins to be
-    // stopped.
-    const shown =
-      this.#parts.admission.verdictOn(uid) === undefined ? untilStopped(status, statuses.get(uid), runtime) : status;
+    const verdict = this.#parts.admission.verdictOn(uid);
+    // Why a pod was not admitted must be on record before that is withdrawn, which is when the pod begins to be stopped.
+    const isRefused = verdict !== undefined && verdict.kind !== 'preempted';
+    const shown = isRefused ? status : untilStopped(status, statuses.get(uid), this.#mayRun(uid, runtime));
     statuses.set(pod, shown, takenInAtMs(pod, runtime));
     return shown === status ? statuses.get(uid) : { ...statuses.get(uid), ...status };
+  }
+
+  /**
+   * Whether a container runs. Of a pod that the node ends, its containers decide the phase only when its sandbox has
+   * stopped too: until then the phase is that of the verdict, which may be another.
+   */
+  #mayRun(uid: PodUid, runtime: PodRuntimeStatus): boolean {
+    const { states, evicted, admission } = this.#parts;
+    if (runtime.containers.some(({ state }) => state === 'running')) return true;
+    const phase = states.get(uid)?.phase;
+    const isInterrupted = evicted.get(uid) !== undefined || admission.verdictOn(uid)?.kind === 'preempted';
+    return isInterrupted && (phase === 'syncing' || (phase === 'terminating' && isAnythingRunning(runtime)));
   }
 
   /**
@@ -236,13 +248,8 @@ function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): Po
  * Clients that wait for the end of a pod treat its resources as free, so the end is not published while a container
  * runs (upstream: status_manager.go mergePodStatus).
  */
-function untilStopped(status: PodStatus, told: PodStatus | undefined, { containers }: PodRuntimeStatus): PodStatus {
-  if (
-    !isTerminalPhase(status?.phase) ||
-    isTerminalPhase(told?.phase) ||
-    !containers.some(({ state }) => state === 'running')
-  )
-    return status;
+function untilStopped(status: PodStatus, told: PodStatus | undefined, mayRun: boolean): PodStatus {
+  if (!mayRun || !isTerminalPhase(status?.phase) || isTerminalPhase(told?.phase)) return status;
   const { reason: _reason, message: _message, ...rest } = status;
   const { phase = 'Pending', reason, message } = told ?? {};
   return { ...rest, phase, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
