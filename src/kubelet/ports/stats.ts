@@ -137,8 +137,11 @@ export interface DiskUse {
   readonly weightedIoMs: number;
 }
 
-/** `cpuAndMemory` omits what only the detailed view shows, and is three times as fast. */
-export type StatsDepth = 'cpuAndMemory' | 'all';
+/**
+ * What is read of a group: `cpuAndMemory`; for /stats/summary also the pressure of its I/O; `all` for the detailed view,
+ * which takes three times as long. Each one includes those before it.
+ */
+export type StatsDepth = 'cpuAndMemory' | 'summary' | 'all';
 
 /**
  * Groups by their path below the cgroup mount (`/kubepods/pod1/abc`). These calls return at once: they read kernel

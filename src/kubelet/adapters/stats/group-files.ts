@@ -1,4 +1,4 @@
-import type { CpuUse, GroupLimits, IoUse, MemoryUse, StatsDepth } from '../../ports/stats.ts';
+import type { CpuUse, GroupLimits, IoUse, MemoryUse, Pressure, StatsDepth } from '../../ports/stats.ts';
 import type { DeviceName } from './kernel-text.ts';
 import { keyedNumber, limitOf, numberOf, parseBlkio, parseIoStat, parsePressure } from './kernel-text.ts';
 
@@ -14,6 +14,8 @@ const MIN_SHARES = 2;
 export interface GroupFormat {
   cpu(read: ReadControl, depth: StatsDepth): CpuUse | undefined;
   memory(read: ReadControl, depth: StatsDepth): MemoryUse | undefined;
+  /** Part of `io`. */
+  ioPressure(read: ReadControl): Pressure | undefined;
   io(read: ReadControl, deviceName: DeviceName, scheduled: boolean): IoUse;
   /** Whether an I/O scheduler has counters of its own; read from the root group. */
   isScheduled(read: ReadControl): boolean;
@@ -86,6 +88,7 @@ export const v1Format: GroupFormat = {
       }),
     };
   },
+  ioPressure: () => undefined,
   isScheduled(read) {
     return parseBlkio(read('blkio', 'blkio.bfq.io_serviced_recursive'), () => '').length > 0;
   },
@@ -158,11 +161,12 @@ export const v2Format: GroupFormat = {
       ...(pressure !== undefined && { pressure }),
     };
   },
+  ioPressure: (read) => parsePressure(read('io', 'io.pressure')),
   isScheduled() {
     return false;
   },
   io(read, deviceName) {
-    const pressure = parsePressure(read('io', 'io.pressure'));
+    const pressure = v2Format.ioPressure(read);
     return { ...parseIoStat(read('io', 'io.stat'), deviceName), ...(pressure !== undefined && { pressure }) };
   },
   limits(read) {

@@ -54,6 +54,10 @@ export class LinuxGroupStats implements GroupStats {
     const memory = this.#format.memory(read, depth);
     if (cpu === undefined || memory === undefined) return undefined;
     if (depth === 'cpuAndMemory') return { atMs, cpu, memory };
+    if (depth === 'summary') {
+      const pressure = this.#format.ioPressure(read);
+      return { atMs, cpu, memory, io: { bytes: [], operations: [], ...(pressure !== undefined && { pressure }) } };
+    }
     this.#lookAtDevices();
     const limit = limitOf(read('pids', 'pids.max'));
     return {

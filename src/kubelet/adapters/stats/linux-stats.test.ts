@@ -39,6 +39,12 @@ describe('a tree of groups', () => {
       proc: join(folder, 'proc'),
     });
 
+  it('has no figures of I/O for the summary but its pressure', () => {
+    const use = stats().use('/kubepods/pod1/abc', 'summary');
+    assert.deepEqual([use?.cpu.usageNs, use?.threads], [5000, undefined]);
+    assert.deepEqual([use?.io?.bytes, use?.io?.operations], [[], []]);
+  });
+
   it('is read group by group, and missing groups are no error', () => {
     const use = stats().use('/kubepods/pod1/abc', 'all');
     assert.deepEqual(

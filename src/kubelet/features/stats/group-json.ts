@@ -1,4 +1,4 @@
-import type { FsUse, InterfaceUse, TreeUse } from '../../ports/stats.ts';
+import type { FsUse, InterfaceUse, StatsDepth, TreeUse } from '../../ports/stats.ts';
 import type { GroupSample } from './group-samples.ts';
 import type { ContainerStats, FsStatsJson, IoStats, NetworkStats } from './summary-types.ts';
 import { knownTime, psiJson } from './summary-types.ts';
@@ -6,7 +6,7 @@ import { knownTime, psiJson } from './summary-types.ts';
 export type GroupJson = Required<Pick<ContainerStats, 'cpu' | 'memory' | 'swap'>> & { io?: IoStats };
 
 /** CPU, memory, swap and I/O pressure of a group (upstream: stats/helper.go). */
-export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'cpuAndMemory' | 'all'): GroupJson {
+export function groupJson({ use, limits, usageNanoCores }: GroupSample, depth: StatsDepth): GroupJson {
   const time = knownTime(use.atMs);
   const { cpu, memory } = use;
   return {
@@ -23,7 +23,7 @@ export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'c
       majorPageFaults: memory.majorPageFaults,
       psi: psiJson(memory.pressure),
     },
-    ...(only === 'all' && use.io !== undefined && { io: { time, psi: psiJson(use.io.pressure) } }),
+    ...(depth !== 'cpuAndMemory' && use.io !== undefined && { io: { time, psi: psiJson(use.io.pressure) } }),
     swap: {
       time,
       ...(limits.memorySwapBytes !== Infinity && {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { StatsDepth } from '../../ports/stats.ts';
 import { GroupSamples, nextRate } from './group-samples.ts';
 import { labelText, numberText } from './exposition.ts';
 import { ContainerPaths } from './pod-groups.ts';
@@ -34,6 +35,22 @@ describe('rates', () => {
 });
 
 describe('kept looks', () => {
+  it('serve requests for as much or less, and not for more', () => {
+    const asked: StatsDepth[] = [];
+    class CountingNode extends ModelNode {
+      override use(path: string, depth: StatsDepth = 'all'): ReturnType<ModelNode['use']> {
+        asked.push(depth);
+        return super.use(path);
+      }
+    }
+    const node = new CountingNode(() => 0);
+    node.add('/a', { cpuNs: 0 });
+    const samples = new GroupSamples(node, () => 0);
+    for (const depth of ['cpuAndMemory', 'summary', 'cpuAndMemory', 'summary', 'all', 'summary', 'all'] as const)
+      samples.look('/a', depth, 1000);
+    assert.deepEqual(asked, ['cpuAndMemory', 'summary', 'all']);
+  });
+
   it('of removed or no longer requested groups are dropped', () => {
     let now = 0;
     const node = new ModelNode(() => now);

@@ -20,6 +20,8 @@ interface Kept {
   readonly createdAtMs: number | undefined;
 }
 
+/** Each one includes those before it. */
+const depths: readonly StatsDepth[] = ['cpuAndMemory', 'summary', 'all'];
 /** Between closer samples the rate is noise: one scheduler time slice more or less. */
 const SHORTEST_RATE_MS = 1000;
 /** Limits change only when a pod is resized. */
@@ -61,7 +63,7 @@ export class GroupSamples {
     const isFresh =
       kept !== undefined &&
       Math.abs(nowMs - kept.latest.atMs) < maxAgeMs &&
-      (kept.depth === 'all' || depth === 'cpuAndMemory');
+      depths.indexOf(kept.depth) >= depths.indexOf(depth);
     if (isFresh) return sampleOf(kept);
     const latest = this.#groups.use(path, depth);
     if (latest === undefined) {

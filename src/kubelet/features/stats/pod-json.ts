@@ -65,7 +65,7 @@ function containerJson({
   return {
     name: container.name,
     startTime: timeJson(container.createdAtMs),
-    ...groupJson(sample, 'all'),
+    ...groupJson(sample, 'summary'),
     ...(disks.imageFs !== undefined && layer !== undefined && { rootfs: fsJson(disks.imageFs.fs, layer) }),
     ...(disks.rootFs !== undefined && logs !== undefined && { logs: fsJson(disks.rootFs, logs) }),
   };

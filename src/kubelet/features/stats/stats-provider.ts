@@ -93,8 +93,8 @@ export class StatsProvider {
     const { disks } = this.#options;
     this.#askedAtMs = this.#options.clock.monotonicMs();
     const pods = this.measuredPods();
-    const [sampled] = await Promise.all([this.sample(pods, 'all'), disks.ask(pods)]);
-    return { node: this.#node('all'), pods: sampled.map((pod) => podJson(pod, disks)) };
+    const [sampled] = await Promise.all([this.sample(pods, 'summary'), disks.ask(pods)]);
+    return { node: this.#node('summary'), pods: sampled.map((pod) => podJson(pod, disks)) };
   }
 
   /** The same without the slow parts: `only_cpu_and_memory`. */
