@@ -7,6 +7,7 @@ import { WorkerStates } from '../features/pod-workers/worker-states.ts';
 import { podUid } from '../model/ids.ts';
 import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import type { ClusterObjectChange } from '../ports/cluster-objects.ts';
+import type { CredentialChange } from '../ports/pod-credentials.ts';
 import { connectChangeReactions, connectRuntimeReaction } from './change-reactions.ts';
 import type { SyncInput } from './sync-queue.ts';
 
@@ -32,9 +33,10 @@ function fixture() {
   const cache = new Listener<[CacheChange]>();
   const objects = new Listener<[ClusterObjectChange]>();
   const drivers = new Listener<[string, boolean]>();
+  const podCredentials = new Listener<[CredentialChange]>();
   const monitor = Object.assign(new Listener<[]>(), { networkError: (): string | undefined => undefined });
   const queue = { post: (input: SyncInput) => void done.push(describeInput(input)) };
-  return { done, states, pod, cache, objects, drivers, monitor, queue };
+  return { done, states, pod, cache, objects, drivers, podCredentials, monitor, queue };
 }
 
 function changes() {
@@ -64,6 +66,14 @@ describe('a change of a pod in the runtime', () => {
     const { cache, done } = changes();
     cache.notify({ uid, before: runtimeStatus, after: undefined, origin: 'observed' });
     assert.deepEqual(done, ['status a', 'managers']);
+  });
+});
+
+describe('a change of a bundle or of a certificate', () => {
+  it('reaches the volumes', () => {
+    const { podCredentials, done } = changes();
+    podCredentials.notify({ kind: 'ClusterTrustBundle', namespace: '', name: 'ca' });
+    assert.deepEqual(done, ['volumes of ClusterTrustBundle ca']);
   });
 });
 

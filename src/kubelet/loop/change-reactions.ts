@@ -6,6 +6,7 @@ import type { ProbeManager } from '../features/probes/probe-manager.ts';
 import type { VolumeManager } from '../features/volumes/volume-manager.ts';
 import { podUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
+import type { CredentialChange } from '../ports/pod-credentials.ts';
 import type { ResourceManagers } from './resource-managers.ts';
 import type { RuntimeMonitor } from './runtime-monitor.ts';
 import type { StatusUpdater } from './status-updater.ts';
@@ -16,6 +17,8 @@ export interface ChangeReactionsParts {
   readonly cache: Pick<RuntimeCache, 'onChange'>;
   readonly objects: Pick<ClusterObjects, 'onChange'>;
   readonly drivers: Pick<DriverRegistry, 'onChange'>;
+  /** What projected volumes show of certificates.k8s.io. */
+  readonly podCredentials: { onChange(listener: (change: CredentialChange) => void): void };
   readonly managers: Pick<ResourceManagers, 'runtimeChanged'>;
   readonly probes: Pick<ProbeManager, 'noteStatus'>;
   readonly status: Pick<StatusUpdater, 'refresh'>;
@@ -38,6 +41,7 @@ export function connectChangeReactions(parts: ChangeReactionsParts): void {
     const uids = store.podsUsing(change.kind, change.namespace, change.name).map((pod) => podUid(pod.metadata.uid));
     if (uids.length > 0) queue.post({ kind: 'sync', uids });
   });
+  parts.podCredentials.onChange((change) => volumes.objectChanged(change));
   // Volumes that waited for a driver continue when it registers, as if its object had changed.
   drivers.onChange((name, isRegistered) => {
     if (!isRegistered) return;

@@ -4,6 +4,10 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
 import type { MountedVolume } from '../model/pod-volumes.ts';
 import type { ClusterObjectChange } from './cluster-objects.ts';
+import type { CredentialChange } from './pod-credentials.ts';
+
+/** A change that volumes may follow. */
+export type VolumeChange = ClusterObjectChange | CredentialChange;
 
 interface SpecBase {
   /**
@@ -173,7 +177,7 @@ export interface VolumePlugin {
   /**
    * The objects whose change changes the volume; absent: none. The claim and its PersistentVolume are followed anyway.
    */
-  objectsOf?(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[];
+  objectsOf?(spec: VolumeSpec, pod: Pod): readonly VolumeChange[];
   /** Whether the content also depends on the pod's own metadata; absent: it does not. */
   followsPod?(spec: VolumeSpec): boolean;
   setUp(request: VolumeRequest): Promise<VolumeReady>;

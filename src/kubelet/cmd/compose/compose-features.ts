@@ -22,6 +22,7 @@ import { createPodRuntime } from '../../features/pod-runtime/create-pod-runtime.
 import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
 import { createRuntimeHandlers } from '../../features/pod-runtime/runtime-handlers.ts';
 import { WorkerStates } from '../../features/pod-workers/worker-states.ts';
+import { createPodCredentials } from '../../features/pod-credentials/create-pod-credentials.ts';
 import { createProbes } from '../../features/probes/create-probes.ts';
 import type { ProbeManager } from '../../features/probes/probe-manager.ts';
 import { createVolumeManager } from '../../features/volumes/create-volume-manager.ts';
@@ -73,6 +74,15 @@ export function composeKnown(parts: Given): KnownParts {
     states,
     directory: new PodDirectory({ store, states, statuses: records.statuses, cache, queue }),
     ...objects,
+    podCredentials: createPodCredentials({
+      client: cluster?.objects,
+      gates: settings.config.gates,
+      nodeName,
+      recorder: events.recorder,
+      clock,
+      random,
+      log,
+    }),
     cache,
     activityTracker: new ActivityTracker(clock),
     shutdownState: new ShutdownState(),
@@ -205,7 +215,7 @@ function composeProbes(parts: Given<'node' | 'recorder'>): ProbeManager {
 }
 
 function composeVolumes(
-  parts: Given<'node' | 'objects' | 'recorder' | 'tokens'>,
+  parts: Given<'node' | 'objects' | 'podCredentials' | 'recorder' | 'tokens'>,
   csi: CsiParts,
   attachWaiter: VolumeAttachWaiter | undefined,
 ): VolumeManager {
@@ -226,6 +236,7 @@ function composeVolumes(
     log,
     recorder,
     tokens,
+    credentials: parts.podCredentials,
     onOperation: (operation) => noteVolumeOperation(parts.observation.metrics, operation),
     standalone: platform.cluster === undefined,
     driverDir: settings.config.volumes.driverDir,

@@ -158,6 +158,7 @@ function composeStages(
     ['records', undefined, () => records.flush()],
     ['resizes', undefined, () => allocation.stop()],
     ['objects of the cluster', () => clusterObjects?.start(), () => clusterObjects?.stop()],
+    ['credentials of pods', undefined, () => parts.podCredentials.stop()],
     ['events', undefined, () => eventUploader?.stop()],
     ['resource managers', () => managers.start(), () => managers.stop()],
     ['cgroups', undefined, () => cgroups.stop()],

@@ -308,6 +308,7 @@ function composeHousekeeping(
     | 'dra'
     | 'managers'
     | 'podConfig'
+    | 'podCredentials'
     | 'probes'
     | 'store'
     | 'tokens'
@@ -336,9 +337,11 @@ function composeHousekeeping(
       timelines: (known) => records.timeline.retireUnknown(known),
       objects: (known) => {
         parts.clusterObjects?.retain(parts.store.pods());
-        parts.tokens.retain({
-          has: (uid) => known.has(podUid(uid)) || parts.store.byUid(podUid(uid)) !== undefined,
-        });
+        const isKnown = {
+          has: (uid: string) => known.has(podUid(uid)) || parts.store.byUid(podUid(uid)) !== undefined,
+        };
+        parts.tokens.retain(isKnown);
+        parts.podCredentials.certificates?.retain(isKnown);
       },
     },
     log: platform.log,

@@ -30,6 +30,7 @@ import type { PodConfig } from '../../features/pod-config/pod-config.ts';
 import type { RuntimeClassAdmission } from '../../features/pod-config/runtime-class-admission.ts';
 import type { ClusterObjects, PodObjects } from '../../ports/cluster-objects.ts';
 import type { ApiClusterObjects } from '../../features/cluster-objects/api-cluster-objects.ts';
+import type { PodCredentials } from '../../features/pod-credentials/create-pod-credentials.ts';
 import type { ServiceAccountTokens } from '../../features/tokens/service-account-tokens.ts';
 import type { NodeShutdown } from '../../features/node-shutdown/create-node-shutdown.ts';
 import type { ShutdownState } from '../../features/node-shutdown/shutdown-state.ts';
@@ -96,6 +97,7 @@ export interface KnownParts {
   /** Pods with the resources that are allocated to them. */
   readonly allocatedPods: AllocatedPods;
   readonly tokens: ServiceAccountTokens;
+  readonly podCredentials: PodCredentials;
   /** Registers each pod that the agent accepts, until nothing of it is left. */
   readonly podObjects: PodObjects;
   readonly cache: RuntimeCache;

@@ -7,6 +7,7 @@ import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { Processes } from '../../ports/processes.ts';
+import type { PodCertificates, TrustAnchors } from '../../ports/pod-credentials.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
 import type { PodTokens } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
@@ -44,6 +45,11 @@ export interface VolumeManagerPorts {
   readonly processes: Processes;
   readonly objects: ClusterObjects;
   readonly tokens: PodTokens;
+  /** What projected volumes show of certificates.k8s.io; parts are undefined while their feature gates are off. */
+  readonly credentials?: {
+    readonly trust: TrustAnchors | undefined;
+    readonly certificates: PodCertificates | undefined;
+  };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -99,7 +105,7 @@ function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
     new HostPathPlugin(guardedFiles),
     new ConfigMapPlugin(shared),
     new SecretPlugin(shared),
-    new ProjectedPlugin({ ...shared, tokens }),
+    new ProjectedPlugin({ ...shared, tokens, ...ports.credentials }),
     new DownwardApiPlugin(shared),
     new LocalVolumePlugin({ rootDir, files, guardedFiles, mounts, recorder, disks }),
     new NfsPlugin({ files, mounts }),

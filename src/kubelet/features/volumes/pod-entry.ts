@@ -1,3 +1,4 @@
+import type { VolumeChange } from '../../ports/volume-plugin.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
@@ -5,7 +6,6 @@ import { withDeadline } from '../../../base/clock.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
-import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
 import { claimNameOf, volumeUses } from './resolve-volume.ts';
 import type { Resolved } from './set-up-volume.ts';
 import type { VolumeState } from './volume-state.ts';
@@ -105,7 +105,7 @@ export function readyVolumes(entry: PodEntry): PodVolumes | undefined {
 }
 
 /** A claim that is not bound yet waits for any claim or PersistentVolume: binding one may free or take another. */
-export function concerns(change: ClusterObjectChange, pod: Pod, { volume, resolved }: VolumeEntry): boolean {
+export function concerns(change: VolumeChange, pod: Pod, { volume, resolved }: VolumeEntry): boolean {
   const claimed = claimNameOf(pod, volume);
   const isClaim = change.kind === 'PersistentVolumeClaim' && change.namespace === pod.metadata.namespace;
   if (resolved === undefined) return claimed !== undefined && (isClaim || change.kind === 'PersistentVolume');

@@ -1,3 +1,4 @@
+import type { VolumeChange } from '../../ports/volume-plugin.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import { volumeEvents } from '../../../api/reasons.ts';
@@ -9,7 +10,6 @@ import type { Blocker } from '../../../api/explanation/explanation.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
-import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
 import { ReadWriteOncePodTracker } from './read-write-once-pod-tracker.ts';
 import type { MeasurableVolume } from './measured-volumes.ts';
 import { measurableVolumes } from './measured-volumes.ts';
@@ -157,7 +157,7 @@ export class VolumeManager {
    * An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at
    * once.
    */
-  objectChanged(change: ClusterObjectChange): void {
+  objectChanged(change: VolumeChange): void {
     for (const entry of this.#pods.values()) {
       for (const volume of entry.volumes.values())
         if (!volume.settled && concerns(change, entry.pod, volume)) this.#refresh(entry, volume);

@@ -16,7 +16,7 @@ export const gateRows: Readonly<Record<string, Parity>> = {
   CRIListStreaming: notYet('lists are single messages of up to 16 MiB'),
   CSIVolumeHealth: notYet('volumes are not asked for their health'),
   ChangeContainerStatusOnKubeletRestart: notYet('a restart of the agent never changes a status'),
-  ClusterTrustBundleProjection: notYet('such projections are refused in the status of the pod'),
+  ClusterTrustBundleProjection: honoured(),
   ComponentFlagz: honoured(),
   ComponentStatusz: honoured(),
   ContainerCheckpoint: honoured(),
@@ -59,7 +59,7 @@ export const gateRows: Readonly<Record<string, Parity>> = {
   NodeDeclaredFeatures: honoured(),
   PLEGOnDemandRelist: builtIn('a pod is listed again whenever something of it was changed'),
   PodAndContainerStatsFromCRI: notYet('cgroups are read'),
-  PodCertificateRequest: notYet('such projections are refused in the status of the pod'),
+  PodCertificateRequest: honoured(),
   PodLevelResourceManagers: honoured(
     'devices are aligned too, a restart keeps what a pod has, and a resize of the pod is infeasible beside the static policies',
   ),

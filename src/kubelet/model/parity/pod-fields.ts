@@ -154,13 +154,11 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
       ),
     ),
     clusterTrustBundle: whole(
-      honoured(
-        'static pods may not use it, as in upstream; for other pods it is rejected at mount time, as in upstream with the gate ClusterTrustBundleProjection off',
-      ),
+      honoured('with the gate ClusterTrustBundleProjection; static pods may not use it, as in upstream'),
     ),
     podCertificate: whole(
       honoured(
-        'static pods may not use it, as in upstream; for other pods it is rejected at mount time, as in upstream with the gate PodCertificateRequest off',
+        'with the gate PodCertificateRequest; a deleted request is made again at once; static pods may not use it, as in upstream',
       ),
     ),
   },

@@ -2,7 +2,9 @@ import { Buffer } from 'node:buffer';
 import type { Pod } from '../../../../api/core/pod.ts';
 import type { ResourceList } from '../../../../api/core/resource-requirements.ts';
 import type {
+  ClusterTrustBundleProjection,
   DownwardAPIVolumeFile,
+  PodCertificateProjection,
   ProjectedVolumeSource,
   ServiceAccountTokenProjection,
   VolumeProjection,
@@ -10,9 +12,11 @@ import type {
 import { podMetadataValue, resourceFieldValue } from '../../../../api/downward-fields.ts';
 import { allContainers } from '../../../../api/pod.ts';
 import { errorMessage, KubeletError } from '../../../../base/errors.ts';
-import type { ClusterObjectChange } from '../../../ports/cluster-objects.ts';
+import { trustedSigner } from '../../../ports/pod-credentials.ts';
+import type { PodCertificates, TrustAnchors } from '../../../ports/pod-credentials.ts';
 import type { PodTokens } from '../../../ports/tokens.ts';
 import type {
+  VolumeChange,
   VolumeOnDisk,
   VolumePlugin,
   VolumeReady,
@@ -101,13 +105,20 @@ interface Projection {
   readonly settled: boolean;
 }
 
-/** Several sources in one folder, which may hold tokens of the pod's service account. */
+export interface ProjectedOptions extends ObjectVolumeOptions {
+  readonly tokens: PodTokens;
+  /** Undefined while their feature gates are off. */
+  readonly trust?: TrustAnchors | undefined;
+  readonly certificates?: PodCertificates | undefined;
+}
+
+/** Several sources in one folder, which may hold tokens of the pod's service account and its certificates. */
 export class ProjectedPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/projected';
   readonly mountOptions = false;
-  readonly #options: ObjectVolumeOptions & { tokens: PodTokens };
+  readonly #options: ProjectedOptions;
 
-  constructor(options: ObjectVolumeOptions & { tokens: PodTokens }) {
+  constructor(options: ProjectedOptions) {
     this.#options = options;
   }
 
@@ -115,13 +126,17 @@ export class ProjectedPlugin implements VolumePlugin {
     return sourceOf(spec) !== undefined;
   }
 
-  objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[] {
-    const { namespace } = pod.metadata;
-    return (sourceOf(spec)?.sources ?? []).flatMap((source): ClusterObjectChange[] => [
+  objectsOf(spec: VolumeSpec, pod: Pod): readonly VolumeChange[] {
+    const { namespace, uid } = pod.metadata;
+    return (sourceOf(spec)?.sources ?? []).flatMap((source): VolumeChange[] => [
       ...(source.configMap === undefined
         ? []
         : [{ kind: 'ConfigMap' as const, namespace, name: source.configMap.name }]),
       ...(source.secret === undefined ? [] : [{ kind: 'Secret' as const, namespace, name: source.secret.name }]),
+      ...(source.clusterTrustBundle === undefined ? [] : [changeOf(source.clusterTrustBundle)]),
+      ...(source.podCertificate === undefined
+        ? []
+        : [{ kind: 'PodCertificateRequest' as const, namespace, name: uid }]),
     ]);
   }
 
@@ -131,7 +146,9 @@ export class ProjectedPlugin implements VolumePlugin {
 
   async setUp(request: VolumeRequest): Promise<VolumeReady> {
     const { sources = [], defaultMode = READABLE_BY_ALL } = sourceOf(request.spec) ?? {};
-    const results = await Promise.allSettled(sources.map((source) => this.#project(request, source, defaultMode)));
+    const results = await Promise.allSettled(
+      sources.map((source, index) => this.#project(request, { source, index, defaultMode })),
+    );
     const errors = results.filter((result) => result.status === 'rejected').map(({ reason }) => errorMessage(reason));
     if (errors.length > 0)
       throw new KubeletError('Unavailable', errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`);
@@ -149,11 +166,15 @@ export class ProjectedPlugin implements VolumePlugin {
 
   async tearDown({ podUid }: VolumeOnDisk): Promise<void> {
     this.#options.tokens.forget(podUid);
+    this.#options.certificates?.forget(podUid);
   }
 
-  async #project(request: VolumeRequest, source: VolumeProjection, defaultMode: number): Promise<Projection> {
+  async #project(
+    request: VolumeRequest,
+    { source, index, defaultMode }: { source: VolumeProjection; index: number; defaultMode: number },
+  ): Promise<Projection> {
     const { pod } = request;
-    const { objects } = this.#options;
+    const { objects, trust, certificates } = this.#options;
     if (source.configMap !== undefined) {
       const { name, items, optional = false } = source.configMap;
       const configMap = await loadConfigMap(objects, pod, { name, optional });
@@ -177,17 +198,25 @@ export class ProjectedPlugin implements VolumePlugin {
         settled: true,
       };
     if (source.serviceAccountToken !== undefined) return this.#token(request, source.serviceAccountToken, defaultMode);
+    const access = accessOf(request, defaultMode);
+    if (source.clusterTrustBundle !== undefined && trust !== undefined)
+      return showTrust(trust, source.clusterTrustBundle, access);
+    if (source.podCertificate !== undefined && certificates !== undefined) {
+      const order = { pod, volume: request.spec.podVolume, sourceIndex: index, source: source.podCertificate };
+      const { key, chain, againInMs } = await certificates.get(order);
+      return { payload: certificatePayload(source.podCertificate, { key, chain }, access), againInMs, settled: false };
+    }
     throw refusedSource(source);
   }
 
   /** A token is readable only by its users: the group by fsGroup, or the one user of all containers. */
   async #token(
-    { pod, fsGroup }: VolumeRequest,
+    request: VolumeRequest,
     { path, audience = '', expirationSeconds = TOKEN_LIFE_SECONDS }: ServiceAccountTokenProjection,
     defaultMode: number,
   ): Promise<Projection> {
+    const { pod } = request;
     const { name, namespace, uid } = pod.metadata;
-    const user = commonUserOf(pod);
     const { token, againInMs } = await this.#options.tokens.get({
       namespace,
       serviceAccount: pod.spec.serviceAccountName ?? 'default',
@@ -195,15 +224,54 @@ export class ProjectedPlugin implements VolumePlugin {
       expirationSeconds,
       pod: { name, uid },
     });
-    const mode = user !== undefined || fsGroup !== undefined ? OWNER_ONLY : defaultMode;
     return {
-      payload: new Map([
-        [path, { content: Buffer.from(token, 'utf8'), mode, ...(user === undefined ? {} : { uid: user }) }],
-      ]),
+      payload: new Map([[path, { content: Buffer.from(token, 'utf8'), ...accessOf(request, defaultMode) }]]),
       againInMs,
       settled: true,
     };
   }
+}
+
+type Access = Omit<PayloadFile, 'content'>;
+
+/** Credentials are readable only by their users: the group by fsGroup, or the one user of all containers. */
+function accessOf({ pod, fsGroup }: VolumeRequest, defaultMode: number): Access {
+  const user = commonUserOf(pod);
+  const mode = user !== undefined || fsGroup !== undefined ? OWNER_ONLY : defaultMode;
+  return { mode, ...(user === undefined ? {} : { uid: user }) };
+}
+
+function changeOf({ name, signerName = '' }: ClusterTrustBundleProjection): VolumeChange {
+  return { kind: 'ClusterTrustBundle', namespace: '', name: name ?? trustedSigner(signerName) };
+}
+
+async function showTrust(
+  trust: TrustAnchors,
+  { name, signerName = '', labelSelector, optional = false, path }: ClusterTrustBundleProjection,
+  access: Access,
+): Promise<Projection> {
+  const pem = await (name === undefined
+    ? trust.bySigner(signerName, labelSelector, optional)
+    : trust.byName(name, optional));
+  return { payload: new Map([[path, { content: Buffer.from(pem), ...access }]]), settled: false };
+}
+
+/** The key comes before its certificates in the one file for both. */
+function certificatePayload(
+  { credentialBundlePath, keyPath, certificateChainPath }: PodCertificateProjection,
+  { key, chain }: { readonly key: string; readonly chain: string },
+  access: Access,
+): Payload {
+  const files = [
+    [credentialBundlePath, key + chain],
+    [keyPath, key],
+    [certificateChainPath, chain],
+  ] as const;
+  return new Map(
+    files.flatMap(([path, text]) =>
+      path === undefined || path === '' ? [] : [[path, { content: Buffer.from(text), ...access }] as const],
+    ),
+  );
 }
 
 /** Sources that upstream supports only with feature gates that are off by default; its messages with the gates off. */

@@ -16,6 +16,7 @@ import { podTokens } from '../../tokens/testing/pod-tokens.ts';
 import type { VolumePlugin } from '../../../ports/volume-plugin.ts';
 import type { VolumeAttachWaiter } from '../volume-attach-waiter.ts';
 import { createVolumeManager } from '../create-volume-manager.ts';
+import type { VolumeManagerPorts } from '../create-volume-manager.ts';
 
 export const ROOT = '/var/lib/kubelet';
 
@@ -72,6 +73,7 @@ export interface VolumeWorldOptions {
   readonly plugins?: readonly VolumePlugin[];
   readonly labels?: Record<string, string>;
   readonly attachWaiter?: VolumeAttachWaiter;
+  readonly credentials?: Pick<VolumeManagerPorts, 'credentials'>['credentials'];
   readonly onInUseChanged?: () => void;
 }
 
@@ -109,6 +111,7 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       standalone: options.standalone ?? true,
       driverDir: '/drivers',
       attachWaiter: options.attachWaiter,
+      ...(options.credentials !== undefined && { credentials: options.credentials }),
       onInUseChanged: options.onInUseChanged,
       node: () => ({ name: 'node-1', labels: { 'kubernetes.io/hostname': 'node-1', ...options.labels } }),
       nodeAllocatable: () => ({ cpu: '3500m', memory: '8Gi', 'ephemeral-storage': '50Gi' }),

@@ -41,6 +41,8 @@ export const gateTests: Readonly<Record<string, { readonly test: string; readonl
   ReloadKubeletClientCAFile: { test: 'src/kubelet/cmd/servers/compose-serving.test.ts' },
   ReloadKubeletServerCertificateFile: { test: 'src/kubelet/cmd/servers/compose-serving.test.ts' },
   ResourceHealthStatus: { test: feature('status/pod-status-containers'), word: 'deviceHealth' },
+  ClusterTrustBundleProjection: { test: 'test/integration/pod-certificates.test.ts' },
+  PodCertificateRequest: { test: 'test/integration/pod-certificates.test.ts' },
   ResourceHealthStatusMessage: { test: feature('dra/health-watcher'), word: 'withMessages' },
   RestartAllContainersOnContainerExits: { test: feature('pod-config/drop-disabled-fields') },
   RotateKubeletServerCertificate: { test: load },

@@ -124,8 +124,8 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
   ProjectedVolumeSource: { sources: [volume('kinds/plugins'), kinds], defaultMode: [objectFields, fields] },
   VolumeProjection: {
     'secret downwardAPI configMap': [volume('kinds/plugins'), kinds],
-    'serviceAccountToken clusterTrustBundle': [volume('objects/projected-tokens'), fields],
-    podCertificate: [objectFields, fields],
+    serviceAccountToken: [volume('objects/projected-tokens'), fields],
+    'clusterTrustBundle podCertificate': [volume('objects/projected-certificates'), real('pod-certificates')],
   },
   SecretProjection: {
     name: [volume('kinds/plugins'), kinds],
