@@ -65,6 +65,30 @@ describe('the provisioner of the node’s disk', () => {
     await world.stop();
   });
 
+  it('leaves claims of other nodes to the provisioners there', async () => {
+    const disks = new Map(['node-1', 'node-2'].map((nodeName) => [nodeName, createFakeVolumeDisk()]));
+    const world = new ControllerWorld({
+      make: (each) => [
+        createVolumeBinder(each),
+        ...[...disks].map(([nodeName, disk]) => createNodeDiskProvisioner({ ...each, nodeName, disk })),
+      ],
+    });
+    const { allowedTopologies: _, ...everywhere } = CLASS;
+    world.api.seed(storageClasses, everywhere);
+    const uids = new Map([...disks.keys()].map((nodeName, index) => [nodeName, UID.slice(0, -1) + String(index)]));
+    for (const [nodeName, uid] of uids) {
+      world.addNode(nodeName);
+      world.api.seed(persistentVolumeClaims, claimOf({ name: nodeName, uid, selectedNode: nodeName }));
+    }
+    world.start();
+    await world.run(5_000);
+    for (const [nodeName, uid] of uids)
+      assert.deepEqual([...(disks.get(nodeName)?.limits.keys() ?? [])], [`pvc-${uid}`]);
+    const bound = world.api.all(persistentVolumeClaims).map(({ status }) => status?.phase);
+    assert.deepEqual(bound, ['Bound', 'Bound']);
+    await world.stop();
+  });
+
   it('provisions a claim that was there before its class', async () => {
     const { world, disk } = settingOf();
     await world.api.delete(storageClasses, { namespace: '', name: CLASS.metadata.name });

@@ -14,7 +14,7 @@ import { createEventRecorder } from '../../control-plane/controller-runtime/even
 import type { EventRecorder } from '../../control-plane/controller-runtime/event-recorder.ts';
 import { RateLimitingQueue } from '../../control-plane/controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../control-plane/controller-runtime/run-controller.ts';
-import { planClaim, VOLUME_FINALIZER, volumeFor } from './plan-claim.ts';
+import { mayConcernNode, planClaim, VOLUME_FINALIZER, volumeFor } from './plan-claim.ts';
 import type { ClaimPlan } from './plan-claim.ts';
 import { isOwnVolume, planVolume } from './plan-volume.ts';
 import type { VolumeDisk } from './volume-disk.ts';
@@ -51,7 +51,9 @@ export function createNodeDiskProvisioner(options: ProvisionerOptions): Controll
     name: 'node_disk_volumes',
     sync: (key) => pass.syncVolume(key),
   });
-  const wakeClaim = (claim: ApiObject): void => claimQueue.add(formatKey(keyOf(claim)));
+  const wakeClaim = (claim: PersistentVolumeClaim): void => {
+    if (mayConcernNode(claim, options.nodeName)) claimQueue.add(formatKey(keyOf(claim)));
+  };
   const wakeVolume = ({ metadata }: ApiObject): void => volumeQueue.add(metadata.name);
   const ends = [
     claims.addHandlers({ onAdd: wakeClaim, onUpdate: (_, after) => wakeClaim(after) }),

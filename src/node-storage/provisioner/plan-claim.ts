@@ -30,6 +30,14 @@ export type ClaimPlan =
 const nothing: ClaimPlan = { kind: 'nothing' };
 
 /**
+ * Whether a change of the claim can mean work for this node: the scheduler has selected it, or the claim has a volume,
+ * which may be here. Claims that wait for another node wake nothing.
+ */
+export function mayConcernNode({ metadata, spec }: PersistentVolumeClaim, nodeName: string): boolean {
+  return (spec.volumeName ?? '') !== '' || metadata.annotations?.[storageAnnotations.selectedNode] === nodeName;
+}
+
+/**
  * A claim is this node's when the scheduler has selected the node for the claim's first pod and its class names this
  * provisioner; a bound one, when its volume is on this node and the claim requests more than the volume has.
  */

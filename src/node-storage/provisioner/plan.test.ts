@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../api/core/persistent-volume.ts';
-import { planClaim, VOLUME_FINALIZER, volumeFor } from './plan-claim.ts';
+import { mayConcernNode, planClaim, VOLUME_FINALIZER, volumeFor } from './plan-claim.ts';
 import type { ClaimFacts } from './plan-claim.ts';
 import { isOwnVolume, planVolume } from './plan-volume.ts';
 import { claimOf, CLASS, NODE, UID } from './testing/builders.ts';
@@ -170,4 +170,17 @@ it('a volume name is a claim uid of the API server behind pvc-, and nothing else
   assert.ok(isVolumeName(volumeNameOf(UID)));
   for (const name of ['pvc-', `pvc-${UID}/..`, `../pvc-${UID}`, `pvc-${UID}\n`, `pvc-${UID.toUpperCase()}`, ''])
     assert.equal(isVolumeName(name), false, name);
+});
+
+it('a claim wakes the node that was selected for it, and each node once it has a volume', () => {
+  const isWoken = (claim: PersistentVolumeClaim): boolean => mayConcernNode(claim, NODE);
+  assert.deepEqual(
+    [
+      claimOf(),
+      claimOf({ selectedNode: 'other' }),
+      claimOf({ selectedNode: undefined }),
+      claimOf({ selectedNode: 'other', spec: { volumeName: 'pvc-1' } }),
+    ].map(isWoken),
+    [true, false, false, true],
+  );
 });
