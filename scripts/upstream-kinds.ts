@@ -39,7 +39,7 @@ export const upstreamKinds: Readonly<Record<string, readonly string[]>> = {
   ],
   autoscaling: ['HorizontalPodAutoscaler'],
   batch: ['CronJob', 'Job'],
-  'certificates.k8s.io': ['CertificateSigningRequest', 'ClusterTrustBundle', 'PodCertificateRequest'],
+  'certificates.k8s.io': ['CertificateSigningRequest'],
   'coordination.k8s.io': ['Lease'],
   'discovery.k8s.io': ['EndpointSlice'],
   'events.k8s.io': ['Event'],
