@@ -6,7 +6,6 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   rmdirSync,
   rmSync,
   statfsSync,
@@ -15,12 +14,11 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { KubeletError } from '../../../src/base/errors.ts';
 import type { NodeApi, RegistrationApi } from '../../../src/csi/csi-client.ts';
 import { serveCsi, serveRegistration } from '../../../src/csi/testing/csi-server.ts';
 import { NodeServiceCapability_RPC_Type, VolumeUsage_Unit } from '../../../src/csi/generated/csi-v1.ts';
-import { grpcCodeByName } from '../../../src/grpc/grpc-status.ts';
-import type { CsiDriverSetting, ScriptedFault } from './csi-driver.ts';
+import type { CsiDriverSetting } from './csi-driver.ts';
+import { obeyScript } from './driver-process.ts';
 
 const setting = JSON.parse(process.argv[2] ?? '') as CsiDriverSetting;
 const { name, folder, csiSocket, registrationSocket, capabilities } = setting;
@@ -59,17 +57,7 @@ async function deviceOf(volumeId: string): Promise<string> {
   return existing.trim().split('\n')[0] || (await run('losetup', ['-f', '--show', image])).stdout.trim();
 }
 
-async function scripted(op: string): Promise<void> {
-  const file = join(folder, 'script', op);
-  if (!existsSync(file)) return;
-  const fault = JSON.parse(readFileSync(file, 'utf8')) as ScriptedFault;
-  if (fault.once === true) rmSync(file);
-  if (fault.kind === 'die') process.kill(process.pid, 'SIGKILL');
-  if (fault.kind === 'hang') await new Promise(() => undefined);
-  throw new KubeletError('Internal', fault.message ?? 'scripted', {
-    cause: { code: grpcCodeByName(fault.code ?? 'Internal') ?? 13, details: fault.message ?? 'scripted' },
-  });
-}
+const scripted = (op: string): Promise<void> => obeyScript(folder, op);
 
 /** Notes the call, obeys the script, and works. */
 function noted<Request, Answer>(

@@ -1,10 +1,8 @@
 // A handle on the CSI driver for tests (csi-driver-process.ts): start, script, ask what it was asked, end.
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitUntil } from './patience.ts';
+import { DriverProcess } from './driver-process.ts';
 
 export interface CsiDriverSetting {
   readonly name: string;
@@ -19,14 +17,6 @@ export interface CsiDriverSetting {
     | 'SINGLE_NODE_MULTI_WRITER'
     | 'VOLUME_MOUNT_GROUP'
   )[];
-}
-
-/** `once`: for one call; otherwise until `heal`. */
-export interface ScriptedFault {
-  readonly kind: 'fail' | 'hang' | 'die';
-  readonly code?: string;
-  readonly message?: string;
-  readonly once?: boolean;
 }
 
 /** A request as it came, with the RPC's name. */
@@ -48,9 +38,8 @@ export interface CsiCall {
   readonly pluginRegistered?: boolean;
 }
 
-export class TestCsiDriver {
+export class TestCsiDriver extends DriverProcess<CsiDriverSetting, CsiCall> {
   readonly setting: CsiDriverSetting;
-  #child: ChildProcess | undefined;
 
   /** `rootDir`: the agent's, below which drivers register; `registerIn`: a folder there, made at the start. */
   constructor(
@@ -58,6 +47,7 @@ export class TestCsiDriver {
     rootDir: string,
     options: { capabilities?: CsiDriverSetting['capabilities']; registerIn?: string } = {},
   ) {
+    super('csi-driver-process.ts');
     const { capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME', 'GET_VOLUME_STATS'], registerIn = '' } = options;
     const folder = mkdtempSync(join(tmpdir(), 'kts-csi-'));
     const home = join(rootDir, 'plugins', name);
@@ -71,73 +61,21 @@ export class TestCsiDriver {
     };
   }
 
-  /** Returns when it listens. */
-  async start(): Promise<void> {
-    const { folder, registrationSocket } = this.setting;
-    const errors = openSync(join(folder, 'errors'), 'w');
-    const child = spawn(
-      process.execPath,
-      [join(import.meta.dirname, 'csi-driver-process.ts'), JSON.stringify(this.setting)],
-      { stdio: ['ignore', 'ignore', errors] },
-    );
-    closeSync(errors);
-    this.#child = child;
-    // It ends with this process, and does not keep it from ending.
-    child.unref();
-    process.once('exit', () => child.kill('SIGKILL'));
-    const up = await waitUntil(
-      () => child.exitCode !== null || (existsSync(registrationSocket) && existsSync(join(folder, 'script'))),
-      15_000,
-    );
-    if (!up || child.exitCode !== null)
-      throw new Error(`the CSI driver did not start: ${readFileSync(join(folder, 'errors'), 'utf8')}`);
-  }
-
-  /** SIGTERM removes its sockets, SIGKILL leaves them. */
-  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.ref();
-    const gone = new Promise((resolve) => child.once('close', resolve));
-    child.kill(signal);
-    await gone;
-  }
-
-  /** The process and its folder go. */
-  async dispose(): Promise<void> {
-    await this.stop();
-    rmSync(this.setting.folder, { recursive: true, force: true });
-  }
-
-  fault(op: string, fault: ScriptedFault): void {
-    mkdirSync(join(this.setting.folder, 'script'), { recursive: true });
-    writeFileSync(join(this.setting.folder, 'script', op), JSON.stringify(fault));
-  }
-
-  heal(op: string): void {
-    rmSync(join(this.setting.folder, 'script', op), { force: true });
+  protected override isUp(): boolean {
+    return existsSync(this.setting.registrationSocket) && existsSync(join(this.setting.folder, 'script'));
   }
 
   calls(op?: string, volumeId?: string): CsiCall[] {
-    const file = join(this.setting.folder, 'calls.jsonl');
-    if (!existsSync(file)) return [];
-    const all = readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as CsiCall);
-    return all.filter(
-      (call) => (op === undefined || call.op === op) && (volumeId === undefined || call.volumeId === volumeId),
-    );
+    return this.recorded(isCall(op, volumeId));
   }
 
-  /** Until it was asked that; fails with all it was asked. */
-  async asked(op: string, volumeId: string, count = 1, timeoutMs = 20_000): Promise<CsiCall[]> {
-    if (await waitUntil(() => this.calls(op, volumeId).length >= count, timeoutMs, 20)) return this.calls(op, volumeId);
-    throw new Error(
-      `${op} ${volumeId} was not called ${count} times:\n${this.calls()
-        .map((call) => JSON.stringify(call))
-        .join('\n')}`,
-    );
+  /** Waits for `count` such calls; fails with all calls. */
+  asked(op: string, volumeId: string, count = 1, timeoutMs = 20_000): Promise<CsiCall[]> {
+    return this.whenRecorded(`${op} ${volumeId}`, isCall(op, volumeId), count, timeoutMs);
   }
 }
+
+const isCall =
+  (op: string | undefined, volumeId: string | undefined) =>
+  (call: CsiCall): boolean =>
+    (op === undefined || call.op === op) && (volumeId === undefined || call.volumeId === volumeId);

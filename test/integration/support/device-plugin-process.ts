@@ -4,31 +4,20 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { sleep, systemClock } from '../../../src/base/clock.ts';
-import { errorMessage, isKind, KubeletError } from '../../../src/base/errors.ts';
+import { errorMessage, isKind } from '../../../src/base/errors.ts';
 import type { DevicePluginApi } from '../../../src/devices/device-plugin-client.ts';
 import { createDeviceRegistrationClient } from '../../../src/devices/device-plugin-client.ts';
 import { serveDevicePlugin } from '../../../src/devices/testing/device-plugin-server.ts';
 import { serveRegistration } from '../../../src/csi/testing/csi-server.ts';
-import { grpcCodeByName } from '../../../src/grpc/grpc-status.ts';
-import type { ScriptedFault } from './csi-driver.ts';
 import type { DevicePluginSetting, TestDevice } from './device-plugin.ts';
+import { obeyScript } from './driver-process.ts';
 
 const setting = JSON.parse(process.argv[2] ?? '') as DevicePluginSetting;
 const { resource, folder, socket, kubeletSocket, registrationSocket } = setting;
 const devicesFile = join(folder, 'devices.json');
 const changed = new Set<() => void>();
 
-async function scripted(op: string): Promise<void> {
-  const file = join(folder, 'script', op);
-  if (!existsSync(file)) return;
-  const fault = JSON.parse(readFileSync(file, 'utf8')) as ScriptedFault;
-  if (fault.once === true) rmSync(file);
-  if (fault.kind === 'die') process.kill(process.pid, 'SIGKILL');
-  if (fault.kind === 'hang') await new Promise(() => undefined);
-  throw new KubeletError('Internal', fault.message ?? 'scripted', {
-    cause: { code: grpcCodeByName(fault.code ?? 'Internal') ?? 13, details: fault.message ?? 'scripted' },
-  });
-}
+const scripted = (op: string): Promise<void> => obeyScript(folder, op);
 
 async function noted(op: string, request: object): Promise<void> {
   appendFileSync(join(folder, 'calls.jsonl'), `${JSON.stringify({ op, ...request })}\n`);
