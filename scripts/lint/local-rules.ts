@@ -104,6 +104,11 @@ export const rules = {
     'Program > ExpressionStatement > CallExpression[callee.name=/^(before|after)Each$/]':
       'Put the hook into a suite: outside of one it runs for every unit test of all files.',
   }),
+  // planDeployment, not deploymentPlan.
+  'function-verbs': refuse({
+    'ExportNamedDeclaration > FunctionDeclaration[id.name=/^(?!(ask|build|compute|create|decide|make|parse|plan|read|select|validate|write)[A-Z])[a-z]\\w*(Plan|Decision|Report|Steps)$/]':
+      'Begin the name of a function with a verb: planDeployment, not deploymentPlan.',
+  }),
   'constant-case': constantCase,
   'injected-time': refuse({
     "MemberExpression[object.name='Date'][property.name='now']": 'Inject Clock.',

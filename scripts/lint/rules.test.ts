@@ -28,6 +28,7 @@ const core: Readonly<Record<string, string>> = {
     'export const f = (g: (...n: number[]) => void, n: number[]): void => g.apply(undefined, n);',
   'local(plain-syntax)': 'try { void 0; } catch { /* dropped */ }',
   'local(constant-case)': 'export const limitMs = 10 * 60;',
+  'local(function-verbs)': 'export function podPlan(): number {\n  return 1;\n}',
   'local(hooks-in-suites)': "import { beforeEach } from 'node:test';\nbeforeEach(() => undefined);",
   'local(injected-time)': 'export const now = Date.now();',
   'typescript(ban-ts-comment)': '// @ts-ignore\nexport const a: string = 1;',
@@ -81,6 +82,7 @@ const page: Readonly<Record<string, string>> = {
   'eslint(no-var)': 'export var a = 1;',
   'eslint(prefer-const)': 'let a = 1;\nexport const b = a;',
   'local(plain-syntax)': 'export default 1;',
+  'local(function-verbs)': 'export function podPlan(): number {\n  return 1;\n}',
   'local(hooks-in-suites)': 'beforeEach(() => undefined);',
 };
 

@@ -6,7 +6,7 @@ import { measureJson } from '../measure-json.ts';
 import { objectLimits } from '../object-limits.ts';
 import { setOwn } from '../schema/decode.ts';
 import type { ObjectSchema, Schema } from '../schema/schema.ts';
-import { messagePlan } from './message-plan.ts';
+import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
 
 /** The content type under which clients send and accept it. */
@@ -88,7 +88,7 @@ class MessageDecoder {
   }
 
   message(schema: ObjectSchema, end: number, depth: number): Record<string, unknown> {
-    const plan = messagePlan(schema);
+    const plan = planMessage(schema);
     if (plan === undefined) throw new ProtobufError(`${schema.name} has no protobuf form here; send JSON`);
     const into: Record<string, unknown> = {};
     this.#fields(plan, into, end, depth);

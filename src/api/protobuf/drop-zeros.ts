@@ -1,5 +1,5 @@
 import type { ObjectSchema, Schema } from '../schema/schema.ts';
-import { messagePlan } from './message-plan.ts';
+import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
 
 /**
@@ -32,7 +32,7 @@ function planOf(schema: ObjectSchema): ZeroPlan {
 }
 
 function makePlan(schema: ObjectSchema): ZeroPlan {
-  const message = schema.atomic === true ? undefined : messagePlan(schema);
+  const message = schema.atomic === true ? undefined : planMessage(schema);
   if (message === undefined) return nothing;
   const droppable = new Set<string>();
   const inner = new Map<string, Clean>();

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { MapSchema, ObjectSchema, Schema } from '../schema/schema.ts';
 import { ProtobufError } from './decode-protobuf.ts';
-import { messagePlan } from './message-plan.ts';
+import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export function encodeMessage(value: object, schema: ObjectSchema): Uint8Array {
 }
 
 function writeMessage(writer: BinaryWriter, value: Values, schema: ObjectSchema): void {
-  const plan = messagePlan(schema);
+  const plan = planMessage(schema);
   if (plan === undefined) {
     if (Object.keys(schema.fields).length > 0) throw new ProtobufError(`${schema.name} has no protobuf form here`);
     return;

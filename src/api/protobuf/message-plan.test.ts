@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, field, filled, inline, int32, object, pointer, required, string } from '../schema/schema.ts';
 import { decode } from '../schema/decode.ts';
-import { messagePlan } from './message-plan.ts';
+import { planMessage } from './message-plan.ts';
 
 const Spec = object('Spec', {
   name: required(1, string),
@@ -12,7 +12,7 @@ const Spec = object('Spec', {
 });
 
 test('fields are found by their numbers, those of inlined messages below the number of the message', () => {
-  const plan = messagePlan(Spec);
+  const plan = planMessage(Spec);
   assert.deepEqual([...(plan?.keys() ?? [])], [1, 2, 5]);
   const inner = plan?.get(2) as ReadonlyMap<number, unknown>;
   assert.deepEqual([...inner.keys()], [4, 7]);
@@ -37,5 +37,5 @@ test('what need not be written is still there after decoding', () => {
 });
 
 test('a type without numbers has no protobuf form', () => {
-  assert.equal(messagePlan(object('Plain', { name: string })), undefined);
+  assert.equal(planMessage(object('Plain', { name: string })), undefined);
 });

@@ -14,7 +14,7 @@ type MessagePlanDraft = Map<number, NumberedField | MessagePlanDraft>;
 const plans = new WeakMap<ObjectSchema['fields'], MessagePlan>();
 
 /** How to read a message of this type. Undefined for a type that has no numbers. */
-export function messagePlan({ fields }: ObjectSchema): MessagePlan | undefined {
+export function planMessage({ fields }: ObjectSchema): MessagePlan | undefined {
   let plan = plans.get(fields);
   if (plan === undefined) plans.set(fields, (plan = planOf(fields)));
   return plan.size === 0 ? undefined : plan;

@@ -3,7 +3,7 @@ import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { equalJson, isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { objectPlan, valuesOf } from './object-plan.ts';
+import { planObject, valuesOf } from './object-plan.ts';
 import { fieldElement, itemElement } from './path-element.ts';
 import { isAbsent, isAtomic, wholeNode } from './typed-fields.ts';
 
@@ -51,7 +51,7 @@ class Comparer {
   }
 
   #structs(schema: ObjectSchema, before: JsonObject, after: JsonObject): void {
-    const plan = objectPlan(schema);
+    const plan = planObject(schema);
     for (const key of Object.keys(after)) {
       const field = plan.get(key);
       if (field === undefined) continue;

@@ -31,7 +31,7 @@ const pointerFields = new Set([
 
 const plans = new WeakMap<ObjectSchema, ObjectPlan>();
 
-export function objectPlan(schema: ObjectSchema): ObjectPlan {
+export function planObject(schema: ObjectSchema): ObjectPlan {
   let plan = plans.get(schema);
   if (plan === undefined) {
     plan = new Map(

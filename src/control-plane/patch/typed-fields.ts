@@ -3,7 +3,7 @@ import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { objectPlan, valuesOf } from './object-plan.ts';
+import { planObject, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 
 /** A list or map that has one owner for all of it, as scalars have; of what has no schema, lists. */
@@ -34,7 +34,7 @@ function applied(schema: Schema, value: unknown, member: boolean): FieldSet | un
 }
 
 function addStruct(out: FieldSetBuilder, schema: ObjectSchema, value: JsonObject): void {
-  const plan = objectPlan(schema);
+  const plan = planObject(schema);
   for (const key of Object.keys(value)) {
     const field = plan.get(key);
     const child = value[key];
@@ -111,7 +111,7 @@ function addWholeStruct(
   schema: ObjectSchema,
   { value, inherited }: { readonly value: JsonObject; readonly inherited: boolean },
 ): void {
-  const plan = objectPlan(schema);
+  const plan = planObject(schema);
   for (const key of Object.keys(value)) {
     const field = plan.get(key);
     if (field !== undefined && !isAbsent(field.schema, value[key]))

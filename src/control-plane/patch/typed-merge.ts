@@ -4,7 +4,7 @@ import { FieldSetBuilder, hasChildren, isMember, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { objectPlan, valuesOf } from './object-plan.ts';
+import { planObject, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 import { isAtomic } from './typed-fields.ts';
 
@@ -37,7 +37,7 @@ const isEmptyContainer = (value: unknown): boolean =>
   isJsonArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
 
 function mergeObjects(schema: Schema, live: JsonObject, config: JsonObject): JsonObject {
-  const plan = schema.kind === 'object' ? objectPlan(schema) : undefined;
+  const plan = schema.kind === 'object' ? planObject(schema) : undefined;
   let out: Record<string, unknown> | undefined;
   for (const key of Object.keys(config)) {
     const field = plan?.get(key);
@@ -104,7 +104,7 @@ export function removeFields(schema: Schema, value: unknown, set: FieldSet): unk
   if (isAtomic(schema, value)) return value;
   if (isJsonArray(value)) return schema.kind === 'array' ? removeItems(schema, value, set) : value;
   if (!isJsonObject(value)) return value;
-  const plan = schema.kind === 'object' ? objectPlan(schema) : undefined;
+  const plan = schema.kind === 'object' ? planObject(schema) : undefined;
   let out: Record<string, unknown> | undefined;
   for (const key of Object.keys(value)) {
     const element = fieldElement(key);
@@ -137,7 +137,7 @@ export function withNamedFields(schema: Schema | undefined, set: FieldSet | unde
 }
 
 function withNamed(schema: Schema | undefined, set: FieldSet, member: boolean): FieldSet | undefined {
-  const plan = schema?.kind === 'object' ? objectPlan(schema) : undefined;
+  const plan = schema?.kind === 'object' ? planObject(schema) : undefined;
   const items = schema === undefined ? undefined : itemsOf(schema);
   const out = new FieldSetBuilder(member);
   for (const element of Object.keys(set)) {

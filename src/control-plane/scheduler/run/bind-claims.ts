@@ -29,7 +29,7 @@ export function reservedClaim({ claim, allocation }: Entry, pod: Pod): ResourceC
 }
 
 /** Claims that are to be created get their names, so that decisions after this one know them. */
-export function namedPlan(plan: ClaimPlan, random: Random): ClaimPlan {
+export function nameClaims(plan: ClaimPlan, random: Random): ClaimPlan {
   return plan.map((entry) => {
     if (entry.creates === undefined) return entry;
     const base = (entry.claim.metadata.generateName ?? '').slice(0, LONGEST_BASE);

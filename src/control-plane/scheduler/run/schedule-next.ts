@@ -10,7 +10,7 @@ import { podInfoOf } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { QueuedPod } from '../queue/queued-pod.ts';
 import type { ClaimPlan } from '../framework/plugin.ts';
-import { bindClaims, namedPlan, removeExtendedClaim, reservedClaim, unreserveClaims } from './bind-claims.ts';
+import { bindClaims, nameClaims, removeExtendedClaim, reservedClaim, unreserveClaims } from './bind-claims.ts';
 import { awaitBindingConditions, deallocate } from './await-binding.ts';
 import { bindPod } from './bind-pod.ts';
 import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
@@ -166,7 +166,7 @@ export class SchedulingCycle {
     context.cache.nominator.remove(pod.metadata.uid);
     const writes = volumes === undefined ? undefined : computeVolumeWrites(volumes, nodeName);
     if (writes !== undefined) context.objects.assume(writes.volumes, writes.claims);
-    const named = namedPlan(claims, context.random);
+    const named = nameClaims(claims, context.random);
     for (const entry of named) context.objects.assumedResourceClaims.assume(reservedClaim(entry, pod));
     const binding = this.#bind(queued, profile, { assumed, nodeName, writes, claims: named }).finally(() =>
       this.#bindings.delete(binding),

@@ -1,4 +1,4 @@
-import { evictionReport } from '../../features/eviction/eviction-reporter.ts';
+import { readEvictionReport } from '../../features/eviction/eviction-reporter.ts';
 import { observedChecks } from '../../features/metrics/observation.ts';
 import { ContainerLookup } from '../../features/server/container-lookup.ts';
 import type { HealthCheck } from '../../features/server/health-app.ts';
@@ -20,7 +20,7 @@ export function composeLocalSources(kubelet: Kubelet): LocalApiSources {
     runningPods: () => published.runningPods(),
     watch: (onChange) => published.watch(onChange),
     config: () => kubelet.settings.config.versioned,
-    eviction: () => evictionReport(kubelet.eviction?.reporter),
+    eviction: () => readEvictionReport(kubelet.eviction?.reporter),
     imageGc: () => kubelet.imageGc.preview(),
     explain: () => kubelet.explain.explainAll(),
     events: () => kubelet.recorder.list(),

@@ -2,7 +2,7 @@ import { listenSecurely } from '../../adapters/tls/secure-listen.ts';
 import type { SecureListening } from '../../adapters/tls/secure-listen.ts';
 import { readPageAsset } from '../../adapters/files/page-assets.ts';
 import { refuseClient } from '../../adapters/net/serve-app.ts';
-import { evictionReport } from '../../features/eviction/eviction-reporter.ts';
+import { readEvictionReport } from '../../features/eviction/eviction-reporter.ts';
 import { createPage } from '../../features/page/create-page.ts';
 import type { NodePage } from '../../features/page/create-page.ts';
 import type { PageSources } from '../../features/page/page-sources.ts';
@@ -87,7 +87,7 @@ function pageSources(kubelet: Kubelet, views: PageServerOptions['views']): PageS
     explain: (pod) => explain.explain(pod),
     watch: (onChange) => views.watch(() => onChange()),
     problems: () => views.problems(),
-    evictionReport: () => evictionReport(kubelet.eviction?.reporter),
+    evictionReport: () => readEvictionReport(kubelet.eviction?.reporter),
     managersView: {
       cpus: cpuManager.policyName === 'none' ? undefined : composeCpuView(kubelet),
       devices: devices.manager,

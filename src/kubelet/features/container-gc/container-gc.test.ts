@@ -36,7 +36,7 @@ function world(fate: CleanupDecision = 'kept') {
     ...{
       runtime,
       policy,
-      cleanupDecision: () => state.fate,
+      decideCleanup: () => state.fate,
       isOver: () => state.isOver,
       sourcesReady: () => state.ready,
       platform: { clock, random: seededRandom(1), log: recordingLog() },
@@ -274,7 +274,7 @@ describe('container collection', () => {
         const containers = facts.map(
           (fact, index): GcContainer => ({ ...fact, id: `c${index}`, attempt: index, sandboxId: `s-${fact.podUid}` }),
         );
-        const state = { containers, sandboxes: [], cleanupDecision: (uid: string) => uid as CleanupDecision };
+        const state = { containers, sandboxes: [], decideCleanup: (uid: string) => uid as CleanupDecision };
         const victims = new Set(selectContainers(state, policy, 100));
         for (const one of containers) {
           const dead = containers.filter(
@@ -303,7 +303,7 @@ describe('container collection', () => {
       createdAtMs,
     });
     const victims = (...containers: GcContainer[]): string[] =>
-      selectContainers({ containers, sandboxes: [], cleanupDecision: () => 'kept' }, policy, 100).map(({ id }) => id);
+      selectContainers({ containers, sandboxes: [], decideCleanup: () => 'kept' }, policy, 100).map(({ id }) => id);
     assert.deepEqual(victims(made('ran', 1, 'exited', 10), made('late', 0, 'created', 20)), ['late']);
     assert.deepEqual(victims(made('ran', 1, 'exited', 10), made('next', 2, 'created', 20)), []);
   });
@@ -328,7 +328,7 @@ describe('container collection', () => {
       { id: 'c', podUid: 'kept', name: 'a', attempt: 0, sandboxId: 'used', state: 'exited', createdAtMs: 1 },
     ];
     assert.deepEqual(
-      selectSandboxes({ containers, sandboxes, cleanupDecision: (uid) => uid as CleanupDecision }, new Set()).map(
+      selectSandboxes({ containers, sandboxes, decideCleanup: (uid) => uid as CleanupDecision }, new Set()).map(
         ({ id }) => id,
       ),
       ['old', 'x'],
@@ -348,7 +348,7 @@ describe('container collection', () => {
       }));
     const containers = [...unit('a', 4, 10), ...unit('b', 1, 0)];
     const removed = selectContainers(
-      { containers, sandboxes: [], cleanupDecision: () => 'kept' },
+      { containers, sandboxes: [], decideCleanup: () => 'kept' },
       { ...policy, maxPerContainer: -1, maxTotal: 3 },
       100,
     ).map(({ id }) => id);

@@ -58,7 +58,7 @@ export interface ContainerGcParts {
     'listContainers' | 'listSandboxes' | 'removeContainer' | 'stopContainer' | 'stopSandbox' | 'removeSandbox'
   >;
   readonly policy: GcPolicy;
-  readonly cleanupDecision: (podUid: string) => CleanupDecision;
+  readonly decideCleanup: (podUid: string) => CleanupDecision;
   /** The pod has ended, and no worker does anything for it. */
   readonly isOver: (podUid: string) => boolean;
   /** Before all sources have reported, no pod counts as removed. */
@@ -125,7 +125,7 @@ export class ContainerGc {
   #fateOf(uid: string): CleanupDecision {
     // Not created by an agent: not ours to remove.
     if (uid === '') return 'busy';
-    const fate = this.#parts.cleanupDecision(uid);
+    const fate = this.#parts.decideCleanup(uid);
     return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
   }
 
@@ -140,7 +140,7 @@ export class ContainerGc {
     const state: GcState = {
       containers: containers.map(asGcContainer),
       sandboxes,
-      cleanupDecision: (uid) => (isOver(uid) ? 'removed' : this.#fateOf(uid)),
+      decideCleanup: (uid) => (isOver(uid) ? 'removed' : this.#fateOf(uid)),
     };
     const victims = new Set(selectContainers(state, policy, platform.clock.nowMs()).map(({ id }) => id));
     return { containers, sandboxes, state, victims };

@@ -4,7 +4,7 @@ import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { podUid } from '../../model/ids.ts';
-import { cleanupDecision, createContainerGc } from './create-container-gc.ts';
+import { decideCleanup, createContainerGc } from './create-container-gc.ts';
 
 test('of a pod that has ended everything counts as unused, unless its worker is at work', async () => {
   const ended = { id: 'c', podUid: podUid('a'), name: 'c', attempt: 0, sandboxId: 's', state: 'exited' as const };
@@ -31,7 +31,7 @@ test('of a pod that has ended everything counts as unused, unless its worker is 
 });
 
 const decide = (state: { phase: string; isBusy?: boolean } | undefined): string =>
-  cleanupDecision({ stateOf: () => state, isBusy: () => state?.isBusy === true }, podUid('a'));
+  decideCleanup({ stateOf: () => state, isBusy: () => state?.isBusy === true }, podUid('a'));
 
 test('the remains of a pod without a worker go, those of a pod that is being worked on are left alone', () => {
   assert.equal(decide(undefined), 'removed');

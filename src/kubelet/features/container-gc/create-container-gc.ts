@@ -14,7 +14,7 @@ export interface GcWorkers {
   isBusy(uid: PodUid): boolean;
 }
 
-export interface CreateContainerGcParts extends Omit<ContainerGcParts, 'cleanupDecision' | 'isOver' | 'platform'> {
+export interface CreateContainerGcParts extends Omit<ContainerGcParts, 'decideCleanup' | 'isOver' | 'platform'> {
   /** Read when needed: the workers are created later. */
   readonly workers: () => GcWorkers;
   readonly clock: Clock;
@@ -26,14 +26,14 @@ export interface CreateContainerGcParts extends Omit<ContainerGcParts, 'cleanupD
 export function createContainerGc({ workers, clock, random, log, ...parts }: CreateContainerGcParts): ContainerGc {
   return new ContainerGc({
     ...parts,
-    cleanupDecision: (uid) => cleanupDecision(workers(), podUid(uid)),
+    decideCleanup: (uid) => decideCleanup(workers(), podUid(uid)),
     isOver: (uid) => workers().stateOf(podUid(uid))?.phase === 'finished' && !workers().isBusy(podUid(uid)),
     platform: { clock, random, log },
   });
 }
 
 /** What happens to the remains of a pod in the runtime. */
-export function cleanupDecision(workers: GcWorkers, uid: PodUid): CleanupDecision {
+export function decideCleanup(workers: GcWorkers, uid: PodUid): CleanupDecision {
   const state = workers.stateOf(uid);
   if (state === undefined) return 'removed';
   return workers.isBusy(uid) || state.phase === 'terminating' ? 'busy' : 'kept';

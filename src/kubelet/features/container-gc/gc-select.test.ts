@@ -18,7 +18,7 @@ const dead = (id: string, more: Partial<GcContainer> = {}): GcContainer => ({
 const unlimited: GcPolicy = { minAgeMs: 0, maxPerContainer: -1, maxTotal: -1 };
 
 function victims(containers: readonly GcContainer[], policy: Partial<GcPolicy>): string[] {
-  const state = { containers, sandboxes: [], cleanupDecision: (uid: string) => uid as CleanupDecision };
+  const state = { containers, sandboxes: [], decideCleanup: (uid: string) => uid as CleanupDecision };
   return selectContainers(state, { ...unlimited, ...policy }, NOW_MS).map(({ id }) => id);
 }
 
@@ -126,7 +126,7 @@ describe('sandboxes', () => {
     ...more,
   });
   const removed = (sandboxes: readonly GcSandbox[], containers: readonly GcContainer[], gone: readonly string[]) =>
-    selectSandboxes({ sandboxes, containers, cleanupDecision: (uid) => uid as CleanupDecision }, new Set(gone)).map(
+    selectSandboxes({ sandboxes, containers, decideCleanup: (uid) => uid as CleanupDecision }, new Set(gone)).map(
       ({ id }) => id,
     );
 

@@ -36,7 +36,7 @@ export type CleanupDecision = 'kept' | 'removed' | 'busy';
 export interface GcState {
   readonly containers: readonly GcContainer[];
   readonly sandboxes: readonly GcSandbox[];
-  readonly cleanupDecision: (podUid: string) => CleanupDecision;
+  readonly decideCleanup: (podUid: string) => CleanupDecision;
 }
 
 /**
@@ -44,14 +44,14 @@ export interface GcState {
  * unless the node-wide limit requires it, and one that may be about to start.
  */
 export function selectContainers(
-  { containers, cleanupDecision }: GcState,
+  { containers, decideCleanup }: GcState,
   policy: GcPolicy,
   nowMs: number,
 ): GcContainer[] {
   const victims = new Set<GcContainer>();
   const units = new Map<string, GcContainer[]>();
   for (const container of containers) {
-    const fate = cleanupDecision(container.podUid);
+    const fate = decideCleanup(container.podUid);
     if (container.state === 'running' || fate === 'busy') continue;
     if (fate === 'removed') {
       victims.add(container);
@@ -100,14 +100,14 @@ function recordsOf(unit: readonly GcContainer[], victims: Set<GcContainer>): GcC
  * for removed pods all of these. `gone` are containers that are about to be removed.
  */
 export function selectSandboxes(
-  { containers, sandboxes, cleanupDecision }: GcState,
+  { containers, sandboxes, decideCleanup }: GcState,
   gone: ReadonlySet<string>,
 ): GcSandbox[] {
   const inUse = new Set(containers.filter(({ id }) => !gone.has(id)).map(({ sandboxId }) => sandboxId));
   const byPod = new Map<string, GcSandbox[]>();
   for (const sandbox of sandboxes) byPod.set(sandbox.podUid, [...(byPod.get(sandbox.podUid) ?? []), sandbox]);
   return [...byPod].flatMap(([podUid, ofPod]) => {
-    const fate = cleanupDecision(podUid);
+    const fate = decideCleanup(podUid);
     if (fate === 'busy') return [];
     const candidates = fate === 'removed' ? ofPod : [...ofPod].sort(newestFirst).slice(1);
     return candidates.filter(({ id, ready }) => !ready && !inUse.has(id));

@@ -69,7 +69,9 @@ export class EvictionReporter {
 }
 
 /** Rejects on a machine whose resources cannot be measured. */
-export async function evictionReport(reporter: Pick<EvictionReporter, 'report'> | undefined): Promise<EvictionReport> {
+export async function readEvictionReport(
+  reporter: Pick<EvictionReporter, 'report'> | undefined,
+): Promise<EvictionReport> {
   if (reporter === undefined)
     throw new KubeletError('Unavailable', 'the resources of this machine cannot be measured, so nothing is evicted');
   return reporter.report();

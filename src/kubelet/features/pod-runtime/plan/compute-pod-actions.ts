@@ -5,7 +5,7 @@ import { deletionGraceSeconds } from '../../../../api/pod.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import { newestContainer } from '../../../model/runtime-status.ts';
 import { computeInitActions } from './compute-init-actions.ts';
-import { isPodLevelChanged, isStartedOtherwise, resizeSteps } from './compute-resize.ts';
+import { isPodLevelChanged, isStartedOtherwise, computeResizeSteps } from './compute-resize.ts';
 import { isDefinitionChanged } from './container-hash.ts';
 import type { Draft, PlanFacts } from './plan-facts.ts';
 import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
@@ -72,7 +72,7 @@ export function computePodActions(facts: PlanFacts): PodActions {
     steps: [
       ...draft.kills,
       ...pruneSteps(pod, status),
-      ...resizeSteps(draft.resize, mustResizePod(facts, starts)),
+      ...computeResizeSteps(draft.resize, mustResizePod(facts, starts)),
       ...starts,
     ],
     waits,
@@ -181,7 +181,7 @@ function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { ki
     steps.push(
       killPodStep(pod, 'sandbox-changed'),
       ...purgeSteps(pod, status),
-      ...resizeSteps({ updates: [], restarts: false }, mustResizePod(facts, starts)),
+      ...computeResizeSteps({ updates: [], restarts: false }, mustResizePod(facts, starts)),
     );
   steps.push({ kind: 'createSandbox', attempt: sandbox.attempt, reason: sandbox.reason }, ...starts);
   return { steps, waits, sandbox, initialized: first === undefined };

@@ -198,7 +198,7 @@ export interface ResizeDraft {
  * Memory first, then CPU. For each, the pod's cgroup grows before its containers do and shrinks after them, and
  * containers that shrink come before those that grow (upstream: doPodResizeAction).
  */
-export function resizeSteps(draft: ResizeDraft, podLevelChanged: boolean): Step[] {
+export function computeResizeSteps(draft: ResizeDraft, podLevelChanged: boolean): Step[] {
   return (['memory', 'cpu'] as const).flatMap((resource) => {
     const updates = draft.updates.flatMap(({ actual, changes }) =>
       changes.filter((change) => change.resource === resource).map((change) => ({ actual, change })),
