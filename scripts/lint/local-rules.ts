@@ -106,7 +106,7 @@ export const rules = {
   }),
   // planDeployment, not deploymentPlan.
   'function-verbs': refuse({
-    'ExportNamedDeclaration > FunctionDeclaration[id.name=/^(?!(ask|build|compute|create|decide|make|parse|plan|read|select|validate|write)[A-Z])[a-z]\\w*(Plan|Decision|Report|Steps)$/]':
+    'ExportNamedDeclaration > FunctionDeclaration[id.name=/^(?!(ask|build|compute|create|decide|make|parse|plan|read|select|summarize|validate|write)[A-Z])[a-z]\\w*(Plan|Decision|Report|Steps)$/]':
       'Begin the name of a function with a verb: planDeployment, not deploymentPlan.',
   }),
   'constant-case': constantCase,

@@ -82,7 +82,6 @@ const page: Readonly<Record<string, string>> = {
   'eslint(no-var)': 'export var a = 1;',
   'eslint(prefer-const)': 'let a = 1;\nexport const b = a;',
   'local(plain-syntax)': 'export default 1;',
-  'local(function-verbs)': 'export function podPlan(): number {\n  return 1;\n}',
   'local(hooks-in-suites)': 'beforeEach(() => undefined);',
 };
 

@@ -1,11 +1,11 @@
-/** Where questions go that are not the cluster's. Pure. */
+/** Forwarding of questions about names outside the cluster: the decisions, without I/O. */
 import { checkStrictIp } from '../../api/validation/names.ts';
 
 const HEADER_BYTES = 12;
 
 /**
- * The name servers a `resolv.conf` names, in its order; at most three, as the C library. `own` is left out: asking
- * ourselves would go in a circle.
+ * The name servers of a `resolv.conf`, in its order; at most three, as in the C library. `own`, this server's address,
+ * is left out: a question sent there would return without end.
  */
 export function nameServers(resolvConf: string, own: string): string[] {
   const found = resolvConf
@@ -14,7 +14,7 @@ export function nameServers(resolvConf: string, own: string): string[] {
   return [...new Set(found)].filter((server) => checkStrictIp(server).length === 0 && server !== own).slice(0, 3);
 }
 
-/** Whether an answer belongs to the question: the id is ours, and the question is repeated. */
+/** Whether an answer belongs to the question: it has the same id and repeats the question. */
 export function isAnswerTo(question: Buffer, answer: Buffer, id: number): boolean {
   if (
     answer.length < HEADER_BYTES ||
@@ -28,7 +28,7 @@ export function isAnswerTo(question: Buffer, answer: Buffer, id: number): boolea
 }
 
 /**
- * What tells a question apart from all others: its id, its name, its type and its class. Undefined for what is none.
+ * Identifies a question: its id, name, type and class. Undefined for a message that is no question.
  */
 export function questionKey(message: Buffer): string | undefined {
   const end = message.length < HEADER_BYTES ? undefined : questionEnd(message);
@@ -38,7 +38,7 @@ export function questionKey(message: Buffer): string | undefined {
 const lowerCase = (message: Buffer, end: number): string =>
   message.subarray(HEADER_BYTES, end).toString('latin1').toLowerCase();
 
-/** Where name, type and class of the first question end; names in questions are never shortened. */
+/** The offset behind name, type and class of the first question. Names in questions are never compressed. */
 function questionEnd(message: Buffer): number | undefined {
   let at = HEADER_BYTES;
   for (;;) {
@@ -50,7 +50,7 @@ function questionEnd(message: Buffer): number | undefined {
   return at + 4 <= message.length ? at + 4 : undefined;
 }
 
-/** The same message under another id. */
+/** The same message with another id. */
 export function withId(message: Buffer, id: number): Buffer {
   const copy = Buffer.from(message);
   copy.writeUInt16BE(id, 0);

@@ -8,9 +8,9 @@ import { isPort, selectBackends } from './select-backends.ts';
 
 export type RouteProtocol = 'tcp' | 'udp' | 'sctp';
 
-/** One port of one service, and where its traffic goes. */
+/** One port of one service and the endpoints that receive its traffic. */
 export interface ServiceRoute {
-  /** `namespace/name:port`, for people. */
+  /** `namespace/name:port`, for comments of rules. */
   readonly name: string;
   readonly protocol: RouteProtocol;
   readonly clusterIp: string;
@@ -18,13 +18,13 @@ export interface ServiceRoute {
   readonly nodePort: number | undefined;
   /** externalIPs, and the addresses of a load balancer that leaves the work to the nodes. */
   readonly externalIps: readonly ExternalAddress[];
-  /** How long a client stays with its endpoint; absent: not at all. */
+  /** How long a client keeps its endpoint (session affinity), in seconds; absent: no affinity. */
   readonly affinitySeconds: number | undefined;
   readonly all: readonly Backend[];
   readonly local: readonly Backend[];
-  /** Traffic from within the cluster stays on its node. */
+  /** Traffic from inside the cluster stays on its node (internalTrafficPolicy: Local). */
   readonly internalLocal: boolean;
-  /** Traffic from outside does, and keeps its source address. */
+  /** Traffic from outside stays on its node and keeps its source address (externalTrafficPolicy: Local). */
   readonly externalLocal: boolean;
 }
 

@@ -62,7 +62,7 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
         failures.push(error),
       );
     }
-    // One service that cannot be written keeps no other from its address.
+    // A service whose status cannot be written does not delay the others.
     if (failures.length > 0) throw failures[0];
   };
 

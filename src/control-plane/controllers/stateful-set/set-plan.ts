@@ -9,11 +9,11 @@ import { isInRange, ordinalOf, replicasOf, startOrdinal } from './set-names.ts';
 import { buildSetPod, isConsistent, revisionOf } from './set-pods.ts';
 import type { SetRevisions } from './set-pods.ts';
 
-/** Everything the plan looks at. */
+/** All facts that the plan depends on. */
 export interface SetFacts {
   readonly set: StatefulSet;
   readonly revisions: SetRevisions;
-  /** The set's pods, those that are leaving included. */
+  /** The pods of the set, including those that are being deleted. */
   readonly pods: readonly Pod[];
   readonly claimOf: ClaimLookup;
   readonly nowMs: number;
@@ -26,7 +26,7 @@ export interface SetFacts {
 export interface SetStep {
   readonly kind: 'create' | 'delete' | 'claims' | 'retain' | 'repair';
   readonly pod: Pod;
-  /** Of a `delete`: to make the pod again of the new revision. */
+  /** For `delete`: the pod is created again from the new revision. */
   readonly isUpdate?: boolean;
 }
 
