@@ -439,3 +439,44 @@ describe('a notification of the kernel', () => {
     await world.manager.stop();
   });
 });
+
+describe('an eviction', () => {
+  test('is known as under way until its pod is gone, and tells how old its figures were', async () => {
+    const world = hard({ 'memory.available': '2Gi' });
+    world.lingerMs = 4000;
+    assert.equal(world.manager.leaving(), undefined);
+    world.add('hog', { memoryBytes: 7 * GiB });
+    world.manager.start();
+    await world.clock.advance(3000);
+    assert.deepEqual([world.manager.leaving(), world.ages], [podUid('hog'), [0]]);
+    await world.clock.advance(4000);
+    assert.equal(world.manager.leaving(), undefined);
+    await world.manager.stop();
+  });
+
+  test('that finds no pod is reported every ten seconds, not at each reading', async () => {
+    const world = hard({ 'memory.available': '2Gi' });
+    world.add('critical', { memoryBytes: 7 * GiB }, { 'spec.priority': 2_000_000_000 });
+    world.manager.start();
+    await world.clock.advance(29_000);
+    const reports = world.log.lines.filter(({ message }) => message === 'no pod can be evicted to end the shortage');
+    assert.equal(reports.length, 3);
+    await world.manager.stop();
+  });
+
+  test('that removes unused things first is waited for when the agent ends', async () => {
+    const world = hard({ 'nodefs.available': '4Gi' });
+    let release = (): void => undefined;
+    world.reclaiming = new Promise((resolve) => (release = resolve));
+    world.root.otherBytes = world.root.capacityBytes - GiB;
+    world.manager.start();
+    await world.clock.advance(1000);
+    assert.deepEqual(world.reclaimed, ['containers']);
+    let hasStopped = false;
+    const stopping = world.manager.stop().then(() => (hasStopped = true));
+    await world.clock.advance(1000);
+    assert.equal(hasStopped, false);
+    release();
+    await stopping;
+  });
+});
