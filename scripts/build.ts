@@ -18,6 +18,7 @@ const result = await build({
     'fake-nodes': 'src/control-plane/cmd/fake-nodes-main.ts',
     'node-network': 'src/node-network/cmd/main.ts',
     'node-storage': 'src/node-storage/cmd/main.ts',
+    dockershim: 'src/dockershim/cmd/main.ts',
     up: 'src/up/main.ts',
   },
   outdir: folder,

@@ -120,6 +120,20 @@ export const allowed: Record<string, readonly string[]> = {
     'node-storage/provisioner',
     'node-storage/adapters',
   ],
+  'dockershim/engine': [],
+  'dockershim/plan': ['base', 'cri', 'dockershim/engine'],
+  'dockershim/cni': ['base', 'cri'],
+  'dockershim/shim': ['base', 'cri', 'streaming', 'dockershim/engine', 'dockershim/plan', 'dockershim/cni'],
+  'dockershim/adapters': [
+    'base',
+    'cri',
+    'streaming',
+    'dockershim/engine',
+    'dockershim/plan',
+    'dockershim/cni',
+    'dockershim/shim',
+  ],
+  'dockershim/cmd': ['base', 'grpc', 'cri', 'dockershim/cni', 'dockershim/shim', 'dockershim/adapters'],
   up: [
     'base',
     'api',
@@ -145,19 +159,28 @@ export const allowed: Record<string, readonly string[]> = {
 const outerIo =
   /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
 const ioAllowed =
-  /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|node-storage\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
+  /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|node-storage\/(adapters|cmd)\/|dockershim\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
 
 interface Finding {
   readonly file: string;
   readonly message: string;
 }
 
+/** Folders whose parts are layers of their own. */
+const divided: ReadonlySet<string> = new Set([
+  'kubelet',
+  'control-plane',
+  'node-network',
+  'node-storage',
+  'dockershim',
+]);
+
 /** The layer a file below src/ belongs to: [exact name, name in the table]. */
 function layerOf(file: string): { exact: string; rule: string } | undefined {
   const parts = file.split('/').slice(1);
   const [top, part, concept] = parts;
-  if (top !== 'kubelet' && top !== 'control-plane' && top !== 'node-network' && top !== 'node-storage')
-    return top === undefined ? undefined : { exact: top, rule: top };
+  if (top === undefined) return undefined;
+  if (!divided.has(top)) return { exact: top, rule: top };
   if ((top === 'kubelet' && part === 'features') || (top === 'control-plane' && part === 'controllers'))
     return { exact: `${top}/${part}/${concept}`, rule: `${top}/${part}/*` };
   return { exact: `${top}/${part}`, rule: `${top}/${part}` };

@@ -24,7 +24,7 @@ export type StreamEnd = 'open' | 'finished' | 'reset' | 'lost';
 /** Whether a stream that the peer opens is taken. Its headers have names in lower case. */
 export type StreamAcceptor = (stream: SpdyStream, headers: ReadonlyMap<string, string>) => boolean;
 
-/** A peer that opens more streams than this has something else in mind than a command. */
+/** A peer that has more streams open than this at one time has something else in mind than a command. */
 const MOST_PEER_STREAMS = 16;
 
 /**
@@ -42,14 +42,15 @@ export class SpdySession {
   readonly #onClose: (() => void)[] = [];
   readonly #accept: StreamAcceptor | undefined;
   readonly #peerBlocks = new HeaderBlockReader();
+  readonly #mostPeerStreams: number;
   #nextId = 1;
-  #peerStreams = 0;
   #isClosed = false;
 
   /** `head`: bytes that came with the upgrade or with the answer to it. */
-  constructor(connection: Duplex, head: Buffer, accept?: StreamAcceptor) {
+  constructor(connection: Duplex, head: Buffer, accept?: StreamAcceptor, mostPeerStreams = MOST_PEER_STREAMS) {
     this.#connection = connection;
     this.#accept = accept;
+    this.#mostPeerStreams = mostPeerStreams;
     connection.on('error', () => this.#closed());
     connection.on('end', () => this.#closed());
     connection.on('close', () => this.#closed());
@@ -98,9 +99,8 @@ export class SpdySession {
     const refuse = (status: number): void => this.#write([resetFrame(streamId, status)], () => undefined);
     if (this.#accept === undefined) return refuse(resetStatus.refusedStream);
     const headers = this.#peerBlocks.read(headerBlock);
-    this.#peerStreams += 1;
     if (streamId % 2 === 0 || this.#streams.has(streamId)) return refuse(resetStatus.protocolError);
-    if (this.#peerStreams > MOST_PEER_STREAMS) return refuse(resetStatus.refusedStream);
+    if (this.#streams.size >= this.#mostPeerStreams) return refuse(resetStatus.refusedStream);
     const stream = this.#add(streamId);
     if (!this.#accept(stream, headers)) {
       this.#streams.delete(streamId);

@@ -93,6 +93,27 @@ export function writeImageArchive(images: readonly OciImage[]): Buffer {
   ]);
 }
 
+/**
+ * The archive that `docker load` of every version reads. The layers are stored once each, by their digest, and the
+ * image's id is the same as everywhere: the digest of its configuration.
+ */
+export function writeDockerArchive(images: readonly OciImage[]): Buffer {
+  const files = new Map<string, Buffer>();
+  const manifest = images.map(({ reference, config, layers }) => {
+    const configName = `${hexOf(config)}.json`;
+    files.set(configName, config.content);
+    const layerNames = layers.map((layer) => `${hexOf(layer)}.tar`);
+    layers.forEach((layer, index) => files.set(layerNames[index] ?? '', layer.content));
+    return { Config: configName, RepoTags: [reference], Layers: layerNames };
+  });
+  return writeTar([
+    ...[...files].map(([path, content]): TarEntry => ({ kind: 'file', path, content })),
+    { kind: 'file', path: 'manifest.json', content: JSON.stringify(manifest) },
+  ]);
+}
+
+const hexOf = ({ digest }: Blob): string => digest.slice(digest.indexOf(':') + 1);
+
 /** The tag of a full reference; a colon before the last slash belongs to a port. */
 export function tagOf(reference: string): string {
   const colon = reference.lastIndexOf(':');

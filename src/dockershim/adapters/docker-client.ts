@@ -1,0 +1,227 @@
+import { Buffer } from 'node:buffer';
+import { KubeletError } from '../../base/errors.ts';
+import type { DockerEngine, Filters } from '../engine/docker-engine.ts';
+import type {
+  ContainerInspect,
+  ContainerSummary,
+  DockerEvent,
+  DockerInfo,
+  DockerStats,
+  DockerVersion,
+  ExecInspect,
+  ImageInspect,
+  ImageSummary,
+  PullProgress,
+} from '../engine/docker-types.ts';
+import { parseImageName } from '../plan/image-names.ts';
+import type { DockerHttp } from './docker-http.ts';
+
+const filterText = (filters: Filters): string => JSON.stringify(filters);
+
+/** Ids and names stand in paths; a name of an image has slashes, which Docker takes as they are. */
+const pathPart = (name: string): string => name.split('/').map(encodeURIComponent).join('/');
+
+/** Docker Engine's API over HTTP. The shapes of the answers are Docker's; nothing of them is checked but that they are JSON. */
+export function createDockerClient(http: DockerHttp): DockerEngine {
+  return {
+    ...engineCalls(http),
+    ...containerCalls(http),
+    ...streamCalls(http),
+    ...execCalls(http),
+    ...imageCalls(http),
+  };
+}
+
+function engineCalls(http: DockerHttp): Pick<DockerEngine, 'version' | 'info' | 'events'> {
+  return {
+    version: async (call) =>
+      (await http.json({ op: 'version', method: 'GET', path: '/version', ...call })) as DockerVersion,
+    info: async (call) => (await http.json({ op: 'info', method: 'GET', path: '/info', ...call })) as DockerInfo,
+    events: (filters, { signal, onOpen }) =>
+      http.lines(
+        { op: 'watch events', method: 'GET', path: '/events', query: { filters: filterText(filters) }, signal },
+        onOpen,
+      ) as AsyncIterable<DockerEvent>,
+  };
+}
+
+function containerCalls(
+  http: DockerHttp,
+): Pick<
+  DockerEngine,
+  | 'listContainers'
+  | 'inspectContainer'
+  | 'createContainer'
+  | 'startContainer'
+  | 'stopContainer'
+  | 'removeContainer'
+  | 'updateContainer'
+  | 'resizeContainer'
+  | 'stats'
+> {
+  return {
+    listContainers: async (filters, call) => {
+      const query = { all: true, filters: filterText(filters) };
+      const list = await http.json({ op: 'list containers', method: 'GET', path: '/containers/json', query, ...call });
+      return (list ?? []) as readonly ContainerSummary[];
+    },
+    inspectContainer: async (id, { size, signal } = {}) =>
+      (await http.json({
+        op: 'inspect container',
+        method: 'GET',
+        path: `/containers/${pathPart(id)}/json`,
+        query: { size },
+        signal,
+      })) as ContainerInspect,
+    createContainer: async (name, body, call) => {
+      const query = { name };
+      const answer = await http.json({
+        op: 'create container',
+        method: 'POST',
+        path: '/containers/create',
+        query,
+        body,
+        ...call,
+      });
+      return idOf(answer, 'create container');
+    },
+    startContainer: (id, call) =>
+      http.run({ op: 'start container', method: 'POST', path: `/containers/${pathPart(id)}/start`, ...call }),
+    stopContainer: (id, graceS, call) =>
+      http.run({
+        op: 'stop container',
+        method: 'POST',
+        path: `/containers/${pathPart(id)}/stop`,
+        query: { t: graceS },
+        ...call,
+      }),
+    removeContainer: (id, call) =>
+      http.run({
+        op: 'remove container',
+        method: 'DELETE',
+        path: `/containers/${pathPart(id)}`,
+        query: { force: true, v: true },
+        ...call,
+      }),
+    updateContainer: (id, resources, call) =>
+      http.run({
+        op: 'update container',
+        method: 'POST',
+        path: `/containers/${pathPart(id)}/update`,
+        body: resources,
+        ...call,
+      }),
+    resizeContainer: (id, { width, height }) =>
+      http.run({
+        op: 'resize terminal',
+        method: 'POST',
+        path: `/containers/${pathPart(id)}/resize`,
+        query: { w: width, h: height },
+      }),
+    stats: async (id, call) =>
+      (await http.json({
+        op: 'read stats',
+        method: 'GET',
+        path: `/containers/${pathPart(id)}/stats`,
+        query: { stream: false, 'one-shot': true },
+        ...call,
+      })) as DockerStats,
+  };
+}
+
+function streamCalls(http: DockerHttp): Pick<DockerEngine, 'followLogs' | 'attach'> {
+  return {
+    followLogs: (id, since, signal) =>
+      http.stream({
+        op: 'read logs',
+        method: 'GET',
+        path: `/containers/${pathPart(id)}/logs`,
+        query: { follow: true, stdout: true, stderr: true, timestamps: true, since },
+        signal,
+      }),
+    attach: (id, { stdin, signal }) =>
+      http.hijack({
+        op: 'attach',
+        method: 'POST',
+        path: `/containers/${pathPart(id)}/attach`,
+        query: { stream: true, stdin, stdout: true, stderr: true },
+        signal,
+      }),
+  };
+}
+
+function execCalls(http: DockerHttp): Pick<DockerEngine, 'createExec' | 'startExec' | 'inspectExec' | 'resizeExec'> {
+  return {
+    createExec: async (id, body, call) => {
+      const answer = await http.json({
+        op: 'create exec',
+        method: 'POST',
+        path: `/containers/${pathPart(id)}/exec`,
+        body,
+        ...call,
+      });
+      return idOf(answer, 'create exec');
+    },
+    startExec: (execId, { tty, signal }) =>
+      http.hijack({
+        op: 'start exec',
+        method: 'POST',
+        path: `/exec/${pathPart(execId)}/start`,
+        body: { Detach: false, Tty: tty },
+        signal,
+      }),
+    inspectExec: async (execId, call) =>
+      (await http.json({
+        op: 'inspect exec',
+        method: 'GET',
+        path: `/exec/${pathPart(execId)}/json`,
+        ...call,
+      })) as ExecInspect,
+    resizeExec: (execId, { width, height }) =>
+      http.run({
+        op: 'resize terminal',
+        method: 'POST',
+        path: `/exec/${pathPart(execId)}/resize`,
+        query: { w: width, h: height },
+      }),
+  };
+}
+
+function imageCalls(http: DockerHttp): Pick<DockerEngine, 'listImages' | 'inspectImage' | 'pullImage' | 'removeImage'> {
+  return {
+    listImages: async (filters, call) => {
+      const query = { filters: filterText(filters), digests: true };
+      const list = await http.json({ op: 'list images', method: 'GET', path: '/images/json', query, ...call });
+      return (list ?? []) as readonly ImageSummary[];
+    },
+    inspectImage: async (name, call) =>
+      (await http.json({
+        op: 'inspect image',
+        method: 'GET',
+        path: `/images/${pathPart(name)}/json`,
+        ...call,
+      })) as ImageInspect,
+    pullImage: (reference, auth, signal) => {
+      const { repository, tag, digest } = parseImageName(reference);
+      return http.lines({
+        op: 'pull image',
+        method: 'POST',
+        path: '/images/create',
+        query: { fromImage: repository, tag: digest ?? tag },
+        headers:
+          auth === undefined
+            ? {}
+            : { 'x-registry-auth': Buffer.from(JSON.stringify(auth), 'utf8').toString('base64url') },
+        signal,
+      }) as AsyncIterable<PullProgress>;
+    },
+    removeImage: (name, call) =>
+      http.run({ op: 'remove image', method: 'DELETE', path: `/images/${pathPart(name)}`, ...call }),
+  };
+}
+
+function idOf(answer: unknown, op: string): string {
+  const { Id: id } = (answer ?? {}) as { readonly Id?: unknown };
+  if (typeof id === 'string' && id !== '') return id;
+  throw new KubeletError('Internal', `${op}: Docker's answer has no id`, { op });
+}

@@ -1,0 +1,41 @@
+import { Buffer } from 'node:buffer';
+import { mkdir, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { logEndOf } from '../plan/log-lines.ts';
+import type { LogFiles } from '../shim/container-logs.ts';
+
+/** Holds some lines of the greatest length. */
+const TAIL_BYTES = 128 * 1024;
+
+/** Log files of containers, readable by root alone, as containerd makes them. */
+export const logFiles: LogFiles = {
+  open: async (file) => {
+    await mkdir(path.dirname(file), { recursive: true });
+    const handle = await open(file, 'a+', 0o640);
+    try {
+      const end = logEndOf(await readTail(handle));
+      return {
+        end,
+        file: {
+          append: async (lines) => void (await handle.appendFile(Buffer.concat(lines))),
+          close: () => handle.close(),
+        },
+      };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  },
+};
+
+/** The last whole lines. What follows the last end of a line is cut off the file. */
+async function readTail(handle: FileHandle): Promise<string> {
+  const { size } = await handle.stat();
+  const start = Math.max(0, size - TAIL_BYTES);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
+  const whole = buffer.lastIndexOf('\n', bytesRead - 1) + 1;
+  if (bytesRead > 0 && whole < bytesRead) await handle.truncate(start + whole);
+  const first = start === 0 ? 0 : buffer.indexOf('\n') + 1;
+  return buffer.toString('utf8', first, whole);
+}

@@ -1,0 +1,51 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { errnoOf, errorMessage, KubeletError } from '../../base/errors.ts';
+import { decodeRecord, encodeRecord } from '../shim/sandbox-record.ts';
+import type { SandboxRecords } from '../shim/shim-ports.ts';
+
+/** Ids of Docker; nothing else becomes part of a path. */
+const dockerId = /^[0-9a-f]{12,64}$/;
+
+/** One file for each sandbox below `folder`; a write is whole or did not happen. */
+export async function openRecordFiles(folder: string): Promise<SandboxRecords> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const fileOf = (id: string): string => {
+    if (!dockerId.test(id)) throw new KubeletError('Invalid', `${JSON.stringify(id)} is not the id of a sandbox`);
+    return path.join(folder, id);
+  };
+  return {
+    write: async (id, record) => {
+      const file = fileOf(id);
+      try {
+        const handle = await open(`${file}.tmp`, 'w', 0o600);
+        try {
+          await handle.writeFile(encodeRecord(record));
+          await handle.sync();
+        } finally {
+          await handle.close();
+        }
+        await rename(`${file}.tmp`, file);
+      } catch (error) {
+        throw new KubeletError('Internal', `the record of a sandbox cannot be written: ${errorMessage(error)}`, {
+          cause: error,
+        });
+      }
+    },
+    read: async (id) => {
+      if (!dockerId.test(id)) return undefined;
+      try {
+        return decodeRecord(await readFile(fileOf(id), 'utf8'));
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') return undefined;
+        throw new KubeletError('Internal', `the record of a sandbox cannot be read: ${errorMessage(error)}`, {
+          cause: error,
+        });
+      }
+    },
+    list: async () => (await readdir(folder)).filter((name) => dockerId.test(name)),
+    remove: async (id) => {
+      if (dockerId.test(id)) await rm(fileOf(id), { force: true });
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { errorMessage, KubeletError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { parseRecord } from '../../base/json-record.ts';
+import type { CniHost } from './cni-host.ts';
+import { chooseNetwork } from './network-config.ts';
+import type { ChosenNetwork, NetworkConfig, PluginConfig } from './network-config.ts';
+import { addressesOf, pluginCall, pluginError } from './plugin-call.ts';
+import type { Attachment, CniCommand } from './plugin-call.ts';
+
+export interface Attached {
+  readonly network: NetworkConfig;
+  /** The result of the last plugin. */
+  readonly result: unknown;
+  readonly ips: readonly string[];
+}
+
+/** Attaches pods to the network of the machine: runs the plugins of its first valid configuration. */
+export class CniNetwork {
+  readonly #host: CniHost;
+  readonly #log: Logger;
+
+  constructor(host: CniHost, log: Logger) {
+    this.#host = host;
+    this.#log = log;
+  }
+
+  /** Read again with each call: the file of a network may come long after the shim. */
+  async choose(): Promise<ChosenNetwork> {
+    return chooseNetwork(await this.#host.readConfigs());
+  }
+
+  /**
+   * Runs the plugins in their order, each with the result of the one before it. When one fails, those before it are
+   * undone. Rejects with `Unavailable` when there is no network, `Internal` when a plugin fails.
+   */
+  async attach(attachment: Attachment): Promise<Attached> {
+    const chosen = await this.choose();
+    if (chosen.kind === 'none')
+      throw new KubeletError('Unavailable', `the network plugin is not ready: cni config uninitialized: ${chosen.why}`);
+    const { network } = chosen;
+    let result: unknown;
+    try {
+      for (const plugin of network.plugins)
+        result = await this.#run('ADD', { network, plugin, attachment, previous: result });
+    } catch (error) {
+      await this.detach(attachment, { network, result: undefined }).catch((failure: unknown) =>
+        this.#log.warn('the network of a sandbox that failed is not taken down', { error: errorMessage(failure) }),
+      );
+      throw error;
+    }
+    return { network, result, ips: addressesOf(result) };
+  }
+
+  /** Runs the plugins backwards. One that fails stops none of the others; the first failure is thrown at the end. */
+  async detach(attachment: Attachment, { network, result }: Pick<Attached, 'network' | 'result'>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const plugin of network.plugins.toReversed()) {
+      try {
+        await this.#run('DEL', { network, plugin, attachment, previous: result });
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #run(
+    command: CniCommand,
+    given: {
+      readonly network: NetworkConfig;
+      readonly plugin: PluginConfig;
+      readonly attachment: Attachment;
+      readonly previous: unknown;
+    },
+  ): Promise<unknown> {
+    const output = await this.#host.run(pluginCall(command, { ...given, pluginPath: this.#host.pluginPath }));
+    const parsed = parseRecord(output.stdout);
+    if (output.exitCode === 0) return parsed;
+    const { network, plugin } = given;
+    throw new KubeletError(
+      'Internal',
+      `plugin type="${plugin.type}" name="${network.name}" failed (${command === 'ADD' ? 'add' : 'delete'}): ${pluginError(output, parsed)}`,
+      { op: `CNI ${command}` },
+    );
+  }
+}

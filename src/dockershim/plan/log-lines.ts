@@ -1,0 +1,136 @@
+import { Buffer } from 'node:buffer';
+import { KubeletError } from '../../base/errors.ts';
+
+/** Docker cuts what a container writes into pieces of this size (the daemon's log copier). */
+const MOST_PIECE_BYTES = 16 * 1024;
+/** A time stamp, a piece, and some room. */
+const MOST_FRAME_BYTES = MOST_PIECE_BYTES + 256;
+const FRAME_HEAD_BYTES = 8;
+const NEW_LINE = 0x0a;
+const SPACE = 0x20;
+const streamNames = ['stdin', 'stdout', 'stderr'] as const;
+
+export interface LogPiece {
+  readonly stream: 'stdout' | 'stderr';
+  /** RFC 3339 with nanoseconds, as Docker wrote it. */
+  readonly time: string;
+  /** Without the end of the line. */
+  readonly text: Buffer;
+  /** The line goes on in the next piece. */
+  readonly isPartial: boolean;
+}
+
+/**
+ * Reads the logs that Docker sends with time stamps: frames of a stream's number and a length, one for each piece.
+ * Throws `Invalid` for what Docker never sends.
+ */
+export class LogFrames {
+  #rest: Buffer = Buffer.alloc(0);
+
+  push(chunk: Uint8Array): LogPiece[] {
+    this.#rest = this.#rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#rest, chunk]);
+    const pieces: LogPiece[] = [];
+    for (;;) {
+      if (this.#rest.length < FRAME_HEAD_BYTES) return pieces;
+      const length = this.#rest.readUInt32BE(4);
+      const stream = streamNames[this.#rest[0] ?? 0];
+      if (length > MOST_FRAME_BYTES || stream === undefined) throw new KubeletError('Invalid', 'not a log of Docker');
+      const end = FRAME_HEAD_BYTES + length;
+      if (this.#rest.length < end) return pieces;
+      const piece = parsePiece(this.#rest.subarray(FRAME_HEAD_BYTES, end), stream === 'stderr' ? 'stderr' : 'stdout');
+      this.#rest = this.#rest.subarray(end);
+      if (piece !== undefined) pieces.push(piece);
+    }
+  }
+}
+
+function parsePiece(frame: Buffer, stream: LogPiece['stream']): LogPiece | undefined {
+  const space = frame.indexOf(SPACE);
+  if (space === -1) return undefined;
+  const isPartial = frame.at(-1) !== NEW_LINE;
+  return {
+    stream,
+    time: frame.toString('latin1', 0, space),
+    text: frame.subarray(space + 1, isPartial ? frame.length : frame.length - 1),
+    isPartial,
+  };
+}
+
+/**
+ * Reads the logs of a container with a terminal: lines without frames. A piece of the greatest size without the end of
+ * its line is followed by the next time stamp.
+ */
+export class TerminalLines {
+  #rest: Buffer = Buffer.alloc(0);
+
+  push(chunk: Uint8Array): LogPiece[] {
+    this.#rest = this.#rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#rest, chunk]);
+    const pieces: LogPiece[] = [];
+    for (;;) {
+      const end = this.#pieceEnd();
+      if (end === undefined) return pieces;
+      const piece = parsePiece(this.#rest.subarray(0, end), 'stdout');
+      this.#rest = this.#rest.subarray(end);
+      if (piece !== undefined) pieces.push(piece);
+    }
+  }
+
+  /** What was written last, without the end of a line. */
+  end(): LogPiece[] {
+    const piece = parsePiece(this.#rest, 'stdout');
+    this.#rest = Buffer.alloc(0);
+    return piece === undefined ? [] : [piece];
+  }
+
+  #pieceEnd(): number | undefined {
+    const line = this.#rest.indexOf(NEW_LINE);
+    const space = this.#rest.indexOf(SPACE);
+    const most = space === -1 ? MOST_FRAME_BYTES : space + 1 + MOST_PIECE_BYTES;
+    if (line !== -1 && line <= most) return line + 1;
+    return this.#rest.length >= most ? most : undefined;
+  }
+}
+
+/** One line of the CRI's log format (upstream: kubelet/kuberuntime/logs). `P`: the line goes on. */
+export function criLogLine({ time, stream, text, isPartial }: LogPiece): Buffer {
+  return Buffer.concat([Buffer.from(`${time} ${stream} ${isPartial ? 'P' : 'F'} `), text, Buffer.from('\n')]);
+}
+
+/** Where a file ends that the shim wrote: the time of its last line, and how many lines have this time. */
+export interface LogEnd {
+  readonly time: string;
+  readonly lines: number;
+}
+
+/** Of the last bytes of a log file; undefined where they hold no whole line. */
+export function logEndOf(tail: string): LogEnd | undefined {
+  const times = tail
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => /^(\S{20,40}) (?:stdout|stderr) [FP] /.exec(line)?.[1]);
+  const time = times.at(-1);
+  return time === undefined ? undefined : { time, lines: times.filter((each) => each === time).length };
+}
+
+/** Leaves out what the file already holds: Docker's logs are asked for from the last time on, itself included. */
+export class AlreadyWritten {
+  readonly #time: string;
+  #left: number;
+
+  constructor(end: LogEnd | undefined) {
+    this.#time = end?.time ?? '';
+    this.#left = end?.lines ?? 0;
+  }
+
+  isNew(piece: LogPiece): boolean {
+    if (this.#left === 0) return true;
+    if (piece.time === this.#time) {
+      this.#left -= 1;
+      return false;
+    }
+    // Docker counts in nanoseconds, but an older piece may still come.
+    if (piece.time < this.#time) return false;
+    this.#left = 0;
+    return true;
+  }
+}

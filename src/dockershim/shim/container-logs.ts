@@ -1,0 +1,140 @@
+import type { Clock } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
+import { errorMessage, isKind } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
+import type { DockerEngine } from '../engine/docker-engine.ts';
+import { dockerSince, parseNanos } from '../plan/docker-time.ts';
+import { AlreadyWritten, criLogLine, LogFrames, TerminalLines } from '../plan/log-lines.ts';
+import type { LogEnd, LogPiece } from '../plan/log-lines.ts';
+
+/** A log file in the CRI's format. */
+export interface LogFile {
+  append(lines: readonly Uint8Array[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LogFiles {
+  /** Opens for appending, makes the file where it is missing, and cuts off a line that was torn by a crash. */
+  open(path: string): Promise<{ readonly file: LogFile; readonly end: LogEnd | undefined }>;
+}
+
+export interface ContainerLogsParts {
+  readonly engine: Pick<DockerEngine, 'followLogs' | 'inspectContainer'>;
+  readonly files: LogFiles;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface LoggedContainer {
+  readonly id: string;
+  /** Absolute; empty: the pod wants no log. */
+  readonly path: string;
+  readonly isTty: boolean;
+}
+
+const FIRST_RETRY_MS = 100;
+const MOST_RETRY_MS = 10_000;
+
+interface Follower {
+  readonly stop: AbortController;
+  /** Set while the file is to be opened again. */
+  reopen: boolean;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Writes the logs of containers where the CRI wants them, beside Docker's own: the kubelet reads one format, and rotates
+ * what it reads. After a restart each file goes on where it ended, so no line is lost or written twice while Docker
+ * keeps it.
+ */
+export class ContainerLogs {
+  readonly #parts: ContainerLogsParts;
+  readonly #followers = new Map<string, Follower>();
+
+  constructor(parts: ContainerLogsParts) {
+    this.#parts = parts;
+  }
+
+  /** From the container's start to its end; a container that is followed already stays as it is. */
+  follow(container: LoggedContainer): void {
+    if (container.path === '' || this.#followers.has(container.id)) return;
+    const stop = new AbortController();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const follower: Follower = { stop, reopen: false, done: promise };
+    this.#followers.set(container.id, follower);
+    void this.#run(container, follower).finally(() => {
+      this.#followers.delete(container.id);
+      resolve();
+    });
+  }
+
+  /** The kubelet renamed the file. False: the container is not followed. */
+  reopen(id: string): boolean {
+    const follower = this.#followers.get(id);
+    if (follower === undefined) return false;
+    follower.reopen = true;
+    return true;
+  }
+
+  /** Resolves when everything that an ended container wrote is in its file, or after `limitMs`. */
+  async settled(id: string, limitMs: number): Promise<void> {
+    const follower = this.#followers.get(id);
+    if (follower === undefined) return;
+    const limit = new AbortController();
+    const timer = this.#parts.clock.setTimer(limitMs, () => limit.abort());
+    await untilAborted(follower.done, limit.signal, () => undefined).catch(() => undefined);
+    timer.cancel();
+  }
+
+  async stop(): Promise<void> {
+    const followers = [...this.#followers.values()];
+    for (const { stop } of followers) stop.abort();
+    await Promise.all(followers.map(({ done }) => done));
+  }
+
+  async #run(container: LoggedContainer, follower: Follower): Promise<void> {
+    const { clock, log } = this.#parts;
+    const { signal } = follower.stop;
+    let retryMs = FIRST_RETRY_MS;
+    while (!signal.aborted) {
+      try {
+        await this.#copy(container, follower);
+        if (!(await this.#isRunning(container.id))) return;
+      } catch (error) {
+        if (signal.aborted || isKind(error, 'NotFound')) return;
+        log.warn('the log of a container is interrupted', { id: container.id, error: errorMessage(error), retryMs });
+      }
+      await sleep(clock, retryMs, signal).catch(() => undefined);
+      retryMs = Math.min(retryMs * 2, MOST_RETRY_MS);
+    }
+  }
+
+  async #copy({ id, path, isTty }: LoggedContainer, follower: Follower): Promise<void> {
+    const { engine, files } = this.#parts;
+    let { file, end } = await files.open(path);
+    try {
+      const written = new AlreadyWritten(end);
+      const reader = isTty ? new TerminalLines() : new LogFrames();
+      const since = end === undefined ? '0' : dockerSince(parseNanos(end.time));
+      const write = async (pieces: readonly LogPiece[]): Promise<void> => {
+        if (follower.reopen) {
+          follower.reopen = false;
+          await file.close();
+          ({ file, end } = await files.open(path));
+        }
+        const lines = pieces.filter((piece) => written.isNew(piece)).map(criLogLine);
+        if (lines.length > 0) await file.append(lines);
+      };
+      for await (const chunk of await engine.followLogs(id, since, follower.stop.signal))
+        await write(reader.push(chunk));
+      if (reader instanceof TerminalLines) await write(reader.end());
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #isRunning(id: string): Promise<boolean> {
+    return (await this.#parts.engine.inspectContainer(id)).State?.Running === true;
+  }
+}

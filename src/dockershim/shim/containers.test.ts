@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, it } from 'node:test';
+import { KubeletError } from '../../base/errors.ts';
+import {
+  ContainerState,
+  CreateContainerRequest,
+  LinuxContainerResources,
+  RunPodSandboxRequest,
+} from '../../cri/generated/cri-v1.ts';
+import { createShimFixture } from '../testing/shim-fixture.ts';
+import { containerEvents } from './container-events.ts';
+import { ContainerStatsReader } from './container-stats.ts';
+import { resumeLogs } from './containers.ts';
+import { execSync } from './exec-sync.ts';
+
+const metadata = { name: 'web', namespace: 'ns', uid: 'u', attempt: 0 };
+const LOG = '/logs/app/0.log';
+const TIME = '2026-11-23T00:00:01.000000001Z';
+
+function frame(text: string): Buffer {
+  const body = Buffer.from(text);
+  const head = Buffer.alloc(8);
+  head[0] = 1;
+  head.writeUInt32BE(body.length, 4);
+  return Buffer.concat([head, body]);
+}
+
+async function running() {
+  const fixture = createShimFixture();
+  const { sandboxes, containers } = fixture;
+  const sandboxConfig = { metadata, logDirectory: '/logs' };
+  const podSandboxId = await sandboxes.run(RunPodSandboxRequest.fromPartial({ config: sandboxConfig }));
+  const config = {
+    metadata: { name: 'app', attempt: 0 },
+    image: { image: 'web:1' },
+    logPath: 'app/0.log',
+    mounts: [{ hostPath: '/host/a', containerPath: '/a' }],
+  };
+  const id = await containers.create(CreateContainerRequest.fromPartial({ podSandboxId, config, sandboxConfig }));
+  return { ...fixture, podSandboxId, id };
+}
+
+async function settle(): Promise<void> {
+  for (let index = 0; index < 30; index += 1) await turn();
+}
+
+describe('a container', () => {
+  it('has the sources of its mounts made before it', async () => {
+    const { made, engine, id } = await running();
+    assert.deepEqual(made, ['/host/a']);
+    assert.equal(engine.containers.get(id)?.name, 'k8s_app_web_ns_u_0');
+  });
+
+  it('needs its sandbox', async () => {
+    const { containers } = createShimFixture();
+    const request = CreateContainerRequest.fromPartial({
+      podSandboxId: 'gone',
+      config: { metadata: { name: 'app' } },
+      sandboxConfig: { metadata },
+    });
+    await assert.rejects(containers.create(request), { kind: 'NotFound' });
+  });
+
+  it('that is gone counts as stopped and removed', async () => {
+    const { containers } = createShimFixture();
+    await containers.stop('gone', 5);
+    await containers.remove('gone');
+    await assert.rejects(containers.status('gone', false), { kind: 'NotFound' });
+  });
+
+  it('is listed by state, sandbox and labels', async () => {
+    const { containers, podSandboxId, id } = await running();
+    const ids = async (filter: object): Promise<readonly string[]> =>
+      (await containers.list({ id: '', state: undefined, podSandboxId: '', labelSelector: {}, ...filter })).map(
+        (each) => each.id,
+      );
+    assert.deepEqual(await ids({ podSandboxId }), [id]);
+    assert.deepEqual(await ids({ podSandboxId: 'other' }), []);
+    assert.deepEqual(await ids({ state: { state: ContainerState.CONTAINER_RUNNING } }), []);
+    await containers.start(id);
+    assert.deepEqual(await ids({ state: { state: ContainerState.CONTAINER_RUNNING } }), [id]);
+  });
+
+  it('takes new resources with memory and swap together', async () => {
+    const { containers, engine, id } = await running();
+    await containers.update(id, LinuxContainerResources.fromPartial({ memoryLimitInBytes: 50n }));
+    assert.equal(engine.calls.at(-1), 'update k8s_app_web_ns_u_0 {"Memory":50,"MemorySwap":50}');
+  });
+});
+
+describe('the log of a container', () => {
+  it('is whole before its end is told', async () => {
+    const { containers, engine, files, id } = await running();
+    const log = new PassThrough();
+    engine.logs.set(id, [log]);
+    await containers.start(id);
+    log.write(frame(`${TIME} one\n`));
+    await settle();
+    engine.end(id, 3);
+    let told = false;
+    const status = containers.status(id, false).finally(() => (told = true));
+    await settle();
+    assert.equal(told, false);
+    log.end(frame(`${TIME} two\n`));
+    assert.equal((await status).status?.exitCode, 3);
+    assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n${TIME} stdout F two\n`);
+  });
+
+  it('that does not end keeps nothing back for long', async () => {
+    const { containers, engine, clock, id } = await running();
+    engine.logs.set(id, [new PassThrough()]);
+    await containers.start(id);
+    await settle();
+    engine.end(id);
+    const status = containers.status(id, false);
+    await settle();
+    await clock.advance(2000);
+    assert.equal((await status).status?.state, ContainerState.CONTAINER_EXITED);
+  });
+
+  it('goes on where the file ends, when Docker broke it off', async () => {
+    const { containers, engine, files, clock, id } = await running();
+    const first = new PassThrough();
+    const second = new PassThrough();
+    engine.logs.set(id, [first, second]);
+    await containers.start(id);
+    first.write(frame(`${TIME} one\n`));
+    await settle();
+    files.ends.set(LOG, { time: TIME, lines: 1 });
+    first.destroy(new Error('dockerd was killed'));
+    await settle();
+    await clock.advance(100);
+    await settle();
+    assert.deepEqual(engine.logRequests, ['0', '1795392001.000000001']);
+    second.write(frame(`${TIME} one\n`));
+    second.write(frame(`${TIME} two\n`));
+    await settle();
+    assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n${TIME} stdout F two\n`);
+  });
+
+  it('survives a full disk: what Docker keeps is written later', async () => {
+    const { containers, engine, files, clock, id } = await running();
+    const [first, second] = [new PassThrough(), new PassThrough()];
+    engine.logs.set(id, [first, second]);
+    await containers.start(id);
+    files.failure = new KubeletError('Internal', 'ENOSPC');
+    first.write(frame(`${TIME} one\n`));
+    await settle();
+    await clock.advance(100);
+    await settle();
+    second.write(frame(`${TIME} one\n`));
+    await settle();
+    assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n`);
+  });
+
+  it('is opened again after the kubelet renamed it', async () => {
+    const { containers, engine, files, id } = await running();
+    const log = new PassThrough();
+    engine.logs.set(id, [log]);
+    await containers.start(id);
+    await settle();
+    assert.equal(files.opened, 1);
+    await containers.reopenLog(id);
+    log.write(frame(`${TIME} one\n`));
+    await settle();
+    assert.equal(files.opened, 2);
+  });
+
+  it('cannot be opened again for a container that does not run', async () => {
+    const { containers, id } = await running();
+    await assert.rejects(containers.reopenLog(id), { kind: 'Invalid' });
+  });
+
+  it('is taken up again by a shim that starts, also of what ended meanwhile', async () => {
+    const { containers, engine, files, logs, id } = await running();
+    await containers.start(id);
+    await logs.stop();
+    engine.end(id);
+    engine.logs.set(id, [new PassThrough().end(frame(`${TIME} late\n`))]);
+    await resumeLogs({ engine, logs }, (_id, words) => assert.fail(words));
+    await logs.settled(id, 1000);
+    assert.equal(files.texts.get(LOG), `${TIME} stdout F late\n`);
+  });
+});
+
+describe('a command in a container', () => {
+  it('gives its output and exit code', async () => {
+    const { engine, host, clock, id } = await running();
+    engine.execs = { stdout: frame('out'), exitCode: 4 };
+    const { stdout, exitCode } = await execSync({ engine, host, clock }, { containerId: id, cmd: ['x'], timeoutS: 1 });
+    assert.deepEqual([Buffer.from(stdout).toString(), exitCode], ['out', 4]);
+  });
+
+  it('is killed at its deadline: Docker would let it run', async () => {
+    const { engine, host, clock, killed, id } = await running();
+    engine.execs = { stdout: Buffer.alloc(0), exitCode: 0, hangs: true };
+    const run = execSync({ engine, host, clock }, { containerId: id, cmd: ['sleep', '9'], timeoutS: 2 });
+    const refused = assert.rejects(run, { kind: 'Timeout', message: /"sleep 9" timed out after 2 s/ });
+    await settle();
+    await clock.advance(2000);
+    await refused;
+    assert.deepEqual(killed, [99]);
+  });
+
+  it('is killed when its caller is gone', async () => {
+    const { engine, host, clock, killed, id } = await running();
+    engine.execs = { stdout: Buffer.alloc(0), exitCode: 0, hangs: true };
+    const caller = new AbortController();
+    const run = execSync({ engine, host, clock }, { containerId: id, cmd: ['x'], timeoutS: 0 }, caller.signal);
+    const refused = assert.rejects(run);
+    await settle();
+    caller.abort();
+    await refused;
+    assert.deepEqual(killed, [99]);
+  });
+});
+
+describe('events', () => {
+  it('carry the pod as it is', async () => {
+    const { engine, containers, sandboxes, podSandboxId, id } = await running();
+    await containers.start(id);
+    engine.end(id, 5);
+    const attributes = { 'io.kubernetes.sandbox.id': podSandboxId };
+    engine.eventLines = [
+      { Action: 'exec_die', Actor: { ID: id, Attributes: attributes } },
+      { Action: 'die', Actor: { ID: id, Attributes: attributes }, timeNano: 7 },
+    ];
+    const seen: unknown[] = [];
+    const read = async (): Promise<void> => {
+      for await (const event of containerEvents({ engine, containers, sandboxes }, new AbortController().signal))
+        seen.push([
+          event.containerId,
+          event.containerEventType,
+          event.podSandboxStatus?.id,
+          event.containersStatuses.map(({ exitCode }) => exitCode),
+        ]);
+    };
+    await assert.rejects(read(), { kind: 'Unavailable' });
+    assert.deepEqual(seen, [[id, 2, podSandboxId, [5]]]);
+  });
+
+  it('of a pod that is gone carry what is left', async () => {
+    const { engine, containers, sandboxes } = createShimFixture();
+    engine.eventLines = [{ Action: 'destroy', Actor: { ID: 'x' } }];
+    const iterator = containerEvents({ engine, containers, sandboxes }, new AbortController().signal)[
+      Symbol.asyncIterator
+    ]();
+    const { value } = await iterator.next();
+    assert.deepEqual(
+      [value?.containerEventType, value?.podSandboxStatus, value?.containersStatuses],
+      [3, undefined, []],
+    );
+  });
+});
+
+describe('statistics', () => {
+  it('leave out what does not run, and count what cannot be reclaimed', async () => {
+    const { engine, clock, containers, id } = await running();
+    const reader = new ContainerStatsReader({ engine, clock });
+    assert.deepEqual(await reader.readAll(await containers.list(undefined), '/docker'), []);
+    await containers.start(id);
+    const [stats] = await reader.readAll(await containers.list(undefined), '/docker');
+    assert.equal(stats?.memory?.workingSetBytes?.value, 700n);
+    assert.equal(stats?.cpu?.usageCoreNanoSeconds?.value, 5_000_000n);
+    assert.equal(stats?.cpu?.usageNanoCores, undefined);
+    assert.equal(stats?.writableLayer?.usedBytes?.value, 10n);
+  });
+});
+
+describe('images', () => {
+  it('are pulled with the words of the registry when that refuses', async () => {
+    const { images, engine } = createShimFixture();
+    engine.pullLines = [{ status: 'Pulling' }, { error: 'manifest for web:9 not found: manifest unknown' }];
+    await assert.rejects(images.pull('web:9', undefined), { kind: 'NotFound', message: /web:9.*manifest unknown/ });
+    engine.pullLines = [{ error: 'connection refused' }];
+    await assert.rejects(images.pull('web:9', undefined), { kind: 'Unavailable' });
+  });
+
+  it('that stop coming are given up', async () => {
+    const { images, engine, clock } = createShimFixture();
+    engine.pullHangs = true;
+    const pull = images.pull('web:9', undefined);
+    const refused = assert.rejects(pull, { kind: 'Timeout', message: /no progress for 60 s/ });
+    await settle();
+    await clock.advance(60_000);
+    await refused;
+  });
+
+  it('are gone with all their names', async () => {
+    const { images, engine } = createShimFixture();
+    const image = { Id: 'sha256:1', RepoTags: ['a:1', 'b:1'], RepoDigests: [] };
+    for (const name of ['a:1', 'b:1', 'sha256:1']) engine.images.set(name, image);
+    await images.remove('a:1');
+    await images.remove('a:1');
+    assert.deepEqual(engine.calls, ['remove image a:1', 'remove image b:1', 'remove image sha256:1']);
+    assert.equal((await images.status('a:1', false)).image, undefined);
+  });
+
+  it('of sandboxes are pinned', async () => {
+    const { images } = createShimFixture();
+    assert.equal((await images.status('pause:1', false)).image?.pinned, true);
+  });
+});

@@ -1,0 +1,178 @@
+import type { Clock } from '../../base/clock.ts';
+import { errorMessage, ignoreNotFound, isKind, KubeletError } from '../../base/errors.ts';
+import type {
+  Container,
+  ContainerFilter,
+  ContainerStatusResponse,
+  CreateContainerRequest,
+  LinuxContainerResources,
+} from '../../cri/generated/cri-v1.ts';
+import { ContainerState } from '../../cri/generated/cri-v1.ts';
+import type { DockerEngine } from '../engine/docker-engine.ts';
+import type { ContainerInspect } from '../engine/docker-types.ts';
+import { containerBody } from '../plan/container-body.ts';
+import { listedContainer, statusOf } from '../plan/container-status.ts';
+import type { ImageOfContainer } from '../plan/container-status.ts';
+import { labelFilter, labelKeys } from '../plan/docker-labels.ts';
+import { containerName } from '../plan/docker-names.ts';
+import { dockerResources } from '../plan/docker-resources.ts';
+import { nanosOf } from '../plan/docker-time.ts';
+import { securityOptions } from '../plan/security-options.ts';
+import type { ContainerLogs, LoggedContainer } from './container-logs.ts';
+import { createNamed } from './create-named.ts';
+import type { ShimHost } from './shim-ports.ts';
+
+export interface ContainersParts {
+  readonly engine: DockerEngine;
+  readonly host: ShimHost;
+  readonly logs: Pick<ContainerLogs, 'follow' | 'settled' | 'reopen'>;
+  readonly lowestOomScore: number;
+  readonly clock: Clock;
+}
+
+/** How long the last lines of a container that ended may take before its end is reported without them. */
+export const LOG_PATIENCE_MS = 2000;
+const MOST_CACHED_IMAGES = 1000;
+
+/** Containers of pods, in the CRI's words. */
+export class Containers {
+  readonly #parts: ContainersParts;
+  /** Of an image's id: neither changes, and each status needs them. A pull may add a digest; then it shows later. */
+  readonly #images = new Map<string, ImageOfContainer>();
+
+  constructor(parts: ContainersParts) {
+    this.#parts = parts;
+  }
+
+  async create(request: CreateContainerRequest, signal?: AbortSignal): Promise<string> {
+    const { engine, host, clock, lowestOomScore } = this.#parts;
+    const { config, sandboxConfig, podSandboxId } = request;
+    if (config?.metadata === undefined) throw new KubeletError('Invalid', 'the container has no metadata');
+    if (sandboxConfig?.metadata === undefined) throw new KubeletError('Invalid', 'the sandbox has no metadata');
+    const sandbox = await engine.inspectContainer(podSandboxId, { signal });
+    const security = config.linux?.securityContext;
+    const securityOpt = await securityOptions(
+      {
+        privileged: security?.privileged ?? false,
+        seccomp: security?.seccomp,
+        apparmor: security?.apparmor,
+        selinux: security?.selinuxOptions,
+        noNewPrivileges: security?.noNewPrivs ?? false,
+      },
+      (file) => host.readProfile(file),
+    );
+    const body = containerBody({
+      config,
+      sandboxId: sandbox.Id,
+      logDirectory: sandboxConfig.logDirectory,
+      cgroupParent: sandboxConfig.linux?.cgroupParent ?? '',
+      securityOpt,
+      createdAtNanos: nanosOf(clock.nowMs()),
+      lowestOomScore,
+      runtime: sandbox.Config?.Labels?.[labelKeys.runtimeHandler] ?? '',
+    });
+    await Promise.all(config.mounts.map(({ hostPath }) => host.ensureDirectory(hostPath)));
+    return createNamed(engine, containerName(config.metadata, sandboxConfig.metadata), body, signal);
+  }
+
+  async start(id: string, signal?: AbortSignal): Promise<void> {
+    const { engine, logs } = this.#parts;
+    await engine.startContainer(id, { signal });
+    logs.follow(loggedContainer(await engine.inspectContainer(id, { signal })));
+  }
+
+  /** `graceS`: between the stop signal and SIGKILL. Stopping what is gone is success. */
+  async stop(id: string, graceS: number, signal?: AbortSignal): Promise<void> {
+    await ignoreNotFound(this.#parts.engine.stopContainer(id, graceS, { signal }));
+  }
+
+  async remove(id: string, signal?: AbortSignal): Promise<void> {
+    const { engine, logs } = this.#parts;
+    await ignoreNotFound(
+      (async () => {
+        const container = await engine.inspectContainer(id, { signal });
+        if (container.State?.Running !== true) await logs.settled(container.Id, LOG_PATIENCE_MS);
+        await engine.removeContainer(container.Id, { signal });
+      })(),
+    );
+  }
+
+  async list(filter: ContainerFilter | undefined, signal?: AbortSignal): Promise<readonly Container[]> {
+    const { id = '', state, podSandboxId = '', labelSelector = {} } = filter ?? {};
+    const label = labelFilter(
+      'container',
+      labelSelector,
+      podSandboxId === '' ? {} : { [labelKeys.sandboxId]: podSandboxId },
+    );
+    const summaries = await this.#parts.engine.listContainers({ label, ...(id !== '' && { id: [id] }) }, { signal });
+    return summaries
+      .map(listedContainer)
+      .filter((each) => each !== undefined)
+      .filter((each) => state === undefined || each.state === state.state);
+  }
+
+  /** Of one that ended when its log is complete. */
+  async status(id: string, isVerbose: boolean, signal?: AbortSignal): Promise<ContainerStatusResponse> {
+    const container = await this.#parts.engine.inspectContainer(id, { signal });
+    const status = statusOf(container, await this.#imageOf(container.Image ?? '', signal));
+    if (status.state === ContainerState.CONTAINER_EXITED) await this.#parts.logs.settled(container.Id, LOG_PATIENCE_MS);
+    const info: Record<string, string> = isVerbose
+      ? {
+          info: JSON.stringify({
+            pid: container.State?.Pid ?? 0,
+            sandboxID: container.Config?.Labels?.[labelKeys.sandboxId],
+          }),
+        }
+      : {};
+    return { status, info };
+  }
+
+  async update(id: string, resources: LinuxContainerResources | undefined, signal?: AbortSignal): Promise<void> {
+    await this.#parts.engine.updateContainer(id, dockerResources(resources), { signal });
+  }
+
+  async reopenLog(id: string, signal?: AbortSignal): Promise<void> {
+    const container = await this.#parts.engine.inspectContainer(id, { signal });
+    if (container.State?.Running !== true) throw new KubeletError('Invalid', `the container ${id} is not running`);
+    if (!this.#parts.logs.reopen(container.Id)) this.#parts.logs.follow(loggedContainer(container));
+  }
+
+  async #imageOf(id: string, signal?: AbortSignal): Promise<ImageOfContainer> {
+    const known = this.#images.get(id);
+    if (known !== undefined) return known;
+    let found: ImageOfContainer = { id, repoDigests: [] };
+    try {
+      const { RepoDigests } = await this.#parts.engine.inspectImage(id, { signal });
+      found = { id, repoDigests: RepoDigests ?? [] };
+    } catch (error) {
+      // The image of a container can be removed by force.
+      if (!isKind(error, 'NotFound')) throw error;
+    }
+    if (this.#images.size >= MOST_CACHED_IMAGES) this.#images.clear();
+    this.#images.set(id, found);
+    return found;
+  }
+}
+
+export function loggedContainer({ Id: id, Config: config }: ContainerInspect): LoggedContainer {
+  return { id, path: config?.Labels?.[labelKeys.logPath] ?? '', isTty: config?.Tty ?? false };
+}
+
+/** Follows the logs of what runs already, and completes those of what ended while the shim was away. */
+export async function resumeLogs(
+  { engine, logs }: Pick<ContainersParts, 'engine' | 'logs'>,
+  onError: (id: string, words: string) => void,
+): Promise<void> {
+  const summaries = await engine.listContainers({ label: labelFilter('container', {}) });
+  await Promise.all(
+    summaries
+      .filter(({ State }) => State !== 'created')
+      .map(async ({ Id }) => {
+        try {
+          logs.follow(loggedContainer(await engine.inspectContainer(Id)));
+        } catch (error) {
+          if (!isKind(error, 'NotFound')) onError(Id, errorMessage(error));
+        }
+      }),
+  );
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { KubeletError } from '../../base/errors.ts';
+import { NamespaceMode, PodSandboxState, RunPodSandboxRequest } from '../../cri/generated/cri-v1.ts';
+import type { PartialMessage } from '../../cri/cri-api.ts';
+import { createShimFixture } from '../testing/shim-fixture.ts';
+
+const metadata = { name: 'web', namespace: 'ns', uid: 'u', attempt: 0 };
+const NAME = 'k8s_POD_web_ns_u_0';
+
+const request = (config: PartialMessage<RunPodSandboxRequest['config'] & object> = {}): RunPodSandboxRequest =>
+  RunPodSandboxRequest.fromPartial({ config: { metadata, ...config } });
+
+const onHost = { linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } };
+
+describe('running a sandbox', () => {
+  it('starts its container, writes its resolv.conf and attaches it to the network', async () => {
+    const { sandboxes, engine, cni, written } = createShimFixture();
+    const id = await sandboxes.run(request({ dnsConfig: { servers: ['10.0.0.10'] } }));
+    assert.deepEqual(engine.calls, [`create ${NAME}`, `start ${NAME}`]);
+    assert.deepEqual(cni.steps, ['ADD bridge', 'ADD portmap']);
+    assert.equal(cni.calls[0]?.environment['CNI_NETNS'], '/proc/4711/ns/net');
+    assert.equal(written.get(`/docker/${id}/resolv.conf`), 'nameserver 10.0.0.10\n');
+    const { status } = await sandboxes.status(id, false);
+    assert.deepEqual(status?.network, { ip: '10.1.0.5', additionalIps: [{ ip: 'fd00::5' }] });
+    assert.equal(status?.state, PodSandboxState.SANDBOX_READY);
+  });
+
+  it("leaves the network alone on the host's", async () => {
+    const { sandboxes, cni } = createShimFixture();
+    const id = await sandboxes.run(request(onHost));
+    await sandboxes.stop(id);
+    assert.deepEqual(cni.steps, []);
+  });
+
+  it('pulls its image when that is missing', async () => {
+    const { sandboxes, engine } = createShimFixture();
+    engine.images.clear();
+    await sandboxes.run(request());
+    assert.equal(engine.calls[0], 'pull pause:1');
+  });
+
+  it('leaves nothing behind when the network fails', async () => {
+    const { sandboxes, engine, cni, records } = createShimFixture();
+    cni.failures.set('ADD portmap', 'port is taken');
+    await assert.rejects(sandboxes.run(request()), {
+      message: /plugin type="portmap" name="net" failed \(add\): port is taken/,
+    });
+    assert.deepEqual(cni.steps, ['ADD bridge', 'ADD portmap', 'DEL portmap', 'DEL bridge']);
+    assert.deepEqual([engine.containers.size, records.texts.size], [0, 0]);
+  });
+
+  it('leaves nothing behind when Docker does not start it', async () => {
+    const { sandboxes, engine, records, cni } = createShimFixture();
+    engine.failures.set('startContainer', new KubeletError('Internal', 'no space'));
+    await assert.rejects(sandboxes.run(request()), { message: 'no space' });
+    assert.deepEqual([engine.containers.size, records.texts.size, cni.calls.length], [0, 0, 0]);
+  });
+
+  it('needs a network', async () => {
+    const { sandboxes, cni, engine } = createShimFixture();
+    cni.configs = [];
+    await assert.rejects(sandboxes.run(request()), { kind: 'Unavailable', message: /cni config uninitialized/ });
+    assert.equal(engine.containers.size, 0);
+  });
+
+  it('takes the place of one whose start was lost with the answer to its creation', async () => {
+    const { sandboxes, engine } = createShimFixture();
+    await engine.createContainer(NAME, {
+      Image: 'x',
+      Labels: { 'io.kubernetes.docker.type': 'podsandbox' },
+      HostConfig: {},
+    });
+    await sandboxes.run(request());
+    assert.deepEqual(engine.names, [`${NAME} running`]);
+  });
+
+  it('does not touch a container with its name that ran, or that is not of Kubernetes', async () => {
+    for (const [labels, state] of [
+      [{ 'io.kubernetes.docker.type': 'podsandbox' }, 'exited'],
+      [{}, 'created'],
+    ] as const) {
+      const { sandboxes, engine } = createShimFixture();
+      const id = await engine.createContainer(NAME, { Image: 'x', Labels: labels, HostConfig: {} });
+      const container = engine.containers.get(id);
+      assert.ok(container);
+      container.state = state;
+      await assert.rejects(sandboxes.run(request()), { kind: 'AlreadyExists' });
+      assert.deepEqual(engine.names, [`${NAME} ${state}`]);
+    }
+  });
+});
+
+describe('ending a sandbox', () => {
+  it('takes down the network first, then what runs, then the sandbox; and again changes nothing', async () => {
+    const { sandboxes, engine, cni } = createShimFixture();
+    const id = await sandboxes.run(request());
+    const labels = { 'io.kubernetes.docker.type': 'container', 'io.kubernetes.sandbox.id': id };
+    const container = await engine.createContainer('k8s_c_web_ns_u_0', { Image: 'x', Labels: labels, HostConfig: {} });
+    await engine.startContainer(container);
+    cni.calls.length = 0;
+    await sandboxes.stop(id);
+    assert.deepEqual(cni.steps, ['DEL portmap', 'DEL bridge']);
+    assert.deepEqual(engine.calls.slice(-2), ['stop k8s_c_web_ns_u_0 0', `stop ${NAME} 10`]);
+    await sandboxes.stop(id);
+    assert.equal(cni.calls.length, 2);
+  });
+
+  it('tries the network again when it could not be taken down, and stops nothing before', async () => {
+    const { sandboxes, engine, cni } = createShimFixture();
+    const id = await sandboxes.run(request());
+    cni.failures.set('DEL portmap', 'busy');
+    await assert.rejects(sandboxes.stop(id), { message: /busy/ });
+    assert.deepEqual(engine.names, [`${NAME} running`]);
+    cni.failures.clear();
+    await sandboxes.stop(id);
+    assert.deepEqual(engine.names, [`${NAME} exited`]);
+  });
+
+  it('gives the plugins the result that they gave', async () => {
+    const { sandboxes, cni } = createShimFixture();
+    const id = await sandboxes.run(request());
+    await sandboxes.stop(id);
+    const { prevResult } = JSON.parse(cni.calls.at(-1)?.input ?? '') as { prevResult: unknown };
+    assert.deepEqual(prevResult, { ips: [{ address: '10.1.0.5/24' }, { address: 'fd00::5/64' }] });
+  });
+
+  it('removes its containers and what was kept of it; again is success', async () => {
+    const { sandboxes, engine, records } = createShimFixture();
+    const id = await sandboxes.run(request());
+    const labels = { 'io.kubernetes.docker.type': 'container', 'io.kubernetes.sandbox.id': id };
+    await engine.createContainer('k8s_c_web_ns_u_0', { Image: 'x', Labels: labels, HostConfig: {} });
+    await sandboxes.remove(id);
+    assert.deepEqual([engine.containers.size, records.texts.size], [0, 0]);
+    await sandboxes.remove(id);
+  });
+
+  it('frees the network of one that was removed by hand', async () => {
+    const { sandboxes, engine, cni, records } = createShimFixture();
+    const id = await sandboxes.run(request());
+    engine.containers.clear();
+    assert.deepEqual(
+      (await sandboxes.list(undefined)).map((each) => [each.id, each.metadata?.name, each.state]),
+      [[id, 'web', PodSandboxState.SANDBOX_NOTREADY]],
+    );
+    cni.calls.length = 0;
+    await sandboxes.stop(id);
+    assert.deepEqual(cni.steps, ['DEL portmap', 'DEL bridge']);
+    // The namespace is gone; plugins free the address by the id.
+    assert.equal(cni.calls[0]?.environment['CNI_NETNS'], '');
+    await sandboxes.remove(id);
+    assert.equal(records.texts.size, 0);
+    assert.deepEqual(await sandboxes.list(undefined), []);
+  });
+
+  it('works with a record that cannot be read', async () => {
+    const { sandboxes, records, engine } = createShimFixture();
+    const id = await sandboxes.run(request());
+    records.texts.set(id, '{"version":1,"rec');
+    await sandboxes.stop(id);
+    await sandboxes.remove(id);
+    assert.equal(engine.containers.size, 0);
+  });
+});
+
+describe('the list of sandboxes', () => {
+  it('is chosen by id, state and labels', async () => {
+    const { sandboxes } = createShimFixture();
+    const one = await sandboxes.run(request({ labels: { app: 'a' } }));
+    const two = await sandboxes.run(request({ metadata: { ...metadata, attempt: 1 }, labels: { app: 'b' } }));
+    await sandboxes.stop(one);
+    const ids = async (filter: object): Promise<readonly string[]> =>
+      (await sandboxes.list({ id: '', state: undefined, labelSelector: {}, ...filter })).map(({ id }) => id);
+    assert.deepEqual(await ids({ labelSelector: { app: 'b' } }), [two]);
+    assert.deepEqual(await ids({ id: one }), [one]);
+    assert.deepEqual(await ids({ state: { state: PodSandboxState.SANDBOX_READY } }), [two]);
+  });
+});

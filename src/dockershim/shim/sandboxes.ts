@@ -1,0 +1,229 @@
+import type { Clock } from '../../base/clock.ts';
+import { errorMessage, ignoreNotFound, isKind, KubeletError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { NamespaceMode, PodSandbox, PodSandboxState } from '../../cri/generated/cri-v1.ts';
+import type {
+  PodSandboxConfig,
+  PodSandboxFilter,
+  PodSandboxStatusResponse,
+  RunPodSandboxRequest,
+} from '../../cri/generated/cri-v1.ts';
+import type { CniNetwork } from '../cni/cni-network.ts';
+import type { Attachment } from '../cni/plugin-call.ts';
+import type { DockerEngine } from '../engine/docker-engine.ts';
+import type { ContainerInspect, CreateContainerBody } from '../engine/docker-types.ts';
+import { labelFilter, labelKeys } from '../plan/docker-labels.ts';
+import { sandboxName } from '../plan/docker-names.ts';
+import { nanosOf } from '../plan/docker-time.ts';
+import { resolvConf, sandboxBody } from '../plan/sandbox-body.ts';
+import { listedSandbox, sandboxStatusOf } from '../plan/sandbox-status.ts';
+import { securityOptions } from '../plan/security-options.ts';
+import { createNamed } from './create-named.ts';
+import type { PauseImage } from './pause-image.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
+import type { SandboxRecords, ShimHost } from './shim-ports.ts';
+
+export interface SandboxesParts {
+  readonly engine: DockerEngine;
+  readonly network: CniNetwork;
+  readonly records: SandboxRecords;
+  readonly host: ShimHost;
+  readonly pauseImage: PauseImage;
+  readonly lowestOomScore: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Seconds. `pause` ends with its first SIGTERM. */
+const SANDBOX_GRACE_S = 10;
+
+/** Pods as Docker has them: a container that holds the namespaces, and a network that the CNI plugins make. */
+export class Sandboxes {
+  readonly #parts: SandboxesParts;
+
+  constructor(parts: SandboxesParts) {
+    this.#parts = parts;
+  }
+
+  /** The id. What was made before a failure is taken down again. */
+  async run({ config, runtimeHandler }: RunPodSandboxRequest, signal?: AbortSignal): Promise<string> {
+    if (config?.metadata === undefined) throw new KubeletError('Invalid', 'the sandbox has no metadata');
+    const { engine, records, pauseImage } = this.#parts;
+    await pauseImage.ensure(signal);
+    const body = await this.#body(config, runtimeHandler);
+    const id = await createNamed(engine, sandboxName(config.metadata), body, signal);
+    try {
+      await records.write(id, recordOf(config));
+      await engine.startContainer(id, { signal });
+      await this.#setUp(id, config, signal);
+    } catch (error) {
+      await this.#undo(id);
+      throw error;
+    }
+    return id;
+  }
+
+  /**
+   * Ends what runs in the sandbox, after its network. Repeating it is success, and one that Docker lost loses its
+   * network, too.
+   */
+  async stop(id: string, signal?: AbortSignal): Promise<void> {
+    const { engine } = this.#parts;
+    const sandbox = await this.#inspect(id, signal);
+    const record = await this.#detach(sandbox?.Id ?? id, sandbox?.State?.Pid ?? 0);
+    if (sandbox === undefined) {
+      if (record === undefined) return;
+      return;
+    }
+    const filters = { label: labelFilter('container', {}, { [labelKeys.sandboxId]: sandbox.Id }), status: ['running'] };
+    const running = await engine.listContainers(filters, { signal });
+    await Promise.all(running.map(({ Id }) => ignoreNotFound(engine.stopContainer(Id, 0, { signal }))));
+    await ignoreNotFound(engine.stopContainer(sandbox.Id, SANDBOX_GRACE_S, { signal }));
+  }
+
+  /** With its containers. Removing what is gone is success. */
+  async remove(id: string, signal?: AbortSignal): Promise<void> {
+    const { engine, records } = this.#parts;
+    const sandbox = await this.#inspect(id, signal);
+    const fullId = sandbox?.Id ?? id;
+    const label = labelFilter('container', {}, { [labelKeys.sandboxId]: fullId });
+    const containers = await engine.listContainers({ label }, { signal });
+    await Promise.all(containers.map(({ Id }) => ignoreNotFound(engine.removeContainer(Id, { signal }))));
+    await this.#detach(fullId, sandbox?.State?.Pid ?? 0);
+    await ignoreNotFound(engine.removeContainer(fullId, { signal }));
+    await records.remove(fullId);
+  }
+
+  /** Rejects with `NotFound` for one that Docker does not know. */
+  async status(id: string, isVerbose: boolean, signal?: AbortSignal): Promise<PodSandboxStatusResponse> {
+    const sandbox = await this.#parts.engine.inspectContainer(id, { signal });
+    const record = await this.#parts.records.read(sandbox.Id);
+    return {
+      status: sandboxStatusOf(sandbox, record?.attached?.ips ?? []),
+      info: isVerbose ? { info: JSON.stringify({ pid: sandbox.State?.Pid ?? 0 }) } : {},
+      containersStatuses: [],
+      timestamp: nanosOf(this.#parts.clock.nowMs()),
+    };
+  }
+
+  /** Also those that were removed behind the shim's back, as not ready: so they are stopped, and their network goes. */
+  async list(filter: PodSandboxFilter | undefined, signal?: AbortSignal): Promise<readonly PodSandbox[]> {
+    const { engine } = this.#parts;
+    const { id = '', state, labelSelector = {} } = filter ?? {};
+    const filters = { label: labelFilter('podsandbox', labelSelector), ...(id !== '' && { id: [id] }) };
+    const summaries = await engine.listContainers(filters, { signal });
+    const listed = summaries.map(listedSandbox).filter((each) => each !== undefined);
+    const isFiltered = id !== '' || Object.keys(labelSelector).length > 0;
+    const lost = isFiltered ? [] : await this.#lost(new Set(summaries.map(({ Id }) => Id)));
+    return [...listed, ...lost].filter((each) => state === undefined || each.state === state.state);
+  }
+
+  async #lost(known: ReadonlySet<string>): Promise<readonly PodSandbox[]> {
+    const { records, engine } = this.#parts;
+    const ids = (await records.list()).filter((id) => !known.has(id));
+    const lost = await Promise.all(
+      ids.map(async (id) => {
+        const record = await records.read(id);
+        // One that was created since the list was read is not lost.
+        if (record === undefined || (await this.#isKnown(engine, id))) return undefined;
+        return PodSandbox.fromPartial({ id, metadata: record.pod, state: PodSandboxState.SANDBOX_NOTREADY });
+      }),
+    );
+    return lost.filter((each) => each !== undefined);
+  }
+
+  async #isKnown(engine: DockerEngine, id: string): Promise<boolean> {
+    try {
+      await engine.inspectContainer(id);
+      return true;
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return false;
+      throw error;
+    }
+  }
+
+  async #body(config: PodSandboxConfig, runtimeHandler: string): Promise<CreateContainerBody> {
+    const { pauseImage, host, lowestOomScore, clock } = this.#parts;
+    const security = config.linux?.securityContext;
+    const securityOpt = await securityOptions(
+      {
+        privileged: security?.privileged ?? false,
+        seccomp: security?.seccomp,
+        apparmor: security?.apparmor,
+        selinux: security?.selinuxOptions,
+        noNewPrivileges: false,
+      },
+      (file) => host.readProfile(file),
+    );
+    const createdAtNanos = nanosOf(clock.nowMs());
+    return sandboxBody({
+      config,
+      pauseImage: pauseImage.name,
+      runtimeHandler,
+      securityOpt,
+      createdAtNanos,
+      lowestOomScore,
+    });
+  }
+
+  async #setUp(id: string, config: PodSandboxConfig, signal?: AbortSignal): Promise<void> {
+    const { engine, host, network, records } = this.#parts;
+    const sandbox = await engine.inspectContainer(id, { signal });
+    const text = resolvConf(config);
+    if (text !== undefined && sandbox.ResolvConfPath) await host.overwriteFile(sandbox.ResolvConfPath, text);
+    const record = recordOf(config);
+    if (record.isHostNetwork) return;
+    const pid = sandbox.State?.Pid ?? 0;
+    if (pid === 0) throw new KubeletError('Internal', `the sandbox container ${id} ended at once`);
+    const attached = await network.attach(attachmentOf(id, pid, record));
+    await records.write(id, { ...record, attached });
+  }
+
+  /** Takes down the network that the record names. Returns the record. */
+  async #detach(id: string, pid: number): Promise<SandboxRecord | undefined> {
+    const { records, network } = this.#parts;
+    const record = await records.read(id);
+    if (record?.attached === undefined) return record;
+    await network.detach(attachmentOf(id, pid, record), record.attached);
+    const { attached: _attached, ...rest } = record;
+    await records.write(id, rest);
+    return record;
+  }
+
+  async #undo(id: string): Promise<void> {
+    try {
+      await this.remove(id);
+    } catch (error) {
+      this.#parts.log.warn('a sandbox that failed is left behind', { id, error: errorMessage(error) });
+    }
+  }
+
+  async #inspect(id: string, signal?: AbortSignal): Promise<ContainerInspect | undefined> {
+    try {
+      return await this.#parts.engine.inspectContainer(id, { signal });
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+}
+
+function recordOf(config: PodSandboxConfig): SandboxRecord {
+  const { name = '', namespace = '', uid = '', attempt = 0 } = config.metadata ?? {};
+  return {
+    pod: { name, namespace, uid, attempt },
+    isHostNetwork: config.linux?.securityContext?.namespaceOptions?.network === NamespaceMode.NODE,
+    portMappings: config.portMappings.map(({ protocol, containerPort, hostPort, hostIp }) => ({
+      protocol,
+      containerPort,
+      hostPort,
+      hostIp,
+    })),
+    dns: { servers: config.dnsConfig?.servers ?? [], searches: config.dnsConfig?.searches ?? [] },
+  };
+}
+
+/** Without a process the namespace is gone: plugins then clean up what is left outside of it. */
+function attachmentOf(containerId: string, pid: number, { pod, portMappings, dns }: SandboxRecord): Attachment {
+  return { containerId, netns: pid === 0 ? '' : `/proc/${pid}/ns/net`, pod, portMappings, dns };
+}

@@ -1,0 +1,24 @@
+import type { SandboxRecord } from './sandbox-record.ts';
+
+/** The machine that the shim and Docker share. Every method rejects with KubeletError. */
+export interface ShimHost {
+  /** Makes a missing directory; a path that exists stays as it is, a dangling symbolic link too. */
+  ensureDirectory(path: string): Promise<void>;
+  /** `Invalid` for a file over 1 MiB, `NotFound` for a missing one. */
+  readProfile(file: string): Promise<string>;
+  /** Writes into the file that is mounted into containers, in place. */
+  overwriteFile(file: string, text: string): Promise<void>;
+  /** Ends a process with SIGKILL; one that is gone is success. */
+  killProcess(pid: number): void;
+  /** Of the file system that holds `path`. */
+  diskUsage(path: string): Promise<{ readonly usedBytes: number; readonly inodesUsed: number }>;
+}
+
+/** What the shim must know of its sandboxes after a restart and after Docker forgot them; one file each. */
+export interface SandboxRecords {
+  write(id: string, record: SandboxRecord): Promise<void>;
+  /** undefined where there is none or it cannot be read. */
+  read(id: string): Promise<SandboxRecord | undefined>;
+  list(): Promise<readonly string[]>;
+  remove(id: string): Promise<void>;
+}

@@ -1,0 +1,144 @@
+import type { Buffer } from 'node:buffer';
+import { once } from 'node:events';
+import type { Duplex, Writable } from 'node:stream';
+import type { Clock } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { parseRecord } from '../../base/json-record.ts';
+import type { AttachRequest, ExecRequest } from '../../cri/generated/cri-v1.ts';
+import type { CommandEnds } from '../../streaming/command-server.ts';
+import type { DockerEngine, TerminalSize } from '../engine/docker-engine.ts';
+import { StreamFrames } from '../plan/stream-frames.ts';
+import { awaitExitCode } from './exec-sync.ts';
+
+export interface StreamCommandParts {
+  readonly engine: DockerEngine;
+  readonly clock: Clock;
+}
+
+const MOST_RESIZE_CHARACTERS = 1024;
+
+/** `kubectl exec`: runs the command, joins its streams with those of the client, and tells the client its exit code. */
+export async function serveExec(parts: StreamCommandParts, request: ExecRequest, ends: CommandEnds): Promise<void> {
+  const { engine, clock } = parts;
+  await report(ends, async () => {
+    const execId = await engine.createExec(request.containerId, {
+      Cmd: request.cmd,
+      Tty: request.tty,
+      AttachStdin: request.stdin,
+      AttachStdout: request.stdout,
+      AttachStderr: request.stderr && !request.tty,
+    });
+    const stream = await engine.startExec(execId, { tty: request.tty });
+    readSizes(ends, (size) => engine.resizeExec(execId, size));
+    await join(stream, ends, request.tty);
+    return exitStatus(await awaitExitCode({ engine, clock }, execId));
+  });
+}
+
+/** `kubectl attach`: joins the streams of the container's first process with those of the client. */
+export async function serveAttach(
+  { engine }: StreamCommandParts,
+  request: AttachRequest,
+  ends: CommandEnds,
+): Promise<void> {
+  await report(ends, async () => {
+    const stream = await engine.attach(request.containerId, { stdin: request.stdin });
+    readSizes(ends, (size) => engine.resizeContainer(request.containerId, size));
+    await join(stream, ends, request.tty);
+    return successStatus;
+  });
+}
+
+const successStatus = { metadata: {}, status: 'Success' } as const;
+
+/** The words that kubectl takes the exit code from (upstream: kubelet/pkg/cri/streaming/remotecommand/exec.go). */
+function exitStatus(exitCode: number): object {
+  if (exitCode === 0) return successStatus;
+  return {
+    metadata: {},
+    status: 'Failure',
+    message: `command terminated with non-zero exit code: exit status ${exitCode}`,
+    reason: 'NonZeroExitCode',
+    details: { causes: [{ reason: 'ExitCode', message: String(exitCode) }] },
+  };
+}
+
+/** The last thing the client reads is how its command ended; after that everything is closed. */
+async function report(ends: CommandEnds, run: () => Promise<object>): Promise<void> {
+  let status: object;
+  try {
+    status = await run();
+  } catch (error) {
+    const message = errorMessage(error);
+    status = {
+      metadata: {},
+      status: 'Failure',
+      message,
+      reason: 'InternalError',
+      code: 500,
+      details: { causes: [{ message }] },
+    };
+  }
+  const { stdout, stderr, error, close } = ends;
+  await Promise.all([endOf(stdout), endOf(stderr)]);
+  await new Promise<void>((resolve) => error.end(JSON.stringify(status), () => resolve()));
+  close();
+}
+
+function endOf(stream: Writable | undefined): Promise<void> {
+  if (stream === undefined || stream.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    stream.once('close', resolve);
+    stream.end(() => resolve());
+  });
+}
+
+/** Resolves when Docker has sent everything. A client that left ends the command's connection. */
+async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<void> {
+  const { stdin, stdout, stderr, session, onActivity } = ends;
+  session.onClose(() => stream.destroy());
+  stream.on('error', () => stream.destroy());
+  if (stdin === undefined) stream.end();
+  else {
+    stdin.on('data', onActivity);
+    stdin.pipe(stream);
+  }
+  const frames = new StreamFrames();
+  const write = async (target: Writable | undefined, data: Buffer): Promise<void> => {
+    onActivity();
+    if (target === undefined || target.destroyed || target.writableEnded) return;
+    if (!target.write(data)) await Promise.race([once(target, 'drain'), once(target, 'close')]);
+  };
+  try {
+    for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+      if (isTty) await write(stdout, chunk as Buffer);
+      else
+        for (const { stream: name, data } of frames.push(chunk as Buffer))
+          await write(name === 'stdout' ? stdout : stderr, data);
+    }
+  } catch {
+    return; // The connection broke: the exit code says how the command ended.
+  } finally {
+    stdin?.unpipe(stream);
+    stdin?.resume();
+    stream.destroy();
+  }
+}
+
+/** The client sends a JSON object for each new size of its terminal. */
+function readSizes({ resize }: CommandEnds, apply: (size: TerminalSize) => Promise<void>): void {
+  let held = '';
+  resize?.on('data', (chunk: Buffer) => {
+    held += chunk.toString('utf8');
+    const end = held.lastIndexOf('}');
+    if (end !== -1) {
+      const { Width: width, Height: height } = parseRecord(held.slice(held.lastIndexOf('{', end), end + 1)) ?? {};
+      held = held.slice(end + 1);
+      // A command that ended has no terminal any more.
+      if (isSize(width) && isSize(height)) void apply({ width, height }).catch(() => undefined);
+    }
+    if (held.length > MOST_RESIZE_CHARACTERS) held = '';
+  });
+}
+
+const isSize = (value: unknown): value is number => typeof value === 'number' && value > 0 && value < 65_536;

@@ -1,0 +1,133 @@
+import { silentLogger } from '../../base/log.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import type { PluginCall } from '../cni/plugin-call.ts';
+import type { CniHost } from '../cni/cni-host.ts';
+import { CniNetwork } from '../cni/cni-network.ts';
+import type { LogEnd } from '../plan/log-lines.ts';
+import { ContainerLogs } from '../shim/container-logs.ts';
+import type { LogFiles } from '../shim/container-logs.ts';
+import { Containers } from '../shim/containers.ts';
+import { Images } from '../shim/images.ts';
+import { PauseImage } from '../shim/pause-image.ts';
+import { decodeRecord, encodeRecord } from '../shim/sandbox-record.ts';
+import { Sandboxes } from '../shim/sandboxes.ts';
+import type { SandboxRecords, ShimHost } from '../shim/shim-ports.ts';
+import { FakeDockerEngine } from './fake-docker-engine.ts';
+
+export const PAUSE = 'pause:1';
+
+export class FakeCniHost implements CniHost {
+  readonly pluginPath = '/cni';
+  readonly calls: PluginCall[] = [];
+  configs: { name: string; text: string }[] = [
+    {
+      name: '10.conflist',
+      text: JSON.stringify({
+        name: 'net',
+        cniVersion: '1.0.0',
+        plugins: [{ type: 'bridge' }, { type: 'portmap', capabilities: { portMappings: true } }],
+      }),
+    },
+  ];
+  /** `ADD bridge` -> its words. */
+  readonly failures = new Map<string, string>();
+
+  readConfigs = async (): Promise<readonly { name: string; text: string }[]> => this.configs;
+
+  async run(call: PluginCall): ReturnType<CniHost['run']> {
+    this.calls.push(call);
+    const words = this.failures.get(`${call.environment['CNI_COMMAND']} ${call.program}`);
+    if (words !== undefined) return { exitCode: 1, stdout: JSON.stringify({ code: 7, msg: words }), stderr: '' };
+    const { prevResult } = JSON.parse(call.input) as { prevResult?: object };
+    return {
+      exitCode: 0,
+      stderr: '',
+      stdout: JSON.stringify(prevResult ?? { ips: [{ address: '10.1.0.5/24' }, { address: 'fd00::5/64' }] }),
+    };
+  }
+
+  get steps(): readonly string[] {
+    return this.calls.map(({ program, environment }) => `${environment['CNI_COMMAND']} ${program}`);
+  }
+}
+
+/** Records as files hold them: encoded. */
+export class FakeRecords implements SandboxRecords {
+  readonly texts = new Map<string, string>();
+  write: SandboxRecords['write'] = async (id, record) => void this.texts.set(id, encodeRecord(record));
+  read: SandboxRecords['read'] = async (id) => decodeRecord(this.texts.get(id) ?? '');
+  list: SandboxRecords['list'] = async () => [...this.texts.keys()];
+  remove: SandboxRecords['remove'] = async (id) => void this.texts.delete(id);
+}
+
+export class FakeLogFiles implements LogFiles {
+  readonly texts = new Map<string, string>();
+  readonly ends = new Map<string, LogEnd>();
+  opened = 0;
+  /** What the next append rejects with. */
+  failure: Error | undefined;
+
+  open: LogFiles['open'] = async (path) => {
+    this.opened += 1;
+    if (!this.texts.has(path)) this.texts.set(path, '');
+    return {
+      end: this.ends.get(path),
+      file: {
+        append: async (lines) => {
+          const { failure } = this;
+          this.failure = undefined;
+          if (failure !== undefined) throw failure;
+          this.texts.set(
+            path,
+            (this.texts.get(path) ?? '') + lines.map((line) => Buffer.from(line).toString()).join(''),
+          );
+        },
+        close: async () => undefined,
+      },
+    };
+  };
+}
+
+/** The parts of the shim over fakes. */
+export function createShimFixture() {
+  const engine = new FakeDockerEngine();
+  engine.images.set(PAUSE, { Id: 'sha256:pause', RepoTags: [PAUSE] });
+  const clock = new FakeClock();
+  const cni = new FakeCniHost();
+  const records = new FakeRecords();
+  const files = new FakeLogFiles();
+  const written = new Map<string, string>();
+  const made: string[] = [];
+  const killed: number[] = [];
+  const host: ShimHost = {
+    ensureDirectory: async (path) => void made.push(path),
+    readProfile: async (file) => `profile of ${file}`,
+    overwriteFile: async (file, text) => void written.set(file, text),
+    killProcess: (pid) => void killed.push(pid),
+    diskUsage: async () => ({ usedBytes: 5, inodesUsed: 6 }),
+  };
+  const log = silentLogger;
+  const network = new CniNetwork(cni, log);
+  const images = new Images({ engine, host, clock, pauseImage: PAUSE, progressTimeoutMs: 60_000 });
+  const logs = new ContainerLogs({ engine, files, clock, log });
+  const lowestOomScore = -1000;
+  const containers = new Containers({ engine, host, logs, lowestOomScore, clock });
+  const pauseImage = new PauseImage(PAUSE, engine, images);
+  const sandboxes = new Sandboxes({ engine, network, records, host, pauseImage, lowestOomScore, clock, log });
+  return {
+    engine,
+    clock,
+    cni,
+    records,
+    files,
+    written,
+    made,
+    killed,
+    host,
+    network,
+    images,
+    logs,
+    containers,
+    sandboxes,
+  };
+}
