@@ -121,9 +121,9 @@ export const allowed: Record<string, readonly string[]> = {
     'node-storage/adapters',
   ],
   'dockershim/engine': [],
-  'dockershim/plan': ['base', 'cri', 'dockershim/engine'],
+  'dockershim/plan': ['base', 'grpc', 'cri', 'dockershim/engine'],
   'dockershim/cni': ['base', 'cri'],
-  'dockershim/shim': ['base', 'cri', 'streaming', 'dockershim/engine', 'dockershim/plan', 'dockershim/cni'],
+  'dockershim/shim': ['base', 'grpc', 'cri', 'streaming', 'dockershim/engine', 'dockershim/plan', 'dockershim/cni'],
   'dockershim/adapters': [
     'base',
     'cri',

@@ -8,7 +8,7 @@ import {
   SecurityProfile_ProfileType,
   Signal,
 } from '../../cri/generated/cri-v1.ts';
-import type { PartialMessage } from '../../cri/cri-api.ts';
+import type { DeepPartial } from '../../grpc/message-fns.ts';
 import type { CreateContainerBody } from '../engine/docker-types.ts';
 import { containerBody, criSignal, dockerSignal } from './container-body.ts';
 import { dockerResources } from './docker-resources.ts';
@@ -18,7 +18,7 @@ import { LinuxContainerResources } from '../../cri/generated/cri-v1.ts';
 
 const metadata = { name: 'web', namespace: 'ns', uid: 'u', attempt: 0 };
 
-function sandbox(config: PartialMessage<PodSandboxConfig>, runtimeHandler = ''): CreateContainerBody {
+function sandbox(config: DeepPartial<PodSandboxConfig>, runtimeHandler = ''): CreateContainerBody {
   return sandboxBody({
     config: PodSandboxConfig.fromPartial({ metadata, ...config }),
     pauseImage: 'pause:1',
@@ -29,7 +29,7 @@ function sandbox(config: PartialMessage<PodSandboxConfig>, runtimeHandler = ''):
   });
 }
 
-function container(config: PartialMessage<ContainerConfig>, lowestOomScore = -1000): CreateContainerBody {
+function container(config: DeepPartial<ContainerConfig>, lowestOomScore = -1000): CreateContainerBody {
   return containerBody({
     config: ContainerConfig.fromPartial({
       metadata: { name: 'c', attempt: 1 },
@@ -187,7 +187,7 @@ describe('the body of a container', () => {
 });
 
 describe('resources', () => {
-  const resources = (given: PartialMessage<LinuxContainerResources>): object =>
+  const resources = (given: DeepPartial<LinuxContainerResources>): object =>
     dockerResources(LinuxContainerResources.fromPartial(given));
 
   it('of zero are not set', () => assert.deepEqual(resources({}), {}));

@@ -1,5 +1,5 @@
 import { Container, ContainerState, ContainerStatus, MountPropagation } from '../../cri/generated/cri-v1.ts';
-import type { PartialMessage } from '../../cri/cri-api.ts';
+import type { DeepPartial } from '../../grpc/message-fns.ts';
 import type { ContainerInspect, ContainerSummary, MountPoint } from '../engine/docker-types.ts';
 import { criSignal } from './container-body.ts';
 import { labelKeys, readLabels } from './docker-labels.ts';
@@ -105,7 +105,7 @@ export function statusOf(inspect: ContainerInspect, image: ImageOfContainer): Co
   });
 }
 
-function criMount(mount: MountPoint): PartialMessage<ContainerStatus['mounts'][number]> {
+function criMount(mount: MountPoint): DeepPartial<ContainerStatus['mounts'][number]> {
   return {
     hostPath: mount.Source ?? '',
     containerPath: mount.Destination ?? '',

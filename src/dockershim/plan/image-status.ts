@@ -1,5 +1,5 @@
 import { Image } from '../../cri/generated/cri-v1.ts';
-import type { PartialMessage } from '../../cri/cri-api.ts';
+import type { DeepPartial } from '../../grpc/message-fns.ts';
 import type { ImageInspect, ImageSummary } from '../engine/docker-types.ts';
 
 /** What Docker writes for an image without a name. */
@@ -25,7 +25,7 @@ export function imageOf(inspect: ImageInspect, isPinned: (names: readonly string
 }
 
 /** The user whose id the image sets, or its name; a group behind a colon does not count (cri-dockerd: core/convert.go). */
-function userOf(text: string): PartialMessage<Image> {
+function userOf(text: string): DeepPartial<Image> {
   const [user = ''] = text.split(':');
   if (user === '') return {};
   return /^\d{1,10}$/.test(user) ? { uid: { value: BigInt(user) } } : { username: user };

@@ -38,8 +38,8 @@ const MOST_RETRY_MS = 10_000;
 
 interface Follower {
   readonly stop: AbortController;
-  /** Set while the file is to be opened again. */
-  reopen: boolean;
+  /** Opens the file again, between two writes. Absent while none is open: then the next one is opened by its name. */
+  reopen: (() => Promise<void>) | undefined;
   readonly done: Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export class ContainerLogs {
     if (container.path === '' || this.#followers.has(container.id)) return;
     const stop = new AbortController();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const follower: Follower = { stop, reopen: false, done: promise };
+    const follower: Follower = { stop, reopen: undefined, done: promise };
     this.#followers.set(container.id, follower);
     void this.#run(container, follower).finally(() => {
       this.#followers.delete(container.id);
@@ -69,12 +69,11 @@ export class ContainerLogs {
     });
   }
 
-  /** The kubelet renamed the file. False: the container is not followed. */
-  reopen(id: string): boolean {
+  /** The kubelet renamed the file: makes the new one. False: the container is not followed. */
+  async reopen(id: string): Promise<boolean> {
     const follower = this.#followers.get(id);
-    if (follower === undefined) return false;
-    follower.reopen = true;
-    return true;
+    await follower?.reopen?.();
+    return follower !== undefined;
   }
 
   /** Resolves when everything that an ended container wrote is in its file, or after `limitMs`. */
@@ -112,25 +111,34 @@ export class ContainerLogs {
 
   async #copy({ id, path, isTty }: LoggedContainer, follower: Follower): Promise<void> {
     const { engine, files } = this.#parts;
-    let { file, end } = await files.open(path);
+    const opened = await files.open(path);
+    const { end } = opened;
+    let { file } = opened;
+    let turn = Promise.resolve();
+    const inTurn = (work: () => Promise<void>): Promise<void> => {
+      const mine = turn.then(work);
+      turn = mine.catch(() => undefined);
+      return mine;
+    };
+    follower.reopen = () =>
+      inTurn(async () => {
+        await file.close();
+        ({ file } = await files.open(path));
+      });
     try {
       const written = new AlreadyWritten(end);
       const reader = isTty ? new TerminalLines() : new LogFrames();
       const since = end === undefined ? '0' : dockerSince(parseNanos(end.time));
       const write = async (pieces: readonly LogPiece[]): Promise<void> => {
-        if (follower.reopen) {
-          follower.reopen = false;
-          await file.close();
-          ({ file, end } = await files.open(path));
-        }
         const lines = pieces.filter((piece) => written.isNew(piece)).map(criLogLine);
-        if (lines.length > 0) await file.append(lines);
+        if (lines.length > 0) await inTurn(() => file.append(lines));
       };
       for await (const chunk of await engine.followLogs(id, since, follower.stop.signal))
         await write(reader.push(chunk));
       if (reader instanceof TerminalLines) await write(reader.end());
     } finally {
-      await file.close();
+      follower.reopen = undefined;
+      await inTurn(() => file.close());
     }
   }
 

@@ -10,7 +10,7 @@ import {
   LinuxContainerResources,
   RunPodSandboxRequest,
 } from '../../cri/generated/cri-v1.ts';
-import { createShimFixture } from '../testing/shim-fixture.ts';
+import { createShimFixture } from './testing/shim-fixture.ts';
 import { containerEvents } from './container-events.ts';
 import { ContainerStatsReader } from './container-stats.ts';
 import { resumeLogs } from './containers.ts';
@@ -164,9 +164,10 @@ describe('the log of a container', () => {
     await settle();
     assert.equal(files.opened, 1);
     await containers.reopenLog(id);
+    assert.equal(files.opened, 2);
     log.write(frame(`${TIME} one\n`));
     await settle();
-    assert.equal(files.opened, 2);
+    assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n`);
   });
 
   it('cannot be opened again for a container that does not run', async () => {

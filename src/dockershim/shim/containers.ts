@@ -134,7 +134,7 @@ export class Containers {
   async reopenLog(id: string, signal?: AbortSignal): Promise<void> {
     const container = await this.#parts.engine.inspectContainer(id, { signal });
     if (container.State?.Running !== true) throw new KubeletError('Invalid', `the container ${id} is not running`);
-    if (!this.#parts.logs.reopen(container.Id)) this.#parts.logs.follow(loggedContainer(container));
+    if (!(await this.#parts.logs.reopen(container.Id))) this.#parts.logs.follow(loggedContainer(container));
   }
 
   async #imageOf(id: string, signal?: AbortSignal): Promise<ImageOfContainer> {

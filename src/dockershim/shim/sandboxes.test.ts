@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { KubeletError } from '../../base/errors.ts';
 import { NamespaceMode, PodSandboxState, RunPodSandboxRequest } from '../../cri/generated/cri-v1.ts';
-import type { PartialMessage } from '../../cri/cri-api.ts';
-import { createShimFixture } from '../testing/shim-fixture.ts';
+import type { DeepPartial } from '../../grpc/message-fns.ts';
+import { createShimFixture } from './testing/shim-fixture.ts';
 
 const metadata = { name: 'web', namespace: 'ns', uid: 'u', attempt: 0 };
 const NAME = 'k8s_POD_web_ns_u_0';
 
-const request = (config: PartialMessage<RunPodSandboxRequest['config'] & object> = {}): RunPodSandboxRequest =>
+const request = (config: DeepPartial<RunPodSandboxRequest['config'] & object> = {}): RunPodSandboxRequest =>
   RunPodSandboxRequest.fromPartial({ config: { metadata, ...config } });
 
 const onHost = { linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } };

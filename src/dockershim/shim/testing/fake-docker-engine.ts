@@ -1,13 +1,13 @@
 import { PassThrough } from 'node:stream';
-import { KubeletError } from '../../base/errors.ts';
-import type { DockerEngine, Filters } from '../engine/docker-engine.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { DockerEngine, Filters } from '../../engine/docker-engine.ts';
 import type {
   ContainerSummary,
   CreateContainerBody,
   DockerEvent,
   ImageInspect,
   PullProgress,
-} from '../engine/docker-types.ts';
+} from '../../engine/docker-types.ts';
 
 export interface FakeContainer {
   readonly id: string;

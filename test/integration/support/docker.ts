@@ -1,0 +1,191 @@
+// A private Docker Engine with the dockershim before it, in the seat of containerd: `KUBELET_TEST_RUNTIME=docker` runs
+// the integration tests on it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureCgroupRoot } from '../../../src/up/cgroups.ts';
+import { machineEnvironment, runCommand } from '../../../src/up/commands.ts';
+import { accepts } from '../../../src/up/containerd.ts';
+import { readBusybox } from '../../../src/up/image-store.ts';
+import { PAUSE_IMAGE, standardImages } from '../../../src/up/images/catalogue.ts';
+import type { OciImage } from '../../../src/up/images/oci-image.ts';
+import { writeDockerArchive } from '../../../src/up/images/oci-image.ts';
+import type { Instance } from '../../../src/up/instance.ts';
+import { deriveInstance } from '../../../src/up/instance.ts';
+import { setUpNetwork } from '../../../src/up/network.ts';
+import { repositoryRoot } from '../../../src/up/places.ts';
+import type { ProcessRecord } from '../../../src/up/processes.ts';
+import { describeProcess, isAlive, signalProcess, stopProcess } from '../../../src/up/processes.ts';
+import { hasSysResource } from '../../../src/up/runtime-config.ts';
+import { tearDown } from '../../../src/up/teardown.ts';
+import { TestContainerd, testCgroupDriver } from './containerd.ts';
+import type { TestContainerdOptions } from './containerd.ts';
+import { waitUntil } from './patience.ts';
+
+const START_TIMEOUT_MS = 60_000;
+
+/** Docker's folders below the test's own. */
+const dockerPlaces = (instance: Instance) => ({
+  socket: join(instance.runDir, 'docker.sock'),
+  root: join(instance.dataDir, 'docker'),
+  state: join(instance.runDir, 'docker'),
+  log: join(instance.dataDir, 'docker.log'),
+  shimLog: join(instance.dataDir, 'dockershim.log'),
+  shimRoot: join(instance.dataDir, 'dockershim'),
+});
+
+/** dockerd keeps containers when it ends (`live-restore`), as containerd does: so both are killed in the same tests. */
+export class TestDocker extends TestContainerd {
+  #docker: ProcessRecord;
+  #shim: ProcessRecord;
+
+  constructor(instance: Instance, programs: { readonly docker: ProcessRecord; readonly shim: ProcessRecord }) {
+    super(instance, {
+      majorVersion: 20,
+      minorVersion: 10,
+      maySetOomScore: maySetOomScore(),
+      snapshotter: 'overlayfs',
+      cniBinDir: '',
+      sandboxImage: PAUSE_IMAGE,
+    });
+    this.#docker = programs.docker;
+    this.#shim = programs.shim;
+  }
+
+  get dockerEndpoint(): string {
+    return `unix://${dockerPlaces(this.instance).socket}`;
+  }
+
+  override get pid(): number {
+    return this.#docker.pid;
+  }
+
+  override async importImages(images: readonly OciImage[]): Promise<void> {
+    const archive = join(this.instance.dataDir, 'images.tar');
+    writeFileSync(archive, writeDockerArchive(images));
+    await runCommand(['docker', '--host', this.dockerEndpoint, 'load', '--quiet', '--input', archive]);
+    rmSync(archive);
+  }
+
+  /** Ends dockerd and the shim; containers live on. */
+  override async kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
+    for (const record of [this.#docker, this.#shim]) {
+      signalProcess(record, signal);
+      await stopProcess(record, 20_000);
+    }
+  }
+
+  override async start(): Promise<void> {
+    this.#docker = await launchDocker(this.instance);
+    this.#shim = await launchShim(this.instance);
+  }
+
+  /** Only the shim: Docker goes on without it. */
+  async restartShim(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
+    signalProcess(this.#shim, signal);
+    await stopProcess(this.#shim, 10_000);
+    this.#shim = await launchShim(this.instance);
+  }
+
+  /** Only dockerd; the shim has to find its way back. */
+  async restartDocker(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
+    signalProcess(this.#docker, signal);
+    await stopProcess(this.#docker, 20_000);
+    this.#docker = await launchDocker(this.instance);
+  }
+
+  override async stop(): Promise<void> {
+    signalProcess(this.#docker, 'SIGCONT');
+    if (isAlive(this.#docker) && isAlive(this.#shim)) {
+      const { items } = await this.cri.runtime.listPodSandbox({});
+      await Promise.all(items.map(({ id }) => this.cri.runtime.stopPodSandbox({ podSandboxId: id })));
+      await Promise.all(items.map(({ id }) => this.cri.runtime.removePodSandbox({ podSandboxId: id })));
+    }
+    this.cri.close();
+    await this.kill('SIGTERM');
+    const left = await tearDown(this.instance, { purge: true, say: () => undefined });
+    assert.deepEqual(left, [], 'Docker left something behind');
+    rmSync(this.instance.dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Call `stop()` in the file's `after` hook, whatever happened. */
+export async function startDocker(options: TestContainerdOptions): Promise<TestDocker> {
+  assert.equal(testCgroupDriver(), 'cgroupfs', 'the tests on Docker use its cgroup driver cgroupfs');
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
+  chmodSync(folder, 0o711);
+  const derived = deriveInstance(folder);
+  const instance = { ...derived, containerdSocket: join(derived.runDir, 'shim.sock') };
+  for (const made of [instance.runDir, instance.podLogsDir]) mkdirSync(made, { recursive: true });
+  await setUpNetwork(instance, (message) => console.error(message));
+  ensureCgroupRoot(instance.cgroupRoot);
+  const docker = new TestDocker(instance, { docker: await launchDocker(instance), shim: await launchShim(instance) });
+  await docker.importImages([...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])]);
+  return docker;
+}
+
+async function launchDocker(instance: Instance): Promise<ProcessRecord> {
+  const { socket, root, state, log } = dockerPlaces(instance);
+  const pidFile = join(instance.runDir, 'docker.pid');
+  rmSync(pidFile, { force: true });
+  return launch(
+    [
+      'dockerd',
+      `--host=unix://${socket}`,
+      `--data-root=${root}`,
+      `--exec-root=${state}`,
+      `--pidfile=${pidFile}`,
+      '--bridge=none',
+      '--iptables=false',
+      '--ip6tables=false',
+      '--live-restore',
+    ],
+    { log, socket },
+  );
+}
+
+async function launchShim(instance: Instance): Promise<ProcessRecord> {
+  const { socket, shimLog, shimRoot } = dockerPlaces(instance);
+  rmSync(instance.containerdSocket, { force: true });
+  return launch(
+    [
+      join(repositoryRoot, 'bin/dockershim'),
+      `--docker-endpoint=unix://${socket}`,
+      `--container-runtime-endpoint=unix://${instance.containerdSocket}`,
+      `--root-dir=${shimRoot}`,
+      `--pod-infra-container-image=${PAUSE_IMAGE}`,
+      `--cni-conf-dir=${instance.cniConfDir}`,
+      ...(maySetOomScore() ? [] : ['--restrict-oom-score-adj']),
+    ],
+    { log: shimLog, socket: instance.containerdSocket },
+  );
+}
+
+const maySetOomScore = (): boolean => hasSysResource(readFileSync('/proc/self/status', 'utf8'));
+
+async function launch(
+  [program = '', ...args]: readonly string[],
+  { log, socket }: { readonly log: string; readonly socket: string },
+): Promise<ProcessRecord> {
+  const file = openSync(log, 'a');
+  const child = spawn(program, args, { detached: true, stdio: ['ignore', file, file], env: machineEnvironment() });
+  closeSync(file);
+  child.unref();
+  const serves = await waitUntil(async () => child.exitCode !== null || (await accepts(socket)), START_TIMEOUT_MS, 20);
+  const record = child.pid === undefined ? undefined : describeProcess(child.pid);
+  if (!serves || child.exitCode !== null || record === undefined)
+    throw new Error(`${program} did not start:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+  return record;
+}
