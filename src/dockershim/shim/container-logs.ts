@@ -56,6 +56,11 @@ export class ContainerLogs {
     this.#parts = parts;
   }
 
+  /** Makes the file before the container starts, so that who reads the log of a running container finds it. */
+  async prepare({ path }: LoggedContainer): Promise<void> {
+    if (path !== '') await (await this.#parts.files.open(path)).file.close();
+  }
+
   /** From the container's start to its end; a container that is followed already stays as it is. */
   follow(container: LoggedContainer): void {
     if (container.path === '' || this.#followers.has(container.id)) return;

@@ -25,7 +25,7 @@ import type { ShimHost } from './shim-ports.ts';
 export interface ContainersParts {
   readonly engine: DockerEngine;
   readonly host: ShimHost;
-  readonly logs: Pick<ContainerLogs, 'follow' | 'settled' | 'reopen'>;
+  readonly logs: Pick<ContainerLogs, 'prepare' | 'follow' | 'settled' | 'reopen'>;
   readonly lowestOomScore: number;
   readonly clock: Clock;
 }
@@ -77,8 +77,10 @@ export class Containers {
 
   async start(id: string, signal?: AbortSignal): Promise<void> {
     const { engine, logs } = this.#parts;
-    await engine.startContainer(id, { signal });
-    logs.follow(loggedContainer(await engine.inspectContainer(id, { signal })));
+    const container = loggedContainer(await engine.inspectContainer(id, { signal }));
+    await logs.prepare(container);
+    await engine.startContainer(container.id, { signal });
+    logs.follow(container);
   }
 
   /** `graceS`: between the stop signal and SIGKILL. Stopping what is gone is success. */

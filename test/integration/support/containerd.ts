@@ -114,8 +114,12 @@ export function testCgroupDriver(): CgroupDriver {
   return process.env['KUBELET_TEST_CGROUP_DRIVER'] === 'systemd' ? 'systemd' : 'cgroupfs';
 }
 
+/** `KUBELET_TEST_RUNTIME=docker` runs everything on Docker behind the dockershim. */
+export const testsOnDocker = process.env['KUBELET_TEST_RUNTIME'] === 'docker';
+
 /** Call `stop()` in the file's `after` hook, whatever happened. */
 export async function startContainerd(options: TestContainerdOptions): Promise<TestContainerd> {
+  if (testsOnDocker) return (await import('./docker.ts')).startDocker(options);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
   // The root user of a pod with users of its own is nobody on the host, and has to get at its root file system all the
   // same.
