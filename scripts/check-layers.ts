@@ -47,6 +47,7 @@ export const allowed: Record<string, readonly string[]> = {
     'kubelet/features/*',
     'kubelet/loop',
     'kubelet/adapters',
+    'dockershim/cmd',
   ],
   client: ['base', 'api'],
   'control-plane/model': ['base', 'api'],

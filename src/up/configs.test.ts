@@ -1,9 +1,10 @@
+import { hasSysResource } from '../base/capabilities.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { checkSocketPaths, deriveInstance } from './instance.ts';
 import { renderKubeletConfig } from './kubelet-config.ts';
-import { hasSysResource, parseContainerdVersion, renderCniConfig, renderContainerdConfig } from './runtime-config.ts';
+import { parseContainerdVersion, renderCniConfig, renderContainerdConfig } from './runtime-config.ts';
 import { chooseSubnet, isSubnetFree } from './subnet.ts';
 
 const instance = deriveInstance('/data/a');

@@ -4,6 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, write
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import { hasSysResource } from '../base/capabilities.ts';
 import { KubeletError } from '../base/errors.ts';
 import type { CriClient } from '../cri/cri-client.ts';
 import { createCriClient } from '../cri/cri-client.ts';
@@ -16,7 +17,7 @@ import { setUpNetwork } from './network.ts';
 import type { ProcessRecord } from './processes.ts';
 import { isAlive, readProcessFile, waitUntil, writeProcessFile } from './processes.ts';
 import type { ContainerdFacts, Snapshotter } from './runtime-config.ts';
-import { hasSysResource, parseContainerdVersion, renderContainerdConfig } from './runtime-config.ts';
+import { parseContainerdVersion, renderContainerdConfig } from './runtime-config.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /** Debian's place first, then upstream's. */

@@ -41,12 +41,6 @@ export function parseContainerdVersion(output: string): { majorVersion: number; 
   return { majorVersion, minorVersion };
 }
 
-/** Bit 24 of the effective set in /proc/self/status. */
-export function hasSysResource(procStatus: string): boolean {
-  const match = /^CapEff:\s*([0-9a-f]+)$/m.exec(procStatus);
-  return match?.[1] !== undefined && (BigInt(`0x${match[1]}`) & (1n << 24n)) !== 0n;
-}
-
 /** Unused plugins, disabled to keep containerd small; `opt` would create /opt/containerd. */
 const unusedPluginsV1 = [
   'io.containerd.snapshotter.v1.aufs',

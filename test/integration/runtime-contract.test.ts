@@ -15,7 +15,7 @@ import { runtimeContract } from '../../src/kubelet/ports/testing/runtime-contrac
 import { removeCgroupTree } from '../../src/up/cgroups.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import type { TestContainerd } from './support/containerd.ts';
-import { assertNoPodLeftovers, startContainerd, testCgroupDriver } from './support/containerd.ts';
+import { assertNoPodLeftovers, startContainerd, testCgroupDriver, testsOnDocker } from './support/containerd.ts';
 import { waitUntil } from './support/patience.ts';
 
 let containerd: TestContainerd;
@@ -39,7 +39,7 @@ runtimeContract('containerd', async () => {
     // Both halves of CRI on one object, as the fake has them.
     runtime: new Proxy({}, { get: (_target, name) => bound(runtime, name) ?? bound(images, name) }) as CriRuntime &
       CriImages,
-    events: containerdEventSource(client.channel, client.runtime),
+    events: testsOnDocker ? criEventSource(client.runtime) : containerdEventSource(client.channel, client.runtime),
     image: WEB_IMAGE,
     sleepCommand: ['sleep', '1000'],
     exitCommand: (code) => ['sh', '-c', `exit ${code}`],

@@ -110,6 +110,8 @@ export class DockerHttp {
         resolve(socket);
       });
       request.on('response', (answer) => {
+        // The connection is closed when the answer was read: its words come first.
+        request.removeAllListeners('close');
         void this.#text(call, answer)
           .then((text) => reject(refused(call, answer.statusCode ?? 0, text)))
           .catch(reject);

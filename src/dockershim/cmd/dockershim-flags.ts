@@ -13,8 +13,6 @@ export interface DockershimOptions {
   readonly cniPluginFolders: readonly string[];
   readonly pullProgressTimeoutMs: number;
   readonly streamingIdleMs: number;
-  /** Docker runs without the right to lower scores (CAP_SYS_RESOURCE). */
-  readonly restrictOomScore: boolean;
 }
 
 export const defaultDockershimOptions: DockershimOptions = {
@@ -26,7 +24,6 @@ export const defaultDockershimOptions: DockershimOptions = {
   cniPluginFolders: ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'],
   pullProgressTimeoutMs: 60_000,
   streamingIdleMs: 4 * 60 * 60_000,
-  restrictOomScore: false,
 };
 
 export const USAGE = `usage: dockershim [flags]
@@ -42,7 +39,6 @@ The Container Runtime Interface (CRI v1) over Docker Engine 20.10 or newer.
   --image-pull-progress-deadline SECONDS a pull without progress for so long fails (default 60)
   --streaming-connection-idle-timeout SECONDS
                                          exec, attach and port-forward without traffic for so long end (default 14400)
-  --restrict-oom-score-adj               for a Docker that may not lower oom_score_adj
 `;
 
 export function parseDockershim(args: readonly string[]): ParsedArguments<DockershimOptions> {
@@ -59,7 +55,6 @@ export function parseDockershim(args: readonly string[]): ParsedArguments<Docker
         'cni-bin-dir': text,
         'image-pull-progress-deadline': text,
         'streaming-connection-idle-timeout': text,
-        'restrict-oom-score-adj': { type: 'boolean' },
         help: { type: 'boolean' },
       },
     });
@@ -75,7 +70,6 @@ export function parseDockershim(args: readonly string[]): ParsedArguments<Docker
         values['cni-bin-dir']?.split(',').map((each) => absolute('cni-bin-dir', each)) ?? defaults.cniPluginFolders,
       pullProgressTimeoutMs: milliseconds('image-pull-progress-deadline', values) ?? defaults.pullProgressTimeoutMs,
       streamingIdleMs: milliseconds('streaming-connection-idle-timeout', values) ?? defaults.streamingIdleMs,
-      restrictOomScore: values['restrict-oom-score-adj'] ?? false,
     };
     // Throws for anything but a unix socket.
     for (const endpoint of [options.listen, options.dockerEndpoint]) parseEndpoint(endpoint);

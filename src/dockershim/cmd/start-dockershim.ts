@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { hasSysResource } from '../../base/capabilities.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -21,6 +22,11 @@ import { Images } from '../shim/images.ts';
 import { PauseImage } from '../shim/pause-image.ts';
 import { Sandboxes } from '../shim/sandboxes.ts';
 import type { DockershimOptions } from './dockershim-flags.ts';
+
+export { defaultDockershimOptions } from './dockershim-flags.ts';
+
+/** The kernel's lowest. */
+const LOWEST_OOM_SCORE = -1000;
 
 export interface RunningDockershim {
   stop(): Promise<void>;
@@ -45,7 +51,7 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
     pauseImage: options.pauseImage,
     progressTimeoutMs: options.pullProgressTimeoutMs,
   });
-  const lowestOomScore = options.restrictOomScore ? await ownOomScore() : -1000;
+  const lowestOomScore = await readLowestOomScore();
   const containers = new Containers({ engine, host, logs, lowestOomScore, clock });
   const sandboxes = new Sandboxes({
     engine,
@@ -90,7 +96,8 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
   };
 }
 
-/** What a process without the right to lower its score has at the least. */
-async function ownOomScore(): Promise<number> {
+/** Docker is taken to have the rights that this process has: without one to lower scores it keeps its own. */
+async function readLowestOomScore(): Promise<number> {
+  if (hasSysResource(await readFile('/proc/self/status', 'utf8'))) return LOWEST_OOM_SCORE;
   return Number(await readFile('/proc/self/oom_score_adj', 'utf8'));
 }

@@ -4,7 +4,7 @@ import type { PortMapping } from '../../cri/generated/cri-v1.ts';
 import type { NetworkConfig, PluginConfig } from './network-config.ts';
 
 /** The interface inside every pod (the CRI's convention). */
-export const POD_INTERFACE = 'eth0';
+const POD_INTERFACE = 'eth0';
 
 export interface Attachment {
   readonly containerId: string;

@@ -15,7 +15,7 @@ export function createdNanos(labels: Readonly<Record<string, string>>, fallback:
 }
 
 /** The state as a list shows it. One that is created and did not start has an end: see `statusOf`. */
-export function listedState({ State = '', Status = '' }: ContainerSummary): ContainerState {
+function listedState({ State = '', Status = '' }: ContainerSummary): ContainerState {
   switch (State) {
     case 'created':
       return ContainerState.CONTAINER_CREATED;

@@ -84,6 +84,13 @@ describe('a container', () => {
     assert.deepEqual(await ids({ state: { state: ContainerState.CONTAINER_RUNNING } }), [id]);
   });
 
+  it('starts once: a restart is another container', async () => {
+    const { containers, engine, id } = await running();
+    await containers.start(id);
+    engine.end(id);
+    await assert.rejects(containers.start(id), { kind: 'Invalid', message: /state exited/ });
+  });
+
   it('takes new resources with memory and swap together', async () => {
     const { containers, engine, id } = await running();
     await containers.update(id, LinuxContainerResources.fromPartial({ memoryLimitInBytes: 50n }));

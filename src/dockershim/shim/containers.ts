@@ -31,7 +31,7 @@ export interface ContainersParts {
 }
 
 /** How long the last lines of a container that ended may take before its end is reported without them. */
-export const LOG_PATIENCE_MS = 2000;
+const LOG_PATIENCE_MS = 2000;
 const MOST_CACHED_IMAGES = 1000;
 
 /** Containers of pods, in the CRI's words. */
@@ -77,7 +77,14 @@ export class Containers {
 
   async start(id: string, signal?: AbortSignal): Promise<void> {
     const { engine, logs } = this.#parts;
-    const container = loggedContainer(await engine.inspectContainer(id, { signal }));
+    const inspected = await engine.inspectContainer(id, { signal });
+    // Docker would run it once more; a restart is another container to the kubelet.
+    if (inspected.State?.Status !== 'created')
+      throw new KubeletError(
+        'Invalid',
+        `container ${id} is in the state ${inspected.State?.Status ?? 'unknown'}, not created`,
+      );
+    const container = loggedContainer(inspected);
     await logs.prepare(container);
     await engine.startContainer(container.id, { signal });
     logs.follow(container);
@@ -156,7 +163,7 @@ export class Containers {
   }
 }
 
-export function loggedContainer({ Id: id, Config: config }: ContainerInspect): LoggedContainer {
+function loggedContainer({ Id: id, Config: config }: ContainerInspect): LoggedContainer {
   return { id, path: config?.Labels?.[labelKeys.logPath] ?? '', isTty: config?.Tty ?? false };
 }
 

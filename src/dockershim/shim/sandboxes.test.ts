@@ -64,30 +64,12 @@ describe('running a sandbox', () => {
     assert.equal(engine.containers.size, 0);
   });
 
-  it('takes the place of one whose start was lost with the answer to its creation', async () => {
+  it('does not touch a container with its name', async () => {
     const { sandboxes, engine } = createShimFixture();
-    await engine.createContainer(NAME, {
-      Image: 'x',
-      Labels: { 'io.kubernetes.docker.type': 'podsandbox' },
-      HostConfig: {},
-    });
-    await sandboxes.run(request());
-    assert.deepEqual(engine.names, [`${NAME} running`]);
-  });
-
-  it('does not touch a container with its name that ran, or that is not of Kubernetes', async () => {
-    for (const [labels, state] of [
-      [{ 'io.kubernetes.docker.type': 'podsandbox' }, 'exited'],
-      [{}, 'created'],
-    ] as const) {
-      const { sandboxes, engine } = createShimFixture();
-      const id = await engine.createContainer(NAME, { Image: 'x', Labels: labels, HostConfig: {} });
-      const container = engine.containers.get(id);
-      assert.ok(container);
-      container.state = state;
-      await assert.rejects(sandboxes.run(request()), { kind: 'AlreadyExists' });
-      assert.deepEqual(engine.names, [`${NAME} ${state}`]);
-    }
+    const id = await engine.createContainer(NAME, { Image: 'x', Labels: {}, HostConfig: {} });
+    const message = `failed to reserve name "${NAME}": it is reserved for "${id}"`;
+    await assert.rejects(sandboxes.run(request()), { kind: 'AlreadyExists', message });
+    assert.deepEqual(engine.names, [`${NAME} created`]);
   });
 });
 

@@ -149,7 +149,7 @@ export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<
   // The tree's own root, the QoS groups an agent keeps, its root directory as a shared mount, the bridge and its chain
   // are there from start to stop.
   const standing = new RegExp(
-    `^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/agent/root$|${iptablesChain}`,
+    `^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/(agent/root|docker|run/docker/netns/default)$|${iptablesChain}`,
   );
   const left = async (): Promise<string[]> =>
     (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hasSysResource } from '../../../src/base/capabilities.ts';
 import { ensureCgroupRoot } from '../../../src/up/cgroups.ts';
 import { machineEnvironment, runCommand } from '../../../src/up/commands.ts';
 import { accepts } from '../../../src/up/containerd.ts';
@@ -28,7 +29,6 @@ import { setUpNetwork } from '../../../src/up/network.ts';
 import { repositoryRoot } from '../../../src/up/places.ts';
 import type { ProcessRecord } from '../../../src/up/processes.ts';
 import { describeProcess, isAlive, signalProcess, stopProcess } from '../../../src/up/processes.ts';
-import { hasSysResource } from '../../../src/up/runtime-config.ts';
 import { tearDown } from '../../../src/up/teardown.ts';
 import { TestContainerd, testCgroupDriver } from './containerd.ts';
 import type { TestContainerdOptions } from './containerd.ts';
@@ -167,7 +167,6 @@ async function launchShim(instance: Instance): Promise<ProcessRecord> {
       `--root-dir=${shimRoot}`,
       `--pod-infra-container-image=${PAUSE_IMAGE}`,
       `--cni-conf-dir=${instance.cniConfDir}`,
-      ...(maySetOomScore() ? [] : ['--restrict-oom-score-adj']),
     ],
     { log: shimLog, socket: instance.containerdSocket },
   );

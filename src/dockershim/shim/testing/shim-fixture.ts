@@ -14,9 +14,9 @@ import { Sandboxes } from '../sandboxes.ts';
 import type { SandboxRecords, ShimHost } from '../shim-ports.ts';
 import { FakeDockerEngine } from './fake-docker-engine.ts';
 
-export const PAUSE = 'pause:1';
+const PAUSE = 'pause:1';
 
-export class FakeCniHost implements CniHost {
+class FakeCniHost implements CniHost {
   readonly pluginPath = '/cni';
   readonly calls: PluginCall[] = [];
   configs: { name: string; text: string }[] = [
@@ -52,7 +52,7 @@ export class FakeCniHost implements CniHost {
 }
 
 /** Records as files hold them: encoded. */
-export class FakeRecords implements SandboxRecords {
+class FakeRecords implements SandboxRecords {
   readonly texts = new Map<string, string>();
   write: SandboxRecords['write'] = async (id, record) => void this.texts.set(id, encodeRecord(record));
   read: SandboxRecords['read'] = async (id) => decodeRecord(this.texts.get(id) ?? '');
@@ -60,7 +60,7 @@ export class FakeRecords implements SandboxRecords {
   remove: SandboxRecords['remove'] = async (id) => void this.texts.delete(id);
 }
 
-export class FakeLogFiles implements LogFiles {
+class FakeLogFiles implements LogFiles {
   readonly texts = new Map<string, string>();
   readonly ends = new Map<string, LogEnd>();
   opened = 0;

@@ -2,6 +2,7 @@
  * Flags that set no configuration field, as data. Names, types and defaults:
  * cmd/kubelet/app/options/{options,globalflags_linux}.go.
  */
+import { dockerFlagRows } from './docker-flags.ts';
 import type { FlagGroup, FlagSpec, FlagType } from './flags-types.ts';
 
 type Extra = Omit<FlagSpec, 'name' | 'type' | 'help' | 'group'>;
@@ -165,6 +166,7 @@ export const agentFlags: readonly FlagSpec[] = [
       { default: 'false' },
     ],
   ]),
+  ...inGroup('Runtime and images', dockerFlagRows),
   ...inGroup('Other', [
     [
       'version',

@@ -103,10 +103,6 @@ test('the particular notations are understood', () => {
 const mistakes: readonly (readonly [argv: string[], error: string])[] = [
   [['--max-podz=5'], 'unknown flag: --max-podz (did you mean --max-pods?)'],
   [['--zzzzzz', 'value'], 'unknown flag: --zzzzzz (kubelet --help lists the accepted ones)'],
-  [
-    ['--container-runtime=remote'],
-    'unknown flag: --container-runtime (removed in Kubernetes 1.27: CRI is the only way to a runtime)',
-  ],
   [['-x'], "unknown shorthand flag: 'x' in -x"],
   [['-config=/a'], "unknown shorthand flag: 'c' in -config=/a (did you mean --config?)"],
   [['--=x'], 'bad flag syntax: --=x'],

@@ -3,7 +3,6 @@
  * attached, `--` as the end of flags, positionals between flags. A generic option library cannot do the first four
  * together; see docs/adr/flag-parsing.md.
  */
-import { lookupTable } from '../../../base/lookup.ts';
 import { closestName } from '../../../api/schema/closest-name.ts';
 import type { FlagSpec } from './flags-types.ts';
 import { combineFlagValues, readFlagValue } from './flags-values.ts';
@@ -17,15 +16,6 @@ export interface ParsedFlags {
   /** Deprecated flags that were used, each once, with upstream's sentence. */
   readonly warnings: readonly string[];
 }
-
-/** Flags of earlier versions, so that the error can say what became of them. */
-const removedFlags: Readonly<Record<string, string>> = lookupTable({
-  'container-runtime': 'removed in Kubernetes 1.27: CRI is the only way to a runtime',
-  'network-plugin': 'removed in Kubernetes 1.24: the runtime sets the network up',
-  'cni-bin-dir': 'removed in Kubernetes 1.24: the runtime sets the network up',
-  'cni-conf-dir': 'removed in Kubernetes 1.24: the runtime sets the network up',
-  'pod-infra-container-image': 'removed in Kubernetes 1.35: configure the sandbox image in the runtime',
-});
 
 const normalise = (name: string): string => name.replaceAll('_', '-');
 const withoutValue = (spec: FlagSpec): boolean => spec.type === 'bool' || spec.type === 'version';
@@ -91,9 +81,8 @@ class Parser {
   }
 
   #unknown(name: string, mayTakeNext: boolean): void {
-    const removed = removedFlags[name];
     const near = closestName(name, [...this.#byName.keys()]);
-    const hint = removed ?? (near === undefined ? 'kubelet --help lists the accepted ones' : `did you mean --${near}?`);
+    const hint = near === undefined ? 'kubelet --help lists the accepted ones' : `did you mean --${near}?`;
     this.errors.push(`unknown flag: --${name} (${hint})`);
     // Its value must not be taken for a command as well: one mistake, one error.
     if (mayTakeNext && this.#rest[0] !== undefined && !this.#rest[0].startsWith('-')) this.#rest.shift();

@@ -6,6 +6,8 @@ import { parseDurationMs } from '../../../api/duration.ts';
 import { parseIp } from '../../../base/ip-address.ts';
 import { isLabelValue, isQualifiedName } from '../../model/config/validate-modes.ts';
 import type { ConfigError } from '../config/config-error.ts';
+import { readDockerFlags } from './docker-flags.ts';
+import type { DockerFlags } from './docker-flags.ts';
 import type { ParsedFlags } from './flags-parse.ts';
 
 export interface AgentFlags {
@@ -50,6 +52,8 @@ export interface AgentFlags {
   /** Negative means no limit. */
   readonly maxDeadContainers: number;
   readonly allocatableIgnoresEviction: boolean;
+  /** undefined: the runtime is behind its CRI socket. */
+  readonly docker: DockerFlags | undefined;
   /** The Kubernetes version to report; `--version=vX.Y.Z` changes it. */
   readonly reportedVersion: string;
 }
@@ -186,6 +190,7 @@ export function readAgentFlags(
   };
   const ms = (name: string, otherwise: string): number => parseDurationMs(text(name, otherwise)) ?? 0;
   const reported = text('version');
+  const docker = readDockerFlags({ values });
   const flags: AgentFlags = {
     configFile: text('config'),
     configDir: text('config-dir'),
@@ -226,7 +231,11 @@ export function readAgentFlags(
     maxDeadContainersPerContainer: number('maximum-dead-containers-per-container', 1),
     maxDeadContainers: number('maximum-dead-containers', -1),
     allocatableIgnoresEviction: isOn('experimental-allocatable-ignore-eviction'),
+    docker: docker.docker,
     reportedVersion: reported.startsWith('v') ? reported : version,
   };
-  return { flags, errors: [...labelErrors(flags.nodeLabels), ...nodeIpErrors(flags.nodeIps), ...otherErrors(flags)] };
+  return {
+    flags,
+    errors: [...labelErrors(flags.nodeLabels), ...nodeIpErrors(flags.nodeIps), ...docker.errors, ...otherErrors(flags)],
+  };
 }

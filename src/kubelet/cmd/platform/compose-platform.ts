@@ -38,9 +38,11 @@ import { setOwnOomScore, setOwnOpenFiles } from '../../adapters/process/own-proc
 import { openTracer } from '../../../tracing/open-tracer.ts';
 import type { OpenTracer } from '../../../tracing/tracer-options.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
+import { DEFAULT_RUNTIME_ENDPOINT } from '../../model/config/defaults.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { ContainerRuntime, RuntimeVersion } from '../../ports/runtime.ts';
+import type { DockerFlags } from '../flags/docker-flags.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
 import { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 import { openCluster } from './compose-cluster.ts';
@@ -84,10 +86,12 @@ export async function composePlatform(given: {
   const tracer = await composeTracer(given, nodeName);
   const calls = new Set<(call: CriCallRecord) => void>();
   const observe = (call: CriCallRecord): void => calls.forEach((listener) => listener(call));
-  const { endpoint, requestTimeoutMs } = config.runtime;
+  const { requestTimeoutMs } = config.runtime;
+  const shim = flags.docker === undefined ? undefined : await startShim(flags.docker, config, log);
+  const endpoint = shim?.endpoint ?? config.runtime.endpoint;
   const calling = { clock, observe, requestTimeoutMs, tracer };
   const client = createCriClient({ endpoint, ...calling });
-  const imageEndpoint = imageEndpointOf(config);
+  const imageEndpoint = shim?.endpoint ?? imageEndpointOf(config);
   const imageClient = imageEndpoint === endpoint ? client : createCriClient({ endpoint: imageEndpoint, ...calling });
   const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
   const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
@@ -163,9 +167,28 @@ export async function composePlatform(given: {
     runtimeName: version?.name ?? 'containerd',
     close: async () => {
       closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster]));
+      await shim?.stop();
       await tracer?.close();
     },
   };
+}
+
+/** Where the CRI of Docker is served, unless the configuration names another socket (upstream, until 1.23). */
+const DOCKERSHIM_ENDPOINT = 'unix:///var/run/dockershim.sock';
+
+/** Docker as the runtime: the dockershim in this process, loaded with its first use. */
+async function startShim(
+  docker: DockerFlags,
+  { runtime }: KubeletConfig,
+  log: Logger,
+): Promise<{ readonly endpoint: string; stop(): Promise<void> }> {
+  const { startDockershim, defaultDockershimOptions } = await import('../../../dockershim/cmd/start-dockershim.ts');
+  const endpoint = runtime.endpoint === DEFAULT_RUNTIME_ENDPOINT ? DOCKERSHIM_ENDPOINT : runtime.endpoint;
+  const shim = await orRefuse(
+    `the dockershim cannot serve on ${endpoint}`,
+    startDockershim({ ...defaultDockershimOptions, ...docker, listen: endpoint }, log),
+  );
+  return { endpoint, stop: () => shim.stop() };
 }
 
 /** Upstream: server.go newTracerProvider. */

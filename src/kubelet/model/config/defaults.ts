@@ -5,6 +5,9 @@
 import { parseDurationMs } from '../../../api/duration.ts';
 import type { KubeletConfiguration } from './schema.ts';
 
+/** Where containerd serves the CRI (upstream: apis/config/v1beta1/defaults_linux.go). */
+export const DEFAULT_RUNTIME_ENDPOINT = 'unix:///run/containerd/containerd.sock';
+
 /** Applied when the field is absent; an explicit zero is kept. */
 const whenAbsent = {
   enableServer: true,
@@ -72,7 +75,7 @@ const whenZero = {
   configMapAndSecretChangeDetectionStrategy: 'Watch',
   volumePluginDir: '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
   memoryReservationPolicy: 'None',
-  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  containerRuntimeEndpoint: DEFAULT_RUNTIME_ENDPOINT,
   podLogsDir: '/var/log/pods',
 } satisfies KubeletConfiguration;
 
