@@ -45,6 +45,7 @@ if [ "$purpose" = test ]; then
   have kubectl || need kubernetes-client "the control plane is tested with the real kubectl"
   have etcd || need etcd-server "the control plane's store on etcd is tested against a real one"
   have chromium-headless-shell || need chromium-headless-shell "the page of the node is tested in a real browser"
+  { have dockerd && have docker; } || need docker.io "the dockershim is tested on a real Docker Engine"
   have mkfs.ext4 || need e2fsprogs "the full-disk test uses a small loop device"
 fi
 
@@ -73,8 +74,8 @@ if [ -n "$missing" ]; then
   remove_policy
   # Installed by us, so ours to keep from starting at the next boot; `up` starts a containerd of its own.
   if have systemctl && [ -d /run/systemd/system ]; then
-    for service in containerd docker-registry etcd; do
-      case " $missing " in *" $service "* | *" $service-server "*) systemctl disable --now "$service" >/dev/null 2>&1 && say "the $service service is switched off: kubelet-ts starts its own" || true ;; esac
+    for service in containerd docker-registry etcd docker; do
+      case " $missing " in *" $service "* | *" $service-server "* | *" $service.io "*) systemctl disable --now "$service" "$service.socket" >/dev/null 2>&1 && say "the $service service is switched off: kubelet-ts starts its own" || true ;; esac
     done
   fi
 fi

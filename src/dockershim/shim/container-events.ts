@@ -10,7 +10,7 @@ import type { Sandboxes } from './sandboxes.ts';
 export interface ContainerEventsParts {
   readonly engine: Pick<DockerEngine, 'events'>;
   readonly containers: Pick<Containers, 'list' | 'status'>;
-  readonly sandboxes: Pick<Sandboxes, 'status'>;
+  readonly sandboxes: Pick<Sandboxes, 'status' | 'remove'>;
 }
 
 const eventTypes: ReadonlyMap<string, ContainerEventType> = new Map([
@@ -36,6 +36,7 @@ export async function* containerEvents(
     const id = event.Actor?.ID ?? '';
     if (type === undefined || id === '') continue;
     const { [labelKeys.sandboxId]: sandboxId = id } = event.Actor?.Attributes ?? {};
+    if (type === ContainerEventType.CONTAINER_DELETED_EVENT && sandboxId === id) await freeNetwork(sandboxes, id);
     const pod = await podOf({ containers, sandboxes }, sandboxId, signal);
     yield ContainerEventResponse.fromPartial({
       containerId: id,
@@ -47,6 +48,15 @@ export async function* containerEvents(
   }
   if (!signal.aborted)
     throw new KubeletError('Unavailable', 'Docker ended its event stream', { op: 'GetContainerEvents' });
+}
+
+/** Of a sandbox that was removed, perhaps behind the shim's back: its address and host ports are for others. */
+async function freeNetwork(sandboxes: Pick<Sandboxes, 'remove'>, id: string): Promise<void> {
+  try {
+    await sandboxes.remove(id);
+  } catch {
+    return; // Its record is left, so the list shows it, and the kubelet tries again.
+  }
 }
 
 /** JSON holds nanoseconds without their last digits: Docker writes a number. */

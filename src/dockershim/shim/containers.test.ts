@@ -250,6 +250,16 @@ describe('events', () => {
     assert.deepEqual(seen, [[id, 2, podSandboxId, [5]]]);
   });
 
+  it('of a sandbox that was removed by hand free its network', async () => {
+    const { engine, containers, sandboxes, podSandboxId, cni, records } = await running();
+    engine.containers.clear();
+    cni.calls.length = 0;
+    engine.eventLines = [{ Action: 'destroy', Actor: { ID: podSandboxId } }];
+    const events = containerEvents({ engine, containers, sandboxes }, new AbortController().signal);
+    await events[Symbol.asyncIterator]().next();
+    assert.deepEqual([cni.steps, records.texts.size], [['DEL portmap', 'DEL bridge'], 0]);
+  });
+
   it('of a pod that is gone carry what is left', async () => {
     const { engine, containers, sandboxes } = createShimFixture();
     engine.eventLines = [{ Action: 'destroy', Actor: { ID: 'x' } }];

@@ -135,6 +135,14 @@ describe('ending a sandbox', () => {
     assert.deepEqual(await sandboxes.list(undefined), []);
   });
 
+  it('leaves no record when it is stopped and removed at one time', async () => {
+    const { sandboxes, records } = createShimFixture();
+    const id = await sandboxes.run(request());
+    await Promise.all([sandboxes.stop(id), sandboxes.remove(id), sandboxes.stop(id)]);
+    assert.equal(records.texts.size, 0);
+    assert.deepEqual(await sandboxes.list(undefined), []);
+  });
+
   it('works with a record that cannot be read', async () => {
     const { sandboxes, records, engine } = createShimFixture();
     const id = await sandboxes.run(request());

@@ -22,6 +22,7 @@ import { createNamed } from './create-named.ts';
 import type { PauseImage } from './pause-image.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 import type { SandboxRecords, ShimHost } from './shim-ports.ts';
+import { Turns } from './turns.ts';
 
 export interface SandboxesParts {
   readonly engine: DockerEngine;
@@ -40,6 +41,8 @@ const SANDBOX_GRACE_S = 10;
 /** Pods as Docker has them: a container that holds the namespaces, and a network that the CNI plugins make. */
 export class Sandboxes {
   readonly #parts: SandboxesParts;
+  /** Stopping and removing one sandbox at the same time would write a record that was removed. */
+  readonly #turns = new Turns();
 
   constructor(parts: SandboxesParts) {
     this.#parts = parts;
@@ -68,21 +71,26 @@ export class Sandboxes {
    * network, too.
    */
   async stop(id: string, signal?: AbortSignal): Promise<void> {
+    await this.#turns.run(id, () => this.#stop(id, signal));
+  }
+
+  /** With its containers. Removing what is gone is success. */
+  async remove(id: string, signal?: AbortSignal): Promise<void> {
+    await this.#turns.run(id, () => this.#remove(id, signal));
+  }
+
+  async #stop(id: string, signal?: AbortSignal): Promise<void> {
     const { engine } = this.#parts;
     const sandbox = await this.#inspect(id, signal);
-    const record = await this.#detach(sandbox?.Id ?? id, sandbox?.State?.Pid ?? 0);
-    if (sandbox === undefined) {
-      if (record === undefined) return;
-      return;
-    }
+    await this.#detach(sandbox?.Id ?? id, sandbox?.State?.Pid ?? 0);
+    if (sandbox === undefined) return;
     const filters = { label: labelFilter('container', {}, { [labelKeys.sandboxId]: sandbox.Id }), status: ['running'] };
     const running = await engine.listContainers(filters, { signal });
     await Promise.all(running.map(({ Id }) => ignoreNotFound(engine.stopContainer(Id, 0, { signal }))));
     await ignoreNotFound(engine.stopContainer(sandbox.Id, SANDBOX_GRACE_S, { signal }));
   }
 
-  /** With its containers. Removing what is gone is success. */
-  async remove(id: string, signal?: AbortSignal): Promise<void> {
+  async #remove(id: string, signal?: AbortSignal): Promise<void> {
     const { engine, records } = this.#parts;
     const sandbox = await this.#inspect(id, signal);
     const fullId = sandbox?.Id ?? id;
@@ -179,15 +187,14 @@ export class Sandboxes {
     await records.write(id, { ...record, attached });
   }
 
-  /** Takes down the network that the record names. Returns the record. */
-  async #detach(id: string, pid: number): Promise<SandboxRecord | undefined> {
+  /** Takes down the network that the record names. */
+  async #detach(id: string, pid: number): Promise<void> {
     const { records, network } = this.#parts;
     const record = await records.read(id);
-    if (record?.attached === undefined) return record;
+    if (record?.attached === undefined) return;
     await network.detach(attachmentOf(id, pid, record), record.attached);
     const { attached: _attached, ...rest } = record;
     await records.write(id, rest);
-    return record;
   }
 
   async #undo(id: string): Promise<void> {

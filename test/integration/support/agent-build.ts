@@ -26,6 +26,7 @@ export type Program =
   | 'kubelet-control-plane'
   | 'kubelet-node-network'
   | 'kubelet-node-storage'
+  | 'dockershim'
   | 'fake-nodes';
 
 /** The path of a program in a folder that goes when the tests end. */

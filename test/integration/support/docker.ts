@@ -16,20 +16,18 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasSysResource } from '../../../src/base/capabilities.ts';
-import { ensureCgroupRoot } from '../../../src/up/cgroups.ts';
-import { machineEnvironment, runCommand } from '../../../src/up/commands.ts';
-import { accepts } from '../../../src/up/containerd.ts';
+import { machineEnvironment, runCommand, tryCommand } from '../../../src/up/commands.ts';
+import { accepts, startOwnContainerd } from '../../../src/up/containerd.ts';
 import { readBusybox } from '../../../src/up/image-store.ts';
 import { PAUSE_IMAGE, standardImages } from '../../../src/up/images/catalogue.ts';
 import type { OciImage } from '../../../src/up/images/oci-image.ts';
 import { writeDockerArchive } from '../../../src/up/images/oci-image.ts';
 import type { Instance } from '../../../src/up/instance.ts';
 import { deriveInstance } from '../../../src/up/instance.ts';
-import { setUpNetwork } from '../../../src/up/network.ts';
-import { repositoryRoot } from '../../../src/up/places.ts';
 import type { ProcessRecord } from '../../../src/up/processes.ts';
 import { describeProcess, isAlive, signalProcess, stopProcess } from '../../../src/up/processes.ts';
 import { tearDown } from '../../../src/up/teardown.ts';
+import { builtProgram } from './agent-build.ts';
 import { TestContainerd, testCgroupDriver } from './containerd.ts';
 import type { TestContainerdOptions } from './containerd.ts';
 import { waitUntil } from './patience.ts';
@@ -41,6 +39,8 @@ const dockerPlaces = (instance: Instance) => ({
   socket: join(instance.runDir, 'docker.sock'),
   root: join(instance.dataDir, 'docker'),
   state: join(instance.runDir, 'docker'),
+  /** Of containerd, which Docker's packages run as a service of its own too: so it outlives dockerd. */
+  containerd: join(instance.runDir, 'containerd.sock'),
   log: join(instance.dataDir, 'docker.log'),
   shimLog: join(instance.dataDir, 'dockershim.log'),
   shimRoot: join(instance.dataDir, 'dockershim'),
@@ -75,7 +75,7 @@ export class TestDocker extends TestContainerd {
   override async importImages(images: readonly OciImage[]): Promise<void> {
     const archive = join(this.instance.dataDir, 'images.tar');
     writeFileSync(archive, writeDockerArchive(images));
-    await runCommand(['docker', '--host', this.dockerEndpoint, 'load', '--quiet', '--input', archive]);
+    await this.docker('load', '--quiet', '--input', archive);
     rmSync(archive);
   }
 
@@ -92,11 +92,25 @@ export class TestDocker extends TestContainerd {
     this.#shim = await launchShim(this.instance);
   }
 
-  /** Only the shim: Docker goes on without it. */
-  async restartShim(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
-    signalProcess(this.#shim, signal);
+  /** Ends the shim, for an agent that has its own on the same socket. */
+  async leaveShimToAgent(): Promise<void> {
     await stopProcess(this.#shim, 10_000);
-    this.#shim = await launchShim(this.instance);
+  }
+
+  /** How the agent is started with its own shim. */
+  get agentArguments(): readonly string[] {
+    return [
+      '--container-runtime=docker',
+      `--docker-endpoint=${this.dockerEndpoint}`,
+      `--pod-infra-container-image=${PAUSE_IMAGE}`,
+      '--network-plugin=cni',
+      `--cni-conf-dir=${this.instance.cniConfDir}`,
+    ];
+  }
+
+  /** The docker program, on this engine. */
+  docker(...args: readonly string[]): Promise<string> {
+    return runCommand(['docker', '--host', this.dockerEndpoint, ...args]);
   }
 
   /** Only dockerd; the shim has to find its way back. */
@@ -108,7 +122,8 @@ export class TestDocker extends TestContainerd {
 
   override async stop(): Promise<void> {
     signalProcess(this.#docker, 'SIGCONT');
-    if (isAlive(this.#docker) && isAlive(this.#shim)) {
+    if (!isAlive(this.#shim)) this.#shim = await launchShim(this.instance);
+    if (isAlive(this.#docker)) {
       const { items } = await this.cri.runtime.listPodSandbox({});
       await Promise.all(items.map(({ id }) => this.cri.runtime.stopPodSandbox({ podSandboxId: id })));
       await Promise.all(items.map(({ id }) => this.cri.runtime.removePodSandbox({ podSandboxId: id })));
@@ -129,23 +144,24 @@ export async function startDocker(options: TestContainerdOptions): Promise<TestD
   const derived = deriveInstance(folder);
   const instance = { ...derived, containerdSocket: join(derived.runDir, 'shim.sock') };
   for (const made of [instance.runDir, instance.podLogsDir]) mkdirSync(made, { recursive: true });
-  await setUpNetwork(instance, (message) => console.error(message));
-  ensureCgroupRoot(instance.cgroupRoot);
+  const containerd = { ...derived, containerdSocket: dockerPlaces(instance).containerd };
+  await startOwnContainerd(containerd, (message) => console.error(message));
   const docker = new TestDocker(instance, { docker: await launchDocker(instance), shim: await launchShim(instance) });
   await docker.importImages([...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])]);
   return docker;
 }
 
 async function launchDocker(instance: Instance): Promise<ProcessRecord> {
-  const { socket, root, state, log } = dockerPlaces(instance);
+  const { socket, root, state, containerd, log } = dockerPlaces(instance);
   const pidFile = join(instance.runDir, 'docker.pid');
   rmSync(pidFile, { force: true });
-  return launch(
+  const record = await launch(
     [
       'dockerd',
       `--host=unix://${socket}`,
       `--data-root=${root}`,
       `--exec-root=${state}`,
+      `--containerd=${containerd}`,
       `--pidfile=${pidFile}`,
       '--bridge=none',
       '--iptables=false',
@@ -154,6 +170,11 @@ async function launchDocker(instance: Instance): Promise<ProcessRecord> {
     ],
     { log, socket },
   );
+  // It listens before it serves.
+  const answers = async (): Promise<boolean> =>
+    (await tryCommand(['docker', '--host', `unix://${socket}`, 'version'])).code === 0;
+  assert.ok(await waitUntil(answers, START_TIMEOUT_MS, 100), 'dockerd does not answer');
+  return record;
 }
 
 async function launchShim(instance: Instance): Promise<ProcessRecord> {
@@ -161,7 +182,7 @@ async function launchShim(instance: Instance): Promise<ProcessRecord> {
   rmSync(instance.containerdSocket, { force: true });
   return launch(
     [
-      join(repositoryRoot, 'bin/dockershim'),
+      await builtProgram('dockershim'),
       `--docker-endpoint=unix://${socket}`,
       `--container-runtime-endpoint=unix://${instance.containerdSocket}`,
       `--root-dir=${shimRoot}`,

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
+import path from 'node:path';
 import { inBackground } from '../../../base/background.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { systemClock } from '../../../base/clock.ts';
@@ -87,7 +88,7 @@ export async function composePlatform(given: {
   const calls = new Set<(call: CriCallRecord) => void>();
   const observe = (call: CriCallRecord): void => calls.forEach((listener) => listener(call));
   const { requestTimeoutMs } = config.runtime;
-  const shim = flags.docker === undefined ? undefined : await startShim(flags.docker, config, log);
+  const shim = flags.docker === undefined ? undefined : await startShim(flags.docker, given);
   const endpoint = shim?.endpoint ?? config.runtime.endpoint;
   const calling = { clock, observe, requestTimeoutMs, tracer };
   const client = createCriClient({ endpoint, ...calling });
@@ -179,14 +180,15 @@ const DOCKERSHIM_ENDPOINT = 'unix:///var/run/dockershim.sock';
 /** Docker as the runtime: the dockershim in this process, loaded with its first use. */
 async function startShim(
   docker: DockerFlags,
-  { runtime }: KubeletConfig,
-  log: Logger,
+  { config, flags, log }: { config: KubeletConfig; flags: AgentFlags; log: Logger },
 ): Promise<{ readonly endpoint: string; stop(): Promise<void> }> {
   const { startDockershim, defaultDockershimOptions } = await import('../../../dockershim/cmd/start-dockershim.ts');
-  const endpoint = runtime.endpoint === DEFAULT_RUNTIME_ENDPOINT ? DOCKERSHIM_ENDPOINT : runtime.endpoint;
+  const given = config.runtime.endpoint;
+  const endpoint = given === DEFAULT_RUNTIME_ENDPOINT ? DOCKERSHIM_ENDPOINT : given;
+  const rootFolder = path.join(flags.rootDir, 'dockershim');
   const shim = await orRefuse(
     `the dockershim cannot serve on ${endpoint}`,
-    startDockershim({ ...defaultDockershimOptions, ...docker, listen: endpoint }, log),
+    startDockershim({ ...defaultDockershimOptions, ...docker, rootFolder, listen: endpoint }, log),
   );
   return { endpoint, stop: () => shim.stop() };
 }
