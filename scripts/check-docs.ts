@@ -173,7 +173,8 @@ const unwanted: readonly RegExp[] = [
   /\bAI\b/,
   /\b(LLM|chatbot|language model)s?\b/i,
   /\bsessions?\b/i,
-  /\b(registry|docker|npmjs|quay|[a-z]*gcr|ghcr)\.([a-z0-9-]+\.)*(io|org|com)\b/i,
+  // But "docker.io" in backquotes is a package of Debian's.
+  /\b(registry|(?<!`)docker|npmjs|quay|[a-z]*gcr|ghcr)\.([a-z0-9-]+\.)*(io|org|com)\b/i,
 ];
 
 export function checkWords(file: string, text: string): Finding[] {

@@ -74,9 +74,10 @@ if [ -n "$missing" ]; then
   remove_policy
   # Installed by us, so ours to keep from starting at the next boot; `up` starts a containerd of its own.
   if have systemctl && [ -d /run/systemd/system ]; then
-    for service in containerd docker-registry etcd docker; do
-      case " $missing " in *" $service "* | *" $service-server "* | *" $service.io "*) systemctl disable --now "$service" "$service.socket" >/dev/null 2>&1 && say "the $service service is switched off: kubelet-ts starts its own" || true ;; esac
+    for service in containerd docker-registry etcd; do
+      case " $missing " in *" $service "* | *" $service-server "*) systemctl disable --now "$service" >/dev/null 2>&1 && say "the $service service is switched off: kubelet-ts starts its own" || true ;; esac
     done
+    case " $missing " in *" docker.io "*) systemctl disable --now docker.socket docker >/dev/null 2>&1 && say "the docker service is switched off: the tests start their own" || true ;; esac
   fi
 fi
 
