@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -80,6 +89,13 @@ describe('records of sandboxes', () => {
         writeFileSync(join(folder, id), text);
         assert.equal(await records.read(id), undefined);
       }
+    }));
+
+  it('do not keep what a killed shim had begun to write', () =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, `${id}.tmp`), '{"ver');
+      await openRecordFiles(folder);
+      assert.deepEqual(readdirSync(folder), []);
     }));
 
   it('never leave their folder', () =>

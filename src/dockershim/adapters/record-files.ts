@@ -10,6 +10,8 @@ const dockerId = /^[0-9a-f]{12,64}$/;
 /** One file for each sandbox below `folder`; a write is whole or did not happen. */
 export async function openRecordFiles(folder: string): Promise<SandboxRecords> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Of a shim that was killed while it wrote.
+  for (const name of await readdir(folder)) if (name.endsWith('.tmp')) await rm(path.join(folder, name));
   const fileOf = (id: string): string => {
     if (!dockerId.test(id)) throw new KubeletError('Invalid', `${JSON.stringify(id)} is not the id of a sandbox`);
     return path.join(folder, id);

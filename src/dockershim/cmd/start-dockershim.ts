@@ -42,7 +42,6 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
   const logs = new ContainerLogs({ engine, files: logFiles, clock, log });
   const network = new CniNetwork(
     createCniHost({ configFolder: options.cniConfigFolder, pluginFolders: options.cniPluginFolders }),
-    log,
   );
   const images = new Images({
     engine,

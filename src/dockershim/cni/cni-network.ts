@@ -1,5 +1,4 @@
-import { errorMessage, KubeletError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
+import { KubeletError } from '../../base/errors.ts';
 import { parseRecord } from '../../base/json-record.ts';
 import type { CniHost } from './cni-host.ts';
 import { chooseNetwork } from './network-config.ts';
@@ -17,11 +16,9 @@ export interface Attached {
 /** Attaches pods to the network of the machine: runs the plugins of its first valid configuration. */
 export class CniNetwork {
   readonly #host: CniHost;
-  readonly #log: Logger;
 
-  constructor(host: CniHost, log: Logger) {
+  constructor(host: CniHost) {
     this.#host = host;
-    this.#log = log;
   }
 
   /** Read again with each call: the file of a network may come long after the shim. */
@@ -29,25 +26,21 @@ export class CniNetwork {
     return chooseNetwork(await this.#host.readConfigs());
   }
 
-  /**
-   * Runs the plugins in their order, each with the result of the one before it. When one fails, those before it are
-   * undone. Rejects with `Unavailable` when there is no network, `Internal` when a plugin fails.
-   */
-  async attach(attachment: Attachment): Promise<Attached> {
+  /** The network that pods are attached to now. Rejects with `Unavailable` when there is none. */
+  async chosen(): Promise<NetworkConfig> {
     const chosen = await this.choose();
-    if (chosen.kind === 'none')
-      throw new KubeletError('Unavailable', `the network plugin is not ready: cni config uninitialized: ${chosen.why}`);
-    const { network } = chosen;
+    if (chosen.kind === 'found') return chosen.network;
+    throw new KubeletError('Unavailable', `the network plugin is not ready: cni config uninitialized: ${chosen.why}`);
+  }
+
+  /**
+   * Runs the plugins in their order, each with the result of the one before it. Rejects with `Internal` when one fails;
+   * the caller then detaches, also from those that did not run.
+   */
+  async attach(attachment: Attachment, network: NetworkConfig): Promise<Attached> {
     let result: unknown;
-    try {
-      for (const plugin of network.plugins)
-        result = await this.#run('ADD', { network, plugin, attachment, previous: result });
-    } catch (error) {
-      await this.detach(attachment, { network, result: undefined }).catch((failure: unknown) =>
-        this.#log.warn('the network of a sandbox that failed is not taken down', { error: errorMessage(failure) }),
-      );
-      throw error;
-    }
+    for (const plugin of network.plugins)
+      result = await this.#run('ADD', { network, plugin, attachment, previous: result });
     return { network, result, ips: addressesOf(result) };
   }
 

@@ -127,13 +127,18 @@ export class Sandboxes {
   }
 
   async #lost(known: ReadonlySet<string>): Promise<readonly PodSandbox[]> {
-    const { records, engine } = this.#parts;
+    const { records, engine, log } = this.#parts;
     const ids = (await records.list()).filter((id) => !known.has(id));
     const lost = await Promise.all(
       ids.map(async (id) => {
         const record = await records.read(id);
         // One that was created since the list was read is not lost.
-        if (record === undefined || (await this.#isKnown(engine, id))) return undefined;
+        if (await this.#isKnown(engine, id)) return undefined;
+        if (record === undefined) {
+          log.warn('the record of a sandbox that Docker lost cannot be read: it is removed', { id });
+          await records.remove(id);
+          return undefined;
+        }
         return PodSandbox.fromPartial({ id, metadata: record.pod, state: PodSandboxState.SANDBOX_NOTREADY });
       }),
     );
@@ -183,7 +188,10 @@ export class Sandboxes {
     if (record.isHostNetwork) return;
     const pid = sandbox.State?.Pid ?? 0;
     if (pid === 0) throw new KubeletError('Internal', `the sandbox container ${id} ended at once`);
-    const attached = await network.attach(attachmentOf(id, pid, record));
+    const chosen = await network.chosen();
+    // Before the plugins run: a shim that is killed in between would not know which network holds an address.
+    await records.write(id, { ...record, attached: { network: chosen, result: undefined, ips: [] } });
+    const attached = await network.attach(attachmentOf(id, pid, record), chosen);
     await records.write(id, { ...record, attached });
   }
 
@@ -202,6 +210,8 @@ export class Sandboxes {
       await this.remove(id);
     } catch (error) {
       this.#parts.log.warn('a sandbox that failed is left behind', { id, error: errorMessage(error) });
+      // The kubelet finds it in its lists, and must not take it for one that works.
+      await this.#parts.engine.stopContainer(id, 0).catch(() => undefined);
     }
   }
 

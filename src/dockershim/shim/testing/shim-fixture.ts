@@ -107,7 +107,7 @@ export function createShimFixture() {
     diskUsage: async () => ({ usedBytes: 5, inodesUsed: 6 }),
   };
   const log = silentLogger;
-  const network = new CniNetwork(cni, log);
+  const network = new CniNetwork(cni);
   const images = new Images({ engine, host, clock, pauseImage: PAUSE, progressTimeoutMs: 60_000 });
   const logs = new ContainerLogs({ engine, files, clock, log });
   const lowestOomScore = -1000;
