@@ -1,5 +1,6 @@
-/** One client with one connection that stays open, which looks at nothing but the status of an answer. */
+/** One client with one connection that stays open. It looks at an answer's status, and at its body only where asked. */
 import { Agent, request } from 'node:https';
+import { gunzipSync } from 'node:zlib';
 import type { ClusterAccess } from '../../../src/client/cluster-access.ts';
 
 export interface LoadRequest {
@@ -7,6 +8,8 @@ export interface LoadRequest {
   readonly path: string;
   readonly accept?: string;
   readonly body?: object;
+  /** Asks for a compressed answer, and is called with its text. */
+  readonly read?: (text: string) => void;
 }
 
 export class LoadClient {
@@ -25,11 +28,12 @@ export class LoadClient {
   }
 
   /** Bytes of the answer; rejects unless it is one of success. */
-  send({ method, path, accept = 'application/json', body }: LoadRequest): Promise<number> {
+  send({ method, path, accept = 'application/json', body, read }: LoadRequest): Promise<number> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       accept,
       'user-agent': 'bench',
+      ...(read !== undefined && { 'accept-encoding': 'gzip' }),
       ...(text !== undefined && {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(text)),
@@ -40,15 +44,21 @@ export class LoadClient {
         const failed = (response.statusCode ?? 500) >= 300;
         let said = '';
         let bytes = 0;
+        const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
+          if (read !== undefined) chunks.push(chunk);
           if (failed) said += chunk.toString('utf8');
         });
-        response.on('end', () =>
-          failed
-            ? reject(new Error(`${method} ${path}: ${response.statusCode} ${said.slice(0, 300)}`))
-            : resolve(bytes),
-        );
+        response.on('end', () => {
+          if (failed) return reject(new Error(`${method} ${path}: ${response.statusCode} ${said.slice(0, 300)}`));
+          if (read !== undefined) {
+            const whole = Buffer.concat(chunks);
+            const isPacked = response.headers['content-encoding'] === 'gzip';
+            read((isPacked ? gunzipSync(whole) : whole).toString('utf8'));
+          }
+          resolve(bytes);
+        });
         response.on('error', reject);
       });
       outgoing.on('error', reject);

@@ -50,6 +50,11 @@ interface PacedWrites extends Access {
 /** The same clock in all processes: CLOCK_MONOTONIC. */
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
+/** How many objects `kubectl get` asks for at a time. */
+const KUBECTL_PAGE = 500;
+/** A Table's metadata is before its columns and rows. */
+const HEAD_LENGTH = 2000;
+
 /** Watches that stay open until this process ends. */
 let crowd: WatcherCrowd | undefined;
 
@@ -86,6 +91,26 @@ export const jobs = {
     }
     client.close();
     return { ms, bytes };
+  },
+  /** One list as `kubectl get` asks for it: a Table, compressed, page by page. Milliseconds. */
+  tableList: async ({ kubeconfig, path }: Access & { readonly path: string }): Promise<number> => {
+    const client = new LoadClient(readKubeconfig(kubeconfig));
+    await client.send({ method: 'GET', path: '/version' });
+    const startMs = nowMs();
+    let next = '';
+    do {
+      await client.send({
+        method: 'GET',
+        path: `${path}?limit=${KUBECTL_PAGE}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`,
+        accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json',
+        read: (text) => {
+          next = /"continue":"([^"]+)"/.exec(text.slice(0, HEAD_LENGTH))?.[1] ?? '';
+        },
+      });
+    } while (next !== '');
+    const tookMs = nowMs() - startMs;
+    client.close();
+    return tookMs;
   },
   /** Writes at a steady rate, whether the ones before were answered or not; when each was answered. */
   pacedWrites: async ({ kubeconfig, namespace, perSecond, count }: PacedWrites): Promise<number[]> => {

@@ -46,7 +46,11 @@ async function main(args: readonly string[]): Promise<number> {
   const stops: (() => void | Promise<void>)[] = [];
   const context: StageContext = {
     options,
-    add: (row) => rows.push(row),
+    add: (row) => {
+      rows.push(row);
+      // What a run that fails later has measured is not lost.
+      say(`${row.name}: ${row.agent.map((sample) => sample.toPrecision(3)).join(' ')} ${row.unit}`);
+    },
     defer: (stop) => stops.push(stop),
     note: (text) => notes.push(text),
     say,
