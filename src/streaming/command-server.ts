@@ -39,12 +39,21 @@ const OPENING_LIMIT_MS = 30_000;
 const SETTLING_LIMIT_MS = 50;
 
 /**
- * Whether a command for this client can be served here: SPDY in its version 4, or WebSocket in its version 5. Others
- * need a server that speaks to them.
+ * The versions over WebSocket that can be served, the best first. In version 4, which the official clients for Python
+ * and JavaScript speak, standard input ends with the connection only.
  */
-export function isServable({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+export const everyVersion: readonly string[] = [COMMAND_V5, COMMAND_V4];
+
+/**
+ * Whether a command for this client can be served here: SPDY in its version 4, or WebSocket in one of
+ * `webSocketVersions`. Others need a server that speaks to them.
+ */
+export function isServable(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  webSocketVersions: readonly string[] = [COMMAND_V5],
+): boolean {
   const protocol = headers.upgrade?.toLowerCase();
-  if (protocol === 'websocket') return webSocketProtocols(headers).includes(COMMAND_V5);
+  if (protocol === 'websocket') return webSocketProtocols(headers).some((each) => webSocketVersions.includes(each));
   const versions = String(headers[SPDY_PROTOCOL_HEADER] ?? '')
     .split(',')
     .map((each) => each.trim());
@@ -59,7 +68,9 @@ export async function acceptCommand(client: WebSocketClient, serving: CommandSer
   const { socket, request } = client;
   const onActivity = cutWhenIdle([socket], serving);
   if (request.headers.upgrade?.toLowerCase() === 'websocket') {
-    const webSocket = await acceptWebSocket(client, COMMAND_V5);
+    const asked = webSocketProtocols(request.headers);
+    const version = everyVersion.find((each) => asked.includes(each)) ?? COMMAND_V5;
+    const webSocket = await acceptWebSocket(client, version);
     const [own, other] = duplexPair();
     // What is still on its way to the WebSocket would go with the pair: the bridge closes it, when it has passed on the
     // end of each stream.

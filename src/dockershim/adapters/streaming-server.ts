@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { AttachRequest, ExecRequest, PortForwardRequest } from '../../cri/generated/cri-v1.ts';
-import { acceptCommand, isServable } from '../../streaming/command-server.ts';
+import { acceptCommand, everyVersion, isServable } from '../../streaming/command-server.ts';
 import type { CommandEnds } from '../../streaming/command-server.ts';
 import type { CommandStreams } from '../../streaming/protocols.ts';
 import { SPDY } from '../../streaming/protocols.ts';
@@ -45,7 +45,7 @@ const TICKET_BYTES = 16;
  * are good for one connection within a minute.
  */
 export async function startStreamingServer(parts: StreamingServerParts): Promise<StreamingServer> {
-  const waiting = new Map<string, Ticket>();
+  const waiting = new Map<string, { readonly ticket: Ticket; readonly timer: Timer }>();
   const server = createServer({ maxHeaderSize: 16 * 1024 }, (_request, response) => {
     response.writeHead(400, { 'content-type': 'text/plain' }).end('this address only serves upgraded connections\n');
   });
@@ -55,9 +55,11 @@ export async function startStreamingServer(parts: StreamingServerParts): Promise
     socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     const token = (request.url ?? '').split('/').at(-1)?.split('?', 1)[0] ?? '';
-    const ticket = waiting.get(token);
+    const issued = waiting.get(token);
+    if (issued === undefined) return refuse(socket, 404, 'no such stream: it was used before, or its minute is over');
     waiting.delete(token);
-    if (ticket === undefined) return refuse(socket, 404, 'no such stream: it was used before, or its minute is over');
+    issued.timer.cancel();
+    const { ticket } = issued;
     void serve(parts, ticket, { request, socket, head }).catch((error: unknown) => {
       parts.log.warn('a stream ended early', { kind: ticket.kind, error: errorMessage(error) });
       socket.destroy();
@@ -68,8 +70,7 @@ export async function startStreamingServer(parts: StreamingServerParts): Promise
     if (waiting.size >= MOST_TICKETS)
       throw new KubeletError('Unavailable', `${MOST_TICKETS} streams wait for their clients: try again in a minute`);
     const token = randomBytes(TICKET_BYTES).toString('base64url');
-    waiting.set(token, ticket);
-    parts.clock.setTimer(TICKET_LIFE_MS, () => waiting.delete(token));
+    waiting.set(token, { ticket, timer: parts.clock.setTimer(TICKET_LIFE_MS, () => waiting.delete(token)) });
     return `http://127.0.0.1:${port}/${ticket.kind.toLowerCase()}/${token}`;
   };
   return {
@@ -78,7 +79,11 @@ export async function startStreamingServer(parts: StreamingServerParts): Promise
       attach: (request) => issue({ kind: 'attach', request }),
       portForward: (request) => issue({ kind: 'portForward', request }),
     },
-    close: () => closeServer(server, sockets),
+    close: () => {
+      for (const { timer } of waiting.values()) timer.cancel();
+      waiting.clear();
+      return closeServer(server, sockets);
+    },
   };
 }
 
@@ -102,7 +107,7 @@ async function acceptFor(
   streams: CommandStreams,
   client: Client,
 ): Promise<CommandEnds | undefined> {
-  if (isServable(client.request)) return acceptCommand(client, { streams, clock, idleMs });
+  if (isServable(client.request, everyVersion)) return acceptCommand(client, { streams, clock, idleMs });
   refuse(client.socket, 403, 'unable to upgrade: none of the requested protocols is supported');
   return undefined;
 }

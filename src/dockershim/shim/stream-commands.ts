@@ -1,5 +1,4 @@
 import type { Buffer } from 'node:buffer';
-import { once } from 'node:events';
 import type { Duplex, Writable } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -107,7 +106,7 @@ async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<
   const write = async (target: Writable | undefined, data: Buffer): Promise<void> => {
     onActivity();
     if (target === undefined || target.destroyed || target.writableEnded) return;
-    if (!target.write(data)) await Promise.race([once(target, 'drain'), once(target, 'close')]);
+    if (!target.write(data)) await roomIn(target);
   };
   try {
     for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
@@ -125,20 +124,48 @@ async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<
   }
 }
 
-/** The client sends a JSON object for each new size of its terminal. */
+/** Resolves when more may be written, or the stream is gone. Leaves no listener behind: a long output waits often. */
+function roomIn(target: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      target.off('drain', done).off('close', done);
+      resolve();
+    };
+    target.on('drain', done).on('close', done);
+  });
+}
+
+/**
+ * The client sends a JSON object for each new size of its terminal. Docker gets one at a time and then the newest, so
+ * that a client that sends many takes one connection.
+ */
 function readSizes({ resize }: CommandEnds, apply: (size: TerminalSize) => Promise<void>): void {
   let held = '';
+  let next: TerminalSize | undefined;
+  let isApplying = false;
+  const applyAll = async (): Promise<void> => {
+    if (isApplying) return;
+    isApplying = true;
+    while (next !== undefined) {
+      const size = next;
+      next = undefined;
+      // A command that ended has no terminal any more.
+      await apply(size).catch(() => undefined);
+    }
+    isApplying = false;
+  };
   resize?.on('data', (chunk: Buffer) => {
     held += chunk.toString('utf8');
     const end = held.lastIndexOf('}');
     if (end !== -1) {
       const { Width: width, Height: height } = parseRecord(held.slice(held.lastIndexOf('{', end), end + 1)) ?? {};
       held = held.slice(end + 1);
-      // A command that ended has no terminal any more.
-      if (isSize(width) && isSize(height)) void apply({ width, height }).catch(() => undefined);
+      if (isSize(width) && isSize(height)) next = { width, height };
+      void applyAll();
     }
     if (held.length > MOST_RESIZE_CHARACTERS) held = '';
   });
 }
 
-const isSize = (value: unknown): value is number => typeof value === 'number' && value > 0 && value < 65_536;
+const isSize = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;

@@ -131,8 +131,8 @@ export class FakeDockerEngine implements DockerEngine {
     this.calls.push(`update ${this.#find(id).name} ${JSON.stringify(resources)}`);
   }
 
-  resizeContainer = async (): Promise<void> => undefined;
-  resizeExec = async (): Promise<void> => undefined;
+  resizeContainer: DockerEngine['resizeContainer'] = async () => undefined;
+  resizeExec: DockerEngine['resizeExec'] = async () => undefined;
 
   async followLogs(id: string, since: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     this.logRequests.push(since);
