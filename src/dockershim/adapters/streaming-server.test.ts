@@ -28,7 +28,7 @@ let server: StreamingServer;
 let docker: Duplex;
 let sizes: TerminalSize[];
 
-beforeEach(async () => {
+async function setUp(): Promise<void> {
   engine = new FakeDockerEngine();
   clock = new FakeClock();
   sizes = [];
@@ -42,8 +42,13 @@ beforeEach(async () => {
   engine.resizeExec = resize;
   engine.resizeContainer = resize;
   server = await startStreamingServer({ engine, clock, log: silentLogger, idleMs: 0 });
-});
-afterEach(() => server.close());
+}
+
+/** Hooks belong to suites. */
+function withServer(): void {
+  beforeEach(setUp);
+  afterEach(() => server.close());
+}
 
 const execUrl = (more: Partial<ExecRequest> = {}): string =>
   server.tickets.exec(ExecRequest.fromPartial({ containerId: 'c', cmd: ['x'], stdout: true, stderr: true, ...more }));
@@ -96,6 +101,8 @@ async function refusal(answering: ReturnType<typeof upgrade>): Promise<[number |
 }
 
 describe('exec over SPDY', () => {
+  withServer();
+
   it('joins the streams and ends with the exit code', async () => {
     engine.execs = { stdout: Buffer.alloc(0), exitCode: 7 };
     const { streams } = await spdyClient(execUrl({ stdin: true }), ['error', 'stdin', 'stdout', 'stderr']);
@@ -195,6 +202,8 @@ describe('exec over SPDY', () => {
 });
 
 describe('attach', () => {
+  withServer();
+
   it('joins the streams of a terminal, and its end is success', async () => {
     const url = server.tickets.attach(
       AttachRequest.fromPartial({ containerId: 'c', stdin: true, stdout: true, tty: true }),
@@ -210,6 +219,8 @@ describe('attach', () => {
 });
 
 describe('exec over WebSocket', () => {
+  withServer();
+
   for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io'])
     it(`works with ${protocol}`, async () => {
       engine.execs = { stdout: Buffer.alloc(0), exitCode: 3 };
@@ -240,6 +251,8 @@ describe('exec over WebSocket', () => {
 });
 
 describe('a ticket', () => {
+  withServer();
+
   it('is good once', async () => {
     const url = execUrl();
     await spdyClient(url, []);
@@ -283,6 +296,8 @@ describe('a ticket', () => {
 });
 
 describe('a client that wants something else', () => {
+  withServer();
+
   it('is refused: a plain request', async () => {
     const url = execUrl();
     const answer = await new Promise<IncomingMessage>((resolve) => httpRequest(url, resolve).end());
