@@ -44,13 +44,20 @@ const model = new ModelPage({
 });
 const HOSTILE_LOG = '<script>globalThis.hacked=1</script>\u001b[31m red\n';
 
+/** The place of the pod whose container restarts, and of one that fails. */
+const RESTARTED = 1;
+const FAILED = 4;
+let runs = 0;
+
 let browser: Browser;
 let served: ServedPage;
 let tab: Page;
 const problems: string[] = [];
 
 before(async () => {
-  served = await servePage(model, async (_target, _request, signal) => logOf(signal));
+  served = await servePage(model, async ({ pod }, _request, signal) =>
+    pod === model.pods()[RESTARTED]?.metadata.name ? runOf(++runs) : logOf(signal),
+  );
   browser = await openBrowser();
   tab = await signIn(browser, served.url, PAGE_TOKEN, problems);
   await tab.waitForFunction(`document.querySelectorAll('#pods-list tbody tr').length === ${PODS}`);
@@ -64,6 +71,11 @@ after(async () => {
 async function* logOf(signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for (let line = 0; line < 3000; line++) yield new TextEncoder().encode(`line ${line} ${HOSTILE_LOG}`);
   await new Promise((resolve) => signal.addEventListener('abort', resolve));
+}
+
+/** The log of a container that ends at once. */
+async function* runOf(run: number): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(`this is run ${run}\n`);
 }
 
 const go = async (hash: string, selector: string): Promise<void> => {
@@ -120,6 +132,47 @@ test('a long log keeps its last lines only', async () => {
   assert.equal(await ask(`document.querySelectorAll('.log span').length`), 2000);
 });
 
+test('the log of a container that starts again is followed', async () => {
+  await go(podHash(RESTARTED), 'article.pod');
+  await until(`document.querySelector('.log').textContent === 'this is run 1\\n'`);
+  model.setPods(
+    model.pods().map((pod, index) => {
+      const [container] = pod.status?.containerStatuses ?? [];
+      if (index !== RESTARTED || container === undefined) return pod;
+      const containerStatuses = [{ ...container, restartCount: container.restartCount + 1 }];
+      return { ...pod, status: { ...pod.status, containerStatuses } };
+    }),
+  );
+  await until(`document.querySelector('.log').textContent === 'this is run 2\\n'`);
+});
+
+test('a pod that failed is not called settled, and says why it ended', async () => {
+  await go(podHash(FAILED), 'article.pod .settled');
+  model.setPods(
+    model
+      .pods()
+      .map((pod, index) =>
+        index === FAILED
+          ? { ...pod, status: { ...pod.status, phase: 'Failed', reason: 'Evicted', message: 'The node was low.' } }
+          : pod,
+      ),
+  );
+  await tab.waitForSelector('article.pod .blocker');
+  assert.equal(await ask(`document.querySelector('.settled')`), null);
+  assert.equal(await ask(`document.querySelector('.blocker .error').textContent`), 'Evicted: The node was low.');
+});
+
+test('limits, requests and thresholds are drawn in and written, however small the use is', async () => {
+  const marks = (where: string): Promise<unknown> =>
+    ask(`[...document.querySelectorAll('${where} .meter line')].filter((line) => line.hasAttribute('x1')).length`);
+  await go('#/pods', '#pods-list');
+  assert.equal(await marks('#machine [aria-label=Memory]'), 1);
+  await go(podHash(2), 'article.pod');
+  assert.deepEqual([await marks('.pod .tile[aria-label=CPU]'), await marks('.pod .tile[aria-label=Memory]')], [1, 1]);
+  const row = `document.querySelector('article.pod tbody tr').textContent`;
+  await until(`/request 100.m/.test(${row}) && /request 96.MiB/.test(${row}) && /\\/ 512.MiB/.test(${row})`);
+});
+
 test('every view passes the rules of WCAG A and AA, light and dark', async () => {
   await go('#/pods', '#pods-list');
   await tab.type('#filter', 'shop frontend');
@@ -133,6 +186,7 @@ test('every view passes the rules of WCAG A and AA, light and dark', async () =>
       [podHash(7), '.blocker'],
     ] as const) {
       await go(hash, selector);
+      if (selector === '.settled') await until(`document.querySelectorAll('.timeline li').length > 20`);
       assert.deepEqual(await accessibilityProblems(tab), [], `${hash} ${scheme}`);
     }
   }
@@ -238,6 +292,11 @@ test('the page holds at 320 pixels and at double text size without scrolling sid
       Number(await ask('document.documentElement.scrollWidth')) <= 320,
       `${hash}: ${String(await ask('document.documentElement.scrollWidth'))}`,
     );
+    const overlapping = await ask(`[...document.querySelectorAll('#pods-list tbody tr')].filter((row) => {
+      const [status, figures] = [row.querySelector('.state'), row.querySelector('.figures')];
+      return status.getBoundingClientRect().right > figures.getBoundingClientRect().left;
+    }).length`);
+    assert.equal(overlapping, 0, 'a status covers the figures beside it');
   }
   await tab.setViewport({ width: 1440, height: 900 });
 });

@@ -13,6 +13,7 @@ interface Format {
   formatPercent(percent: number | undefined): string;
   formatCount(count: number | undefined): string;
   formatAge(ms: number | undefined): string;
+  formatTime(atMs: number, nowMs: number): string;
 }
 const format = (await import(path.join(folder, 'format.js'))) as Format;
 
@@ -66,5 +67,14 @@ describe('figures', () => {
       [0, 59_000, 61_000, 3_600_000, 90_061_000, -5].map((ms) => format.formatAge(ms)),
       ['0s', '59s', '1m 1s', '1h', '1d 1h', '0s'],
     );
+  });
+
+  it('of times have the date on another day only', () => {
+    const at = new Date(2026, 4, 7, 18, 9, 53).getTime();
+    const today = format.formatTime(at, new Date(2026, 4, 7, 23, 0).getTime());
+    const later = format.formatTime(at, new Date(2026, 4, 8, 1, 0).getTime());
+    assert.match(today, /09.53/);
+    assert.match(later, /7/);
+    assert.ok(later.endsWith(` ${today}`) && later.length > today.length + 1, later);
   });
 });

@@ -85,6 +85,7 @@ function podOf(pod: Pod, { settled, blockers, timeline, phase }: PodExplanation)
     name,
     status: shortened(statusWord(pod)),
     phase: pod.status?.phase ?? phase,
+    ...(pod.status?.phase === 'Failed' && { message: shortened(failureOf(pod)) }),
     ready: readyCount(pod),
     qos: podQos(pod),
     priority: pod.spec.priority ?? 0,
@@ -102,6 +103,10 @@ function podOf(pod: Pod, { settled, blockers, timeline, phase }: PodExplanation)
     ...resourcesOf(podRequests(pod), podLimits(pod)),
     containers,
   };
+}
+
+function failureOf({ status }: Pod): string {
+  return [status?.reason, status?.message].filter((text) => text !== undefined && text !== '').join(': ');
 }
 
 function containersOf(pod: Pod): PageContainer[] {

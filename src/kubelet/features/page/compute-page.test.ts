@@ -41,6 +41,16 @@ describe('the state of the page', () => {
     );
   });
 
+  it('has why a failed pod ended', () => {
+    const pod = modelPod(0, NOW_MS);
+    const messageOf = (status: object) =>
+      computePageState(facts([{ ...pod, status: { ...pod.status, ...status } } as Pod])).pods[0]?.message;
+    assert.equal(messageOf({ phase: 'Failed', reason: 'Evicted', message: 'It was low.' }), 'Evicted: It was low.');
+    assert.equal(messageOf({ phase: 'Failed', reason: 'NodeLost' }), 'NodeLost');
+    assert.equal(messageOf({ phase: 'Running', message: 'x' }), undefined);
+    assert.ok((messageOf({ phase: 'Failed', message: 'x'.repeat(100_000) }) ?? '').length < 2000);
+  });
+
   it('cuts texts that others choose', () => {
     const { pods } = computePageState(facts([modelPod(7, NOW_MS, { image: 'x'.repeat(100_000) })]));
     assert.ok(JSON.stringify(pods).length < 10_000);

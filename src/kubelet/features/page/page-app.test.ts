@@ -94,7 +94,7 @@ describe('the app of the page', () => {
     const { ask, model } = fixture();
     const uid = model.pods()[0]?.metadata.uid ?? '';
     const explanation = (await (await ask(`/api/pods/${uid}`)).json()) as { uid: string; timeline: unknown[] };
-    assert.deepEqual([explanation.uid, explanation.timeline.length], [uid, 3]);
+    assert.deepEqual([explanation.uid, explanation.timeline.length], [uid, 23]);
     assert.equal((await ask('/api/pods/none')).status, 404);
   });
 

@@ -29,6 +29,8 @@ export interface PagePod extends PageResources {
   /** What kubectl shows in its STATUS column. */
   readonly status: string;
   readonly phase: string;
+  /** Why it ended, of a failed pod. */
+  readonly message?: string;
   /** `1/2` */
   readonly ready: string;
   readonly qos: string;

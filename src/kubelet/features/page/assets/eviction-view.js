@@ -81,7 +81,7 @@ export class EvictionView {
           ]),
       ...(limited.length === 0
         ? [element('p', { class: 'empty' }, 'No eviction thresholds are configured.')]
-        : limited.map((signal) => signalCard(signal, ranked.get(signal.signal), uids))),
+        : limited.map((signal) => signalCard(signal, ranked.get(signal.signal), uids, sameOrder(signal, rankings)))),
       element(
         'p',
         { class: 'note' },
@@ -98,11 +98,20 @@ export class EvictionView {
 const unitOf = (resource) => (resource === 'pids' ? 'processes' : resource === 'inodes' ? 'inodes' : 'bytes');
 
 /**
+ * Signals of one resource share an order.
+ *
+ * @param {SignalReport} report
+ * @param {readonly RankingReport[]} rankings
+ */
+const sameOrder = ({ resource }, rankings) => rankings.find((ranking) => ranking.resource === resource)?.signal;
+
+/**
  * @param {SignalReport} report
  * @param {RankingReport | undefined} ranking
  * @param {ReadonlyMap<string, string>} uids
+ * @param {string | undefined} order The signal that is shown with the same order of pods
  */
-function signalCard({ signal, resource, available, capacity, thresholds }, ranking, uids) {
+function signalCard({ signal, resource, available, capacity, thresholds }, ranking, uids, order) {
   const meter = new Meter();
   const unit = unitOf(resource);
   const hard = thresholds.find(({ kind }) => kind === 'hard')?.amount;
@@ -128,7 +137,9 @@ function signalCard({ signal, resource, available, capacity, thresholds }, ranki
     meter.node,
     element('p', { class: 'note' }, `${state}Evicts ${limits.join(' or ')}, of ${formatAmount(capacity, unit)}.`),
     ...(ranking === undefined
-      ? []
+      ? order === undefined
+        ? []
+        : [element('p', { class: 'note' }, `The order of eviction is that of ${order}.`)]
       : ranking.pods.length === 0
         ? [element('p', { class: 'note' }, 'There is no pod to evict.')]
         : [rankTable(ranking, unit, uids)]),

@@ -24,6 +24,16 @@ export function formatBytes(bytes) {
   return `${unit === 0 ? Math.round(value) : short(value)}${SPACE}${BYTE_UNITS[unit]}`;
 }
 
+/**
+ * What is used of a limit, if there is one.
+ *
+ * @param {number | undefined} bytes
+ * @param {number | undefined} limit
+ */
+export function bytesOfLimit(bytes, limit) {
+  return limit === undefined ? formatBytes(bytes) : `${formatBytes(bytes)} / ${formatBytes(limit)}`;
+}
+
 /** @param {number | undefined} bytesPerSecond */
 export function formatRate(bytesPerSecond) {
   return bytesPerSecond === undefined ? NONE : `${formatBytes(bytesPerSecond)}/s`;
@@ -84,7 +94,15 @@ export function formatAmount(amount, unit) {
   return unit === 'bytes' ? formatBytes(amount) : formatCount(amount);
 }
 
-/** @param {number} atMs */
-export function formatTime(atMs) {
-  return new Date(atMs).toLocaleTimeString(undefined, { hour12: false });
+/**
+ * The time of day, with the date if it is another day.
+ *
+ * @param {number} atMs
+ * @param {number} [nowMs]
+ */
+export function formatTime(atMs, nowMs = Date.now()) {
+  const at = new Date(atMs);
+  const time = at.toLocaleTimeString(undefined, { hour12: false });
+  if (at.toDateString() === new Date(nowMs).toDateString()) return time;
+  return `${at.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })} ${time}`;
 }

@@ -19,6 +19,8 @@ export class LogsView {
   #reading;
   /** The log is opened when the container has started. */
   #isWaiting = false;
+  /** @type {number | undefined} The run, by its count of restarts, whose log has ended */
+  #endedRun;
   #pod;
 
   /** @param {import('./store.js').PagePod} pod */
@@ -55,7 +57,9 @@ export class LogsView {
       if (names.includes(value)) this.#select.value = value;
     }
     const container = pod.containers.find(({ name }) => name === this.#select.value);
-    if (this.#isWaiting && container !== undefined && hasStarted(container)) this.#open();
+    if (container === undefined) return;
+    const isNextRun = this.#endedRun !== undefined && this.#endedRun !== container.restarts && !this.#previous.checked;
+    if (isNextRun || (this.#isWaiting && hasStarted(container))) this.#open();
   }
 
   destroy() {
@@ -65,6 +69,7 @@ export class LogsView {
   #open() {
     this.#reading?.abort();
     this.#isWaiting = false;
+    this.#endedRun = undefined;
     const container = this.#pod.containers.find(({ name }) => name === this.#select.value);
     if (container !== undefined && !hasStarted(container) && !this.#previous.checked) {
       this.#isWaiting = true;
@@ -74,11 +79,14 @@ export class LogsView {
     }
     this.#reading = new AbortController();
     this.#text.replaceChildren();
-    void this.#read(this.#reading.signal);
+    void this.#read(this.#reading.signal, container?.restarts);
   }
 
-  /** @param {AbortSignal} signal */
-  async #read(signal) {
+  /**
+   * @param {AbortSignal} signal
+   * @param {number | undefined} run
+   */
+  async #read(signal, run) {
     const { namespace, name } = this.#pod;
     const path = [namespace, name, this.#select.value].map((part) => encodeURIComponent(part.toWellFormed())).join('/');
     setText(this.#status, 'Opening');
@@ -104,6 +112,8 @@ export class LogsView {
     } catch (error) {
       if (!signal.aborted)
         setText(this.#status, `The log ended: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      if (!signal.aborted) this.#endedRun = run;
     }
   }
 

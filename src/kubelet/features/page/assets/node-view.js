@@ -123,8 +123,10 @@ export class NodeView {
   #disks = element('div', { class: 'disks' });
   /** @type {Map<string, { row: HTMLElement, meter: Meter, value: HTMLElement, note: HTMLElement }>} */
   #diskRows = new Map();
-  #cpu = new Tile('CPU', this.#cpuChart.node);
-  #memory = new Tile('Memory', this.#memoryChart.node);
+  #cpuMeter = new Meter();
+  #memoryMeter = new Meter();
+  #cpu = new Tile('CPU', this.#cpuMeter.node, this.#cpuChart.node);
+  #memory = new Tile('Memory', this.#memoryMeter.node, this.#memoryChart.node);
   #network = new Tile('Network', this.#networkChart.node);
   #pressure = new Tile('Pressure', this.#pressureChart.node);
   #disk = new Tile('Disk and processes', this.#disks);
@@ -153,10 +155,12 @@ export class NodeView {
         .filter((each) => each !== '')
         .join(' · '),
     );
+    const capacity = node.cores === undefined ? undefined : node.cores * 1000;
+    this.#cpuMeter.set({ value: now?.cpuMillis, max: capacity, kind: 'scale' });
     this.#cpuChart.set(
       times,
       [nodeSamples.map(({ cpuMillis }) => cpuMillis)],
-      [{ label: 'capacity', value: (node.cores ?? 0) * 1000, color: '--muted' }],
+      capacity === undefined ? [] : [{ label: 'capacity', value: capacity, color: '--muted' }],
     );
     this.#updateMemory(store, times, allocatableMemory);
     this.#networkFigures.set([formatRate(now?.rxBps), formatRate(now?.txBps)]);
@@ -178,6 +182,11 @@ export class NodeView {
     if (allocatable !== undefined) notes.push(`${formatBytes(allocatable)} allocatable`);
     if (hard !== undefined) notes.push(`eviction below ${formatBytes(hard.amount)} free`);
     this.#memory.set(formatBytes(usage?.node.memoryBytes), notes.join(' · '));
+    this.#memoryMeter.set({
+      value: usage?.node.memoryBytes,
+      max: capacity,
+      mark: hard === undefined || capacity === undefined ? undefined : capacity - hard.amount,
+    });
     this.#memoryChart.set(
       times,
       [nodeSamples.map(({ memoryBytes }) => memoryBytes)],
@@ -202,7 +211,7 @@ export class NodeView {
     const now = usage?.node.pressure;
     if (now === undefined && usage !== undefined) {
       this.#pressureFigures.node.hidden = true;
-      this.#pressure.set('', 'The kernel reports no pressure here (cgroup v1, or without PSI).');
+      this.#pressure.set('', 'Pressure is measured only on cgroup v2 with PSI.');
       this.#pressureChart.node.hidden = true;
       return;
     }

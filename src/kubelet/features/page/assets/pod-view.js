@@ -2,7 +2,7 @@
 
 import { Chart } from './charts.js';
 import { element, setAttribute, setText } from './dom.js';
-import { formatAge, formatBytes, formatCpu, formatPercent, formatRate, formatTime } from './format.js';
+import { bytesOfLimit, formatAge, formatBytes, formatCpu, formatPercent, formatRate, formatTime } from './format.js';
 import { LogsView } from './logs-view.js';
 import { Meter } from './meter.js';
 import { Figures } from './node-view.js';
@@ -18,12 +18,14 @@ export class PodView {
   uid;
   node;
   #mark = '';
+  /** Of a pod that has ended. */
+  #endMessage = '';
   #heading;
   #facts = element('p', { class: 'facts' });
   #dot = element('span', { class: 'dot', 'aria-hidden': 'true' });
   #status = element('span');
   #explanation = element('div', { class: 'explanation' });
-  #timeline = element('ol', { class: 'timeline' });
+  #timeline = element('ol', { class: 'timeline', tabindex: '0', 'aria-labelledby': 'timeline-heading' });
   #containers = element('tbody');
   /** @type {Map<string, ContainerRow>} */
   #rows = new Map();
@@ -56,6 +58,8 @@ export class PodView {
     ['Received', 1],
     ['Sent', 2],
   ]);
+  #cpuMeter = new Meter();
+  #memoryMeter = new Meter();
   #cpuNote = element('p', { class: 'note' });
   #memoryNote = element('p', { class: 'note' });
   #logs;
@@ -82,8 +86,8 @@ export class PodView {
       element(
         'div',
         { class: 'tiles three' },
-        tile('CPU', this.#cpuNow, this.#cpu.node, this.#cpuNote),
-        tile('Memory', this.#memoryNow, this.#memory.node, this.#memoryNote),
+        tile('CPU', this.#cpuNow, this.#cpuMeter.node, this.#cpu.node, this.#cpuNote),
+        tile('Memory', this.#memoryNow, this.#memoryMeter.node, this.#memory.node, this.#memoryNote),
         tile('Network', this.#networkNow.node, this.#network.node),
       ),
       element('div', { class: 'card' }, element('h3', {}, 'Containers'), this.#table()),
@@ -131,11 +135,13 @@ export class PodView {
         .filter((each) => each !== undefined)
         .join(' · '),
     );
+    this.#endMessage = pod.message ?? '';
     this.#updateCharts(store, pod);
     this.#updateContainers(store, pod);
     this.#logs.update(pod);
-    if (pod.timelineMark !== this.#mark) {
-      this.#mark = pod.timelineMark;
+    const mark = `${pod.timelineMark} ${pod.phase} ${pod.message ?? ''}`;
+    if (mark !== this.#mark) {
+      this.#mark = mark;
       void this.#explain();
     }
   }
@@ -149,6 +155,9 @@ export class PodView {
     const times = samples.map(({ atMs }) => atMs);
     const use = store.use(this.uid);
     setText(this.#cpuNow, formatCpu(use?.cpuMillis));
+    this.#cpuMeter.set(
+      meterFacts(use?.cpuMillis, pod.cpuRequestMillis, pod.cpuLimitMillis, (store.state?.node.cores ?? 0) * 1000),
+    );
     setText(this.#cpuNote, limitNote(pod.cpuRequestMillis, pod.cpuLimitMillis, formatCpu));
     this.#cpu.set(
       times,
@@ -156,6 +165,9 @@ export class PodView {
       limitLines(pod.cpuRequestMillis, pod.cpuLimitMillis),
     );
     setText(this.#memoryNow, formatBytes(use?.memoryBytes));
+    this.#memoryMeter.set(
+      meterFacts(use?.memoryBytes, pod.memoryRequestBytes, pod.memoryLimitBytes, store.state?.node.memoryBytes),
+    );
     setText(this.#memoryNote, limitNote(pod.memoryRequestBytes, pod.memoryLimitBytes, formatBytes));
     this.#memory.set(
       times,
@@ -211,6 +223,16 @@ export class PodView {
     }
   }
 
+  /** Why a failed pod ended: nothing holds it up, but nothing will run either. */
+  #failure() {
+    return element(
+      'div',
+      { class: 'blocker' },
+      element('p', { class: 'step' }, 'Failed: this pod does not run again.'),
+      element('p', { class: 'error' }, this.#endMessage),
+    );
+  }
+
   async #explain() {
     try {
       const answer = await fetch(`/api/pods/${encodeURIComponent(this.uid.toWellFormed())}`);
@@ -221,17 +243,20 @@ export class PodView {
   }
 
   /** @param {PodExplanation} explanation */
-  #show({ settled, blockers, suggestions, timeline }) {
-    const nowMs = Date.now();
+  #show({ settled, phase, blockers, suggestions, timeline }) {
     this.#explanation.replaceChildren(
       ...(settled
-        ? [element('p', { class: 'settled' }, 'Settled: nothing holds this pod up.')]
+        ? [
+            phase === 'Failed'
+              ? this.#failure()
+              : element('p', { class: 'settled' }, 'Settled: nothing holds this pod up.'),
+          ]
         : blockers.map((blocker) =>
             element(
               'div',
               { class: 'blocker' },
               element('p', { class: 'step' }, `Blocked on ${blocker.step}`),
-              element('p', {}, `${blocker.cause}, since ${formatAge(nowMs - blocker.sinceMs)}`),
+              element('p', {}, `${blocker.cause}, since ${formatTime(blocker.sinceMs)}`),
               blocker.lastError === undefined ? undefined : element('p', { class: 'error' }, blocker.lastError),
               blocker.nextTryAtMs === undefined
                 ? undefined
@@ -262,14 +287,29 @@ export class PodView {
   }
 }
 
+/**
+ * Against the limit, or without one, against what the node has.
+ *
+ * @param {number | undefined} value
+ * @param {number | undefined} request
+ * @param {number | undefined} limit
+ * @param {number | undefined} capacity
+ * @returns {import('./meter.js').MeterFacts}
+ */
+function meterFacts(value, request, limit, capacity) {
+  return { value, max: limit ?? capacity, mark: request, kind: limit === undefined ? 'scale' : 'limit' };
+}
+
 class ContainerRow {
   node;
   #state = element('span');
   #cpu = element('span', { class: 'number' });
   #cpuOf = element('span', { class: 'of' });
+  #cpuRequest = element('span', { class: 'note' });
   #cpuMeter = new Meter();
   #memory = element('span', { class: 'number' });
   #memoryOf = element('span', { class: 'of' });
+  #memoryRequest = element('span', { class: 'note' });
   #memoryMeter = new Meter();
   #figures = ['read', 'written', 'storage', 'pressure', 'restarts'].map(() => element('td', { class: 'number' }));
 
@@ -286,12 +326,14 @@ class ContainerRow {
         { class: 'gauge' },
         element('span', { class: 'figures' }, this.#cpu, this.#cpuOf),
         this.#cpuMeter.node,
+        this.#cpuRequest,
       ),
       element(
         'td',
         { class: 'gauge' },
         element('span', { class: 'figures' }, this.#memory, this.#memoryOf),
         this.#memoryMeter.node,
+        this.#memoryRequest,
       ),
       ...this.#figures,
     );
@@ -315,27 +357,23 @@ class ContainerRow {
     );
     setText(this.#cpu, formatCpu(use?.cpuMillis));
     setText(this.#cpuOf, cpuLimitMillis === undefined ? '' : `/ ${formatCpu(cpuLimitMillis)}`);
-    this.#cpuMeter.set({
-      value: use?.cpuMillis,
-      max: cpuLimitMillis ?? (node?.cores === undefined ? undefined : node.cores * 1000),
-      mark: container.cpuRequestMillis,
-      kind: cpuLimitMillis === undefined ? 'scale' : 'limit',
-    });
+    setText(this.#cpuRequest, requestText(container.cpuRequestMillis, formatCpu));
+    this.#cpuMeter.set(
+      meterFacts(use?.cpuMillis, container.cpuRequestMillis, cpuLimitMillis, (node?.cores ?? 0) * 1000),
+    );
     setText(this.#memory, formatBytes(use?.memoryBytes));
     setText(this.#memoryOf, memoryLimitBytes === undefined ? '' : `/ ${formatBytes(memoryLimitBytes)}`);
-    this.#memoryMeter.set({
-      value: use?.memoryBytes,
-      max: memoryLimitBytes ?? node?.memoryBytes,
-      mark: container.memoryRequestBytes,
-      kind: memoryLimitBytes === undefined ? 'scale' : 'limit',
-    });
+    setText(this.#memoryRequest, requestText(container.memoryRequestBytes, formatBytes));
+    this.#memoryMeter.set(
+      meterFacts(use?.memoryBytes, container.memoryRequestBytes, memoryLimitBytes, node?.memoryBytes),
+    );
     const { pressure } = use ?? {};
     const worst =
       pressure === undefined ? undefined : Math.max(pressure.cpu ?? 0, pressure.memory ?? 0, pressure.io ?? 0);
     const texts = [
       formatRate(use?.readBps),
       formatRate(use?.writeBps),
-      formatBytes(use?.diskBytes),
+      bytesOfLimit(use?.diskBytes, container.storageLimitBytes),
       formatPercent(worst),
       String(container.restarts),
     ];
@@ -356,6 +394,12 @@ function limitLines(request, limit) {
     ...(limit === undefined ? [] : [{ label: 'limit', value: limit, color: /** @type {const} */ ('--bad') }]),
   ];
 }
+
+/**
+ * @param {number | undefined} request
+ * @param {(amount: number | undefined) => string} format
+ */
+const requestText = (request, format) => (request === undefined ? '' : `request ${format(request)}`);
 
 /**
  * @param {number | undefined} request

@@ -222,7 +222,8 @@ class PodRow {
   #network = element('td', { class: 'number two' });
   #received = element('span');
   #sent = element('span');
-  #disk = element('td', { class: 'number' });
+  #disk = element('span');
+  #diskLimit = element('span', { class: 'of' });
   #pressure = element('td', { class: 'number' });
   #age = element('td', { class: 'number' });
 
@@ -239,7 +240,7 @@ class PodRow {
       this.#cpu.cell,
       this.#memory.cell,
       this.#network,
-      this.#disk,
+      element('td', { class: 'number two' }, this.#disk, this.#diskLimit),
       this.#pressure,
       this.#age,
     );
@@ -277,6 +278,7 @@ class PodRow {
     setText(this.#received, `↓ ${formatRate(use?.rxBps)}`);
     setText(this.#sent, `↑ ${formatRate(use?.txBps)}`);
     setText(this.#disk, formatBytes(use?.diskBytes));
+    setText(this.#diskLimit, pod.storageLimitBytes === undefined ? '' : `/ ${formatBytes(pod.storageLimitBytes)}`);
     setText(this.#pressure, formatPercent(worst(use)));
     setText(this.#age, pod.startedAtMs === undefined ? '–' : formatAge(nowMs - pod.startedAtMs));
   }

@@ -271,7 +271,7 @@ export function modelPod(
           resources:
             index % 3 === 0
               ? { requests: { cpu: '50m', memory: '64Mi' } }
-              : { requests: { cpu: '100m', memory: '96Mi' }, limits },
+              : { requests: { cpu: '100m', memory: '96Mi' }, limits: { ...limits, 'ephemeral-storage': '512Mi' } },
         },
       ],
     },
@@ -291,6 +291,16 @@ export function modelPod(
     },
   } as Pod;
 }
+
+/** A line of a long timeline. */
+const mounted = (atMs: number, index: number): PodExplanation['timeline'][number] => ({
+  atMs,
+  kind: 'decision',
+  type: 'Normal',
+  reason: 'mountVolume',
+  message: `mount volume data-${index}`,
+  count: 1,
+});
 
 function explanationOf({ metadata, spec, status }: Pod, nowMs: number): PodExplanation {
   const waits = status?.phase === 'Pending';
@@ -314,6 +324,7 @@ function explanationOf({ metadata, spec, status }: Pod, nowMs: number): PodExpla
       : [],
     suggestions: [],
     timeline: [
+      ...Array.from({ length: waits ? 0 : 20 }, (_, index) => mounted(nowMs - 1000 * (160 - index), index)),
       {
         atMs: nowMs - 120_000,
         kind: 'decision',
