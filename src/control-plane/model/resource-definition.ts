@@ -182,9 +182,9 @@ export interface ResourceRules<T extends ApiObject> {
   readonly returnsDeleted?: boolean;
   /**
    * What becomes of dependents when the request does not say (upstream: DefaultGarbageCollectionPolicy). Absent:
-   * Background.
+   * Background. Unsupported: the garbage collector does not watch the kind, so no request makes a deletion wait for it.
    */
-  readonly defaultPropagation?: 'Background' | 'Orphan';
+  readonly defaultPropagation?: 'Background' | 'Orphan' | 'Unsupported';
   /** The warning for a deletion that does not say what becomes of dependents. */
   readonly propagationWarning?: string;
 }

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { gadgets, startRegistry, widgets } from './testing/registry-fixture.ts';
 import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { planDeletion } from './write/plan-deletion.ts';
 
 // In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
 describe('the registry deletes', () => {
@@ -72,6 +74,19 @@ describe('the registry deletes', () => {
     await remove(widgets, 'a', { propagationPolicy: 'Orphan' });
     assert.deepEqual(await finalizers(), ['orphan']);
     assert.equal((await remove(widgets, 'a', { propagationPolicy: 'Background' })).gone, true);
+  });
+
+  test('a kind that the garbage collector does not watch is removed at once, whatever propagation is asked for', async () => {
+    await fixture.create({ name: 'a' });
+    await remove(widgets, 'a', { propagationPolicy: 'Foreground' });
+    const { object } = await fixture.registry.get(fixture.request(widgets, 'a'), {});
+    const rules = { ...widgets.rules, defaultPropagation: 'Unsupported' };
+    const ignored = { ...widgets, rules } as unknown as ResourceDefinition;
+    for (const propagationPolicy of ['Foreground', 'Orphan', 'Background', undefined] as const)
+      for (const each of [object, { ...object, metadata: { ...object.metadata, finalizers: [] } }])
+        assert.deepEqual(planDeletion(ignored, each, { ...(propagationPolicy && { propagationPolicy }) }, 0), {
+          kind: 'remove',
+        });
   });
 
   test('a graceful deletion sets the time it ends, is only ever shortened, and ends at grace 0', async () => {

@@ -90,6 +90,7 @@ function deletionFinalizers(
     (options.orphanDependents === undefined ? undefined : options.orphanDependents ? 'Orphan' : 'Background');
   const wanted = policy ?? policyOf(finalizers) ?? rules.defaultPropagation ?? 'Background';
   const others = finalizers.filter((each) => each !== ORPHAN_FINALIZER && each !== FOREGROUND_FINALIZER);
+  if (rules.defaultPropagation === 'Unsupported') return others;
   if (wanted === 'Orphan') return [...others, ORPHAN_FINALIZER];
   return wanted === 'Foreground' ? [...others, FOREGROUND_FINALIZER] : others;
 }

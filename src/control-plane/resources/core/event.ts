@@ -22,6 +22,7 @@ export const eventResource = defineResource<Event>({
     validateUpdate: (event, old) => validateEventUpdate(event, old, 'core'),
     allowCreateOnUpdate: true,
     anyFinalizer: true,
+    defaultPropagation: 'Unsupported',
   },
   selectableFields: (event) => ({
     ...eventFields(event, 'involvedObject'),

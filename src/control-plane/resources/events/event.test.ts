@@ -137,3 +137,7 @@ test('events are kept for an hour', () => {
     [3600, true, true],
   );
 });
+
+test('the garbage collector keeps out of events of both groups', () => {
+  for (const { definition } of [core, newer]) assert.equal(definition.rules.defaultPropagation, 'Unsupported');
+});

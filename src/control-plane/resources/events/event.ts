@@ -26,6 +26,7 @@ export const eventsV1EventResource = defineResource<EventsV1Event>({
     validateUpdate: (event, old) => validateEventUpdate(eventToStored(event), eventToStored(old), 'events'),
     allowCreateOnUpdate: true,
     anyFinalizer: true,
+    defaultPropagation: 'Unsupported',
   },
   selectableFields: (event) => ({
     ...eventFields(eventToStored(event), 'regarding'),
