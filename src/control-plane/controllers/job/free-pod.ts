@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
+import type { Informer } from '../../../api/client/informer.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { pods } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -10,7 +11,7 @@ import { hasTrackingFinalizer, TRACKING_FINALIZER } from './job-facts.ts';
  * rejects with Conflict when the pod is not what it was: one that is not to be counted may have ended in the meantime,
  * and then has to be.
  */
-export async function freePod(
+async function freePod(
   client: ApiClient,
   pod: Pod,
   { onlyUnchanged }: { readonly onlyUnchanged: boolean },
@@ -26,5 +27,48 @@ export async function freePod(
     await client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata } });
   } catch (error) {
     if (!isApiError(error, 'NotFound') && (onlyUnchanged || !isApiError(error, 'Conflict'))) throw error;
+  }
+}
+
+/** Takes finalizers off pods, and knows of which the cache still shows them: those are not to be taken off again. */
+export class PodFreeing {
+  readonly #client: ApiClient;
+  readonly #pods: Informer<Pod>;
+  /** Uids of pods whose finalizer was taken off, or is being taken off, until the cache shows it. */
+  readonly #freed = new Set<string>();
+
+  constructor(client: ApiClient, informer: Informer<Pod>) {
+    this.#client = client;
+    this.#pods = informer;
+  }
+
+  /** Returns what ends it. */
+  observe(): () => void {
+    return this.#pods.addHandlers({
+      onUpdate: (before, after) => {
+        if (!hasTrackingFinalizer(after)) this.#freed.delete(after.metadata.uid);
+        if (before.metadata.uid !== after.metadata.uid) this.#freed.delete(before.metadata.uid);
+      },
+      onDelete: (last) => void this.#freed.delete(last.metadata.uid),
+    });
+  }
+
+  has({ metadata }: Pod): boolean {
+    return this.#freed.has(metadata.uid);
+  }
+
+  /** Rejects with what the API said; see `freePod`. */
+  async free(pod: Pod, options: { readonly onlyUnchanged: boolean }): Promise<void> {
+    const { uid } = pod.metadata;
+    if (!hasTrackingFinalizer(pod)) return;
+    this.#freed.add(uid);
+    try {
+      await freePod(this.#client, pod, options);
+    } catch (error) {
+      this.#freed.delete(uid);
+      throw error;
+    }
+    const seen = this.#pods.get(keyOf(pod));
+    if (seen?.metadata.uid !== uid || !hasTrackingFinalizer(seen)) this.#freed.delete(uid);
   }
 }

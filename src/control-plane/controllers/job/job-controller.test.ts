@@ -72,6 +72,17 @@ const indexes = (world: ControllerWorld): number[] =>
   world.activePods.map((pod) => completionIndex(pod) ?? -1).toSorted((left, right) => left - right);
 
 describe('a job', () => {
+  it('takes the finalizer off each pod once, however late the cache shows it', async () => {
+    for (const seed of [1, 2, 3]) {
+      const world = await setUp(build({ parallelism: 40, completions: 40 }), { seed, lagMs: 800 });
+      await world.run(30_000);
+      assert.equal(isFinished(world.api.peek(jobs, work) ?? build()), true);
+      const patches = world.api.writes.filter((each) => each.startsWith('patch pods'));
+      assert.deepEqual([patches.length, new Set(patches).size], [40, 40], `seed ${seed}`);
+      await world.stop();
+    }
+  });
+
   it('runs as many pods side by side as it may, until enough have succeeded', async () => {
     const world = await setUp(build({ parallelism: 2, completions: 5 }));
     let most = 0;

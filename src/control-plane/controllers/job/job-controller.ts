@@ -1,10 +1,11 @@
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { jobs, pods } from '../../../api/client/resource-types.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { Expectations } from '../../controller-runtime/expectations.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
-import { hasTrackingFinalizer } from './job-facts.ts';
+import { PodFreeing } from './free-pod.ts';
 import { JobSyncer } from './job-syncer.ts';
 import type { JobParts } from './job-syncer.ts';
 import { syncOrphan, wakeOrphans } from './orphan-pods.ts';
@@ -17,7 +18,13 @@ export function createJobController(options: ControllerOptions): Controller {
   const { informers, client, clock, log } = options;
   const all = informers.for(jobs);
   const podInformer = informers.for(pods);
-  const parts: JobParts = { all, podInformer, expectations: new Expectations(clock), freed: new Set() };
+  const parts: JobParts = {
+    all,
+    podInformer,
+    expectations: new Expectations(clock),
+    freeing: new PodFreeing(client, podInformer),
+    onNotFreed: (pod) => orphans.add(formatKey(keyOf(pod))),
+  };
   const syncer = new JobSyncer(options, parts);
   const queue = new RateLimitingQueue({
     name: 'job',
@@ -32,7 +39,7 @@ export function createJobController(options: ControllerOptions): Controller {
     clock,
     log,
     workers: 1,
-    sync: (key) => syncOrphan(client, all, podInformer.getByKey(key)),
+    sync: (key) => syncOrphan(parts, podInformer.getByKey(key)),
   });
   const ends = [
     wakeOwners({
@@ -41,17 +48,8 @@ export function createJobController(options: ControllerOptions): Controller {
       expectations: parts.expectations,
       add: (key) => queue.add(key),
     }),
-    wakeOrphans(all, podInformer, (key) => orphans.add(key)),
-    noteFreed(parts),
+    wakeOrphans(parts, (key) => orphans.add(key)),
+    parts.freeing.observe(),
   ];
   return runController({ name: 'job controller', log, queues: [queue, orphans], informers: [all, podInformer], ends });
-}
-
-function noteFreed({ podInformer, freed }: JobParts): () => void {
-  return podInformer.addHandlers({
-    onUpdate: (_before, after) => {
-      if (!hasTrackingFinalizer(after)) freed.delete(after.metadata.uid);
-    },
-    onDelete: (last) => void freed.delete(last.metadata.uid),
-  });
 }

@@ -1,6 +1,5 @@
 import type { Job, JobCondition, JobStatus } from '../../../api/batch/job.ts';
 import type { Informer } from '../../../api/client/informer.ts';
-import { keyOf } from '../../../api/client/resource-type.ts';
 import { jobs, pods } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
@@ -15,7 +14,7 @@ import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
-import { freePod } from './free-pod.ts';
+import type { PodFreeing } from './free-pod.ts';
 import { nextFailureRecord } from './job-backoff.ts';
 import type { FailureRecord } from './job-backoff.ts';
 import {
@@ -27,15 +26,7 @@ import {
   withCondition,
 } from './job-ending.ts';
 import type { Ending } from './job-ending.ts';
-import {
-  hasTrackingFinalizer,
-  isFinished,
-  isManagedElsewhere,
-  isSuspended,
-  isTracked,
-  tallyJob,
-  TRACKING_FINALIZER,
-} from './job-facts.ts';
+import { isFinished, isManagedElsewhere, isSuspended, isTracked, tallyJob, TRACKING_FINALIZER } from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
 import { planPods } from './job-plan.ts';
 import { buildJobPod } from './job-pods.ts';
@@ -45,8 +36,9 @@ export interface JobParts {
   readonly all: Informer<Job>;
   readonly podInformer: Informer<Pod>;
   readonly expectations: Expectations;
-  /** Uids of pods whose finalizer was taken off, until the cache shows it. */
-  readonly freed: Set<string>;
+  readonly freeing: PodFreeing;
+  /** A pod could not be freed: its job may be over or gone by now. */
+  readonly onNotFreed: (pod: Pod) => void;
 }
 
 /** What a pass did to the pods, and what follows from it. */
@@ -95,7 +87,7 @@ export class JobSyncer {
   }
 
   async sync(key: string): Promise<number | undefined> {
-    const { all, expectations, freed } = this.#parts;
+    const { all, expectations, freeing } = this.#parts;
     const job = all.getByKey(key);
     if (job === undefined || isFinished(job) || isManagedElsewhere(job)) {
       this.#failures.delete(key);
@@ -109,7 +101,7 @@ export class JobSyncer {
     const objects = this.#podIndex.claimable(job);
     // As of the same moment as the pods: what is seen during this pass must not make them look as if they were still to
     // be counted.
-    const freedBefore = new Set(objects.flatMap(({ metadata }) => (freed.has(metadata.uid) ? [metadata.uid] : [])));
+    const freedBefore = new Set(objects.filter((pod) => freeing.has(pod)).map(({ metadata }) => metadata.uid));
     const facts: JobFacts = {
       job,
       pods: await this.#claim(job, objects),
@@ -205,18 +197,12 @@ export class JobSyncer {
   }
 
   async #free(pod: Pod, onlyUnchanged: boolean): Promise<void> {
-    const { freed, podInformer } = this.#parts;
-    const { uid } = pod.metadata;
-    if (!hasTrackingFinalizer(pod)) return;
-    freed.add(uid);
     try {
-      await freePod(this.#options.client, pod, { onlyUnchanged });
+      await this.#parts.freeing.free(pod, { onlyUnchanged });
     } catch (error) {
-      freed.delete(uid);
+      this.#parts.onNotFreed(pod);
       throw error;
     }
-    const seen = podInformer.get(keyOf(pod));
-    if (seen?.metadata.uid !== uid || !hasTrackingFinalizer(seen)) freed.delete(uid);
   }
 
   /** The status but for what counting changes. */

@@ -1,11 +1,10 @@
 import type { Job } from '../../../api/batch/job.ts';
-import type { ApiClient } from '../../../api/client/api-client.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { jobs } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { ControlledIndex, controllerRefOf } from '../../controller-runtime/controller-ref.ts';
-import { freePod } from './free-pod.ts';
+import type { PodFreeing } from './free-pod.ts';
 import { hasTrackingFinalizer, isFinished, isManagedElsewhere } from './job-facts.ts';
 
 /** Whether no job will ever count the pod, so that its finalizer would hold it permanently. */
@@ -19,17 +18,27 @@ function isOrphan(pod: Pod, all: Informer<Job>): boolean {
   return isFinished(job) && !isManagedElsewhere(job);
 }
 
+export interface OrphanParts {
+  readonly all: Informer<Job>;
+  readonly podInformer: Informer<Pod>;
+  readonly freeing: PodFreeing;
+}
+
+/** The cache may show a job's end before it shows that the job freed its pods. */
+const isToBeFreed = ({ all, freeing }: OrphanParts, pod: Pod): boolean => isOrphan(pod, all) && !freeing.has(pod);
+
 /**
  * Finds pods whose finalizer no job will remove: those of jobs that are gone or finished, and those that were let go.
  * Returns what ends it.
  */
-export function wakeOrphans(all: Informer<Job>, pods: Informer<Pod>, add: (key: string) => void): () => void {
-  const index = new ControlledIndex(pods);
+export function wakeOrphans(parts: OrphanParts, add: (key: string) => void): () => void {
+  const { all, podInformer } = parts;
+  const index = new ControlledIndex(podInformer);
   const look = (pod: Pod): void => {
-    if (isOrphan(pod, all)) add(formatKey(keyOf(pod)));
+    if (isToBeFreed(parts, pod)) add(formatKey(keyOf(pod)));
   };
   const ends = [
-    pods.addHandlers({ onAdd: look, onUpdate: (_before, after) => look(after) }),
+    podInformer.addHandlers({ onAdd: look, onUpdate: (_before, after) => look(after) }),
     all.addHandlers({
       onDelete: (job) => index.ofOwner(job).forEach(look),
       onUpdate: (before, after) => {
@@ -40,6 +49,6 @@ export function wakeOrphans(all: Informer<Job>, pods: Informer<Pod>, add: (key: 
   return () => ends.forEach((end) => end());
 }
 
-export async function syncOrphan(client: ApiClient, all: Informer<Job>, pod: Pod | undefined): Promise<void> {
-  if (pod !== undefined && isOrphan(pod, all)) await freePod(client, pod, { onlyUnchanged: false });
+export async function syncOrphan(parts: OrphanParts, pod: Pod | undefined): Promise<void> {
+  if (pod !== undefined && isToBeFreed(parts, pod)) await parts.freeing.free(pod, { onlyUnchanged: false });
 }
