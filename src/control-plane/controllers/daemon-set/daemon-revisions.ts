@@ -8,6 +8,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { claimObjects } from '../../controller-runtime/controller-ref.ts';
 import { deleteRevision } from '../../controller-runtime/delete-revision.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
+import type { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { isRevisionOf, REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.ts';
 import { buildRevision, hashOf, planHistory, selectForgotten } from './daemon-history.ts';
 
@@ -22,9 +23,11 @@ export interface History {
  */
 export class DaemonRevisions {
   readonly #client: ApiClient;
+  readonly #unseen: UnseenObjects<ControllerRevision>;
 
-  constructor(client: ApiClient) {
+  constructor(client: ApiClient, unseen: UnseenObjects<ControllerRevision>) {
     this.#client = client;
+    this.#unseen = unseen;
   }
 
   /**
@@ -43,11 +46,15 @@ export class DaemonRevisions {
       owner: daemonSet,
       selector,
       type: controllerRevisions,
-      objects: claimable,
+      objects: this.#unseen.with(daemonSet, claimable),
     });
     const labelled = await Promise.all(revisions.map((each) => this.#ensureLabel(each)));
     const { current, duplicates, old, revision } = planHistory(daemonSet, labelled);
-    if (current === undefined) return { hash: hashOf(await this.#make(daemonSet, revision)), old };
+    if (current === undefined) {
+      const made = await this.#make(daemonSet, revision);
+      this.#unseen.made(daemonSet, made);
+      return { hash: hashOf(made), old };
+    }
     if (duplicates.length > 0) await this.#merge(current, duplicates, daemonPods());
     if (current.revision < revision) await this.#client.update(controllerRevisions, { ...current, revision });
     return { hash: hashOf(current), old };

@@ -69,6 +69,18 @@ const revisions = (world: ControllerWorld): [number, string | undefined][] =>
     ])
     .toSorted(([left], [right]) => left - right);
 
+it('a revision that the cache shows late is made once', async () => {
+  for (const seed of [1, 2, 3, 4]) {
+    const world = await setUp(build(), { seed, lagMs: 3_000 });
+    await world.run(20_000);
+    roll(world, 'v2');
+    await world.run(30_000);
+    const tried = world.api.writes.filter((each) => each.startsWith('create controllerrevisions'));
+    assert.equal(tried.length, 2, `seed ${seed}`);
+    await world.stop();
+  }
+});
+
 describe('placement', () => {
   it('is one pod for each node, which the scheduler takes there by its affinity', async () => {
     const world = await setUp(build());

@@ -19,6 +19,7 @@ import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
+import { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
@@ -41,9 +42,11 @@ const failedCurve: BackoffCurve = { initialMs: 1_000, maxMs: 900_000, factor: 2 
 /** Keeps one pod of each DaemonSet on each node that it is for. */
 export function createDaemonSetController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
+  const revisions = informers.for(controllerRevisions);
   const parts: Parts = {
     sets: informers.for(daemonSets),
-    revisions: informers.for(controllerRevisions),
+    revisions,
+    unseenRevisions: new UnseenObjects(revisions, clock),
     podInformer: informers.for(pods),
     nodeInformer: informers.for(nodes),
     expectations: new Expectations(clock),
@@ -65,6 +68,7 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
     // A revision that another client adds may be removed again before the next pass (upstream: addHistory).
     wakeOwners({ owners: parts.sets, dependents: parts.revisions, add, wakesWhenAdded: false }),
     wakeByNodes(parts, add),
+    parts.unseenRevisions.observe(),
   ];
   return runController({
     name: 'daemonset controller',
@@ -78,6 +82,7 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
 interface Parts {
   readonly sets: Informer<DaemonSet>;
   readonly revisions: Informer<ControllerRevision>;
+  readonly unseenRevisions: UnseenObjects<ControllerRevision>;
   readonly podInformer: Informer<Pod>;
   readonly nodeInformer: Informer<Node>;
   readonly expectations: Expectations;
@@ -141,7 +146,7 @@ class DaemonSetSyncer {
     });
     this.#podIndex = new ControlledIndex(parts.podInformer);
     this.#revisionIndex = new ControlledIndex(parts.revisions);
-    this.#revisions = new DaemonRevisions(options.client);
+    this.#revisions = new DaemonRevisions(options.client, parts.unseenRevisions);
   }
 
   async sync(key: string): Promise<number | undefined> {

@@ -25,6 +25,15 @@ export interface SetExecutorOptions {
   readonly expectations: Expectations;
 }
 
+export interface Performed {
+  /** How many pods were deleted to be updated. */
+  readonly updating: number;
+  /** Pods that were made, which the cache may not show yet. */
+  readonly created: readonly Pod[];
+  /** What went wrong first. */
+  readonly error?: unknown;
+}
+
 /** Does what a plan says. Every step may be repeated. */
 export class SetExecutor {
   readonly #options: SetExecutorOptions;
@@ -42,20 +51,20 @@ export class SetExecutor {
     });
   }
 
-  /** Answers with what went wrong first, and how many pods were deleted to be updated. */
-  async perform(set: StatefulSet, plan: SetPlan): Promise<{ readonly updating: number; readonly error?: unknown }> {
+  async perform(set: StatefulSet, plan: SetPlan): Promise<Performed> {
     let updating = 0;
+    const created: Pod[] = [];
     for (const steps of plan.groups) {
       const run = async (index: number): Promise<void> => {
         const step = steps[index];
         if (step === undefined) return;
-        await this.#step(set, step);
+        await this.#step(set, step, (pod) => created.push(pod));
         if (step.isUpdate === true) updating++;
       };
       const { error } = isOrdered(set) ? await inOrder(steps.length, run) : await slowStart(steps.length, 1, run);
-      if (error !== undefined) return { updating, error };
+      if (error !== undefined) return { updating, created, error };
     }
-    return { updating };
+    return { updating, created };
   }
 
   /** The set's claims in the cache. */
@@ -63,10 +72,10 @@ export class SetExecutor {
     return (name) => this.#options.claims.get({ namespace, name });
   }
 
-  async #step(set: StatefulSet, { kind, pod }: SetStep): Promise<void> {
+  async #step(set: StatefulSet, { kind, pod }: SetStep, onCreated: (pod: Pod) => void): Promise<void> {
     switch (kind) {
       case 'create':
-        return await this.#create(set, pod);
+        return await this.#create(set, pod, onCreated);
       case 'delete':
         return await this.#podControl.delete(formatKey(keyOf(set)), set, pod);
       case 'claims':
@@ -78,7 +87,7 @@ export class SetExecutor {
     }
   }
 
-  async #create(set: StatefulSet, pod: Pod): Promise<void> {
+  async #create(set: StatefulSet, pod: Pod, onCreated: (pod: Pod) => void): Promise<void> {
     try {
       await this.#makeClaims(set, pod);
     } catch (error) {
@@ -86,7 +95,9 @@ export class SetExecutor {
       throw error;
     }
     const created = await this.#podControl.create(formatKey(keyOf(set)), set, pod);
-    if (created !== undefined) await this.#retain(set, created);
+    if (created === undefined) return;
+    onCreated(created);
+    await this.#retain(set, created);
   }
 
   /** Upstream: createPersistentVolumeClaims. */

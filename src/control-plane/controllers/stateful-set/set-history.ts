@@ -11,6 +11,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { deleteRevision } from '../../controller-runtime/delete-revision.ts';
 import { withLabel } from '../../controller-runtime/pod-template.ts';
+import type { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import {
   compareRevisions,
   hashRevision,
@@ -76,9 +77,11 @@ export function selectForgotten(
 /** Keeps a ControllerRevision for each template that the set had. Safe to be ended anywhere. */
 export class SetHistories {
   readonly #client: ApiClient;
+  readonly #unseen: UnseenObjects<ControllerRevision>;
 
-  constructor(client: ApiClient) {
+  constructor(client: ApiClient, unseen: UnseenObjects<ControllerRevision>) {
     this.#client = client;
+    this.#unseen = unseen;
   }
 
   /** The revisions that pods are made of; the one of the template is made or renumbered where need be. */
@@ -89,6 +92,7 @@ export class SetHistories {
       plan.kind === 'make'
         ? await this.#make(set, plan.number, collisions)
         : { revision: await this.#known(plan), collisionCount: collisions };
+    if (plan.kind === 'make') this.#unseen.made(set, revision);
     const update = { name: revision.metadata.name, template: set.spec.template };
     const known = sorted.find(({ metadata }) => metadata.name === set.status?.currentRevision);
     const current = known === undefined || known.metadata.name === update.name ? update : restored(set, known);

@@ -5,7 +5,8 @@ import type { SetFacts } from './set-plan.ts';
 import { revisionOf } from './set-pods.ts';
 
 /**
- * The status as it should be now. `updating`: how many pods of the current revision this pass deletes for the update.
+ * The status as it should be now, with the pods that this pass made: upstream counts them once its cache shows them,
+ * which takes a second write for each pod. `updating`: how many pods of the current revision this pass deletes for the update.
  * The update is complete when all pods are ready and of the new revision (upstream: updateStatus,
  * completeRollingUpdate).
  */

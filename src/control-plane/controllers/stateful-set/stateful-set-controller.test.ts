@@ -64,7 +64,33 @@ const podWrites = (world: ControllerWorld): string[] =>
 const peekPod = (world: ControllerWorld, name: string): Pod | undefined =>
   world.api.peek(pods, { namespace: 'default', name });
 
+it('a revision that the cache shows late is made once', async () => {
+  for (const seed of [1, 2, 3, 4]) {
+    const world = await setUp(build(), { seed, lagMs: 3_000 });
+    await world.run(60_000);
+    change(world, { template: template('v2') });
+    await world.run(90_000);
+    const tried = world.api.writes.filter((each) => each.startsWith('create controllerrevisions'));
+    assert.equal(tried.length, 2, `seed ${seed}`);
+    await world.stop();
+  }
+});
+
 describe('an ordered set', () => {
+  it('writes one status for each pod it makes, which counts the pod', async () => {
+    const world = await setUp(build({ replicas: 10 }));
+    assert.deepEqual(
+      [status(world)?.replicas, status(world)?.currentReplicas, status(world)?.updatedReplicas],
+      [1, 1, 1],
+    );
+    await world.run(60_000);
+    assert.deepEqual([status(world)?.replicas, status(world)?.readyReplicas], [10, 10]);
+    const statuses = world.api.writes.filter((each) => each.startsWith('update statefulsets/status'));
+    // The first pod, then each that is ready.
+    assert.equal(statuses.length, 11);
+    await world.stop();
+  });
+
   it('makes its pods one after the other, each when the one before is ready', async () => {
     const world = await setUp(build({ volumeClaimTemplates: [claimTemplate] }));
     let most = 0;

@@ -16,6 +16,7 @@ import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
+import { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { SetExecutor } from './set-executor.ts';
 import { selectForgotten, SetHistories, sortRevisions } from './set-history.ts';
 import { isMember } from './set-names.ts';
@@ -29,6 +30,7 @@ const WORKERS = 5;
 interface Parts {
   readonly sets: Informer<StatefulSet>;
   readonly revisions: Informer<ControllerRevision>;
+  readonly unseenRevisions: UnseenObjects<ControllerRevision>;
   readonly podInformer: Informer<Pod>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly expectations: Expectations;
@@ -37,9 +39,11 @@ interface Parts {
 /** Keeps the numbered pods of each StatefulSet, with their claims. */
 export function createStatefulSetController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
+  const revisions = informers.for(controllerRevisions);
   const parts: Parts = {
     sets: informers.for(statefulSets),
-    revisions: informers.for(controllerRevisions),
+    revisions,
+    unseenRevisions: new UnseenObjects(revisions, clock),
     podInformer: informers.for(pods),
     claims: informers.for(persistentVolumeClaims),
     expectations: new Expectations(clock),
@@ -57,6 +61,7 @@ export function createStatefulSetController(options: ControllerOptions): Control
   const ends = [
     wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
     wakeOwners({ owners: parts.sets, dependents: parts.revisions, add }),
+    parts.unseenRevisions.observe(),
     parts.claims.addHandlers({ onDelete: (claim) => syncer.setsWaitingFor(claim).forEach(add) }),
   ];
   return runController({
@@ -84,7 +89,7 @@ class StatefulSetSyncer {
     this.#parts = parts;
     this.#podIndex = new ControlledIndex(parts.podInformer);
     this.#revisionIndex = new ControlledIndex(parts.revisions);
-    this.#histories = new SetHistories(options.client);
+    this.#histories = new SetHistories(options.client, parts.unseenRevisions);
     const recorder = createEventRecorder({ ...options, component: 'statefulset-controller' });
     this.#executor = new SetExecutor({ client: options.client, recorder, ...parts });
   }
@@ -126,8 +131,10 @@ class StatefulSetSyncer {
     };
     const plan = planStatefulSet(facts);
     this.#remember(key, set, plan);
-    const { updating, error } = await this.#executor.perform(set, plan);
-    await this.#writeStatus(key, set, computeSetStatus(facts, collisionCount, updating));
+    const { updating, created, error } = await this.#executor.perform(set, plan);
+    // With the pods of this pass: what the cache shows of them later is not worth another status.
+    const after = { ...facts, pods: [...mine, ...created] };
+    await this.#writeStatus(key, set, computeSetStatus(after, collisionCount, updating));
     if (error !== undefined) throw error instanceof Error ? error : new Error(String(error));
     await this.#histories.forget(selectForgotten(set, sorted, mine, revisions));
     return nextAvailableMs(mine, set.spec.minReadySeconds ?? 0, facts.nowMs);
@@ -144,7 +151,7 @@ class StatefulSetSyncer {
       owner: set,
       selector: set.spec.selector,
       type: controllerRevisions,
-      objects: this.#revisionIndex.claimable(set),
+      objects: this.#parts.unseenRevisions.with(set, this.#revisionIndex.claimable(set)),
     });
   }
 
