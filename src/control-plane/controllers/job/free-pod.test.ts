@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { createInformers } from '../../../api/client/informer.ts';
+import { pods } from '../../../api/client/resource-types.ts';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { silentLogger } from '../../../base/log.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { PodFreeing } from './free-pod.ts';
+import { TRACKING_FINALIZER } from './job-facts.ts';
+
+it('a pod is known as freed from the call on until the cache shows it, and not when the call fails', async () => {
+  const clock = new FakeClock();
+  const client = new FakeApiClient({ clock, random: seededRandom(1), watchLagMs: () => 1_000 });
+  const informers = createInformers({ client, clock, random: seededRandom(2), log: silentLogger });
+  const freeing = new PodFreeing(client, informers.for(pods));
+  const end = freeing.observe();
+  const pod = client.seed(pods, buildPod({ 'metadata.finalizers': [TRACKING_FINALIZER] }));
+  informers.start();
+  await clock.advance(2_000);
+  client.fail('patch', 'pods', new ApiStatusError('InternalError', 'down'));
+  const failing = freeing.free(pod, { onlyUnchanged: false });
+  assert.equal(freeing.has(pod), true);
+  await assert.rejects(failing, /down/);
+  assert.equal(freeing.has(pod), false);
+  await freeing.free(pod, { onlyUnchanged: false });
+  assert.equal(freeing.has(pod), true);
+  await clock.advance(2_000);
+  assert.equal(freeing.has(pod), false);
+  end();
+  await informers.stop();
+});
