@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams, SpawnOptionsWithoutStdio } from 'node:child_process';
 import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
@@ -22,17 +23,44 @@ export interface PortForwarding {
   readonly pid: number;
   readonly clock: Clock;
   readonly idleMs: number;
+  /** Starts a program in the network namespace of a process. */
+  readonly spawnInside?: SpawnInside;
 }
+
+type SpawnInside = (
+  pid: number,
+  program: string,
+  args: readonly string[],
+  options: SpawnOptionsWithoutStdio,
+) => ChildProcessWithoutNullStreams;
+
+const enterNetwork: SpawnInside = (pid, program, args, options) =>
+  spawn('nsenter', [`--net=/proc/${pid}/ns/net`, program, ...args], options);
 
 /**
  * Serves the connections of one `kubectl port-forward`. Each is a pair of streams with the same request id: one for
  * data, one for what goes wrong. Ends with the client's connection.
  */
-export function servePortForward({ socket, head, pid, clock, idleMs }: PortForwarding): void {
+export function servePortForward({
+  socket,
+  head,
+  pid,
+  clock,
+  idleMs,
+  spawnInside = enterNetwork,
+}: PortForwarding): void {
   const onActivity = cutWhenIdle([socket], { clock, idleMs });
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${SPDY}\r\nX-Stream-Protocol-Version: ${PORT_FORWARD_PROTOCOL}\r\n\r\n`,
   );
+  const options = { stdio: 'pipe', env: programEnvironment(process.env) } as const;
+  const children = new Set<ChildProcessWithoutNullStreams>();
+  const start: Start = (program, args) => {
+    const child = spawnInside(pid, program, args, options);
+    children.add(child);
+    child.once('close', () => children.delete(child));
+    return child;
+  };
   const waiting = new Map<string, { data?: SpdyStream; error?: SpdyStream }>();
   const accept = (stream: SpdyStream, headers: ReadonlyMap<string, string>): boolean => {
     const type = headers.get('streamtype');
@@ -43,39 +71,46 @@ export function servePortForward({ socket, head, pid, clock, idleMs }: PortForwa
     const { data, error } = pair;
     if (data === undefined || error === undefined) {
       waiting.set(key, pair);
-      stream.once('close', () => waiting.delete(key));
+      stream.once('close', () => {
+        if (waiting.get(key) === pair) waiting.delete(key);
+      });
       return true;
     }
     waiting.delete(key);
-    forward({ data, error, port, pid, onActivity });
+    forward({ data, error, port, onActivity, start });
     return true;
   };
   // The session holds on to the connection, and the connection to it.
   const session = new SpdySession(socket, Buffer.alloc(0), accept, MOST_STREAMS);
-  session.onClose(() => waiting.clear());
+  session.onClose(() => {
+    waiting.clear();
+    // A stream that its program does not read has no end: the program is not left to it.
+    for (const child of children) child.kill('SIGKILL');
+  });
   if (head.length > 0) socket.unshift(head);
 }
 
 /** Connects inside the namespace: a process of ours that entered it, since a thread of Node cannot. */
 const CONNECT = `
 const socket = require('node:net').connect({ port: Number(process.argv[1]), host: 'localhost', autoSelectFamily: true });
-socket.on('error', (error) => { process.stderr.write(error.message); process.exitCode = 1; process.stdin.destroy(); });
+socket.on('error', (error) => { process.stderr.write((error.errors ?? [error]).map(({ message }) => message).join(', ')); process.exitCode = 1; process.stdin.destroy(); });
 process.stdin.pipe(socket).pipe(process.stdout);
 process.stdin.on('error', () => {});
 process.stdout.on('error', () => socket.destroy());
 `;
 
+type Start = (program: string, args: readonly string[]) => ChildProcessWithoutNullStreams;
+
 interface Forward {
   readonly data: SpdyStream;
   readonly error: SpdyStream;
   readonly port: number;
-  readonly pid: number;
+  readonly start: Start;
   readonly onActivity: () => void;
 }
 
-function forward({ data, error, port, pid, onActivity }: Forward): void {
-  const args = [`--net=/proc/${pid}/ns/net`, process.execPath, '-e', CONNECT, String(port)];
-  const child = spawn('nsenter', args, { stdio: 'pipe', env: programEnvironment(process.env) });
+function forward({ data, error, port, start, onActivity }: Forward): void {
+  const child = start(process.execPath, ['-e', CONNECT, String(port)]);
   let words = '';
   child.stderr.on('data', (chunk: Buffer) => {
     words = (words + chunk.toString('utf8')).slice(0, MOST_ERROR_CHARACTERS);
@@ -92,7 +127,7 @@ function forward({ data, error, port, pid, onActivity }: Forward): void {
   };
   child.on('error', (cause) => fail(cause.message));
   child.on('close', (code) => {
-    if (code !== 0 && words !== '') fail(words);
+    if (code !== null && code !== 0) fail(words || 'the connection broke');
     else error.end();
   });
 }
