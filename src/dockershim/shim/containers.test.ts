@@ -194,6 +194,41 @@ describe('the log of a container', () => {
   });
 });
 
+describe('the logs of many containers that ended while the shim was away', () => {
+  it('are completed a few at a time, after those of what runs', async () => {
+    const { engine, logs, containers, id } = await running();
+    await containers.start(id);
+    await logs.stop();
+    const labels = { ...engine.containers.get(id)?.body.Labels };
+    for (let index = 0; index < 1000; index += 1) {
+      const dead = await engine.createContainer(`k8s_dead_web_ns_u_${index}`, {
+        Image: 'x',
+        Labels: labels,
+        HostConfig: {},
+      });
+      engine.end(dead);
+    }
+    let open = 0;
+    let most = 0;
+    const followed: string[] = [];
+    engine.followLogs = async (followedId) => {
+      followed.push(followedId);
+      open += 1;
+      most = Math.max(most, open);
+      return (async function* () {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (followedId !== id) open -= 1;
+        if (followedId === id) engine.end(id);
+        yield* [];
+      })();
+    };
+    await resumeLogs({ engine, logs }, (_id, words) => assert.fail(words));
+    assert.equal(new Set(followed).size, 1001);
+    assert.equal(followed[0], id);
+    assert.ok(most <= 9, String(most));
+  });
+});
+
 describe('a command in a container', () => {
   it('gives its output and exit code', async () => {
     const { engine, host, clock, id } = await running();

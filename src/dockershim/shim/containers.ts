@@ -33,6 +33,8 @@ export interface ContainersParts {
 /** How long the last lines of a container that ended may take before its end is reported without them. */
 const LOG_PATIENCE_MS = 2000;
 const MOST_CACHED_IMAGES = 1000;
+/** A log that cannot be completed in this time holds up no others. */
+const COMPLETION_LIMIT_MS = 60_000;
 
 /** Containers of pods, in the CRI's words. */
 export class Containers {
@@ -167,21 +169,31 @@ function loggedContainer({ Id: id, Config: config }: ContainerInspect): LoggedCo
   return { id, path: config?.Labels?.[labelKeys.logPath] ?? '', isTty: config?.Tty ?? false };
 }
 
+/** Ended containers whose logs are completed at one time: each takes a connection to Docker and an open file. */
+const MOST_COMPLETED = 8;
+
 /** Follows the logs of what runs already, and completes those of what ended while the shim was away. */
 export async function resumeLogs(
   { engine, logs }: Pick<ContainersParts, 'engine' | 'logs'>,
   onError: (id: string, words: string) => void,
 ): Promise<void> {
   const summaries = await engine.listContainers({ label: labelFilter('container', {}) });
-  await Promise.all(
-    summaries
-      .filter(({ State }) => State !== 'created')
-      .map(async ({ Id }) => {
-        try {
-          logs.follow(loggedContainer(await engine.inspectContainer(Id)));
-        } catch (error) {
-          if (!isKind(error, 'NotFound')) onError(Id, errorMessage(error));
-        }
-      }),
-  );
+  const resume = async (id: string): Promise<void> => {
+    try {
+      logs.follow(loggedContainer(await engine.inspectContainer(id)));
+    } catch (error) {
+      if (!isKind(error, 'NotFound')) onError(id, errorMessage(error));
+    }
+  };
+  const isEnded = (state = ''): boolean => ['exited', 'dead', 'removing'].includes(state);
+  const ended = summaries.filter(({ State }) => isEnded(State)).map(({ Id }) => Id);
+  const others = summaries.filter(({ State }) => State !== 'created' && !isEnded(State));
+  await Promise.all(others.map(({ Id }) => resume(Id)));
+  const work = async (): Promise<void> => {
+    for (let id = ended.shift(); id !== undefined; id = ended.shift()) {
+      await resume(id);
+      await logs.settled(id, COMPLETION_LIMIT_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: MOST_COMPLETED }, work));
 }
