@@ -99,11 +99,12 @@ describe('a forwarded port', () => {
   });
 
   it('refuses streams of another kind or without a port', async () => {
-    for (const headers of [
+    const odd: readonly Record<string, string>[] = [
       { streamtype: 'stdin', port: '80' },
       { streamtype: 'data', port: '70000' },
       { port: '80' },
-    ]) {
+    ];
+    for (const headers of odd) {
       const stream = client.open(headers);
       assert.equal(await textOf(stream), '');
       assert.equal(stream.remote, 'reset');
