@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { KubeletError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json-record.ts';
 import type { DockerEngine, Filters } from '../engine/docker-engine.ts';
 import type {
   ContainerInspect,
@@ -21,7 +22,10 @@ const filterText = (filters: Filters): string => JSON.stringify(filters);
 /** Ids and names stand in paths; a name of an image has slashes, which Docker takes as they are. */
 const pathPart = (name: string): string => name.split('/').map(encodeURIComponent).join('/');
 
-/** Docker Engine's API over HTTP. The shapes of the answers are Docker's; nothing of them is checked but that they are JSON. */
+/**
+ * Docker Engine's API over HTTP. The shapes of the answers are Docker's; all that is checked is that they are objects,
+ * and lists of objects.
+ */
 export function createDockerClient(http: DockerHttp): DockerEngine {
   return {
     ...engineCalls(http),
@@ -35,8 +39,9 @@ export function createDockerClient(http: DockerHttp): DockerEngine {
 function engineCalls(http: DockerHttp): Pick<DockerEngine, 'version' | 'info' | 'events'> {
   return {
     version: async (call) =>
-      (await http.json({ op: 'version', method: 'GET', path: '/version', ...call })) as DockerVersion,
-    info: async (call) => (await http.json({ op: 'info', method: 'GET', path: '/info', ...call })) as DockerInfo,
+      objectOf<DockerVersion>(await http.json({ op: 'version', method: 'GET', path: '/version', ...call }), 'version'),
+    info: async (call) =>
+      objectOf<DockerInfo>(await http.json({ op: 'info', method: 'GET', path: '/info', ...call }), 'info'),
     events: (filters, { signal, onOpen }) =>
       http.lines(
         { op: 'watch events', method: 'GET', path: '/events', query: { filters: filterText(filters) }, signal },
@@ -63,16 +68,19 @@ function containerCalls(
     listContainers: async (filters, call) => {
       const query = { all: true, filters: filterText(filters) };
       const list = await http.json({ op: 'list containers', method: 'GET', path: '/containers/json', query, ...call });
-      return (list ?? []) as readonly ContainerSummary[];
+      return listOf<ContainerSummary>(list, 'list containers');
     },
     inspectContainer: async (id, { size, signal } = {}) =>
-      (await http.json({
-        op: 'inspect container',
-        method: 'GET',
-        path: `/containers/${pathPart(id)}/json`,
-        query: { size },
-        signal,
-      })) as ContainerInspect,
+      objectOf<ContainerInspect>(
+        await http.json({
+          op: 'inspect container',
+          method: 'GET',
+          path: `/containers/${pathPart(id)}/json`,
+          query: { size },
+          signal,
+        }),
+        'inspect container',
+      ),
     createContainer: async (name, body, call) => {
       const query = { name };
       const answer = await http.json({
@@ -119,13 +127,16 @@ function containerCalls(
         query: { w: width, h: height },
       }),
     stats: async (id, call) =>
-      (await http.json({
-        op: 'read stats',
-        method: 'GET',
-        path: `/containers/${pathPart(id)}/stats`,
-        query: { stream: false, 'one-shot': true },
-        ...call,
-      })) as DockerStats,
+      objectOf<DockerStats>(
+        await http.json({
+          op: 'read stats',
+          method: 'GET',
+          path: `/containers/${pathPart(id)}/stats`,
+          query: { stream: false, 'one-shot': true },
+          ...call,
+        }),
+        'read stats',
+      ),
   };
 }
 
@@ -171,12 +182,15 @@ function execCalls(http: DockerHttp): Pick<DockerEngine, 'createExec' | 'startEx
         signal,
       }),
     inspectExec: async (execId, call) =>
-      (await http.json({
-        op: 'inspect exec',
-        method: 'GET',
-        path: `/exec/${pathPart(execId)}/json`,
-        ...call,
-      })) as ExecInspect,
+      objectOf<ExecInspect>(
+        await http.json({
+          op: 'inspect exec',
+          method: 'GET',
+          path: `/exec/${pathPart(execId)}/json`,
+          ...call,
+        }),
+        'inspect exec',
+      ),
     resizeExec: (execId, { width, height }) =>
       http.run({
         op: 'resize terminal',
@@ -192,15 +206,18 @@ function imageCalls(http: DockerHttp): Pick<DockerEngine, 'listImages' | 'inspec
     listImages: async (filters, call) => {
       const query = { filters: filterText(filters), digests: true };
       const list = await http.json({ op: 'list images', method: 'GET', path: '/images/json', query, ...call });
-      return (list ?? []) as readonly ImageSummary[];
+      return listOf<ImageSummary>(list, 'list images');
     },
     inspectImage: async (name, call) =>
-      (await http.json({
-        op: 'inspect image',
-        method: 'GET',
-        path: `/images/${pathPart(name)}/json`,
-        ...call,
-      })) as ImageInspect,
+      objectOf<ImageInspect>(
+        await http.json({
+          op: 'inspect image',
+          method: 'GET',
+          path: `/images/${pathPart(name)}/json`,
+          ...call,
+        }),
+        'inspect image',
+      ),
     pullImage: (reference, auth, signal) => {
       const { repository, tag, digest } = parseImageName(reference);
       return http.lines({
@@ -218,6 +235,18 @@ function imageCalls(http: DockerHttp): Pick<DockerEngine, 'listImages' | 'inspec
     removeImage: (name, call) =>
       http.run({ op: 'remove image', method: 'DELETE', path: `/images/${pathPart(name)}`, ...call }),
   };
+}
+
+/** Docker's answers are taken at their word, but what is no object has no members to ask for. */
+function objectOf<T extends object>(answer: unknown, op: string): T {
+  if (isRecord(answer)) return answer as T;
+  throw new KubeletError('Internal', `${op}: Docker's answer is not an object`, { op });
+}
+
+function listOf<T extends object>(answer: unknown, op: string): readonly T[] {
+  const list = answer ?? [];
+  if (Array.isArray(list) && list.every(isRecord)) return list as readonly unknown[] as readonly T[];
+  throw new KubeletError('Internal', `${op}: Docker's answer is not a list of objects`, { op });
 }
 
 function idOf(answer: unknown, op: string): string {

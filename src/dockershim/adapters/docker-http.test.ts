@@ -186,3 +186,22 @@ describe('the version of the API', () => {
       });
   });
 });
+
+describe('nonsense in place of an answer', () => {
+  for (const nonsense of ['', 'null', '5', '"x"', '[5]', '[null]'])
+    it(`is an error that says what was asked: ${nonsense || 'nothing'}`, () =>
+      withDocker(
+        (_request, response) => response.end(nonsense),
+        async (http) => {
+          const client = createDockerClient(http);
+          const kind = { kind: 'Internal', message: /Docker's answer is not an object/ };
+          await assert.rejects(client.inspectContainer('a'), kind);
+          await assert.rejects(client.info(), kind);
+          await assert.rejects(client.inspectImage('a'), kind);
+          await assert.rejects(client.inspectExec('a'), kind);
+          await assert.rejects(client.stats('a'), kind);
+          if (nonsense === '' || nonsense === 'null') assert.deepEqual(await client.listContainers({}), []);
+          else await assert.rejects(client.listContainers({}), { message: /is not a list of objects/ });
+        },
+      ));
+});
