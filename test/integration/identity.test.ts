@@ -374,7 +374,8 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
     await agent.explained('unknown-handler', 'the handler', (now) =>
       now.timeline.some(
         ({ reason, message }) =>
-          reason === 'FailedCreatePodSandBox' && /no runtime for "nowhere" is configured/.test(message),
+          reason === 'FailedCreatePodSandBox' &&
+          /no runtime for "nowhere" is configured|Unknown runtime specified nowhere/.test(message),
       ),
     );
   });

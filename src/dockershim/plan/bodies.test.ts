@@ -152,6 +152,13 @@ describe('the body of a container', () => {
     assert.deepEqual(host.Binds, ['/c:/y:rw,Z,rshared']);
   });
 
+  it('leaves private mounts to Docker, which refuses them for what holds its own folder', () => {
+    const { HostConfig: host } = container({ mounts: [{ hostPath: '/', containerPath: '/host' }] });
+    assert.equal(host.Mounts?.[0]?.BindOptions.Propagation, '');
+    const relabelled = container({ mounts: [{ hostPath: '/', containerPath: '/host', selinuxRelabel: true }] });
+    assert.deepEqual(relabelled.HostConfig.Binds, ['/:/host:rw,Z']);
+  });
+
   it('says what Docker cannot do', () => {
     const mounts = [{ containerPath: '/x', image: { image: 'volume:1' } }];
     assert.throws(() => container({ mounts }), { kind: 'Unimplemented', message: /containerd 2/ });

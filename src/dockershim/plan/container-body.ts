@@ -145,19 +145,21 @@ function mountSpec(mount: Mount): MountSpec {
     Target: mount.containerPath,
     ReadOnly: mount.readonly,
     BindOptions: {
-      Propagation: propagations[mount.propagation] ?? 'rprivate',
+      Propagation: propagations[mount.propagation] ?? '',
       ...(mount.recursiveReadOnly && { ReadOnlyForceRecursive: true }),
     },
   };
 }
 
 function bindOf(mount: Mount): string {
-  const options = [mount.readonly ? 'ro' : 'rw', 'Z', propagations[mount.propagation] ?? 'rprivate'];
+  const propagation = propagations[mount.propagation] ?? '';
+  const options = [mount.readonly ? 'ro' : 'rw', 'Z', ...(propagation === '' ? [] : [propagation])];
   return `${mount.hostPath}:${mount.containerPath}:${options.join(',')}`;
 }
 
+/** Private is Docker's default, but for sources that hold its own folder, such as `/`: those it makes slaves. */
 const propagations: Readonly<Record<MountPropagation, string>> = {
-  [MountPropagation.PROPAGATION_PRIVATE]: 'rprivate',
+  [MountPropagation.PROPAGATION_PRIVATE]: '',
   [MountPropagation.PROPAGATION_HOST_TO_CONTAINER]: 'rslave',
   [MountPropagation.PROPAGATION_BIDIRECTIONAL]: 'rshared',
 };

@@ -39,7 +39,7 @@ const shown = ({ stream, time, text, isPartial }: LogPiece): string =>
 
 const line = fc
   .uint8Array({ maxLength: 60 })
-  .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 10 ? 32 : byte))));
+  .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 10 || byte === 13 ? 32 : byte))));
 const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 10 });
 
 describe('logs of Docker', () => {
@@ -94,6 +94,12 @@ describe('logs of Docker', () => {
         [4, true],
       ],
     );
+  });
+
+  it('lose the carriage return that a terminal writes before the end of a line', () => {
+    const reader = new TerminalLines();
+    const [piece] = reader.push(Buffer.from(`${timeOf(0)} hi\r\n`));
+    assert.equal(piece?.text.toString(), 'hi');
   });
 
   it('refuse what Docker never sends', () => {

@@ -7,6 +7,7 @@ const MOST_PIECE_BYTES = 16 * 1024;
 const MOST_FRAME_BYTES = MOST_PIECE_BYTES + 256;
 const FRAME_HEAD_BYTES = 8;
 const NEW_LINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 const streamNames = ['stdin', 'stdout', 'stderr'] as const;
 
@@ -48,12 +49,10 @@ function parsePiece(frame: Buffer, stream: LogPiece['stream']): LogPiece | undef
   const space = frame.indexOf(SPACE);
   if (space === -1) return undefined;
   const isPartial = frame.at(-1) !== NEW_LINE;
-  return {
-    stream,
-    time: frame.toString('latin1', 0, space),
-    text: frame.subarray(space + 1, isPartial ? frame.length : frame.length - 1),
-    isPartial,
-  };
+  const line = frame.subarray(space + 1, isPartial ? frame.length : frame.length - 1);
+  // A terminal ends its lines with both; other runtimes leave out both, too.
+  const text = !isPartial && line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;
+  return { stream, time: frame.toString('latin1', 0, space), text, isPartial };
 }
 
 /**

@@ -40,6 +40,8 @@ interface Follower {
   readonly stop: AbortController;
   /** Opens the file again, between two writes. Absent while none is open: then the next one is opened by its name. */
   reopen: (() => Promise<void>) | undefined;
+  /** It took too long once: nothing waits for it again. */
+  isLate: boolean;
   readonly done: Promise<void>;
 }
 
@@ -66,7 +68,7 @@ export class ContainerLogs {
     if (container.path === '' || this.#followers.has(container.id)) return;
     const stop = new AbortController();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const follower: Follower = { stop, reopen: undefined, done: promise };
+    const follower: Follower = { stop, reopen: undefined, isLate: false, done: promise };
     this.#followers.set(container.id, follower);
     void this.#run(container, follower).finally(() => {
       this.#followers.delete(container.id);
@@ -84,9 +86,12 @@ export class ContainerLogs {
   /** Resolves when everything that an ended container wrote is in its file, or after `limitMs`. */
   async settled(id: string, limitMs: number): Promise<void> {
     const follower = this.#followers.get(id);
-    if (follower === undefined) return;
+    if (follower === undefined || follower.isLate) return;
     const limit = new AbortController();
-    const timer = this.#parts.clock.setTimer(limitMs, () => limit.abort());
+    const timer = this.#parts.clock.setTimer(limitMs, () => {
+      follower.isLate = true;
+      limit.abort();
+    });
     await untilAborted(follower.done, limit.signal, () => undefined).catch(() => undefined);
     timer.cancel();
   }

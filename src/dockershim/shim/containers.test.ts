@@ -124,8 +124,26 @@ describe('the log of a container', () => {
     engine.end(id);
     const status = containers.status(id, false);
     await settle();
-    await clock.advance(2000);
+    await clock.advance(5000);
     assert.equal((await status).status?.state, ContainerState.CONTAINER_EXITED);
+    // Once is enough.
+    assert.equal((await containers.list(undefined)).length, 1);
+  });
+
+  it('is whole before a list shows its end', async () => {
+    const { containers, engine, files, id } = await running();
+    const log = new PassThrough();
+    engine.logs.set(id, [log]);
+    await containers.start(id);
+    await settle();
+    engine.end(id);
+    let isListed = false;
+    const list = containers.list(undefined).finally(() => (isListed = true));
+    await settle();
+    assert.equal(isListed, false);
+    log.end(frame(`${TIME} last\n`));
+    assert.equal((await list)[0]?.state, ContainerState.CONTAINER_EXITED);
+    assert.equal(files.texts.get(LOG), `${TIME} stdout F last\n`);
   });
 
   it('goes on where the file ends, when Docker broke it off', async () => {

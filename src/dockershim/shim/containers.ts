@@ -31,7 +31,7 @@ export interface ContainersParts {
 }
 
 /** How long the last lines of a container that ended may take before its end is reported without them. */
-const LOG_PATIENCE_MS = 2000;
+const LOG_PATIENCE_MS = 5000;
 const MOST_CACHED_IMAGES = 1000;
 /** A log that cannot be completed in this time holds up no others. */
 const COMPLETION_LIMIT_MS = 60_000;
@@ -116,10 +116,14 @@ export class Containers {
       podSandboxId === '' ? {} : { [labelKeys.sandboxId]: podSandboxId },
     );
     const summaries = await this.#parts.engine.listContainers({ label, ...(id !== '' && { id: [id] }) }, { signal });
-    return summaries
+    const listed = summaries
       .map(listedContainer)
       .filter((each) => each !== undefined)
       .filter((each) => state === undefined || each.state === state.state);
+    // Who learns of an end may read the log to its end.
+    const ended = listed.filter((each) => each.state === ContainerState.CONTAINER_EXITED);
+    await Promise.all(ended.map((each) => this.#parts.logs.settled(each.id, LOG_PATIENCE_MS)));
+    return listed;
   }
 
   /** Of one that ended when its log is complete. */

@@ -32,6 +32,8 @@ import { TestContainerd, testCgroupDriver } from './containerd.ts';
 import type { TestContainerdOptions } from './containerd.ts';
 import { waitUntil } from './patience.ts';
 
+type Handlers = NonNullable<TestContainerdOptions['handlers']>;
+
 const START_TIMEOUT_MS = 60_000;
 
 /** Docker's folders below the test's own. */
@@ -48,10 +50,15 @@ const dockerPlaces = (instance: Instance) => ({
 
 /** dockerd keeps containers when it ends (`live-restore`), as containerd does: so both are killed in the same tests. */
 export class TestDocker extends TestContainerd {
+  readonly #handlers: Handlers;
   #docker: ProcessRecord;
   #shim: ProcessRecord;
 
-  constructor(instance: Instance, programs: { readonly docker: ProcessRecord; readonly shim: ProcessRecord }) {
+  constructor(
+    instance: Instance,
+    programs: { readonly docker: ProcessRecord; readonly shim: ProcessRecord },
+    handlers: Handlers,
+  ) {
     super(instance, {
       majorVersion: 20,
       minorVersion: 10,
@@ -60,6 +67,7 @@ export class TestDocker extends TestContainerd {
       cniBinDir: '',
       sandboxImage: PAUSE_IMAGE,
     });
+    this.#handlers = handlers;
     this.#docker = programs.docker;
     this.#shim = programs.shim;
   }
@@ -88,7 +96,7 @@ export class TestDocker extends TestContainerd {
   }
 
   override async start(): Promise<void> {
-    this.#docker = await launchDocker(this.instance);
+    this.#docker = await launchDocker(this.instance, this.#handlers);
     this.#shim = await launchShim(this.instance);
   }
 
@@ -117,7 +125,7 @@ export class TestDocker extends TestContainerd {
   async restartDocker(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     signalProcess(this.#docker, signal);
     await stopProcess(this.#docker, 20_000);
-    this.#docker = await launchDocker(this.instance);
+    this.#docker = await launchDocker(this.instance, this.#handlers);
   }
 
   override async stop(): Promise<void> {
@@ -146,12 +154,14 @@ export async function startDocker(options: TestContainerdOptions): Promise<TestD
   for (const made of [instance.runDir, instance.podLogsDir]) mkdirSync(made, { recursive: true });
   const containerd = { ...derived, containerdSocket: dockerPlaces(instance).containerd };
   await startOwnContainerd(containerd, (message) => console.error(message));
-  const docker = new TestDocker(instance, { docker: await launchDocker(instance), shim: await launchShim(instance) });
+  const handlers = options.handlers ?? {};
+  const programs = { docker: await launchDocker(instance, handlers), shim: await launchShim(instance) };
+  const docker = new TestDocker(instance, programs, handlers);
   await docker.importImages([...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])]);
   return docker;
 }
 
-async function launchDocker(instance: Instance): Promise<ProcessRecord> {
+async function launchDocker(instance: Instance, handlers: Handlers): Promise<ProcessRecord> {
   const { socket, root, state, containerd, log } = dockerPlaces(instance);
   const pidFile = join(instance.runDir, 'docker.pid');
   rmSync(pidFile, { force: true });
@@ -167,6 +177,7 @@ async function launchDocker(instance: Instance): Promise<ProcessRecord> {
       '--iptables=false',
       '--ip6tables=false',
       '--live-restore',
+      ...Object.entries(handlers).map(([name, program]) => `--add-runtime=${name}=${program}`),
     ],
     { log, socket },
   );
