@@ -140,14 +140,14 @@ function containerCalls(
   };
 }
 
-function streamCalls(http: DockerHttp): Pick<DockerEngine, 'followLogs' | 'attach'> {
+function streamCalls(http: DockerHttp): Pick<DockerEngine, 'readLogs' | 'attach'> {
   return {
-    followLogs: (id, since, signal) =>
+    readLogs: (id, { since, isFollowed, signal }) =>
       http.stream({
         op: 'read logs',
         method: 'GET',
         path: `/containers/${pathPart(id)}/logs`,
-        query: { follow: true, stdout: true, stderr: true, timestamps: true, since },
+        query: { follow: isFollowed, stdout: true, stderr: true, timestamps: true, since },
         signal,
       }),
     attach: (id, { stdin, signal }) =>

@@ -52,13 +52,24 @@ describe('log files', () => {
       assert.equal(readFileSync(path, 'utf8'), `${LINE}next\n`);
     }));
 
+  it('that end with a line of many pieces count all of them: they have one time stamp', () =>
+    inFolder(async (folder) => {
+      const path = join(folder, '0.log');
+      const piece = LINE.replace(' F one', ` P ${'x'.repeat(16 * 1024)}`);
+      writeFileSync(path, LINE.replace('01.0', '00.0') + piece.repeat(64));
+      const { file, end } = await logFiles.open(path);
+      await file.close();
+      assert.equal(end?.lines, 64);
+    }));
+
   it('of any length are read at their end only', () =>
     inFolder(async (folder) => {
       const path = join(folder, '0.log');
       for (let index = 0; index < 10; index += 1) appendFileSync(path, LINE.repeat(2000));
+      appendFileSync(path, LINE.replace('01.0', '02.0'));
       const { file, end } = await logFiles.open(path);
       await file.close();
-      assert.ok(end !== undefined && end.lines > 1000 && end.lines < 4000, String(end?.lines));
+      assert.deepEqual(end, { time: '2026-11-23T00:00:02.000000001Z', lines: 1 });
     }));
 });
 

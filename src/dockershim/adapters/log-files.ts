@@ -3,10 +3,14 @@ import { mkdir, open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { logEndOf } from '../plan/log-lines.ts';
+import type { LogEnd } from '../plan/log-lines.ts';
 import type { LogFiles } from '../shim/container-logs.ts';
 
 /** Holds some lines of the greatest length. */
 const TAIL_BYTES = 128 * 1024;
+const TAIL_GROWTH = 8;
+/** Pieces of one line have one time stamp; a line of this length is not looked through to its beginning. */
+const MOST_TAIL_BYTES = 64 * 1024 * 1024;
 
 /** Log files of containers, readable by root alone, as containerd makes them. */
 export const logFiles: LogFiles = {
@@ -14,7 +18,7 @@ export const logFiles: LogFiles = {
     await mkdir(path.dirname(file), { recursive: true });
     const handle = await open(file, 'a+', 0o640);
     try {
-      const end = logEndOf(await readTail(handle));
+      const end = await readEnd(handle);
       return {
         end,
         file: {
@@ -29,13 +33,23 @@ export const logFiles: LogFiles = {
   },
 };
 
-/** The last whole lines. What follows the last end of a line is cut off the file. */
-async function readTail(handle: FileHandle): Promise<string> {
+/** As much of the file as has the time of its last line. */
+async function readEnd(handle: FileHandle): Promise<LogEnd | undefined> {
   const { size } = await handle.stat();
-  const start = Math.max(0, size - TAIL_BYTES);
+  for (let bytes = TAIL_BYTES; ; bytes *= TAIL_GROWTH) {
+    const tail = await readTail(handle, size, bytes);
+    const end = logEndOf(tail);
+    const isAll = bytes >= size || bytes >= MOST_TAIL_BYTES;
+    if (isAll || (end !== undefined && !tail.startsWith(end.time))) return end;
+  }
+}
+
+/** The last whole lines. What follows the last end of a line is cut off the file. */
+async function readTail(handle: FileHandle, size: number, bytes: number): Promise<string> {
+  const start = Math.max(0, size - bytes);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
   const whole = buffer.lastIndexOf('\n', bytesRead - 1) + 1;
-  if (bytesRead > 0 && whole < bytesRead) await handle.truncate(start + whole);
+  if (bytesRead > 0 && whole > 0 && whole < bytesRead) await handle.truncate(start + whole);
   const first = start === 0 ? 0 : buffer.indexOf('\n') + 1;
   return buffer.toString('utf8', first, whole);
 }

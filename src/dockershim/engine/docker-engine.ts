@@ -46,8 +46,8 @@ export interface DockerEngine {
   updateContainer(id: string, resources: DockerResources, call?: CallSignal): Promise<void>;
   resizeContainer(id: string, size: TerminalSize): Promise<void>;
 
-  /** The logs from `since` on (Docker's notation: seconds and nanoseconds), with time stamps, until the container ends. */
-  followLogs(id: string, since: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /** The logs with time stamps, in Docker's frames, or plain for a container with a terminal. */
+  readLogs(id: string, range: LogRange): Promise<AsyncIterable<Uint8Array>>;
   attach(id: string, streams: { readonly stdin: boolean } & CallSignal): Promise<Duplex>;
 
   createExec(id: string, body: ExecBody, call?: CallSignal): Promise<string>;
@@ -66,6 +66,14 @@ export interface DockerEngine {
 
   /** Lasts until aborted, or until the engine ends it. `onOpen`: from here on nothing is missed. */
   events(filters: Filters, options: EventOptions): AsyncIterable<DockerEvent>;
+}
+
+export interface LogRange {
+  /** Docker's notation: seconds, a point, nanoseconds. What was written at that moment is included. */
+  readonly since: string;
+  /** Until the container ends; else what is there. */
+  readonly isFollowed: boolean;
+  readonly signal: AbortSignal;
 }
 
 export interface EventOptions {

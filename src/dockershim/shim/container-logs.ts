@@ -7,6 +7,7 @@ import type { DockerEngine } from '../engine/docker-engine.ts';
 import { dockerSince, parseNanos } from '../plan/docker-time.ts';
 import { AlreadyWritten, criLogLine, LogFrames, TerminalLines } from '../plan/log-lines.ts';
 import type { LogEnd, LogPiece } from '../plan/log-lines.ts';
+import { LineWriter } from './line-writer.ts';
 
 /** A log file in the CRI's format. */
 export interface LogFile {
@@ -20,7 +21,7 @@ export interface LogFiles {
 }
 
 export interface ContainerLogsParts {
-  readonly engine: Pick<DockerEngine, 'followLogs' | 'inspectContainer'>;
+  readonly engine: Pick<DockerEngine, 'readLogs' | 'inspectContainer'>;
   readonly files: LogFiles;
   readonly clock: Clock;
   readonly log: Logger;
@@ -108,8 +109,12 @@ export class ContainerLogs {
     let retryMs = FIRST_RETRY_MS;
     while (!signal.aborted) {
       try {
-        await this.#copy(container, follower);
-        if (!(await this.#isRunning(container.id))) return;
+        await this.#copy(container, follower, true);
+        if (!(await this.#isRunning(container.id))) {
+          // Docker may break off the logs of a container that ends before their last lines.
+          await this.#copy(container, follower, false);
+          return;
+        }
       } catch (error) {
         if (signal.aborted || isKind(error, 'NotFound')) return;
         log.warn('the log of a container is interrupted', { id: container.id, error: errorMessage(error), retryMs });
@@ -119,7 +124,7 @@ export class ContainerLogs {
     }
   }
 
-  async #copy({ id, path, isTty }: LoggedContainer, follower: Follower): Promise<void> {
+  async #copy({ id, path, isTty }: LoggedContainer, follower: Follower, isFollowed: boolean): Promise<void> {
     const { engine, files } = this.#parts;
     const opened = await files.open(path);
     const { end } = opened;
@@ -135,17 +140,32 @@ export class ContainerLogs {
         await file.close();
         ({ file } = await files.open(path));
       });
+    const broken = new AbortController();
+    const writer = new LineWriter(async (lines) => {
+      try {
+        await inTurn(() => file.append(lines));
+      } catch (error) {
+        broken.abort();
+        throw error;
+      }
+    });
     try {
       const written = new AlreadyWritten(end);
       const reader = isTty ? new TerminalLines() : new LogFrames();
       const since = end === undefined ? '0' : dockerSince(parseNanos(end.time));
       const write = async (pieces: readonly LogPiece[]): Promise<void> => {
         const lines = pieces.filter((piece) => written.isNew(piece)).map(criLogLine);
-        if (lines.length > 0) await inTurn(() => file.append(lines));
+        if (lines.length > 0) await writer.push(lines);
       };
-      for await (const chunk of await engine.followLogs(id, since, follower.stop.signal))
+      const signal = AbortSignal.any([follower.stop.signal, broken.signal]);
+      for await (const chunk of await engine.readLogs(id, { since, isFollowed, signal }))
         await write(reader.push(chunk));
       if (reader instanceof TerminalLines) await write(reader.end());
+      await writer.end();
+    } catch (error) {
+      // A failed write is the cause, not the stream that it broke off.
+      if (broken.signal.aborted) await writer.end();
+      throw error;
     } finally {
       follower.reopen = undefined;
       await inTurn(() => file.close());

@@ -116,6 +116,19 @@ describe('the log of a container', () => {
     assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n${TIME} stdout F two\n`);
   });
 
+  it('gets the lines that Docker broke off at the end', async () => {
+    const { containers, engine, files, id } = await running();
+    const followed = new PassThrough();
+    engine.logs.set(id, [followed, new PassThrough().end(frame(`${TIME} one\n`)), new PassThrough().end()]);
+    await containers.start(id);
+    await settle();
+    engine.end(id);
+    followed.end();
+    await containers.status(id, false);
+    assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n`);
+    assert.deepEqual(engine.logRequests, ['0', '0 to the end']);
+  });
+
   it('that does not end keeps nothing back for long', async () => {
     const { containers, engine, clock, id } = await running();
     engine.logs.set(id, [new PassThrough()]);
@@ -124,7 +137,7 @@ describe('the log of a container', () => {
     engine.end(id);
     const status = containers.status(id, false);
     await settle();
-    await clock.advance(5000);
+    await clock.advance(10_000);
     assert.equal((await status).status?.state, ContainerState.CONTAINER_EXITED);
     // Once is enough.
     assert.equal((await containers.list(undefined)).length, 1);

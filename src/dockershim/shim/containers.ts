@@ -31,7 +31,7 @@ export interface ContainersParts {
 }
 
 /** How long the last lines of a container that ended may take before its end is reported without them. */
-const LOG_PATIENCE_MS = 5000;
+const LOG_PATIENCE_MS = 10_000;
 const MOST_CACHED_IMAGES = 1000;
 /** A log that cannot be completed in this time holds up no others. */
 const COMPLETION_LIMIT_MS = 60_000;

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { KubeletError } from '../../../base/errors.ts';
-import type { DockerEngine, Filters } from '../../engine/docker-engine.ts';
+import type { DockerEngine, Filters, LogRange } from '../../engine/docker-engine.ts';
 import type {
   ContainerSummary,
   CreateContainerBody,
@@ -134,9 +134,9 @@ export class FakeDockerEngine implements DockerEngine {
   resizeContainer: DockerEngine['resizeContainer'] = async () => undefined;
   resizeExec: DockerEngine['resizeExec'] = async () => undefined;
 
-  async followLogs(id: string, since: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
-    this.logRequests.push(since);
-    this.#failing('followLogs');
+  async readLogs(id: string, { since, isFollowed, signal }: LogRange): Promise<AsyncIterable<Uint8Array>> {
+    this.logRequests.push(isFollowed ? since : `${since} to the end`);
+    this.#failing('readLogs');
     const stream = this.logs.get(id)?.shift() ?? new PassThrough().end();
     signal.addEventListener('abort', () => stream.destroy(new KubeletError('Aborted', 'aborted')));
     return stream as AsyncIterable<Uint8Array>;
