@@ -242,21 +242,22 @@ describe('the logs of many containers that ended while the shim was away', () =>
     let open = 0;
     let most = 0;
     const followed: string[] = [];
-    engine.followLogs = async (followedId) => {
-      followed.push(followedId);
-      open += 1;
+    engine.readLogs = async (readId) => {
+      followed.push(readId);
+      const isDead = readId !== id;
+      if (isDead) open += 1;
       most = Math.max(most, open);
       return (async function* () {
         await new Promise((resolve) => setImmediate(resolve));
-        if (followedId !== id) open -= 1;
-        if (followedId === id) engine.end(id);
+        if (isDead) open -= 1;
+        else if (engine.containers.get(id)?.state === 'running') engine.end(id);
         yield* [];
       })();
     };
     await resumeLogs({ engine, logs }, (_id, words) => assert.fail(words));
     assert.equal(new Set(followed).size, 1001);
     assert.equal(followed[0], id);
-    assert.ok(most <= 9, String(most));
+    assert.ok(most <= 8, String(most));
   });
 });
 
