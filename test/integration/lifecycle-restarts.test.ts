@@ -221,6 +221,9 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
       }),
     );
     await agent.waitFor('own-grace', 'restarted', (seen) => containerOf(seen).restartCount >= 1, 20_000);
+    // Else its hour of grace would begin before its shell has read the trap.
+    await agent.ready('own-grace');
+    await agent.handlesSigterm('own-grace');
   });
 });
 

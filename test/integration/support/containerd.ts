@@ -154,7 +154,7 @@ export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<
   const left = async (): Promise<string[]> =>
     (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
   // A shim ends a moment after containerd has forgotten its sandbox; on a busy machine that can be seen.
-  await waitUntil(async () => (await left()).length === 0, 10_000, 50);
+  await waitUntil(async () => (await left()).length === 0, 30_000, 50);
   assert.deepEqual(await left(), [], 'a pod left something behind');
 }
 

@@ -15,6 +15,7 @@ const ofContainer = linux58Pod.map((line) =>
 );
 
 function world(options: { refusals?: number } = {}) {
+  const containers = [{ id: CONTAINER, name: 'main' }];
   const kernelLog = new FakeKernelLog();
   kernelLog.refusals = options.refusals ?? 0;
   const clock = new FakeClock();
@@ -24,7 +25,7 @@ function world(options: { refusals?: number } = {}) {
   const watcher = createOomWatcher({
     kernelLog,
     directory: { visible: () => [buildPod({ 'metadata.uid': 'a/b' }), buildPod({ 'metadata.uid': 'other' }), pod] },
-    cache: { get: (of) => (of === uid ? { containers: [{ id: CONTAINER, name: 'main' }] } : undefined) },
+    cache: { get: (of) => (of === uid ? { containers } : undefined) },
     podPaths: {
       of: ({ metadata }) => {
         if (metadata.uid === 'a/b') throw new Error('cannot name a cgroup');
@@ -41,7 +42,7 @@ function world(options: { refusals?: number } = {}) {
     log,
   });
   watcher.start();
-  return { kernelLog, clock, log, events, kills, watcher };
+  return { kernelLog, clock, log, events, kills, watcher, containers };
 }
 
 describe('the OOM watcher', () => {
@@ -51,6 +52,30 @@ describe('the OOM watcher', () => {
     assert.deepEqual(events, [
       ['node', 'Warning', 'SystemOOM', 'System OOM encountered, victim process: cc1plus, pid: 493'],
     ]);
+  });
+
+  it('waits a moment for a container that the agent does not know yet', async () => {
+    const { kernelLog, clock, events, containers } = world();
+    const [main] = containers.splice(0);
+    assert.ok(main);
+    kernelLog.write(...ofContainer);
+    await clock.advance(300);
+    assert.deepEqual(events, []);
+    containers.push(main);
+    await clock.advance(100);
+    const used = 'The memory limit of container main was exceeded: 8Gi used of 8Gi';
+    assert.deepEqual(events, [
+      ['web', 'Warning', 'OOMKilling', `${used}; the kernel killed a process of container main: java`, 'main'],
+    ]);
+  });
+
+  it('takes one that it never comes to know for a sandbox', async () => {
+    const { kernelLog, clock, events, containers } = world();
+    containers.splice(0);
+    kernelLog.write(...ofContainer);
+    await clock.advance(1000);
+    assert.equal(events.length, 1);
+    assert.match(JSON.stringify(events), /limit of the sandbox was exceeded/);
   });
 
   it('says of a pod which limit was exceeded by how much, and what was killed where', () => {

@@ -27,6 +27,8 @@ export interface OomWatcherParts {
 
 const RETRY_MS = 1000;
 const MOST_RETRY_MS = 60_000;
+const LOOK_AGAIN_MS = 100;
+const MOST_LOOKS = 10;
 
 /**
  * Watches the kernel's log for processes that it killed because memory ran out (upstream: oom/oom_watcher_linux.go). A
@@ -98,9 +100,24 @@ export class OomWatcher {
   }
 
   #note(kill: OomKill): void {
-    const { recorder, log, onKill } = this.#parts;
+    const { recorder } = this.#parts;
     if (kill.scope === 'system') recorder.nodeEvent('Warning', nodeEvents.systemOOM, systemOomMessage(kill));
+    this.#locate(kill, MOST_LOOKS);
+  }
+
+  /**
+   * A process may be killed before the agent knows its container: then it is looked for again, for a second. A kill in a
+   * sandbox is reported that much later.
+   */
+  #locate(kill: OomKill, looks: number): void {
+    const { recorder, log, onKill, clock } = this.#parts;
     const place = locateOomKill(kill, this.#parts.pods());
+    if (place !== undefined && place.container === undefined && looks > 0) {
+      clock.setTimer(LOOK_AGAIN_MS, () => {
+        if (!this.#isStopped) this.#locate(kill, looks - 1);
+      });
+      return;
+    }
     if (place === undefined) {
       if (kill.scope === 'cgroup') log.info('the kernel killed a process outside of pods', { ...kill });
       return;
