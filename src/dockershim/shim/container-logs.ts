@@ -8,6 +8,7 @@ import { dockerSince, parseNanos } from '../plan/docker-time.ts';
 import { AlreadyWritten, criLogLine, LogFrames, TerminalLines } from '../plan/log-lines.ts';
 import type { LogEnd, LogPiece } from '../plan/log-lines.ts';
 import { LineWriter } from './line-writer.ts';
+import { Turns } from './turns.ts';
 
 /** A log file in the CRI's format. */
 export interface LogFile {
@@ -129,12 +130,8 @@ export class ContainerLogs {
     const opened = await files.open(path);
     const { end } = opened;
     let { file } = opened;
-    let turn = Promise.resolve();
-    const inTurn = (work: () => Promise<void>): Promise<void> => {
-      const mine = turn.then(work);
-      turn = mine.catch(() => undefined);
-      return mine;
-    };
+    const turns = new Turns();
+    const inTurn = (work: () => Promise<void>): Promise<void> => turns.run(path, work);
     follower.reopen = () =>
       inTurn(async () => {
         await file.close();
