@@ -54,7 +54,7 @@ describe('pods on Docker', () => {
     await agent.remove('fails');
   });
 
-  test('a program that does not exist is told as such', async () => {
+  test('a program that does not exist is named in the status', async () => {
     agent.writeManifest(
       'missing',
       pod('missing', { containers: [container('main', { command: ['/no/such/program'] })] }),

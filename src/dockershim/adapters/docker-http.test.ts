@@ -11,7 +11,7 @@ import { createDockerClient } from './docker-client.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server in Docker's place, which says its version by itself. */
+/** A server in Docker's place, which answers the question for its version. */
 async function withDocker(
   handler: Handler,
   use: (http: DockerHttp, requests: string[]) => Promise<void>,

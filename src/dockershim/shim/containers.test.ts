@@ -99,7 +99,7 @@ describe('a container', () => {
 });
 
 describe('the log of a container', () => {
-  it('is whole before its end is told', async () => {
+  it('is whole before its end is reported', async () => {
     const { containers, engine, files, id } = await running();
     const log = new PassThrough();
     engine.logs.set(id, [log]);

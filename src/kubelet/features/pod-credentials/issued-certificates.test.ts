@@ -116,7 +116,7 @@ it('a volume waits a moment for the signer, and gets the key and the certificate
   await world.stop();
 });
 
-it('without an answer the volume fails, and is told when there is one', async () => {
+it('without an answer the volume fails, and succeeds when there is one', async () => {
   const world = setUp();
   assert.equal(await world.getWhile(() => undefined), 'credential bundle is not issued yet');
   assert.deepEqual(world.changes, []);
