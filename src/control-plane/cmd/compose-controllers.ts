@@ -43,8 +43,6 @@ export function composeControllers(
     nowMs: () => deps.clock.nowMs(),
     log: deps.log,
   });
-  const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler, legacyTokenCleanUpMs } = options;
-  const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold, autoscaler, legacyTokenCleanUpMs };
   const table = options.approvesKubeletServing ? [...controllersTable, servingApprover] : controllersTable;
   const served = allResources.filter((each) => isServed(each, options.api));
   const lasting = served.filter(({ review, storedAs }) => review === undefined && storedAs === undefined);
@@ -54,7 +52,7 @@ export function composeControllers(
     inNamespaces: lasting.map(({ type }) => type).filter(({ namespaced }) => namespaced),
     informers,
     certificates,
-    settings,
+    settings: options,
     rootCa: api.pki.authority.certificatePem,
     signLegacyToken: api.signLegacyToken,
     claimMetrics: api.server.claimMetrics,
@@ -62,6 +60,7 @@ export function composeControllers(
   };
   const controllers = selectControllers(options.controllers, table)
     .filter(({ needs }) => needs === undefined || served.some(({ type }) => type === needs))
+    .filter(({ needsSetting }) => needsSetting === undefined || options[needsSetting] !== undefined)
     .map(({ account, create }) =>
       create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),
     );

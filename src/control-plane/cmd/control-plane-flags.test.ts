@@ -37,6 +37,32 @@ describe('the command line of the control plane', () => {
     ]);
   });
 
+  it('takes ranges of pod addresses, one of each family, with the prefix lengths of nodes', () => {
+    const on = '--allocate-node-cidrs';
+    assert.equal(lineOf('--cluster-cidr=10.244.0.0/16').options.nodeRanges, undefined);
+    assert.deepEqual(lineOf(on, '--cluster-cidr=10.244.0.0/16').options.nodeRanges, {
+      clusters: [{ cidr: '10.244.0.0/16', nodeLength: 24 }],
+      excluded: ['10.96.0.0/12'],
+    });
+    assert.deepEqual(
+      lineOf(on, '--cluster-cidr=10.244.0.0/16,fd00::/48', '--node-cidr-mask-size-ipv4=26').options.nodeRanges
+        ?.clusters,
+      [
+        { cidr: '10.244.0.0/16', nodeLength: 26 },
+        { cidr: 'fd00::/48', nodeLength: 64 },
+      ],
+    );
+    for (const [args, error] of [
+      [[], '--allocate-node-cidrs needs --cluster-cidr'],
+      [['--cluster-cidr=10.244'], '--cluster-cidr: "10.244" is no range such as 10.244.0.0/16'],
+      [['--cluster-cidr=10.1.0.0/16,10.2.0.0/16'], '--cluster-cidr: two ranges of one IP family'],
+      [['--cluster-cidr=10.1.0.0/25'], '--node-cidr-mask-size: 24 is less than the prefix length of 10.1.0.0/25'],
+      [['--cluster-cidr=fd00::/32'], '--node-cidr-mask-size: 64 is more than 16 above the prefix length of fd00::/32'],
+      [['--cluster-cidr=10.97.0.0/16'], '--cluster-cidr: no address is left beside --service-cluster-ip-range'],
+    ] as const)
+      assert.deepEqual(errorsOf(on, ...args), [error]);
+  });
+
   it('takes a switch with and without its value', () => {
     assert.equal(lineOf('--anonymous-auth').options.anonymousAuth, true);
     assert.equal(lineOf('--anonymous-auth=false').options.anonymousAuth, false);

@@ -25,6 +25,18 @@ const flags = {
   },
   'cert-sans': { type: 'list', help: 'additional names and addresses for the serving certificate' },
   'service-cluster-ip-range': { type: 'list', default: '10.96.0.0/12', help: 'address ranges for services' },
+  'allocate-node-cidrs': {
+    type: 'boolean',
+    default: 'false',
+    help: 'give each node a range of pod addresses out of --cluster-cidr',
+  },
+  'cluster-cidr': { type: 'list', help: 'range of pod addresses; two, one of each IP family, for dual stack' },
+  'node-cidr-mask-size': {
+    type: 'string',
+    help: 'prefix length of the range of a node; default: 24 for IPv4, 64 for IPv6; not for dual stack',
+  },
+  'node-cidr-mask-size-ipv4': { type: 'string', help: 'the same for IPv4; default: 24' },
+  'node-cidr-mask-size-ipv6': { type: 'string', help: 'the same for IPv6; default: 64' },
   'service-node-port-range': {
     type: 'string',
     default: '30000-32767',

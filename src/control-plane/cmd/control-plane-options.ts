@@ -1,4 +1,5 @@
 import type { ApiChoice } from './runtime-config.ts';
+import type { NodeRangeSettings } from '../controllers/node-ipam/node-ranges.ts';
 import type { AutoscalerSettings } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 /**
  * Everything that shapes a control plane, as read from flags; names follow kube-apiserver's, kube-controller-manager's
@@ -14,6 +15,8 @@ export interface ControlPlaneOptions {
   /** More names and addresses of the serving certificate. */
   readonly certSans: readonly string[];
   readonly serviceCidrs: readonly string[];
+  /** Absent: nodes get no ranges of pod addresses. */
+  readonly nodeRanges?: NodeRangeSettings;
   readonly nodePorts: { readonly first: number; readonly last: number };
   readonly storage:
     | { readonly backend: 'sqlite' }

@@ -23,6 +23,7 @@ import { createHorizontalPodAutoscalerController } from '../controllers/horizont
 import { createJobController } from '../controllers/job/job-controller.ts';
 import { createLegacyTokenCleaner } from '../controllers/legacy-token-cleaner/legacy-token-cleaner.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
+import { createNodeIpamController } from '../controllers/node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
 import { createClaimProtectionController } from '../controllers/persistent-volume-claim-protection/persistent-volume-claim-protection-controller.ts';
 import { createVolumeProtectionController } from '../controllers/persistent-volume-protection/persistent-volume-protection-controller.ts';
@@ -61,7 +62,12 @@ export interface ClusterControllerOptions extends ControllerOptions {
   readonly signLegacyToken: TokenControllerOptions['signLegacyToken'];
   readonly settings: Pick<
     ControlPlaneOptions,
-    'legacyTokenCleanUpMs' | 'nodeMonitorGraceMs' | 'nodeStartupGraceMs' | 'terminatedPodThreshold' | 'autoscaler'
+    | 'legacyTokenCleanUpMs'
+    | 'nodeMonitorGraceMs'
+    | 'nodeStartupGraceMs'
+    | 'terminatedPodThreshold'
+    | 'autoscaler'
+    | 'nodeRanges'
   >;
 }
 
@@ -75,6 +81,8 @@ export interface ControllerEntry {
   readonly account?: string;
   /** The kind that it is for, where that is not always served; the controller then is not started without it. */
   readonly needs?: ResourceType;
+  /** The setting that it is for; the controller is not started without it. */
+  readonly needsSetting?: keyof ClusterControllerOptions['settings'];
   readonly create: (options: ClusterControllerOptions) => Controller;
 }
 
@@ -104,6 +112,13 @@ export const controllersTable: readonly ControllerEntry[] = [
     name: 'namespace-controller',
     account: 'namespace-controller',
     create: (options) => createNamespaceController({ ...options, types: options.inNamespaces }),
+  },
+  {
+    name: 'node-ipam-controller',
+    account: 'node-controller',
+    needsSetting: 'nodeRanges',
+    create: (options) =>
+      createNodeIpamController({ ...options, ranges: options.settings.nodeRanges ?? { clusters: [], excluded: [] } }),
   },
   {
     name: 'node-lifecycle-controller',

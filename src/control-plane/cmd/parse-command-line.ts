@@ -5,6 +5,7 @@ import { flagNames, flagOf } from './control-plane-flags.ts';
 import type { FlagName } from './control-plane-flags.ts';
 import type { AuthorizationMode, ControlPlaneOptions, OidcOptions } from './control-plane-options.ts';
 import { FlagReader } from './flag-reader.ts';
+import { readNodeRanges } from './node-range-flags.ts';
 import { parseGates, parseRuntimeConfig } from './runtime-config.ts';
 import { firstAddress } from './service-range.ts';
 import { allResources } from '../resources/all.ts';
@@ -72,6 +73,7 @@ function readLine(reader: FlagReader): CommandLine {
     advertiseAddress: advertised(reader),
     certSans: reader.list('cert-sans'),
     serviceCidrs: ranges(reader),
+    ...readNodeRanges(reader),
     nodePorts: portRange(reader),
     storage: storage(reader),
     api: {

@@ -1,0 +1,62 @@
+import { containsPrefix, parseIpPrefix } from '../../../base/ip-prefix.ts';
+import type { IpPrefix } from '../../../base/ip-prefix.ts';
+import { CidrSet } from './cidr-set.ts';
+
+export interface NodeRangeSettings {
+  /** One range of pod addresses per IP family, and how long the prefixes of nodes are in it. */
+  readonly clusters: readonly { readonly cidr: string; readonly nodeLength: number }[];
+  /** Ranges of service addresses: no node gets a range that overlaps them. */
+  readonly excluded: readonly string[];
+}
+
+/**
+ * Which node has which ranges. Pure state; a node is known by its uid, so that one that is deleted and created again
+ * counts as another. Invariant: no two nodes hold the same range, unless their objects claim it.
+ */
+export class NodeRanges {
+  readonly #sets: readonly CidrSet[];
+  readonly #held = new Map<string, readonly string[]>();
+
+  constructor({ clusters, excluded }: NodeRangeSettings) {
+    this.#sets = clusters.map(({ cidr, nodeLength }) => new CidrSet(cidr, nodeLength));
+    for (const prefix of excluded.flatMap((cidr) => parseIpPrefix(cidr) ?? []))
+      for (const set of this.#sets) set.occupy(prefix);
+  }
+
+  /** Records what a node's object says. Returns the ranges that belong to no range of the cluster. */
+  occupy(uid: string, cidrs: readonly string[]): readonly string[] {
+    const held = this.#held.get(uid);
+    if (held === undefined || held.join() !== cidrs.join()) {
+      this.release(uid);
+      this.#held.set(uid, cidrs);
+      for (const prefix of prefixesOf(cidrs)) for (const set of this.#sets) set.occupy(prefix);
+    }
+    return cidrs.filter((cidr) => {
+      const prefix = parseIpPrefix(cidr);
+      return prefix === undefined || !this.#sets.some(({ cluster }) => containsPrefix(cluster, prefix));
+    });
+  }
+
+  /**
+   * One range of each family. The same answer for a node until it is released: a write whose result is unknown is
+   * repeated with the same values. Undefined when a family has no range left; then the node holds none.
+   */
+  allocate(uid: string): readonly string[] | undefined {
+    const held = this.#held.get(uid);
+    if (held !== undefined) return held;
+    if (this.#sets.some(({ free }) => free === 0)) return undefined;
+    const cidrs = this.#sets.flatMap((set) => set.next() ?? []);
+    this.occupy(uid, cidrs);
+    return cidrs;
+  }
+
+  release(uid: string): void {
+    const held = this.#held.get(uid);
+    if (held === undefined) return;
+    this.#held.delete(uid);
+    for (const prefix of prefixesOf(held)) for (const set of this.#sets) set.release(prefix);
+  }
+}
+
+const prefixesOf = (cidrs: readonly string[]): readonly IpPrefix[] =>
+  cidrs.flatMap((cidr) => parseIpPrefix(cidr) ?? []);
