@@ -174,7 +174,13 @@ function endpoints(
   }: { readonly resources: ServedResources; readonly metrics: ServerMetrics; readonly health: HealthEndpoint },
 ): readonly Endpoint[] {
   const discovery = discoveryEndpoint(resources, options.publicAddress ?? '');
-  const paths = [...discovery.paths, ...health.paths, '/metrics', '/version', ...(options.documentPaths ?? [])];
+  const paths = (): readonly string[] => [
+    ...discovery.paths(),
+    ...health.paths,
+    '/metrics',
+    '/version',
+    ...(options.documentPaths?.() ?? []),
+  ];
   const documents = options.documents === undefined ? [] : [documentEndpoint(options.documents)];
   return [
     discovery.serve,

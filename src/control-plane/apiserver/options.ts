@@ -6,14 +6,14 @@ import type { Random } from '../../base/random.ts';
 import type { Tracer } from '../../base/tracer.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { Definitions } from '../model/definitions.ts';
 import type { Authenticator, Authorizer } from '../model/user-info.ts';
 import type { Registry } from '../registry/registry.ts';
 
 /** Everything the HTTP front stands on. Nothing of it is looked up elsewhere. */
 export interface ApiServerOptions {
   readonly registry: Registry;
-  readonly definitions: readonly ResourceDefinition[];
+  readonly definitions: Definitions;
   /** Asked in this order. */
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
@@ -30,7 +30,7 @@ export interface ApiServerOptions {
    */
   readonly documents?: DocumentSource;
   /** Paths that `documents` knows, for the list at `/`. */
-  readonly documentPaths?: readonly string[];
+  readonly documentPaths?: () => readonly string[];
   /** Named as in upstream (`etcd`, `poststarthook/...`); `ping` and `log` come by themselves. */
   readonly healthChecks?: readonly HealthCheck[];
   /** How many objects of each kind there are, for `apiserver_storage_objects`; keyed `pods`, `deployments.apps`. */

@@ -26,6 +26,7 @@ import { createLocalClient } from '../registry/local-client.ts';
 import { WatchCache } from '../registry/cache/watch-cache.ts';
 import type { Registry } from '../registry/registry.ts';
 import { allResources } from '../resources/all.ts';
+import type { Definitions } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { computedResources } from '../resources/computed.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -56,11 +57,11 @@ export interface ComposedApiServer {
 }
 
 async function openCache(
-  stored: readonly ResourceDefinition[],
+  builtIn: readonly ResourceDefinition[],
   storage: Storage,
   { clock, log }: BaseDeps,
 ): Promise<{ definitions: DefinitionIndex; cache: WatchCache; reader: ObjectReader }> {
-  const definitions = new DefinitionIndex(stored);
+  const definitions = new DefinitionIndex(builtIn);
   const cache = new WatchCache({ storage, definitions, clock, log });
   await cache.start();
   return { definitions, cache, reader: createCacheReader(cache, definitions) };
@@ -76,8 +77,7 @@ export async function composeApiServer(
   const stored = allResources.filter((each) => isServed(each, options.api));
   // Stored resources, and those computed on request.
   const servedResources: readonly ResourceDefinition[] = [...stored, ...computedResources];
-  const servedDefinitions = new DefinitionIndex(servedResources);
-  const { definitions, cache, reader } = await openCache(stored, storage, deps);
+  const { definitions, cache, reader } = await openCache(servedResources, storage, deps);
   const pki = await preparePki(options, deps);
   const grants = new RoleGrants(reader);
   const authorization = composeAuthorizers(options, { reader, grants, ...deps });
@@ -91,7 +91,7 @@ export async function composeApiServer(
   const clientOf = (user: UserInfo, fieldManager: string): ApiClient =>
     createLocalClient({
       registry: served,
-      definitions: servedDefinitions,
+      definitions,
       user,
       authorize: (attributes) => authorizer.authorize(attributes),
       fieldManager,
@@ -129,12 +129,12 @@ export async function composeApiServer(
   const server = createApiServer({
     ...front.options,
     registry: served,
-    definitions: servedResources,
+    definitions,
     authenticators: access.authenticators,
     authorizer,
     connectAdmission: admission.plugins,
     anonymousAuth: options.anonymousAuth,
-    ...describeApi(servedResources, access.openIdDocuments),
+    ...describeApi(definitions, access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     snapshot: (position) => readSnapshotPage(storage, position, { prefix: REGISTRY_PREFIX, skipped: expiring }),
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
@@ -192,15 +192,15 @@ const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; 
 
 /** What clients can ask about the API itself. */
 function describeApi(
-  servedResources: readonly ResourceDefinition[],
+  definitions: Definitions,
   openId: ComposedAuthentication['openIdDocuments'],
 ): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
   const version = versionInfo();
-  const openApi = createOpenApiDocuments(servedResources, { version: version.gitVersion });
+  const openApi = createOpenApiDocuments(definitions, { version: version.gitVersion });
   return {
     version,
     documents: async (request) => openId.get(request.path) ?? openApi.get(request),
-    documentPaths: [...openApi.paths, ...openId.keys()],
+    documentPaths: () => [...openApi.paths(), ...openId.keys()],
   };
 }
 

@@ -21,6 +21,8 @@ import type {
 export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly type: ResourceType<T>;
   readonly singular: string;
+  /** Only a place in the store, where other definitions keep their objects: it is not served. */
+  readonly isInternal?: boolean;
   /** A beta kind: it is served only with this feature gate and `--runtime-config`. Absent: always served. */
   readonly gate?: ControlPlaneGate;
   readonly shortNames?: readonly string[];
@@ -31,6 +33,13 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   /** Absent: all eight. */
   readonly verbs?: readonly ResourceVerb[];
   readonly schema: ObjectSchema;
+  /**
+   * What the documents of OpenAPI 2 and 3 show of the kind, without what every kind has, where that is more than
+   * `schema` knows. Such a kind shares no types with others.
+   */
+  readonly openApi?: (version: 2 | 3) => Readonly<Record<string, unknown>>;
+  /** The kind of a list of them. Absent: the kind and `List`. */
+  readonly listKind?: string;
   /** Keeps values out of error messages (secrets). */
   readonly hideValues?: boolean;
   /**
@@ -67,9 +76,14 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly actions?: readonly SubresourceAction<T>[];
   /** Streams and the like: `log`, `exec`, `attach`, `portforward`, `proxy`; the HTTP layer serves them. */
   readonly connects?: readonly SubresourceConnect[];
-  /** Objects of this kind are stored as those of `stored` (events.k8s.io Events as core Events). */
+  /**
+   * Objects of this kind are stored as those of `stored` (events.k8s.io Events as core Events). Both functions answer
+   * with the very object they got when it is the same in either form.
+   */
   readonly storedAs?: {
     readonly stored: ResourceType;
+    /** The version in which `stored` keeps objects now, where its objects may be of several. */
+    readonly version?: string;
     readonly toStored: (object: T) => ApiObject;
     readonly fromStored: (object: ApiObject) => T;
   };

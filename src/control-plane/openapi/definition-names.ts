@@ -61,6 +61,11 @@ export class DefinitionNames {
     return name;
   }
 
+  /** Gives a type its name, and nothing to what it is made of. */
+  call(schema: ObjectSchema, name: string): void {
+    this.#names.set(schema.fields, name);
+  }
+
   /** Shows everything that a kind of this group and version is made of. */
   show(schema: Schema, home: { readonly group: string; readonly version: string }): void {
     if (schema.kind === 'array') this.show(schema.items, home);

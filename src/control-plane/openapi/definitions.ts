@@ -6,13 +6,14 @@ import { DefinitionNames, named, packageOf } from './definition-names.ts';
 import { describeScalar } from './descriptions.ts';
 import { StatusSchema } from '../../api/status/status.ts';
 import type { Dialect, GroupVersionKind, OpenApiSchema } from './open-api-types.ts';
-import { renderObject } from './render-schema.ts';
+import { renderCustom, renderObject, sharedFields } from './render-schema.ts';
 
 /** A type that is a kind: it has a group, version and kind of its own. */
 interface Kind {
   readonly name: string;
   readonly schema: ObjectSchema;
   readonly gvk: GroupVersionKind;
+  readonly render?: ResourceDefinition['openApi'];
 }
 
 /** The full name of the list of a kind. */
@@ -38,7 +39,10 @@ export class Kinds {
     part?: { readonly kind?: Omit<GroupVersionKind, 'group'> & { readonly group: string } },
   ): string {
     const { group, version, kind } = part?.kind ?? definition.type;
-    return `${packageOf({ group, version })}.${kind}`;
+    const isCustom = part?.kind === undefined && definition.openApi !== undefined;
+    return isCustom
+      ? `${[...group.split('.').reverse(), version].join('.')}.${kind}`
+      : `${packageOf({ group, version })}.${kind}`;
   }
 
   /**
@@ -67,13 +71,20 @@ export class Kinds {
       )
         due.push({ name, schema });
     }
+    const rendering = new Map(this.#kinds.map(({ name, render }) => [name, render]));
     const meet = (name: string, schema: ObjectSchema | undefined): void => void due.push({ name, schema });
     for (let next = due.pop(); next !== undefined; next = due.pop()) {
       const { name, schema } = next;
       if (rendered.has(name)) continue;
       const gvk = kinds.get(name);
+      const context = { dialect, names: this.names, meet };
+      const render = rendering.get(name);
       const shown =
-        schema === undefined ? scalar(dialect, name) : renderObject({ dialect, names: this.names, meet }, name, schema);
+        schema === undefined
+          ? scalar(dialect, name)
+          : render === undefined
+            ? renderObject(context, name, schema)
+            : renderCustom(context, schema, render(dialect.version));
       rendered.set(name, gvk === undefined ? shown : { ...shown, 'x-kubernetes-group-version-kind': [gvk] });
     }
     return Object.fromEntries([...rendered].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -85,13 +96,29 @@ export class Kinds {
 
   #kindsOf(definition: ResourceDefinition): Kind[] {
     const { group, version, kind } = definition.type;
-    const own: Kind = { name: this.nameOf(definition), schema: definition.schema, gvk: { group, kind, version } };
-    this.names.show(definition.schema, { group, version });
+    const own: Kind = {
+      name: this.nameOf(definition),
+      schema: definition.schema,
+      gvk: { group, kind, version },
+      ...(definition.openApi !== undefined && { render: definition.openApi }),
+    };
+    if (definition.openApi === undefined) this.names.show(definition.schema, { group, version });
+    else {
+      // Its own shape is written as it was given; only what every kind has refers to other types.
+      this.names.call(definition.schema, own.name);
+      for (const shared of sharedFields(definition.schema)) this.names.show(shared, { group: '', version: 'v1' });
+    }
     const list = listOf(definition.schema);
     this.names.show(list, { group, version });
     const lists =
       definition.review === undefined
-        ? [{ name: listNameOf(own.name), schema: list, gvk: { group, kind: `${kind}List`, version } }]
+        ? [
+            {
+              name: listNameOf(own.name),
+              schema: list,
+              gvk: { group, kind: definition.listKind ?? `${kind}List`, version },
+            },
+          ]
         : [];
     const parts = [...(definition.views ?? []), ...(definition.actions ?? [])].flatMap((part) => {
       if (part.kind === undefined || part.schema === undefined) return [];

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { nextTurn } from '../../base/turn.ts';
+import type { Definitions } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { Kinds } from './definitions.ts';
-import { encodeV2 } from './encode-v2-protobuf.ts';
-import { renderV2, renderV3 } from './render-document.ts';
+import { DocumentPart } from './document-part.ts';
+import { groupVersionName, groupVersionsOf } from './group-versions.ts';
+import type { JsonObject } from './render-document.ts';
 import type { OpenApiDocument, OpenApiDocuments } from './served-document.ts';
 
 const JSON_TYPE = 'application/json';
@@ -11,54 +13,161 @@ const JSON_TYPE = 'application/json';
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const protobufNames: readonly string[] = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', PROTOBUF_TYPE];
 
-/** Everything here is made at the first request for it. */
-export function documentStore(
-  definitions: readonly ResourceDefinition[],
-  version: string,
-  versions: readonly string[],
-): OpenApiDocuments['get'] {
-  const kinds = new Kinds(definitions);
-  const made = new Map<string, OpenApiDocument>();
-  const once = (key: string, contentType: string, make: () => string | Uint8Array): OpenApiDocument => {
-    let document = made.get(key);
-    if (document === undefined) {
-      const body = make();
-      document = { contentType, body, etag: `"${hashOf(body)}"` };
-      made.set(key, document);
-    }
-    return document;
-  };
-  const groupVersion = (name: string): OpenApiDocument =>
-    once(`3/${name}`, JSON_TYPE, () => {
-      const [, group = '', of = ''] = name.startsWith('api/') ? ['', '', name.slice('api/'.length)] : name.split('/');
-      return JSON.stringify(renderV3(definitions, kinds, { group, version: of }, version));
-    });
-  const root = (): OpenApiDocument =>
-    once('3', JSON_TYPE, () =>
-      JSON.stringify({
-        paths: Object.fromEntries(
-          versions.map((name) => [
-            name,
-            { serverRelativeURL: `/openapi/v3/${name}?hash=${groupVersion(name).etag.slice(1, -1)}` },
-          ]),
-        ),
-      }),
-    );
+/** Everything here is made at the first request for it, and again after its kinds have changed. */
+export function documentStore(definitions: Definitions, version: string): OpenApiDocuments['get'] {
+  const store = new DocumentStore(definitions, version);
   return async ({ path, accept, query }) => {
     if (path === '/openapi/v2') {
       const form = acceptedForm(accept, [JSON_TYPE, ...protobufNames]);
-      if (form === JSON_TYPE) return once('2', JSON_TYPE, () => JSON.stringify(renderV2(definitions, kinds, version)));
-      return once('2+protobuf', PROTOBUF_TYPE, () => encodeV2(renderV2(definitions, kinds, version)));
+      return form === JSON_TYPE ? store.v2() : store.v2Protobuf();
     }
-    if (path !== '/openapi/v3' && path !== '/openapi/v3/' && !versions.some((name) => path === `/openapi/v3/${name}`))
+    if (path !== '/openapi/v3' && path !== '/openapi/v3/' && !store.has(path.slice('/openapi/v3/'.length)))
       return undefined;
     acceptedForm(accept, [JSON_TYPE]);
-    if (path === '/openapi/v3' || path === '/openapi/v3/') return root();
-    const document = groupVersion(path.slice('/openapi/v3/'.length));
+    if (path === '/openapi/v3' || path === '/openapi/v3/') return store.root();
+    const document = store.groupVersion(path.slice('/openapi/v3/'.length));
     // Who names the very content may keep it; another hash gets what is there now, unkept.
     return query?.get('hash') === document.etag.slice(1, -1)
       ? { ...document, cacheControl: 'public, immutable' }
       : document;
+  };
+}
+
+/** The name of the part that built-in kinds make up. */
+const BUILT_IN = '';
+const partOf = (definition: ResourceDefinition): string =>
+  definition.openApi === undefined ? BUILT_IN : groupVersionName(definition.type);
+
+class DocumentStore {
+  readonly #definitions: Definitions;
+  readonly #version: string;
+  readonly #parts = new Map<string, DocumentPart>();
+  readonly #made = new Map<string, OpenApiDocument>();
+  #members: ReadonlyMap<string, readonly ResourceDefinition[]> | undefined;
+
+  constructor(definitions: Definitions, version: string) {
+    this.#definitions = definitions;
+    this.#version = version;
+    definitions.onChange(({ removed, added }) => {
+      this.#members = undefined;
+      for (const whole of ['3', '2', '2+protobuf']) this.#made.delete(whole);
+      for (const definition of [...removed, ...added]) {
+        this.#parts.delete(partOf(definition));
+        this.#made.delete(`3/${groupVersionName(definition.type)}`);
+      }
+    });
+  }
+
+  has(name: string): boolean {
+    return this.#definitions.all.some((each) => each.isInternal !== true && groupVersionName(each.type) === name);
+  }
+
+  groupVersion(name: string): OpenApiDocument {
+    return this.#once(`3/${name}`, JSON_TYPE, () => {
+      const [, group = '', of = ''] = name.startsWith('api/') ? ['', '', name.slice('api/'.length)] : name.split('/');
+      const documents = [...this.#partNames()]
+        .filter(([, members]) => members.some(({ type }) => groupVersionName(type) === name))
+        .map(([part]) => this.#part(part).v3({ group, version: of }));
+      return JSON.stringify(mergeV3(documents));
+    });
+  }
+
+  /** Each document is hashed; between them others have their turn. */
+  async root(): Promise<OpenApiDocument> {
+    const known = this.#made.get('3');
+    if (known !== undefined) return known;
+    for (const name of groupVersionsOf(this.#definitions)) {
+      if (this.#made.has(`3/${name}`)) continue;
+      this.groupVersion(name);
+      await nextTurn();
+    }
+    return this.#once('3', JSON_TYPE, () => {
+      const paths = groupVersionsOf(this.#definitions).map((name) => [
+        name,
+        { serverRelativeURL: `/openapi/v3/${name}?hash=${this.groupVersion(name).etag.slice(1, -1)}` },
+      ]);
+      return JSON.stringify({ paths: Object.fromEntries(paths) });
+    });
+  }
+
+  async v2(): Promise<OpenApiDocument> {
+    await this.#render((part) => part.v2());
+    return this.#once('2', JSON_TYPE, () => {
+      const parts = this.#allParts().map((part) => part.v2());
+      const { paths: _, definitions: __, ...head } = parts[0]?.whole ?? {};
+      const joined = (of: 'paths' | 'definitions'): string =>
+        parts
+          .map((part) => part[of])
+          .filter((text) => text !== '')
+          .join(',');
+      return `${JSON.stringify(head).slice(0, -1)},"paths":{${joined('paths')}},"definitions":{${joined('definitions')}}}`;
+    });
+  }
+
+  async v2Protobuf(): Promise<OpenApiDocument> {
+    await this.#render((part, isFirst) => part.v2Protobuf(isFirst));
+    return this.#once('2+protobuf', PROTOBUF_TYPE, () =>
+      Buffer.concat(this.#allParts().map((part, index) => part.v2Protobuf(index === 0))),
+    );
+  }
+
+  /** Makes every part in a turn of its own. */
+  async #render(make: (part: DocumentPart, isFirst: boolean) => unknown): Promise<void> {
+    for (const [index, part] of this.#allParts().entries()) {
+      make(part, index === 0);
+      if (index % 8 === 0) await nextTurn();
+    }
+  }
+
+  #allParts(): readonly DocumentPart[] {
+    return [...this.#partNames().keys()].map((name) => this.#part(name));
+  }
+
+  /** Built-in kinds come first. */
+  #partNames(): ReadonlyMap<string, readonly ResourceDefinition[]> {
+    if (this.#members === undefined) {
+      const members = new Map<string, ResourceDefinition[]>([[BUILT_IN, []]]);
+      for (const definition of this.#definitions.all) {
+        if (definition.isInternal === true) continue;
+        const name = partOf(definition);
+        members.set(name, [...(members.get(name) ?? []), definition]);
+      }
+      this.#members = members;
+    }
+    return this.#members;
+  }
+
+  #part(name: string): DocumentPart {
+    let part = this.#parts.get(name);
+    if (part === undefined) {
+      part = new DocumentPart(this.#partNames().get(name) ?? [], this.#version);
+      this.#parts.set(name, part);
+    }
+    return part;
+  }
+
+  #once(key: string, contentType: string, make: () => string | Uint8Array): OpenApiDocument {
+    let document = this.#made.get(key);
+    if (document === undefined) {
+      const body = make();
+      document = { contentType, body, etag: `"${hashOf(body)}"` };
+      this.#made.set(key, document);
+    }
+    return document;
+  }
+}
+
+/** Built-in and custom kinds may share a group and version. */
+function mergeV3(documents: readonly JsonObject[]): JsonObject {
+  const [first = {}, ...others] = documents;
+  if (others.length === 0) return first;
+  const inside = (of: (document: JsonObject) => unknown): JsonObject =>
+    Object.assign({}, ...documents.map(of)) as JsonObject;
+  const components = (document: JsonObject): JsonObject => document.components as JsonObject;
+  return {
+    ...first,
+    paths: inside(({ paths }) => paths),
+    components: { ...components(first), schemas: inside((document) => components(document).schemas) },
   };
 }
 

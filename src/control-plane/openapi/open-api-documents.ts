@@ -1,27 +1,22 @@
-import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { Definitions } from '../model/definitions.ts';
+import { groupVersionsOf } from './group-versions.ts';
 import type { OpenApiDocuments } from './served-document.ts';
 
 /**
  * The OpenAPI documents of these kinds. Nothing is created before the first request: a cluster that only controllers
- * and kubelets talk to never pays for them. Each document is made once, and kept as what is sent.
+ * and kubelets talk to never pays for them. Each document is made once, and kept as what is sent until one of its kinds
+ * changes.
  */
 export function createOpenApiDocuments(
-  definitions: readonly ResourceDefinition[],
+  definitions: Definitions,
   options: { readonly version: string },
 ): OpenApiDocuments {
-  const versions = [
-    ...new Set(
-      definitions.map(({ type }) => (type.group === '' ? `api/${type.version}` : `apis/${type.group}/${type.version}`)),
-    ),
-  ].sort();
   let store: Promise<OpenApiDocuments['get']> | undefined;
   return {
-    paths: ['/openapi/v2', '/openapi/v3', ...versions.map((version) => `/openapi/v3/${version}`)],
+    paths: () => ['/openapi/v2', '/openapi/v3', ...groupVersionsOf(definitions).map((name) => `/openapi/v3/${name}`)],
     get: async (request) => {
       if (!/^\/openapi\/v[23](\/|$)/.test(request.path)) return undefined;
-      store ??= import('./document-store.ts').then(({ documentStore }) =>
-        documentStore(definitions, options.version, versions),
-      );
+      store ??= import('./document-store.ts').then(({ documentStore }) => documentStore(definitions, options.version));
       return (await store)(request);
     },
   };

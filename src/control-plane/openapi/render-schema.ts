@@ -30,6 +30,25 @@ export function renderObject(context: RenderContext, name: string, schema: Objec
   };
 }
 
+/** Of the fields that every kind has, those of types that have a name: `metadata`. */
+export function sharedFields({ fields }: ObjectSchema): readonly ObjectSchema[] {
+  const metadata = fields.metadata?.schema;
+  return metadata?.kind === 'object' ? [metadata] : [];
+}
+
+/** The definition of a custom kind: what its author wrote, with the fields that every kind has. */
+export function renderCustom(
+  context: RenderContext,
+  schema: ObjectSchema,
+  { properties, ...shown }: Readonly<Record<string, unknown>>,
+): OpenApiSchema {
+  const common = ['apiVersion', 'kind', 'metadata'].flatMap((name) => {
+    const field = schema.fields[name];
+    return field === undefined ? [] : [[name, renderField(context, schema, name, field)] as const];
+  });
+  return { ...shown, properties: { ...(properties as OpenApiSchema['properties']), ...Object.fromEntries(common) } };
+}
+
 function renderField(context: RenderContext, owner: ObjectSchema, name: string, { schema }: Field): OpenApiSchema {
   const description = describeField(owner, name, schema);
   const rendered = renderSchema(context, schema);

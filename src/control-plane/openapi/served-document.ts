@@ -21,5 +21,5 @@ export interface OpenApiDocuments {
    */
   get(request: OpenApiRequest): Promise<OpenApiDocument | undefined>;
   /** For the list at `/`. */
-  readonly paths: readonly string[];
+  readonly paths: () => readonly string[];
 }

@@ -1,27 +1,58 @@
 import { apiVersionOf, formatKey } from '../../api/client/resource-type.ts';
 import type { ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
+import type { DefinitionsChange, DefinitionsTarget } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
 export const REGISTRY_PREFIX = '/registry/';
 
 /**
- * The definitions, found by what requests and keys of the store say. Two versions of a kind may share a place in the
- * store; the first one listed owns it.
+ * The registry of kinds: the definitions, found by what requests and keys of the store say. Built-in kinds are there
+ * from the beginning; those of custom resources come and go by `change`. Two versions of a kind may share a place in
+ * the store: the others say in `storedAs` which one owns it.
  */
-export class DefinitionIndex {
-  readonly all: readonly ResourceDefinition[];
+export class DefinitionIndex implements DefinitionsTarget {
+  readonly #all = new Set<ResourceDefinition>();
+  readonly #listeners = new Set<(change: DefinitionsChange) => void>();
   readonly #byResource = new Map<string, ResourceDefinition>();
   readonly #byKind = new Map<string, ResourceDefinition>();
   readonly #byStoragePath = new Map<string, ResourceDefinition>();
 
   constructor(definitions: readonly ResourceDefinition[]) {
-    this.all = definitions;
-    for (const definition of definitions) {
-      const { kind } = definition.type;
-      this.#byResource.set(resourceName(definition.type), definition);
-      this.#byKind.set(`${apiVersionOf(definition.type)}/${kind}`, definition);
-      if (isStored(definition)) this.#byStoragePath.set(definition.storagePath, definition);
-    }
+    for (const definition of definitions) this.#add(definition);
+  }
+
+  get all(): readonly ResourceDefinition[] {
+    return [...this.#all];
+  }
+
+  onChange(listener: (change: DefinitionsChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  change(change: DefinitionsChange): void {
+    if (change.removed.length === 0 && change.added.length === 0) return;
+    for (const definition of change.removed) this.#remove(definition);
+    for (const definition of change.added) this.#add(definition);
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #add(definition: ResourceDefinition): void {
+    this.#all.add(definition);
+    this.#byResource.set(resourceName(definition.type), definition);
+    this.#byKind.set(kindName(definition), definition);
+    if (isStored(definition)) this.#byStoragePath.set(definition.storagePath, definition);
+  }
+
+  /** Another definition may have taken its place already. */
+  #remove(definition: ResourceDefinition): void {
+    this.#all.delete(definition);
+    const forget = (map: Map<string, ResourceDefinition>, key: string): void => {
+      if (map.get(key) === definition) map.delete(key);
+    };
+    forget(this.#byResource, resourceName(definition.type));
+    forget(this.#byKind, kindName(definition));
+    forget(this.#byStoragePath, definition.storagePath);
   }
 
   byType(type: Pick<ResourceType, 'group' | 'version' | 'plural'>): ResourceDefinition | undefined {
@@ -57,9 +88,11 @@ export class DefinitionIndex {
 const resourceName = ({ group, version, plural }: Pick<ResourceType, 'group' | 'version' | 'plural'>): string =>
   `${plural}.${version}.${group}`;
 
-/** Reviews are answered and forgotten; others are stored as objects of another kind. */
-export function isStored(definition: ResourceDefinition): boolean {
-  return definition.review === undefined && definition.storedAs === undefined;
+const kindName = ({ type }: ResourceDefinition): string => `${apiVersionOf(type)}/${type.kind}`;
+
+/** Reviews are answered and forgotten, others are computed, or stored as objects of another kind. */
+export function isStored({ review, storedAs, storagePath }: ResourceDefinition): boolean {
+  return review === undefined && storedAs === undefined && storagePath !== '';
 }
 
 export function storagePrefix(definition: ResourceDefinition): string {

@@ -46,6 +46,31 @@ const groupOrder = [
   'flowcontrol.apiserver.k8s.io',
 ];
 
+/**
+ * Which of two versions clients prefer: stable ones before betas before alphas, the higher number first, other names
+ * last and by name (upstream: version.CompareKubeAwareVersionStrings).
+ */
+export function compareVersions(left: string, right: string): number {
+  const one = versionRank(left);
+  const other = versionRank(right);
+  for (const [index, rank] of one.entries()) {
+    const difference = (other[index] ?? 0) - rank;
+    if (difference !== 0) return difference;
+  }
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+const stages: ReadonlyMap<string, number> = new Map([
+  ['alpha', 1],
+  ['beta', 2],
+]);
+
+function versionRank(version: string): readonly number[] {
+  const [, major, stage, minor] = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/.exec(version) ?? [];
+  if (major === undefined) return [0, 0, 0];
+  return [stages.get(stage ?? '') ?? 3, Number(major), Number(minor ?? 0)];
+}
+
 /** All groups but core, with their versions, in order. */
 export function groupsOf(resources: readonly ServedResource[]): ReadonlyMap<string, readonly GroupVersion[]> {
   const groups = new Map<string, Map<string, ServedResource[]>>();
@@ -63,7 +88,9 @@ export function groupsOf(resources: readonly ServedResource[]): ReadonlyMap<stri
   return new Map(
     names.map((group) => [
       group,
-      [...(groups.get(group) ?? [])].map(([version, found]) => ({ group, version, resources: byName(found) })),
+      [...(groups.get(group) ?? [])]
+        .sort(([left], [right]) => compareVersions(left, right))
+        .map(([version, found]) => ({ group, version, resources: byName(found) })),
     ]),
   );
 }
@@ -92,7 +119,7 @@ function describe({ definition, verbs }: ServedResource): ApiResource {
     ...(shortNames !== undefined && { shortNames }),
     ...(categories !== undefined && { categories }),
     ...(review === undefined &&
-      storagePath !== '' && { storageVersionHash: storageVersionHash(definition.storedAs?.stored ?? type) }),
+      storagePath !== '' && { storageVersionHash: storageVersionHash(storedType(definition)) }),
   };
 }
 
@@ -110,6 +137,11 @@ function describeSubresource(
     kind: responseKind.kind,
     verbs,
   };
+}
+
+function storedType({ type, storedAs }: ServedResource['definition']): Parameters<typeof storageVersionHash>[0] {
+  if (storedAs === undefined) return type;
+  return storedAs.version === undefined ? storedAs.stored : { ...storedAs.stored, version: storedAs.version };
 }
 
 /** Tells clients whether two resources are stored as the same kind. */

@@ -17,14 +17,13 @@ type DiscoveryForm =
   | { readonly as: 'plain' | 'yaml' }
   | { readonly as: 'aggregated'; readonly version: 'v2' | 'v2beta1' };
 
-/**
- * `/api`, `/apis` and what is below them down to the resources' names. Documents are made when first asked for; kinds
- * do not change while the server runs.
- */
-export function discoveryEndpoint(
-  { all }: ServedResources,
-  publicAddress: string,
-): { readonly serve: Endpoint; readonly paths: readonly string[] } {
+interface Documents {
+  readonly plain: ReadonlyMap<string, () => object>;
+  readonly aggregated: ReadonlyMap<string, ReadonlyMap<string, readonly GroupVersion[]>>;
+  readonly texts: Map<string, string>;
+}
+
+function describeAll({ all }: ServedResources, publicAddress: string): Documents {
   const groups = groupsOf(all);
   const core = groups.get('') ?? [];
   const named = new Map([...groups].filter(([group]) => group !== ''));
@@ -55,26 +54,46 @@ export function discoveryEndpoint(
     ['/api', new Map(core.length > 0 ? [['', core]] : [])],
     ['/apis', named],
   ]);
-  const texts = new Map<string, string>();
-  const textOf = (key: string, make: () => object): string => {
+  return { plain, aggregated, texts: new Map() };
+}
+
+/**
+ * `/api`, `/apis` and what is below them down to the resources' names. Documents are made when first asked for, and
+ * again when kinds have changed.
+ */
+export function discoveryEndpoint(
+  resources: ServedResources,
+  publicAddress: string,
+): { readonly serve: Endpoint; readonly paths: () => readonly string[] } {
+  let documents = describeAll(resources, publicAddress);
+  let { generation } = resources;
+  const current = (): Documents => {
+    if (generation !== resources.generation) {
+      ({ generation } = resources);
+      documents = describeAll(resources, publicAddress);
+    }
+    return documents;
+  };
+  const textOf = ({ texts }: Documents, key: string, make: () => object): string => {
     const text = texts.get(key) ?? `${JSON.stringify(make())}\n`;
     texts.set(key, text);
     return text;
   };
   const serve: Endpoint = async (exchange) => {
     const path = exchange.path.length > 1 ? exchange.path.replace(/(?<!\/)\/+$/, '') : exchange.path;
-    const document = plain.get(path);
+    const known = current();
+    const document = known.plain.get(path);
     if (document === undefined) return undefined;
     if (exchange.http.method !== 'GET' && exchange.http.method !== 'HEAD') throw unsupportedMethod();
-    const whole = aggregated.get(path);
+    const whole = known.aggregated.get(path);
     const form = formOf(headerOf(exchange.http.headers, 'accept'), whole !== undefined);
     if (form.as === 'aggregated' && whole !== undefined)
       return withEtag(
         exchange,
-        textOf(`${path} ${form.version}`, () => aggregatedDiscovery(whole, form.version)),
+        textOf(known, `${path} ${form.version}`, () => aggregatedDiscovery(whole, form.version)),
         form.version,
       );
-    const text = textOf(path, document);
+    const text = textOf(known, path, document);
     const vary = whole === undefined ? undefined : { vary: 'Accept' };
     if (form.as === 'yaml')
       return {
@@ -85,7 +104,7 @@ export function discoveryEndpoint(
       };
     return { ...jsonReply(200, text), headers: { 'content-type': 'application/json', ...vary } };
   };
-  return { serve, paths: [...plain.keys()] };
+  return { serve, paths: () => [...current().plain.keys()] };
 }
 
 function formOf(accept: string | undefined, canAggregate: boolean): DiscoveryForm {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { bodyJson, fakeRequest, headerOfReply } from '../testing/fake-request.ts';
 import { fixture } from '../testing/fixtures.ts';
+import { compareVersions } from './describe.ts';
 
 const aggregatedAccept =
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
@@ -9,6 +10,22 @@ const aggregatedAccept =
 const get = async (path: string, headers: Record<string, string> = {}): Promise<ReturnType<typeof bodyJson>> =>
   bodyJson(await fixture().server.handle(fakeRequest('GET', path, { headers })));
 const names = (items: unknown): readonly string[] => (items as { name: string }[]).map(({ name }) => name);
+
+test('versions are preferred as upstream does: stable before beta before alpha, the higher first, names last', () => {
+  const sorted = ['foo10', 'v11alpha2', 'v1', 'v10', 'foo1', 'v3beta1', 'v11beta2', 'v12alpha1', 'v2', 'v10beta3'];
+  assert.deepEqual(sorted.sort(compareVersions), [
+    'v10',
+    'v2',
+    'v1',
+    'v11beta2',
+    'v10beta3',
+    'v3beta1',
+    'v12alpha1',
+    'v11alpha2',
+    'foo1',
+    'foo10',
+  ]);
+});
 
 describe('discovery', () => {
   it('lists versions and groups', async () => {

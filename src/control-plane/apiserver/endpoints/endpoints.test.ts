@@ -74,7 +74,7 @@ describe('documents', () => {
 
   it('lists its paths', async () => {
     const { paths } = bodyJson(
-      await fixture({ documentPaths: ['/openapi/v2'] }).server.handle(fakeRequest('GET', '/')),
+      await fixture({ documentPaths: () => ['/openapi/v2'] }).server.handle(fakeRequest('GET', '/')),
     ) as { paths: string[] };
     assert.deepEqual(
       ['/api/v1', '/apis/apps/v1', '/readyz/ping', '/openapi/v2', '/version'].filter((path) => !paths.includes(path)),

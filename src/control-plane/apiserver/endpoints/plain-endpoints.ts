@@ -34,10 +34,12 @@ export function versionEndpoint(version: VersionInfo): Endpoint {
 }
 
 /** `/`: what else there is. */
-export function indexEndpoint(paths: readonly string[]): Endpoint {
-  const body = JSON.stringify({ paths: [...new Set(paths)].sort() }, undefined, 2);
-  return ({ path }) =>
-    Promise.resolve(path === '/' || path === '/index.html' || path === '/index' ? jsonReply(200, body) : undefined);
+export function indexEndpoint(paths: () => readonly string[]): Endpoint {
+  return ({ path }) => {
+    const isIndex = path === '/' || path === '/index.html' || path === '/index';
+    const body = (): string => JSON.stringify({ paths: [...new Set(paths())].sort() }, undefined, 2);
+    return Promise.resolve(isIndex ? jsonReply(200, body()) : undefined);
+  };
 }
 
 /** Documents that others make: OpenAPI, the keys of service account tokens. */

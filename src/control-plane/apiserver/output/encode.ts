@@ -89,7 +89,11 @@ function listForm({ output: { form }, definition, include, nowMs }: Answer, list
   };
   if (form.as === 'object')
     return {
-      envelope: { kind: `${definition.type.kind}List`, apiVersion: apiVersionOf(definition.type), metadata },
+      envelope: {
+        kind: definition.listKind ?? `${definition.type.kind}List`,
+        apiVersion: apiVersionOf(definition.type),
+        metadata,
+      },
       field: 'items',
       itemJson: ({ json }) => json,
     };

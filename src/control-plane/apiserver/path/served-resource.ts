@@ -1,3 +1,4 @@
+import type { Definitions } from '../../model/definitions.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 /** What a subresource is, for the verbs and for discovery. */
@@ -37,19 +38,50 @@ export interface ServedResource {
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;
 
-/** Finds what a path names: group, version and plural. */
+/** Finds what a path names: group, version and plural. Follows the kinds as they come and go. */
 export class ServedResources {
-  readonly all: readonly ServedResource[];
   readonly #byPath = new Map<string, ServedResource>();
-  readonly #groupVersions = new Set<string>();
+  /** How many resources each has. */
+  readonly #groupVersions = new Map<string, number>();
+  #generation = 0;
 
-  constructor(definitions: readonly ResourceDefinition[]) {
-    this.all = definitions.map(serve);
-    for (const resource of this.all) {
-      const { group, version, plural } = resource.definition.type;
-      this.#byPath.set(`${group}/${version}/${plural}`, resource);
-      this.#groupVersions.add(`${group}/${version}`);
-    }
+  constructor(definitions: Definitions) {
+    for (const definition of definitions.all) this.#add(definition);
+    definitions.onChange(({ removed, added }) => {
+      this.#generation++;
+      for (const definition of removed) this.#remove(definition);
+      for (const definition of added) this.#add(definition);
+    });
+  }
+
+  /** Changes with the resources: what is made of them is then to be made again. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get all(): readonly ServedResource[] {
+    return [...this.#byPath.values()];
+  }
+
+  #add(definition: ResourceDefinition): void {
+    if (definition.isInternal === true) return;
+    const path = pathOf(definition);
+    if (!this.#byPath.has(path)) this.#count(definition, 1);
+    this.#byPath.set(path, serve(definition));
+  }
+
+  #remove(definition: ResourceDefinition): void {
+    const path = pathOf(definition);
+    if (this.#byPath.get(path)?.definition !== definition) return;
+    this.#byPath.delete(path);
+    this.#count(definition, -1);
+  }
+
+  #count({ type: { group, version } }: ResourceDefinition, difference: 1 | -1): void {
+    const name = `${group}/${version}`;
+    const count = (this.#groupVersions.get(name) ?? 0) + difference;
+    if (count > 0) this.#groupVersions.set(name, count);
+    else this.#groupVersions.delete(name);
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
@@ -60,6 +92,8 @@ export class ServedResources {
     return this.#groupVersions.has(`${group}/${version}`);
   }
 }
+
+const pathOf = ({ type: { group, version, plural } }: ResourceDefinition): string => `${group}/${version}/${plural}`;
 
 function serve(definition: ResourceDefinition): ServedResource {
   const verbs = [...(definition.verbs ?? (definition.review === undefined ? allVerbs : ['create' as const]))].sort();

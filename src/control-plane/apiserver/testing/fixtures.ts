@@ -2,6 +2,7 @@ import { silentLogger } from '../../../base/log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { object as objectSchema } from '../../../api/schema/schema.ts';
+import { fixedDefinitions } from '../../model/definitions.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Authenticator, Authorizer } from '../../model/user-info.ts';
 import { createApiServer } from '../create-api-server.ts';
@@ -150,7 +151,7 @@ export function fixture(options: Partial<ApiServerOptions> = {}): Fixture {
   const clock = new FakeClock();
   const server = createApiServer({
     registry,
-    definitions,
+    definitions: fixedDefinitions(definitions),
     authenticators: [tokenIsName],
     authorizer: allButNobody,
     version,

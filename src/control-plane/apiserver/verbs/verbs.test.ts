@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fixedDefinitions } from '../../model/definitions.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { bodyJson, bodyText, fakeRequest, headerOfReply } from '../testing/fake-request.ts';
 import type { FakeRequestOptions } from '../testing/fake-request.ts';
@@ -112,7 +113,9 @@ describe('verbs onto the registry', () => {
     const broken = [
       { name: 'Ready', type: 'string', description: '', cell: () => assert.fail('this is no column of a Scale') },
     ] as const;
-    const sized = fixture({ definitions: [definition('Sized', 'sizeds', { views, columns: broken })] });
+    const sized = fixture({
+      definitions: fixedDefinitions([definition('Sized', 'sizeds', { views, columns: broken })]),
+    });
     await send(sized, 'POST', '/api/v1/namespaces/default/sizeds', {
       headers: json,
       body: { metadata: { name: 'a' } },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fixedDefinitions } from '../../model/definitions.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
@@ -203,11 +204,11 @@ describe('a watch', () => {
     const log = recordingLog();
     const each = fixture({
       log,
-      definitions: [
+      definitions: fixedDefinitions([
         definition('ConfigMap', 'configmaps', {
           columns: [{ name: 'Fine', type: 'string', description: 'Whether it is.', cell: broken }],
         }),
-      ],
+      ]),
     });
     const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
     const [table, early, plain] = [

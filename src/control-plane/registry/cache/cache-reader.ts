@@ -12,7 +12,7 @@ import type { KindCache, WatchCache } from './watch-cache.ts';
 export function createCacheReader(cache: WatchCache, definitions: DefinitionIndex): ObjectReader {
   const kindOf = (type: ResourceType): KindCache | undefined => {
     const definition = definitions.byType(type);
-    return definition === undefined ? undefined : cache.kind(definition);
+    return definition === undefined ? undefined : cache.find(definition);
   };
   return {
     get: <T extends ApiObject>(type: ResourceType<T>, key: ObjectKey) =>

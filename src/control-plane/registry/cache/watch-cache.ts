@@ -6,7 +6,8 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { ApiStatusError, expired } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Storage, StorageEvent, StorageWatch, StorageWatchEnd, StoredValue } from '../../storage/storage.ts';
-import { isStored, REGISTRY_PREFIX } from '../definition-index.ts';
+import type { DefinitionsChange } from '../../model/definitions.ts';
+import { isStored, REGISTRY_PREFIX, storagePrefix } from '../definition-index.ts';
 import type { DefinitionIndex } from '../definition-index.ts';
 import { EventWindow } from './event-window.ts';
 import type { CacheEvent } from './event-window.ts';
@@ -28,8 +29,11 @@ export interface KindCache {
   /** The revision of the newest change of this kind. */
   lastChange: number;
   readonly listeners: Set<(event: CacheEvent) => void>;
-  /** Ends the watches of clients, which cannot go on when changes are not known one by one. */
-  readonly watches: Set<(error: Error) => void>;
+  /**
+   * Ends the watches of clients: with an error when changes are not known one by one, without one when the kind itself
+   * changed or went. Their clients watch again.
+   */
+  readonly watches: Set<(error: Error | undefined) => void>;
 }
 
 /**
@@ -38,12 +42,14 @@ export interface KindCache {
  *    tells of writes in order.
  * 2. Listeners hear every change once, in order of revision, after it is visible.
  * 3. What is read is never older than what was read before.
+ * 4. A kind that comes is there before any of its objects: what it is made of (`defining`) is read first.
  */
 export class WatchCache {
   readonly #storage: Storage;
   readonly #definitions: DefinitionIndex;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #defining: ResourceDefinition | undefined;
   readonly #kinds = new Map<ResourceDefinition, KindCache>();
   readonly #expected = new Map<string, { readonly value: string; readonly object: ApiObject }>();
   readonly #waiting = new Set<{ readonly revision: number; readonly wake: () => void }>();
@@ -55,6 +61,8 @@ export class WatchCache {
   constructor(options: {
     readonly storage: Storage;
     readonly definitions: DefinitionIndex;
+    /** The kind whose objects define kinds. */
+    readonly defining?: ResourceDefinition;
     readonly clock: Clock;
     readonly log: Logger;
   }) {
@@ -62,27 +70,27 @@ export class WatchCache {
     this.#definitions = options.definitions;
     this.#clock = options.clock;
     this.#log = options.log;
-    for (const definition of options.definitions.all) {
-      if (isStored(definition))
-        this.#kinds.set(definition, {
-          definition,
-          objects: new ObjectList(),
-          window: new EventWindow(WINDOW_LENGTH, 0),
-          lastChange: 0,
-          listeners: new Set(),
-          watches: new Set(),
-        });
-    }
+    this.#defining = options.defining;
+    for (const definition of options.definitions.all) this.#addKind(definition);
+    options.definitions.onChange((change) => this.#changeKinds(change));
   }
 
   get revision(): number {
     return this.#revision;
   }
 
+  /** Undefined for what is not stored. */
+  find(definition: ResourceDefinition): KindCache | undefined {
+    return this.#kinds.get(this.#definitions.storedOf(definition));
+  }
+
+  /** Throws NotFound for a kind that went while its request was served. */
   kind(definition: ResourceDefinition): KindCache {
-    const kind = this.#kinds.get(this.#definitions.storedOf(definition));
-    if (kind === undefined) throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not stored`);
-    return kind;
+    const kind = this.find(definition);
+    if (kind !== undefined) return kind;
+    if (isStored(definition) || definition.storedAs !== undefined)
+      throw new ApiStatusError('NotFound', 'the server could not find the requested resource', {});
+    throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not stored`);
   }
 
   /** How many objects there are of each kind, for metrics. */
@@ -156,9 +164,35 @@ export class WatchCache {
     }
   }
 
+  #addKind(definition: ResourceDefinition): void {
+    if (!isStored(definition)) return;
+    this.#kinds.set(definition, {
+      definition,
+      objects: new ObjectList(),
+      window: new EventWindow(WINDOW_LENGTH, this.#revision),
+      lastChange: this.#revision,
+      listeners: new Set(),
+      watches: new Set(),
+    });
+  }
+
+  /** Watches of a kind that changes end, whichever of its versions they are of. */
+  #changeKinds({ removed, added }: DefinitionsChange): void {
+    const touched = new Set<KindCache>();
+    for (const definition of removed) {
+      const kind = this.#kinds.get(definition) ?? this.find(definition);
+      if (kind !== undefined) touched.add(kind);
+      this.#kinds.delete(definition);
+    }
+    for (const definition of added) this.#addKind(definition);
+    for (const kind of touched) for (const end of [...kind.watches]) end(undefined);
+  }
+
   /** The first time: there are no readers yet, so pages are loaded one by one. */
   async #loadAll(): Promise<void> {
-    const revision = await this.#readAll((kind, objectKey, item) => this.#put(kind, objectKey, item));
+    const revision = await this.#readAll((kind, objectKey, item) => {
+      if (kind.objects.get(objectKey)?.revision !== item.revision) this.#put(kind, objectKey, item);
+    });
     this.#forgetPast(revision);
     this.#advance(revision);
   }
@@ -169,10 +203,11 @@ export class WatchCache {
    * of revision. Nothing waits once the last page is there: all that is read here is of one version.
    */
   async #loadAgain(): Promise<void> {
-    const seen = new Map<KindCache, Set<string>>([...this.#kinds.values()].map((kind) => [kind, new Set()]));
+    const seen = new Map<KindCache, Set<string>>();
     const changed: { readonly kind: KindCache; readonly objectKey: string; readonly item: StoredValue }[] = [];
     const revision = await this.#readAll((kind, objectKey, item) => {
-      seen.get(kind)?.add(objectKey);
+      const keys = seen.get(kind) ?? new Set();
+      seen.set(kind, keys.add(objectKey));
       if (kind.objects.get(objectKey)?.revision !== item.revision) changed.push({ kind, objectKey, item });
     });
     for (const kind of this.#kinds.values())
@@ -180,18 +215,33 @@ export class WatchCache {
         end(expired(`too old resource version: what happened before ${revision} is not known`));
     changed.sort((one, other) => one.item.revision - other.item.revision);
     for (const { kind, objectKey, item } of changed) this.#put(kind, objectKey, item);
-    for (const [kind, keys] of seen)
-      for (const key of kind.objects.keys().filter((each) => !keys.has(each))) this.#remove(kind, key, revision);
+    for (const kind of [...this.#kinds.values()])
+      for (const key of kind.objects.keys().filter((each) => seen.get(kind)?.has(each) !== true))
+        this.#remove(kind, key, revision);
     this.#forgetPast(revision);
     this.#advance(revision);
   }
 
-  /** Every object of one revision of the store, which is the answer. */
+  /** Every object of one revision of the store, which is the answer; those that define kinds come first. */
   async #readAll(take: (kind: KindCache, objectKey: string, item: StoredValue) => void): Promise<number> {
-    let revision: number | undefined;
+    const first = this.#defining;
+    if (first === undefined) return this.#readPages(REGISTRY_PREFIX, undefined, take);
+    const revision = await this.#readPages(storagePrefix(first), undefined, (kind, objectKey, item) => {
+      // These are few, and their kinds must be known for the rest to be read.
+      if (kind.objects.get(objectKey)?.revision !== item.revision) this.#put(kind, objectKey, item);
+    });
+    return this.#readPages(REGISTRY_PREFIX, revision, take);
+  }
+
+  async #readPages(
+    prefix: string,
+    of: number | undefined,
+    take: (kind: KindCache, objectKey: string, item: StoredValue) => void,
+  ): Promise<number> {
+    let revision = of;
     let afterKey: string | undefined;
     for (;;) {
-      const page = await this.#storage.list(REGISTRY_PREFIX, {
+      const page = await this.#storage.list(prefix, {
         limit: PAGE_LENGTH,
         ...(afterKey !== undefined && { afterKey }),
         ...(revision !== undefined && { revision }),

@@ -71,7 +71,7 @@ class Watch {
       throw error;
     }
   };
-  readonly #end = (error: Error): void => {
+  readonly #end = (error: Error | undefined): void => {
     this.close();
     this.#scope.sink.end(error);
   };

@@ -96,6 +96,7 @@ export const gadgets: ResourceDefinition<Widget> = {
 const notHere = (): Promise<never> => Promise.reject(new Error('not in this test'));
 
 export interface RegistryFixture {
+  readonly definitions: DefinitionIndex;
   readonly registry: Registry;
   readonly cache: WatchCache;
   readonly storage: Storage;
@@ -187,6 +188,7 @@ async function onStorage(
     },
   });
   return {
+    definitions,
     registry,
     cache,
     storage,

@@ -143,6 +143,8 @@ export function preparePut(
   object: ApiObject,
   before: CachedObject | undefined,
 ): Put {
+  // Of a kind that went meanwhile nothing is written.
+  const { objects } = tools.cache.kind(definition);
   const key = storageKey(definition, object.metadata);
   const value = storedJson(definition, object);
   // A deletion is only marked, whatever it is of.
@@ -162,7 +164,7 @@ export function preparePut(
       tools.cache.forget(key);
     }
     if (result.outcome === 'conflict') return { conflict: true };
-    const cached = tools.cache.kind(definition).objects.get(formatKey(object.metadata));
+    const cached = objects.get(formatKey(object.metadata));
     if (cached?.revision === result.revision) return { served: cached };
     const { metadata } = object;
     return {

@@ -1,0 +1,56 @@
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { Kinds } from './definitions.ts';
+import { encodeV2 } from './encode-v2-protobuf.ts';
+import { renderV2, renderV3 } from './render-document.ts';
+import type { JsonObject } from './render-document.ts';
+
+/** What a part adds to the document of version 2: the inner text of two of its objects. */
+export interface PartOfV2 {
+  readonly whole: JsonObject;
+  readonly paths: string;
+  readonly definitions: string;
+}
+
+/**
+ * Kinds whose documents are made and kept together: the built-in ones, which share types, or the custom ones of one
+ * group and version, so that a change of one costs no more than its own part. Everything is made when first asked for.
+ */
+export class DocumentPart {
+  readonly #definitions: readonly ResourceDefinition[];
+  readonly #version: string;
+  #kinds: Kinds | undefined;
+  #v2: PartOfV2 | undefined;
+  #v2Protobuf: Uint8Array | undefined;
+
+  constructor(definitions: readonly ResourceDefinition[], version: string) {
+    this.#definitions = definitions;
+    this.#version = version;
+  }
+
+  v3(groupVersion: { readonly group: string; readonly version: string }): JsonObject {
+    return renderV3(this.#definitions, this.#known(), groupVersion, this.#version);
+  }
+
+  v2(): PartOfV2 {
+    if (this.#v2 === undefined) {
+      const whole = renderV2(this.#definitions, this.#known(), this.#version);
+      this.#v2 = { whole, paths: inner(whole.paths), definitions: inner(whole.definitions) };
+    }
+    return this.#v2;
+  }
+
+  /** Messages written one after the other are read as one, with all of their entries. */
+  v2Protobuf(isFirst: boolean): Uint8Array {
+    const { paths, definitions } = this.v2().whole;
+    this.#v2Protobuf ??= encodeV2(isFirst ? this.v2().whole : { paths, definitions });
+    return this.#v2Protobuf;
+  }
+
+  #known(): Kinds {
+    this.#kinds ??= new Kinds(this.#definitions);
+    return this.#kinds;
+  }
+}
+
+/** The entries of an object as they stand between its braces. */
+const inner = (value: unknown): string => JSON.stringify(value).slice(1, -1);
