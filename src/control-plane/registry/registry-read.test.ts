@@ -58,6 +58,37 @@ describe('the registry lists and watches', () => {
     assert.equal(third.resourceVersion, first.resourceVersion);
   });
 
+  test('pages of any length of one version are whole, and the store is not asked for them', async () => {
+    await makeMany(6);
+    const long = await list({ limit: 4 });
+    const short = await list({ limit: 1 });
+    await fixture.registry.delete(fixture.request(widgets, 'w2'), {});
+    await relabel('w4', { changed: 'yes' });
+    await fixture.storage.compact(await fixture.storage.revision());
+    const rest = async ({ continue: token = '' }: ServedList): Promise<ServedList> => list({ continue: token });
+    assert.deepEqual(names(await rest(long)), ['w4', 'w5']);
+    assert.deepEqual(names(await rest(short)), ['w1', 'w2', 'w3', 'w4', 'w5']);
+    const before = await list({ continue: short.continue ?? '', labelSelector: 'changed!=yes' });
+    assert.deepEqual(names(before), ['w1', 'w2', 'w3', 'w4', 'w5']);
+  });
+
+  test('keeps a bounded number of lists for their next pages, the newest ones', async () => {
+    await makeMany(2);
+    const firstPages: ServedList[] = [];
+    for (let index = 0; index < 20; index++) {
+      firstPages.push(await list({ limit: 1 }));
+      await relabel('w1', { version: String(index) });
+    }
+    await fixture.storage.compact(await fixture.storage.revision());
+    const answers = await Promise.allSettled(
+      firstPages.map(({ continue: token = '' }) => list({ limit: 1, continue: token })),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [...Array<string>(4).fill('rejected'), ...Array<string>(16).fill('fulfilled')],
+    );
+  });
+
   test('pages of a version are of exactly that version, unless they may be newer', async () => {
     await makeMany(2);
     const { resourceVersion } = await list({});
@@ -87,6 +118,7 @@ describe('the registry lists and watches', () => {
     const first = await list({ limit: 1 });
     await fixture.create({ name: 'x' });
     await fixture.storage.compact(await fixture.storage.revision());
+    await fixture.clock.advance(60_000);
     let token = '';
     await assert.rejects(list({ limit: 1, continue: first.continue ?? '' }), (error) => {
       token = isApiError(error, 'Expired') ? (error.continueToken ?? '') : '';

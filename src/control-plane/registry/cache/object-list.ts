@@ -44,6 +44,13 @@ export class ObjectList {
     }
   }
 
+  /** The objects below `prefix` as they are now, in a list of their own. */
+  snapshot(prefix: string): ObjectList {
+    const copy = new ObjectList();
+    for (const [key, object] of this.range(prefix)) copy.set(key, object);
+    return copy;
+  }
+
   /** Where `key` stands, or would. */
   #position(key: string): number {
     let low = 0;

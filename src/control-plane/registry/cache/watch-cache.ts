@@ -11,6 +11,7 @@ import { isStored, REGISTRY_PREFIX, storagePrefix } from '../definition-index.ts
 import type { DefinitionIndex } from '../definition-index.ts';
 import { EventWindow } from './event-window.ts';
 import type { CacheEvent } from './event-window.ts';
+import { ListSnapshots } from './list-snapshots.ts';
 import { ObjectList } from './object-list.ts';
 import { CachedObject, fromStored, withVersion } from './stored-form.ts';
 
@@ -45,6 +46,7 @@ export interface KindCache {
  * 4. A kind that comes is there before any of its objects: what it is made of (`defining`) is read first.
  */
 export class WatchCache {
+  readonly snapshots: ListSnapshots;
   readonly #storage: Storage;
   readonly #definitions: DefinitionIndex;
   readonly #clock: Clock;
@@ -69,6 +71,7 @@ export class WatchCache {
     this.#storage = options.storage;
     this.#definitions = options.definitions;
     this.#clock = options.clock;
+    this.snapshots = new ListSnapshots(options.clock);
     this.#log = options.log;
     this.#defining = options.defining;
     for (const definition of options.definitions.all) this.#addKind(definition);
@@ -107,6 +110,7 @@ export class WatchCache {
   stop(): void {
     this.#stop.abort();
     this.#watch?.close();
+    this.snapshots.clear();
   }
 
   /**

@@ -9,6 +9,8 @@ import type { KindCache, WatchCache } from '../cache/watch-cache.ts';
 import type { ResourceRequest, ServedList } from '../registry.ts';
 import { parseSelection } from './selection.ts';
 import type { Selection } from './selection.ts';
+import type { ListSnapshotId } from '../cache/list-snapshots.ts';
+import type { ObjectList } from '../cache/object-list.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { parseRevision } from './parse-revision.ts';
 
@@ -49,11 +51,10 @@ export async function readList(
   let gathered: Gathered;
   if (exact === undefined || exact < 0) {
     await notOlderThan(cache, exact === undefined ? options.resourceVersion : undefined);
-    gathered = fromCache(page, cache.revision);
+    gathered = fromCache(cache, page, cache.revision);
   } else {
     await cache.waitFor(exact);
-    // What has not changed since is still here; the store is asked only for what is gone.
-    gathered = page.kind.lastChange <= exact ? fromCache(page, exact) : await fromStore(cache, storage, page, exact);
+    gathered = await ofRevision(cache, storage, page, exact);
   }
   const { items, revision, lastKey, remaining } = gathered;
   return {
@@ -88,12 +89,30 @@ export async function notOlderThan(cache: WatchCache, resourceVersion: string | 
   else await cache.waitFor(parseRevision(resourceVersion));
 }
 
-function fromCache(page: Page, revision: number): Gathered {
-  const { kind, prefix, selection, limit, afterKey } = page;
+/** What has not changed since is still here, and so are lists whose first page was read lately; the store has the rest. */
+async function ofRevision(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
+  if (page.kind.lastChange <= revision) return fromCache(cache, page, revision);
+  const snapshot = cache.snapshots.find(snapshotId(page, revision));
+  return snapshot === undefined ? await fromStore(cache, storage, page, revision) : gather(page, snapshot, revision);
+}
+
+function fromCache(cache: WatchCache, page: Page, revision: number): Gathered {
+  const { objects } = page.kind;
+  const gathered = gather(page, objects, revision);
+  if (gathered.lastKey !== undefined)
+    cache.snapshots.keep(snapshotId(page, gathered.revision), () => objects.snapshot(page.prefix));
+  return gathered;
+}
+
+function snapshotId({ kind, prefix }: Page, revision: number): ListSnapshotId {
+  return { place: storagePrefix(kind.definition) + prefix, revision };
+}
+
+function gather({ prefix, selection, limit, afterKey }: Page, objects: ObjectList, revision: number): Gathered {
   const items: CachedObject[] = [];
   let lastKey = '';
   let left = 0;
-  for (const [key, object] of kind.objects.range(prefix, afterKey)) {
+  for (const [key, object] of objects.range(prefix, afterKey)) {
     if (selection.name !== undefined && object.object.metadata.name !== selection.name) continue;
     if (!selection.everything && !selection.matches(object.object)) continue;
     if (limit > 0 && items.length === limit) {

@@ -1,0 +1,53 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import type { ObjectList } from './object-list.ts';
+
+/** How many lists are kept for their next pages. The oldest goes first. */
+const LIMIT = 16;
+/** How long one is kept. After that its pages are read from the store, until the store forgets the version. */
+const LIFE_MS = 60_000;
+
+/** Which list is read in pages: everything below `place` in the store, at `revision`. */
+export interface ListSnapshotId {
+  readonly place: string;
+  readonly revision: number;
+}
+
+/**
+ * Lists that clients read in pages, as they were at the first page, so that writes meanwhile do not send every next
+ * page to the store. A snapshot shares its objects with the cache: it costs a reference for each object, and what was
+ * replaced since.
+ */
+export class ListSnapshots {
+  readonly #clock: Clock;
+  readonly #snapshots = new Map<string, { readonly objects: ObjectList; readonly expiry: Timer }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  find(id: ListSnapshotId): ObjectList | undefined {
+    return this.#snapshots.get(keyOf(id))?.objects;
+  }
+
+  /** Keeps the whole list, which `take` returns, unless it is kept already. */
+  keep(id: ListSnapshotId, take: () => ObjectList): void {
+    const key = keyOf(id);
+    if (this.#snapshots.has(key)) return;
+    const [oldest] = this.#snapshots.keys();
+    if (this.#snapshots.size >= LIMIT && oldest !== undefined) this.#drop(oldest);
+    this.#snapshots.set(key, { objects: take(), expiry: this.#clock.setTimer(LIFE_MS, () => this.#drop(key)) });
+  }
+
+  clear(): void {
+    for (const key of this.#snapshots.keys()) this.#drop(key);
+  }
+
+  #drop(key: string): void {
+    this.#snapshots.get(key)?.expiry.cancel();
+    this.#snapshots.delete(key);
+  }
+}
+
+function keyOf({ place, revision }: ListSnapshotId): string {
+  return `${revision} ${place}`;
+}
