@@ -121,6 +121,18 @@ describe('a new deployment', () => {
     await world.stop();
   });
 
+  it('is made once, however late the watch shows it', async () => {
+    for (const seed of [1, 2, 3, 4]) {
+      const world = await setUp(build(3), { seed, lagMs: 3_000 });
+      await world.run(20_000);
+      roll(world, 'v2');
+      await world.run(60_000);
+      const tried = world.api.writes.filter((each) => each.startsWith('create replicasets'));
+      assert.equal(tried.length, 2, `seed ${seed}`);
+      await world.stop();
+    }
+  });
+
   it('finds another name when two templates have one hash', async () => {
     const world = await setUp(build(1));
     await world.run(3_000);

@@ -21,6 +21,7 @@ import { isNamespaceTerminating } from '../../controller-runtime/pod-control.ts'
 import { sameTemplate } from '../../controller-runtime/pod-template.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { deploymentAnnotations, isRollingUpdate, sizeOf, TEMPLATE_HASH_LABEL } from './deployment-facts.ts';
 import { planDeployment } from './deployment-plan.ts';
 import type { DeploymentPlan, DeploymentStep } from './deployment-plan.ts';
@@ -33,9 +34,11 @@ const WORKERS = 5;
 /** Leads the ReplicaSets of each Deployment from one template to the next. */
 export function createDeploymentController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
+  const sets = informers.for(replicaSets);
   const parts: Parts = {
     all: informers.for(deployments),
-    sets: informers.for(replicaSets),
+    sets,
+    unseenSets: new UnseenObjects(sets, clock),
     podInformer: informers.for(pods),
   };
   const syncer = new DeploymentSyncer(options, parts);
@@ -47,12 +50,16 @@ export function createDeploymentController(options: ControllerOptions): Controll
     sync: (key) => syncer.sync(key),
   });
   const add = (key: string): void => queue.add(key);
-  const ends = [wakeOwners({ owners: parts.all, dependents: parts.sets, add }), wakeRecreates(parts, add)];
+  const ends = [
+    parts.unseenSets.observe(),
+    wakeOwners({ owners: parts.all, dependents: sets, add }),
+    wakeRecreates(parts, add),
+  ];
   return runController({
     name: 'deployment controller',
     log,
     queues: [queue],
-    informers: [parts.all, parts.sets, parts.podInformer],
+    informers: [parts.all, sets, parts.podInformer],
     ends,
   });
 }
@@ -60,6 +67,7 @@ export function createDeploymentController(options: ControllerOptions): Controll
 interface Parts {
   readonly all: Informer<Deployment>;
   readonly sets: Informer<ReplicaSet>;
+  readonly unseenSets: UnseenObjects<ReplicaSet>;
   readonly podInformer: Informer<Pod>;
 }
 
@@ -109,7 +117,7 @@ class DeploymentSyncer {
     if (deployment === undefined) return undefined;
     if (isEverything(deployment)) return await this.#refuse(deployment);
     const { client, clock } = this.#options;
-    const objects = this.#setIndex.claimable(deployment);
+    const objects = this.#parts.unseenSets.with(deployment, this.#setIndex.claimable(deployment));
     const sets = await claimObjects({
       client,
       ownerType: deployments,
@@ -176,6 +184,7 @@ class DeploymentSyncer {
           return outcome({ failure: made.failure });
         }
         newUid = made.set.metadata.uid;
+        this.#parts.unseenSets.made(deployment, made.set);
         now.set(newUid, made.set);
         if (made.kind === 'created') newSetEvent = { kind: 'created' };
       } else {
