@@ -38,6 +38,14 @@ describe('the command line of up', () => {
     );
   });
 
+  it('flags of the control plane are handed on', () => {
+    const { controlPlaneArgs } = parseCommandLine(
+      ['up', '--control-plane-arg=--v=2', '--control-plane-arg=--client-qps=5'],
+      {},
+    );
+    assert.deepEqual(controlPlaneArgs, ['--v=2', '--client-qps=5']);
+  });
+
   it('the folder may come from the environment, and the flag counts more', () => {
     assert.equal(parseCommandLine(['up'], { KUBELET_TS_DATA: '/a' }).dataDir, '/a');
     assert.equal(parseCommandLine(['up', '--data', '/b'], { KUBELET_TS_DATA: '/a' }).dataDir, '/b');
@@ -47,6 +55,7 @@ describe('the command line of up', () => {
     ['--standalone', '--join', 'k'],
     ['--standalone', '--runtime-only'],
     ['--cgroup-driver', 'x'],
+    ['--join', 'k', '--control-plane-arg=--v=2'],
     ['--nonsense'],
   ]) {
     it(`${args.join(' ')} is refused as a usage error`, () => {

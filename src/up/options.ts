@@ -24,6 +24,8 @@ ${DATA_USAGE}
   --node-labels K=V,...
                       labels of the node
   --kubelet-arg FLAG  any other flag of the agent, repeatable: --kubelet-arg=--v=4
+  --control-plane-arg FLAG
+                      any other flag of the control plane, repeatable: --control-plane-arg=--token-auth-file=/FILE
   --container-runtime-endpoint unix:///SOCKET
                       use this runtime instead of starting one
   --cgroup-driver     cgroup driver: cgroupfs (default), or systemd where it is process 1
@@ -76,6 +78,7 @@ export interface CommandLine {
   readonly storage: boolean;
   readonly nodeName: string | undefined;
   readonly agentArgs: readonly string[];
+  readonly controlPlaneArgs: readonly string[];
   /** `up` itself behind a detached one: the flags it is started with. */
   readonly args: readonly string[];
 }
@@ -96,6 +99,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       'node-name': text,
       'node-labels': text,
       'kubelet-arg': { type: 'string', multiple: true, default: [] },
+      'control-plane-arg': { type: 'string', multiple: true, default: [] },
       detach: flag,
       standalone: flag,
       'runtime-only': flag,
@@ -115,6 +119,8 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     'runtime-only': values['runtime-only'],
   };
   const modes = (['standalone', 'join', 'runtime-only'] as const).filter((mode) => given[mode]);
+  if (values['control-plane-arg'].length > 0 && modes.length > 0)
+    throw mistyped(`--control-plane-arg needs a control plane, and --${modes[0]} starts none`);
   if (modes.length > 1) throw mistyped(`--${modes.join(' and --')} exclude each other`);
   return {
     command,
@@ -135,6 +141,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       ...(values['node-labels'] === undefined ? [] : ['--node-labels', values['node-labels']]),
       ...values['kubelet-arg'],
     ],
+    controlPlaneArgs: values['control-plane-arg'],
     args,
   };
 }

@@ -65,6 +65,8 @@ export interface UpClusterOptions {
   readonly nodeName: string | undefined;
   /** For the agent, behind our own arguments. */
   readonly agentArgs: readonly string[];
+  /** For the control plane, behind our own arguments. */
+  readonly controlPlaneArgs: readonly string[];
   readonly detached: boolean;
   readonly stopCommand: string;
   readonly say: (message: string) => void;
@@ -185,6 +187,7 @@ class ClusterStart {
         // checked.
         '--approve-kubelet-serving',
         `--kubelet-certificate-authority=${authorityFile(this.#instance)}`,
+        ...this.#options.controlPlaneArgs,
       ],
       log: controlPlaneLog,
       pidFile: controlPlanePidFile(this.#instance),
