@@ -24,6 +24,7 @@ import { firstEnding } from '../../loop/first-ending.ts';
 import { Housekeeping } from '../../loop/housekeeping.ts';
 import { PodCleanup } from '../../loop/pod-cleanup.ts';
 import { createPodHandlers } from '../../loop/pod-handlers.ts';
+import { makePodFolder } from '../../loop/pod-folder.ts';
 import { KubeletPodSyncer } from '../../loop/pod-syncer.ts';
 import { StatusUpdater } from '../../loop/status-updater.ts';
 import { SyncLoop } from '../../loop/sync-loop.ts';
@@ -253,7 +254,7 @@ function composeSyncer(
     managers: parts.managers,
     dra: parts.dra.manager,
     userNamespaces,
-    makePodFolder: (uid) => platform.files.makeDirectory(`${settings.rootDir}/pods/${uid}`, 0o750),
+    makePodFolder: (uid) => makePodFolder(platform.files, settings.rootDir, uid),
     probes: parts.probes,
     admission,
     status,

@@ -23,6 +23,7 @@ import type { ConfigError } from './config-error.ts';
 import { listDropIns, readConfigFile } from './config-file.ts';
 import type { ConfigFile, ConfigFiles } from './config-file.ts';
 import { fieldAt, mergePatch, withField } from './config-merge.ts';
+import { withManifestFolder } from './manifest-folder.ts';
 import { agentFlags } from '../flags/flags-agent.ts';
 import { isCommandName } from '../flags/flags-commands.ts';
 import type { CommandName } from '../flags/flags-commands.ts';
@@ -65,7 +66,7 @@ export function loadKubeletConfig(argv: readonly string[], files: ConfigFiles): 
   const version = parsed.values.get('version');
   if (version === true && lineErrors.length === 0) return { kind: 'version', text: `${versionLine()}\n` };
   if (version === 'raw' && lineErrors.length === 0) return { kind: 'version', text: `${rawVersion()}\n` };
-  return new Loading(parsed, files).run(lineErrors);
+  return new Loading(withManifestFolder(parsed, files), files).run(lineErrors);
 }
 
 function positionalErrors(positionals: readonly string[]): ConfigError[] {

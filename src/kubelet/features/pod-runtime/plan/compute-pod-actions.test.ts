@@ -303,6 +303,20 @@ describe('regular containers', () => {
   });
 });
 
+describe('a container that is not in the pod any more', () => {
+  const fromFile = aPod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
+  const both = aStatus([aRun('app', 'running'), aRun('log', 'running')]);
+
+  test('is stopped alone when its manifest keeps the UID, and nothing follows', () => {
+    assert.deepEqual(plan(fromFile, both), ['kill log-0 DefinitionChanged']);
+    assert.deepEqual(plan(fromFile, aStatus([aRun('app', 'running'), aRun('log', 143)])), []);
+  });
+
+  test('of an API server’s pod runs on: that pod may be older than the container', () => {
+    assert.deepEqual(plan(aPod(), both), []);
+  });
+});
+
 describe('restart rules', () => {
   const rules = (
     restartPolicy: 'Always' | 'Never' | 'OnFailure' | undefined,

@@ -1,7 +1,7 @@
 import type { Container } from '../../../../api/core/container.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
-import { deletionGraceSeconds } from '../../../../api/pod.ts';
+import { deletionGraceSeconds, isStaticPod } from '../../../../api/pod.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import { newestContainer } from '../../../model/runtime-status.ts';
 import { computeInitActions } from './compute-init-actions.ts';
@@ -47,7 +47,7 @@ export function computePodActions(facts: PlanFacts): PodActions {
   if (sandbox.kind === 'create') return planNewSandbox(facts, sandbox);
 
   const draft: Draft = {
-    kills: surplusKills(status),
+    kills: [...surplusKills(status), ...droppedKills(pod, status)],
     starts: [],
     resize: { updates: [], restarts: false },
     killPod: false,
@@ -101,6 +101,20 @@ function surplusKills(status: PodRuntimeStatus): StepOf<'killContainer'>[] {
   return status.containers
     .filter((run) => run.state === 'running' && newestContainer(status, run.name) !== run)
     .map((run) => killStep(run, 'Unknown', `Container ${run.name} runs more than once, the older one is stopped`));
+}
+
+/**
+ * Containers that run and are not in the pod any more. Only a manifest that sets the UID can drop a container: without
+ * one, its content is another UID and so another pod; and the API server refuses such an update. Upstream leaves the
+ * container running, out of the status, until the pod ends.
+ */
+function droppedKills(pod: Pod, status: PodRuntimeStatus): StepOf<'killContainer'>[] {
+  if (!isStaticPod(pod)) return [];
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  const named = new Set([...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name));
+  return status.containers
+    .filter((run) => run.state === 'running' && !named.has(run.name) && newestContainer(status, run.name) === run)
+    .map((run) => killStep(run, 'DefinitionChanged', `Container ${run.name} is not in the manifest any more`));
 }
 
 /** Regular containers (upstream: second half of computePodActions). */
