@@ -83,6 +83,11 @@ describe('controllers, with kubectl', () => {
     const conditions = await path('pod mine', '{range .status.conditions[*]}{.type}={.status} {.reason},{end}');
     assert.match(conditions, /Ready=False/);
     assert.match(conditions, /DisruptionTarget=True DeletionByTaintManager/);
+    // No controller of today writes phase Unknown or the reason NodeLost. Who reads the old reason sees Unknown.
+    assert.match(await run('get pod mine'), /mine +1\/1 +Terminating/);
+    assert.equal(await path('pod mine', '{.status.phase}{.status.reason}'), 'Running');
+    await run('patch pod mine --subresource=status -p {"status":{"reason":"NodeLost"}}');
+    assert.match(await run('get pod mine'), /mine +1\/1 +Unknown/);
     const again = await startNodes(1, '--prefix=lone');
     await run('wait --for=condition=Ready node/lone-0 --timeout=40s');
     await eventually(async () => assert.equal(await path('node lone-0', '{.spec.taints}'), ''));
