@@ -163,6 +163,8 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   const environment: NodeJS.ProcessEnv = {
     // Sources are read by many processes; each would strip their types and compile them again.
     NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/node-compile'),
+    // Programs in Go (kubectl, tsc, containerd, runc) live for milliseconds; they spent a quarter of them on garbage.
+    GOGC: '400',
     ...process.env,
     ...stage.environment,
     PATH: `${path.resolve('node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
