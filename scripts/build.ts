@@ -1,4 +1,4 @@
-// Bundles the commands (agent, control plane, fake nodes, node network, node storage, up) into dist/, and beside them what they load where it is needed, and the child process of the
+// Bundles the commands (agent, control plane, scheduler, fake nodes, node network, node storage, up) into dist/, and beside them what they load where it is needed, and the child process of the
 // agent's file work: a few files load in a third of the time and half the memory of the sources, and a command does not load what others need.
 // usage: node scripts/build.ts [FOLDER]
 import { cpSync, rmSync } from 'node:fs';
@@ -16,6 +16,7 @@ const result = await build({
     'control-plane': 'src/control-plane/cmd/main.ts',
     'text-worker': 'src/control-plane/apiserver/texts/text-worker.ts',
     'fake-nodes': 'src/control-plane/cmd/fake-nodes-main.ts',
+    scheduler: 'src/control-plane/cmd/scheduler-main.ts',
     'node-network': 'src/node-network/cmd/main.ts',
     'node-storage': 'src/node-storage/cmd/main.ts',
     dockershim: 'src/dockershim/cmd/main.ts',

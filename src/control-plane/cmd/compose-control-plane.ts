@@ -13,6 +13,7 @@ import { createObjectRepair } from '../registry/allocation/object-repair.ts';
 import { addressesOfService, allocationsOfService } from '../resources/core/service/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
 import { createLeaderElection } from '../controller-runtime/leader-election.ts';
+import type { SchedulerConfig } from '../scheduler/config/scheduler-config.ts';
 import { composeApiServer } from './compose-api-server.ts';
 import type { BaseDeps } from './base-deps.ts';
 import type { ComposedApiServer } from './compose-api-server.ts';
@@ -22,6 +23,7 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { ownHolderIdentity } from './holder-identity.ts';
 import { openStorage } from './open-storage.ts';
 import { firstAddress } from './service-range.ts';
+import { readSchedulerFiles } from './read-scheduler-files.ts';
 import { versionInfo } from './version-info.ts';
 
 export interface ControlPlane {
@@ -43,13 +45,14 @@ interface Startable {
 
 /** The whole control plane in one process. Opens the store and reads it; rejects when that cannot be done. */
 export async function composeControlPlane(options: ControlPlaneOptions, deps: BaseDeps): Promise<ControlPlane> {
+  const schedulerConfig = await readSchedulerFiles('scheduler-config', options.scheduler, deps);
   const storage = await openStorage(options, deps.clock, deps.log);
   const api = await composeApiServer(options, storage, deps).catch(async (error: unknown) => {
     await storage.close();
     throw error;
   });
   const client = api.clientOf(itself, 'kube-apiserver');
-  const lead = (): Startable => composeLeading(options, api, deps);
+  const lead = (): Startable => composeLeading(options, api, schedulerConfig, deps);
   const allocationRepair = createAllocationRepair({
     ...deps,
     storage,
@@ -116,10 +119,15 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
 }
 
 /** What acts on the cluster, and therefore runs once in it. */
-function composeLeading(options: ControlPlaneOptions, api: ComposedApiServer, deps: BaseDeps): Startable {
+function composeLeading(
+  options: ControlPlaneOptions,
+  api: ComposedApiServer,
+  config: SchedulerConfig,
+  deps: BaseDeps,
+): Startable {
   const informers = createInformers({ ...deps, client: api.clientOf(manager, 'kube-controller-manager') });
   const controllers = composeControllers(options, api, informers, deps);
-  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, deps)] : [];
+  const scheduler = options.scheduler.enabled ? [composeScheduler(config, api, informers, deps)] : [];
   return inOrder([informers, controllers, ...scheduler]);
 }
 

@@ -213,6 +213,11 @@ const flags = {
   },
   scheduler: { type: 'boolean', default: 'true', help: 'run the scheduler' },
   'scheduler-config': { type: 'string', file: true, help: 'KubeSchedulerConfiguration' },
+  'policy-config-file': {
+    type: 'string',
+    file: true,
+    help: 'Policy of schedulers before 1.23: predicates, priorities and extenders by name; instead of --scheduler-config',
+  },
   'logging-format': { type: 'string', default: 'text', help: 'text (klog format) or json' },
   v: { type: 'string', default: '0', help: 'log verbosity' },
   help: { type: 'boolean', help: 'show this help' },

@@ -65,7 +65,7 @@ export interface ControlPlaneOptions {
   readonly autoscaler: AutoscalerSettings;
   /** How long tokens in Secrets may be unused before they are marked as invalid, and then before they are deleted. */
   readonly legacyTokenCleanUpMs: number;
-  readonly scheduler: { readonly enabled: boolean; readonly configFile?: string };
+  readonly scheduler: { readonly enabled: boolean } & SchedulerFiles;
   readonly kubeletPreferredAddressTypes: readonly string[];
   /** Of what kubelets serve with; absent: that is not checked. */
   readonly kubeletAuthorityFile?: string;
@@ -74,6 +74,12 @@ export interface ControlPlaneOptions {
   /** The longest that certificates of requests live. */
   readonly signingMs: number;
   readonly approvesKubeletServing: boolean;
+}
+
+/** Where the scheduler's configuration is: in one of them at most. */
+export interface SchedulerFiles {
+  readonly configFile?: string;
+  readonly policyFile?: string;
 }
 
 export type AuthorizationMode = 'Node' | 'RBAC' | 'ABAC' | 'Webhook' | 'AlwaysAllow' | 'AlwaysDeny';

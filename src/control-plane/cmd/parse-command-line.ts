@@ -114,7 +114,7 @@ function readLine(reader: FlagReader): CommandLine {
     terminatedPodThreshold: reader.number('terminated-pod-gc-threshold'),
     autoscaler: autoscaler(reader),
     legacyTokenCleanUpMs: reader.duration('legacy-service-account-token-clean-up-period'),
-    scheduler: { enabled: reader.boolean('scheduler'), ...optional('configFile', reader.text('scheduler-config')) },
+    scheduler: schedulerOf(reader),
     kubeletPreferredAddressTypes: reader.list('kubelet-preferred-address-types'),
     ...optional('kubeletAuthorityFile', reader.text('kubelet-certificate-authority')),
     ...kubeletClient(reader),
@@ -128,6 +128,19 @@ function readLine(reader: FlagReader): CommandLine {
     options,
     files,
     log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') },
+  };
+}
+
+function schedulerOf(reader: FlagReader): ControlPlaneOptions['scheduler'] {
+  const [configFile, policyFile] = [reader.text('scheduler-config'), reader.text('policy-config-file')];
+  if (configFile !== undefined && policyFile !== undefined)
+    reader.errors.push(
+      '--scheduler-config and --policy-config-file exclude each other: a Policy is a whole configuration',
+    );
+  return {
+    enabled: reader.boolean('scheduler'),
+    ...optional('configFile', configFile),
+    ...optional('policyFile', policyFile),
   };
 }
 

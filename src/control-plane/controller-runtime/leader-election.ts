@@ -18,13 +18,24 @@ export interface LeadingPart {
   stop(): Promise<void>;
 }
 
+export interface ElectionTiming {
+  readonly leaseMs: number;
+  /** Shortened, so that a call that hangs at its end does not carry the leader past the lease. */
+  readonly renewMs: number;
+  readonly retryMs: number;
+}
+
 export interface LeaderElectionOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Of the Lease in `kube-system`: `kube-controller-manager`, `kube-scheduler`. */
+  /** Of the Lease: `kube-controller-manager`, `kube-scheduler`. */
   readonly name: string;
+  /** Absent: `kube-system`. */
+  readonly namespace?: string;
+  /** Absent: upstream's defaults. */
+  readonly timing?: ElectionTiming;
   /** Of this process, among all that ever ran. */
   readonly identity: string;
   /** Created each time this process becomes the leader. */
@@ -35,11 +46,11 @@ export interface LeaderElectionOptions {
  * As kube-controller-manager has them; the deadline is so much shorter that even a call that hangs just then does not
  * carry it past the lease's end.
  */
-const LEASE_DURATION_MS = 15_000;
-const RENEW_DEADLINE_MS = 8_000;
-const RETRY_MS = 2000;
+const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewMs: 8_000, retryMs: 2000 };
 const CALL_LIMIT_MS = 3000;
-const NAMESPACE = 'kube-system';
+const DEFAULT_NAMESPACE = 'kube-system';
+/** Of the lease, the longest that a leader goes on without renewing it. */
+const LONGEST_SHARE = 8 / 15;
 
 /**
  * Of all processes that ask, one leads (upstream: client-go leaderelection).
@@ -52,7 +63,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeadingPar
   const loop = createLoop({
     ...options,
     name: `leader election of ${options.name}`,
-    periodMs: RETRY_MS,
+    periodMs: options.timing?.retryMs ?? defaultTiming.retryMs,
     jitterFactor: 0.2,
     pass: () => elector.pass(),
   });
@@ -67,17 +78,26 @@ export function createLeaderElection(options: LeaderElectionOptions): LeadingPar
 
 class Elector {
   readonly #options: LeaderElectionOptions;
+  readonly #namespace: string;
+  readonly #leaseMs: number;
+  readonly #renewMs: number;
+  readonly #callLimitMs: number;
   #observed: ObservedLease | undefined;
   #leading: { readonly part: LeadingPart; renewedAtMs: number } | undefined;
 
   constructor(options: LeaderElectionOptions) {
+    const { leaseMs, renewMs } = options.timing ?? defaultTiming;
     this.#options = options;
+    this.#namespace = options.namespace ?? DEFAULT_NAMESPACE;
+    this.#leaseMs = leaseMs;
+    this.#renewMs = Math.min(renewMs, leaseMs * LONGEST_SHARE);
+    this.#callLimitMs = Math.min(CALL_LIMIT_MS, leaseMs / 5);
   }
 
   async pass(): Promise<void> {
     const { clock, log, name, create } = this.#options;
     const askedAtMs = clock.monotonicMs();
-    const held = await withDeadline({ clock, limitMs: CALL_LIMIT_MS, op: 'renew the lease' }, () =>
+    const held = await withDeadline({ clock, limitMs: this.#callLimitMs, op: 'renew the lease' }, () =>
       this.#acquireOrRenew(),
     ).catch((error: unknown) => {
       log.warn('unable to acquire or renew the lease', { lease: name, error: errorMessage(error) });
@@ -88,7 +108,7 @@ class Elector {
       log.info('became leader', { lease: name, identity: this.#options.identity });
       this.#leading = { part: create(), renewedAtMs: askedAtMs };
       await this.#leading.part.start();
-    } else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= RENEW_DEADLINE_MS) {
+    } else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= this.#renewMs) {
       log.warn('lost leadership', { lease: name });
       const { part } = this.#leading;
       this.#leading = undefined;
@@ -104,7 +124,7 @@ class Elector {
     await leading.part.stop();
     const { client, name, identity, log } = this.#options;
     try {
-      const lease = await client.get(leases, { namespace: NAMESPACE, name });
+      const lease = await client.get(leases, { namespace: this.#namespace, name });
       if (lease.spec?.holderIdentity === identity)
         await client.update(leases, {
           ...lease,
@@ -120,7 +140,7 @@ class Elector {
     const lease = await this.#read();
     if (lease === undefined)
       return this.#won(() =>
-        client.create(leases, { metadata: { name, namespace: NAMESPACE, uid: '' }, spec: this.#spec(undefined) }),
+        client.create(leases, { metadata: { name, namespace: this.#namespace, uid: '' }, spec: this.#spec(undefined) }),
       );
     const { observed, verdict } = judgeLease(lease, { identity, observed: this.#observed, nowMs: clock.monotonicMs() });
     this.#observed = observed;
@@ -129,7 +149,7 @@ class Elector {
 
   async #read(): Promise<Lease | undefined> {
     try {
-      return await this.#options.client.get(leases, { namespace: NAMESPACE, name: this.#options.name });
+      return await this.#options.client.get(leases, { namespace: this.#namespace, name: this.#options.name });
     } catch (error) {
       if (isApiError(error, 'NotFound')) return undefined;
       throw error;
@@ -155,7 +175,7 @@ class Elector {
     return {
       ...before,
       holderIdentity: identity,
-      leaseDurationSeconds: LEASE_DURATION_MS / 1000,
+      leaseDurationSeconds: Math.max(1, Math.ceil(this.#leaseMs / 1000)),
       renewTime: nowText,
       acquireTime: changes ? nowText : (before.acquireTime ?? nowText),
       leaseTransitions: (before?.leaseTransitions ?? 0) + (lease !== undefined && changes ? 1 : 0),

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { inBackground } from '../../base/background.ts';
-import { errorMessage } from '../../base/errors.ts';
+import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { KeyedWorkers } from '../../base/keyed-workers.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
@@ -18,6 +18,8 @@ import { SchedulerCache } from './cache/scheduler-cache.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { schedulePod } from './decide/schedule-pod.ts';
 import type { Decision } from './decide/schedule-pod.ts';
+import { HttpExtender } from './extenders/http-extender.ts';
+import type { AskExtender, Extender } from './framework/extender.ts';
 import { podInfoOf } from './framework/pod-info.ts';
 import type { Rejection } from './framework/rejection.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
@@ -39,6 +41,8 @@ export interface SchedulerOptions {
   readonly claimMetrics?: ClaimMetrics;
   /** `defaultSchedulerConfig()`, or what `readSchedulerConfig` made of a file. */
   readonly config: SchedulerConfig;
+  /** Needed for a configuration with extenders. */
+  readonly askExtender?: AskExtender;
 }
 
 /**
@@ -90,6 +94,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const context: SchedulerContext = {
     ...{ client, clock, random, log, config, queue, objects, stopping: stopping.signal },
     cache: new SchedulerCache(objects),
+    extenders: createExtenders(options),
     pods: podInformer,
     claimMetrics: options.claimMetrics,
     tell: createTeller(options),
@@ -124,6 +129,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   };
 }
 
+function createExtenders({ config, askExtender, clock }: SchedulerOptions): readonly Extender[] {
+  return config.extenders.map((settings) => {
+    if (askExtender === undefined)
+      throw new KubeletError('Invalid', 'extenders are configured, and there is no way to ask them');
+    return new HttpExtender(settings, { ask: askExtender, clock });
+  });
+}
+
 function explain({ pods: informer, queue, cache, config, random }: SchedulerContext, key: ObjectKey): Explanation {
   const pod = informer.get(key);
   const profile = config.profiles.get(pod?.spec.schedulerName ?? '');
@@ -142,18 +155,32 @@ interface Pump {
   close(): void;
 }
 
-/** Runs `step` until it says that there is nothing to do, letting others have the thread in between. */
-function createPump(clock: Clock, step: () => boolean): Pump {
-  let state: 'closed' | 'open' = 'closed';
+/**
+ * Runs `step` until it says that there is nothing to do, letting others have the thread in between. A step that takes
+ * longer is awaited before the next one: it never rejects.
+ */
+function createPump(clock: Clock, step: () => boolean | Promise<void>): Pump {
+  let state: 'closed' | 'open' | 'waiting' = 'closed';
   let timer: Timer | undefined;
   const wake = (): void => {
     if (state === 'open') timer ??= clock.setTimer(0, turn);
   };
+  const resume = (): void => {
+    if (state === 'waiting') state = 'open';
+    wake();
+  };
   const turn = (): void => {
     timer = undefined;
     const endMs = clock.monotonicMs() + TURN_MS;
-    for (let count = 0; count < TURN_PODS && clock.monotonicMs() <= endMs; count++)
-      if (state === 'closed' || !step()) return;
+    for (let count = 0; count < TURN_PODS && clock.monotonicMs() <= endMs; count++) {
+      if (state !== 'open') return;
+      const went = step();
+      if (went === false) return;
+      if (went === true) continue;
+      state = 'waiting';
+      void went.then(resume);
+      return;
+    }
     wake();
   };
   return {

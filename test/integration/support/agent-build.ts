@@ -27,7 +27,8 @@ export type Program =
   | 'kubelet-node-network'
   | 'kubelet-node-storage'
   | 'dockershim'
-  | 'fake-nodes';
+  | 'fake-nodes'
+  | 'kubelet-scheduler';
 
 /** The path of a program in a folder that goes when the tests end. */
 export async function builtProgram(name: Program): Promise<string> {

@@ -15,23 +15,33 @@ import { taintToleration } from '../plugins/taint-toleration.ts';
 import { volumeBinding } from '../plugins/volume-binding.ts';
 import { volumeRestrictions } from '../plugins/volume-restrictions.ts';
 import { volumeZone } from '../plugins/volume-zone.ts';
+import type { BindingPlugin } from '../framework/binding-plugin.ts';
+import { everyEvent } from '../framework/cluster-event.ts';
+import { EXTENDER_PLUGIN } from '../framework/extender.ts';
 import { skip } from '../framework/plugin.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import type { PostFilterStep, Profile } from '../framework/profile.ts';
+import type { AdaptedModule } from '../modules/adapt-module.ts';
 import type { ExtensionPoint, PluginsSource } from './config-schema.ts';
 import type { PluginArgs } from './plugin-args.ts';
+import { isPluginName } from './plugin-points.ts';
 import type { PluginName } from './plugin-points.ts';
 import { resolvePlugins } from './resolve-plugins.ts';
+import type { ModulePoints } from './resolve-plugins.ts';
 
 export interface ProfileSettings {
   readonly schedulerName: string;
   readonly percentageOfNodesToScore: number;
   readonly plugins: PluginsSource | undefined;
   readonly args: PluginArgs;
+  /** Plugins that are not built in, by name. */
+  readonly modules: ReadonlyMap<string, AdaptedModule>;
+  /** Extenders are configured: what they reject waits for any event. */
+  readonly hasExtenders: boolean;
 }
 
 /** Undefined for what executors do: sorting the queue and binding. */
-function createPlugin(name: PluginName, args: PluginArgs): Plugin | undefined {
+export function createPlugin(name: PluginName, args: PluginArgs): Plugin | undefined {
   switch (name) {
     case 'SchedulingGates':
       return schedulingGates;
@@ -79,21 +89,28 @@ export function buildProfile({
   percentageOfNodesToScore,
   plugins: source,
   args,
+  modules,
+  hasExtenders,
 }: ProfileSettings): Profile {
-  const enabled = resolvePlugins(source);
+  const enabled = resolvePlugins(source, pointsOfModules(modules));
   const plugins = new Map<string, Plugin>();
   const pluginsAt = (point: ExtensionPoint): { plugin: Plugin; weight: number }[] =>
     enabled(point).flatMap(({ name, weight }) => {
-      const plugin = plugins.get(name) ?? createPlugin(name, args);
+      const plugin = plugins.get(name) ?? modules.get(name)?.plugin ?? createBuiltin(name, args);
       if (plugin === undefined) return [];
       plugins.set(name, plugin);
       return [{ plugin, weight }];
     });
+  if (hasExtenders) plugins.set(EXTENDER_PLUGIN, extenderPlugin);
   const filters = pluginsAt('filter').map(({ plugin }) => plugin);
   const prepareOnly = pluginsAt('preFilter').flatMap(({ plugin }) =>
     filters.includes(plugin) ? [] : [withoutFilter(plugin)],
   );
+  const bindingAt = (point: ExtensionPoint): BindingPlugin[] =>
+    enabled(point).flatMap(({ name }) => modules.get(name)?.binding ?? []);
   const postFilters = enabled('postFilter').flatMap(({ name }): PostFilterStep[] => {
+    const module = modules.get(name);
+    if (module !== undefined) return [{ kind: 'module', run: module.postFilter }];
     if (name === 'DynamicResources') return [{ kind: 'dynamicResources' }];
     return name === 'DefaultPreemption' ? [{ kind: 'preemption', args: args.DefaultPreemption }] : [];
   });
@@ -104,11 +121,29 @@ export function buildProfile({
     filters: [...filters, ...prepareOnly],
     scores: pluginsAt('score').filter(({ plugin }) => plugin.preScore !== undefined),
     postFilters,
+    binding: {
+      ...{ reserve: bindingAt('reserve'), permit: bindingAt('permit'), preBind: bindingAt('preBind') },
+      bind: enabled('bind').flatMap(({ name }): (BindingPlugin | 'default')[] => {
+        if (name === 'DefaultBinder') return ['default'];
+        const module = modules.get(name);
+        return module === undefined ? [] : [module.binding];
+      }),
+      postBind: bindingAt('postBind'),
+    },
     plugins,
     deviceBindingTimeoutMs: args.DynamicResources.bindingTimeoutMs,
     volumeBindTimeoutMs: args.VolumeBinding.bindTimeoutMs,
   };
 }
+
+export const pointsOfModules = (modules: ReadonlyMap<string, AdaptedModule>): ModulePoints =>
+  new Map([...modules].map(([name, { points }]) => [name, points]));
+
+/** Holds the hints of pods that extenders rejected. */
+const extenderPlugin: Plugin = { name: EXTENDER_PLUGIN, hints: everyEvent };
+
+const createBuiltin = (name: string, args: PluginArgs): Plugin | undefined =>
+  isPluginName(name) ? createPlugin(name, args) : undefined;
 
 /** Its filter is disabled, but not what it says beforehand. */
 function withoutFilter(plugin: Plugin): Plugin {

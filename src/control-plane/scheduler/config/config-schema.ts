@@ -14,6 +14,7 @@ import {
   required,
   string,
 } from '../../../api/schema/schema.ts';
+import { ExtenderSchema } from '../extenders/extender-config.ts';
 import type { Infer } from '../../../api/schema/schema.ts';
 
 const PluginReferenceSchema = object('Plugin', { name: required(string), weight: int32 });
@@ -75,7 +76,7 @@ export const SchedulerConfigurationSchema = object('KubeSchedulerConfiguration',
   podInitialBackoffSeconds: smallInt64,
   podMaxBackoffSeconds: smallInt64,
   profiles: array(ProfileSchema),
-  extenders: array(opaque),
+  extenders: array(ExtenderSchema),
   delayCacheUntilActive: boolean,
 });
 export type SchedulerConfigurationSource = Infer<typeof SchedulerConfigurationSchema>;

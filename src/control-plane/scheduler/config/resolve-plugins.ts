@@ -1,27 +1,34 @@
 import type { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { ExtensionPoint, PluginSetSource, PluginsSource } from './config-schema.ts';
 import { builtinPlugins, isPluginName, pointsOf } from './plugin-points.ts';
-import type { PluginName } from './plugin-points.ts';
 
 export interface EnabledPlugin {
-  readonly name: PluginName;
+  readonly name: string;
   readonly weight: number;
 }
+
+/** The extension points of plugins that are not built in, by name. */
+export type ModulePoints = ReadonlyMap<string, readonly ExtensionPoint[]>;
+const noModules: ModulePoints = new Map();
 
 /**
  * The plugins of one extension point after another, from the defaults and what a profile changes (upstream:
  * mergePlugins, expandMultiPointPlugins).
  */
-export function resolvePlugins(source: PluginsSource = {}): (point: ExtensionPoint) => readonly EnabledPlugin[] {
-  const everywhere = mergeSet(builtinPlugins, source.multiPoint);
+export function resolvePlugins(
+  source: PluginsSource = {},
+  modules: ModulePoints = noModules,
+): (point: ExtensionPoint) => readonly EnabledPlugin[] {
+  const known = knownPlugins(modules);
+  const everywhere = mergeSet(builtinPlugins, source.multiPoint, known);
   return (point) => {
     const set = source[point] ?? {};
     const disabled = namesOf(set.disabled);
-    const own = toEnabled(set.enabled ?? []);
+    const own = toEnabled(set.enabled ?? [], known);
     if (disabled.has('*')) return own;
     const ownNames = namesOf(set.enabled);
     const inherited = everywhere.filter(
-      ({ name }) => pointsOf(name).includes(point) && !disabled.has(name) && !ownNames.has(name),
+      ({ name }) => known.pointsOf(name).includes(point) && !disabled.has(name) && !ownNames.has(name),
     );
     const overriding = own.filter(({ name }) => everywhere.some((one) => one.name === name) && !disabled.has(name));
     return [...overriding, ...inherited, ...own.filter((one) => !overriding.includes(one))];
@@ -35,22 +42,33 @@ interface PluginReference {
 
 const namesOf = (list: readonly PluginReference[] = []): ReadonlySet<string> => new Set(list.map(({ name }) => name));
 
+interface KnownPlugins {
+  has(name: string): boolean;
+  pointsOf(name: string): readonly ExtensionPoint[];
+}
+
+const knownPlugins = (modules: ModulePoints): KnownPlugins => ({
+  has: (name) => isPluginName(name) || modules.has(name),
+  pointsOf: (name) => (isPluginName(name) ? pointsOf(name) : (modules.get(name) ?? [])),
+});
+
 /** A weight that is left out, or 0, is 1. */
-const toEnabled = (list: readonly PluginReference[]): EnabledPlugin[] =>
+const toEnabled = (list: readonly PluginReference[], known: KnownPlugins): EnabledPlugin[] =>
   list.flatMap(({ name, weight }) =>
-    isPluginName(name) ? [{ name, weight: weight === undefined || weight === 0 ? 1 : weight }] : [],
+    known.has(name) ? [{ name, weight: weight === undefined || weight === 0 ? 1 : weight }] : [],
   );
 
 /** One that is enabled by name keeps the place it has by default. */
 function mergeSet(
   defaults: readonly PluginReference[],
   { enabled = [], disabled = [] }: PluginSetSource = {},
+  known: KnownPlugins,
 ): readonly EnabledPlugin[] {
   const off = namesOf(disabled);
   const kept = off.has('*') ? [] : defaults.filter(({ name }) => !off.has(name));
   const replaced = kept.map((one) => enabled.find(({ name }) => name === one.name) ?? one);
   const added = enabled.filter(({ name }) => !kept.some((one) => one.name === name));
-  return toEnabled([...replaced, ...added]);
+  return toEnabled([...replaced, ...added], known);
 }
 
 const allPoints: readonly ExtensionPoint[] = [
@@ -68,14 +86,21 @@ const allPoints: readonly ExtensionPoint[] = [
   'postBind',
 ];
 
-/** Only built-in plugins can be named: this scheduler loads no others. */
-export function validatePlugins(errors: FieldErrors, path: string, source: PluginsSource = {}): void {
+/** Built-in plugins can be named, and those that `pluginConfig` gives a module. */
+export function validatePlugins(
+  errors: FieldErrors,
+  path: string,
+  source: PluginsSource = {},
+  modules: ModulePoints = noModules,
+): void {
+  const known = knownPlugins(modules);
   for (const point of ['multiPoint', ...allPoints] as const) {
     const seen = new Set<string>();
     for (const [index, { name, weight }] of (source[point]?.enabled ?? []).entries()) {
       const at = `${path}.${point}.enabled[${index}]`;
-      if (!isPluginName(name)) errors.notFound(at, name, 'no such plugin');
-      else if (point !== 'multiPoint' && !pointsOf(name).includes(point))
+      if (!known.has(name))
+        errors.notFound(at, name, 'no such plugin; one that is not built in needs args.module in pluginConfig');
+      else if (point !== 'multiPoint' && !known.pointsOf(name).includes(point))
         errors.invalid(at, name, `plugin does not extend ${point}`);
       if (seen.has(name)) errors.duplicate(at, name);
       seen.add(name);
@@ -83,7 +108,7 @@ export function validatePlugins(errors: FieldErrors, path: string, source: Plugi
         errors.invalid(`${at}.weight`, weight, 'must be in the range [0, 1000000]');
     }
   }
-  const resolved = resolvePlugins(source);
+  const resolved = resolvePlugins(source, modules);
   if (resolved('queueSort').length !== 1)
     errors.invalid(`${path}.queueSort`, resolved('queueSort').length, 'exactly one queue sort plugin must be enabled');
   if (resolved('bind').length === 0) errors.required(`${path}.bind`, 'at least one bind plugin is needed');
@@ -93,7 +118,7 @@ export function validatePlugins(errors: FieldErrors, path: string, source: Plugi
   ] as const) {
     const prepared = new Set(resolved(before).map(({ name }) => name));
     for (const { name } of resolved(main)) {
-      if (pointsOf(name).includes(before) && !prepared.has(name))
+      if (isPluginName(name) && pointsOf(name).includes(before) && !prepared.has(name))
         errors.invalid(`${path}.${main}`, name, `needs ${before} of the same plugin, which is disabled`);
     }
   }

@@ -129,15 +129,12 @@ describe('the configuration of the scheduler', () => {
       /^profiles\[0\].pluginConfig\[0\].args: .*unknown field/,
     );
     assert.deepEqual(errorsOfProfile({ plugins: { filter: { enabled: [{ name: 'Mine' }] } } }), [
-      'profiles[0].plugins.filter.enabled[0]: Not found: "Mine": no such plugin',
+      'profiles[0].plugins.filter.enabled[0]: Not found: "Mine": no such plugin; one that is not built in needs args.module in pluginConfig',
     ]);
     assert.deepEqual(errorsOfProfile({ plugins: { score: { enabled: [{ name: 'NodePorts' }] } } }), [
       'profiles[0].plugins.score.enabled[0]: Invalid value: "NodePorts": plugin does not extend score',
     ]);
     assert.match(errorsOf({ kind: 'Policy' })[0] ?? '', /no kind "Policy"/);
-    assert.deepEqual(errorsOf({ extenders: [{}] }), [
-      'extenders: Forbidden: extenders are not supported by this scheduler',
-    ]);
   });
 
   for (const [name, config, error] of [
@@ -155,6 +152,31 @@ describe('the configuration of the scheduler', () => {
       'back-offs that shrink',
       { podInitialBackoffSeconds: 5, podMaxBackoffSeconds: 2 },
       'podMaxBackoffSeconds: Invalid value: 2: must be greater than or equal to PodInitialBackoffSeconds',
+    ],
+    [
+      'an extender that gives points without a weight',
+      { extenders: [{ urlPrefix: 'http://a', prioritizeVerb: 'p' }] },
+      'extenders[0].weight: Invalid value: 0: must have a positive weight applied to it',
+    ],
+    [
+      'two extenders that bind',
+      { extenders: ['http://a', 'http://b'].map((urlPrefix) => ({ urlPrefix, bindVerb: 'b' })) },
+      'extenders: Invalid value: "found 2 extenders": only one extender can implement bind',
+    ],
+    [
+      'an extender for a resource that is not extended',
+      { extenders: [{ urlPrefix: 'http://a', managedResources: [{ name: 'cpu' }] }] },
+      'extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name',
+    ],
+    [
+      'an extender that is no web server',
+      { extenders: [{ urlPrefix: 'unix:/run/x' }] },
+      'extenders[0].urlPrefix: Invalid value: "unix:/run/x": must be a URL that begins with http:// or https://',
+    ],
+    [
+      'a lease that ends before it is renewed',
+      { leaderElection: { leaseDuration: '5s' } },
+      'leaderElection.leaseDuration: Invalid value: "5s": LeaseDuration must be greater than RenewDeadline',
     ],
     [
       'two profiles of one name',

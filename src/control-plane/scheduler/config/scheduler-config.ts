@@ -1,13 +1,27 @@
+import { parseDurationMs } from '../../../api/duration.ts';
 import { decode, formatStrictErrors } from '../../../api/schema/decode.ts';
 import { FieldErrors, formatFieldError } from '../../../api/validation/field-error.ts';
+import { readExtenders } from '../extenders/extender-config.ts';
+import type { ExtenderSettings } from '../framework/extender.ts';
 import type { Profile } from '../framework/profile.ts';
-import { buildProfile } from './build-profile.ts';
-import { argsSchemas, SchedulerConfigurationSchema } from './config-schema.ts';
-import type { PluginWithArgs, ProfileSource, SchedulerConfigurationSource } from './config-schema.ts';
-import { readArgs } from './plugin-args.ts';
-import type { PluginArgs } from './plugin-args.ts';
-import { isPluginName } from './plugin-points.ts';
-import { validatePlugins } from './resolve-plugins.ts';
+import type { PodOrder } from '../queue/queued-pod.ts';
+import { buildProfile, pointsOfModules } from './build-profile.ts';
+import { SchedulerConfigurationSchema } from './config-schema.ts';
+import type { ProfileSource, SchedulerConfigurationSource } from './config-schema.ts';
+import { adaptModules, noModules } from './profile-modules.ts';
+import type { LoadedModules } from './profile-modules.ts';
+import { readAllArgs, SCHEDULER_CONFIG_API_VERSION } from './read-all-args.ts';
+import { resolvePlugins, validatePlugins } from './resolve-plugins.ts';
+
+/** How several processes agree on which of them schedules. */
+export interface SchedulerElection {
+  readonly enabled: boolean;
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  readonly retryMs: number;
+  readonly name: string;
+  readonly namespace: string;
+}
 
 /** What the scheduler runs with. */
 export interface SchedulerConfig {
@@ -15,18 +29,23 @@ export interface SchedulerConfig {
   readonly profiles: ReadonlyMap<string, Profile>;
   readonly initialBackoffMs: number;
   readonly maxBackoffMs: number;
+  readonly extenders: readonly ExtenderSettings[];
+  /** The order of waiting pods, where a plugin of a module decides. */
+  readonly goesBefore?: PodOrder;
+  readonly election: SchedulerElection;
+  /** `clientConnection.kubeconfig`, for a scheduler of its own. */
+  readonly kubeconfig?: string;
 }
 
-const SCHEDULER_CONFIG_API_VERSION = 'kubescheduler.config.k8s.io/v1';
 export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
+
+export type ReadConfig = { readonly config: SchedulerConfig } | { readonly errors: readonly string[] };
 
 /**
  * The configuration of a KubeSchedulerConfiguration as parsed from a file, or what is wrong with it. Fields that do not
  * exist are refused.
  */
-export function readSchedulerConfig(
-  input: unknown,
-): { readonly config: SchedulerConfig } | { readonly errors: readonly string[] } {
+export function readSchedulerConfig(input: unknown, modules: LoadedModules = noModules): ReadConfig {
   const { value, errors: unreadable } = decode(SchedulerConfigurationSchema, input, { mode: 'strict' });
   if (unreadable.length > 0) return { errors: [formatStrictErrors(unreadable)] };
   if (value.kind !== 'KubeSchedulerConfiguration' || value.apiVersion !== SCHEDULER_CONFIG_API_VERSION) {
@@ -37,23 +56,22 @@ export function readSchedulerConfig(
     };
   }
   const errors = new FieldErrors();
-  const config = toConfig(value, errors);
+  const config = toConfig(value, errors, modules);
   return errors.list.length === 0 ? { config } : { errors: errors.list.map(formatFieldError) };
 }
 
 /** The default: one profile, `default-scheduler`. */
 export function defaultSchedulerConfig(): SchedulerConfig {
-  return toConfig({}, new FieldErrors());
+  return toConfig({}, new FieldErrors(), noModules);
 }
 
-function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors): SchedulerConfig {
+function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors, modules: LoadedModules): SchedulerConfig {
   const {
     parallelism = 16,
     podInitialBackoffSeconds = 1,
     podMaxBackoffSeconds = 10,
     percentageOfNodesToScore,
     profiles = [],
-    extenders = [],
   } = source;
   if (parallelism <= 0) errors.invalid('parallelism', parallelism, 'should be an integer value greater than zero');
   validatePercentage(errors, 'percentageOfNodesToScore', percentageOfNodesToScore);
@@ -65,8 +83,10 @@ function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors): Sc
       podMaxBackoffSeconds,
       'must be greater than or equal to PodInitialBackoffSeconds',
     );
-  if (extenders.length > 0) errors.forbidden('extenders', 'extenders are not supported by this scheduler');
+  const extenders = readExtenders(errors, source.extenders ?? []);
+  const ignoredResources = extenders.flatMap((extender) => extender.ignoredResources);
   const built = new Map<string, Profile>();
+  const orders: { readonly name: string; readonly order: PodOrder | undefined }[] = [];
   const list: readonly ProfileSource[] = profiles.length === 0 ? [{}] : profiles;
   for (const [index, profile] of list.entries()) {
     const path = `profiles[${index}]`;
@@ -75,22 +95,35 @@ function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors): Sc
     if (schedulerName === '') errors.required(`${path}.schedulerName`);
     else if (built.has(schedulerName)) errors.duplicate(`${path}.schedulerName`, schedulerName);
     validatePercentage(errors, `${path}.percentageOfNodesToScore`, profile.percentageOfNodesToScore);
-    validatePlugins(errors, `${path}.plugins`, profile.plugins);
-    const args = readAllArgs(errors, path, profile);
+    const adapted = adaptModules(errors, path, profile, modules);
+    const points = pointsOfModules(adapted);
+    validatePlugins(errors, `${path}.plugins`, profile.plugins, points);
+    const [sort] = resolvePlugins(profile.plugins, points)('queueSort');
+    orders.push({ name: sort?.name ?? '', order: adapted.get(sort?.name ?? '')?.order });
+    if (orders[0]?.name !== sort?.name)
+      errors.invalid(`${path}.plugins.queueSort`, sort?.name ?? '', 'must be the same in all profiles');
     built.set(
       schedulerName,
       buildProfile({
         schedulerName,
         percentageOfNodesToScore: profile.percentageOfNodesToScore ?? percentageOfNodesToScore ?? 0,
         plugins: profile.plugins,
-        args,
+        args: readAllArgs(errors, path, profile, { ignoredResources, isModule: (name) => adapted.has(name) }),
+        modules: adapted,
+        hasExtenders: extenders.length > 0,
       }),
     );
   }
+  const order = orders[0]?.order;
+  const { kubeconfig = '' } = source.clientConnection ?? {};
   return {
     profiles: built,
     initialBackoffMs: podInitialBackoffSeconds * 1000,
     maxBackoffMs: podMaxBackoffSeconds * 1000,
+    extenders,
+    ...(order !== undefined && { goesBefore: order }),
+    election: readElection(errors, source),
+    ...(kubeconfig !== '' && { kubeconfig }),
   };
 }
 
@@ -99,50 +132,32 @@ function validatePercentage(errors: FieldErrors, path: string, percentage: numbe
     errors.invalid(path, percentage, 'not in valid range [0-100]');
 }
 
-function readAllArgs(errors: FieldErrors, path: string, { pluginConfig = [] }: ProfileSource): PluginArgs {
-  const given = new Map<string, { readonly at: string; readonly args: unknown }>();
-  for (const [index, { name, args }] of pluginConfig.entries()) {
-    const at = `${path}.pluginConfig[${index}]`;
-    if (given.has(name)) errors.duplicate(at, name);
-    if (!isPluginName(name)) errors.notFound(at, name, 'no such plugin');
-    else if (args !== undefined && !Object.hasOwn(argsSchemas, name))
-      errors.forbidden(`${at}.args`, `plugin ${name} takes no arguments`);
-    given.set(name, { at: `${at}.args`, args });
-  }
-  const read = <Name extends PluginWithArgs>(name: Name): PluginArgs[Name] => readOne(errors, name, given.get(name));
-  return {
-    DefaultPreemption: read('DefaultPreemption'),
-    DynamicResources: read('DynamicResources'),
-    InterPodAffinity: read('InterPodAffinity'),
-    NodeAffinity: read('NodeAffinity'),
-    NodeResourcesBalancedAllocation: read('NodeResourcesBalancedAllocation'),
-    NodeResourcesFit: read('NodeResourcesFit'),
-    PodTopologySpread: read('PodTopologySpread'),
-    VolumeBinding: read('VolumeBinding'),
+/** Upstream: ValidateLeaderElectionConfiguration. */
+function readElection(errors: FieldErrors, { leaderElection = {} }: SchedulerConfigurationSource): SchedulerElection {
+  const {
+    leaderElect = true,
+    leaseDuration = '15s',
+    renewDeadline = '10s',
+    retryPeriod = '2s',
+    resourceLock = 'leases',
+    resourceName = 'kube-scheduler',
+    resourceNamespace = 'kube-system',
+  } = leaderElection;
+  const ms = (name: string, text: string): number => {
+    const value = parseDurationMs(text) ?? 0;
+    if (value <= 0) errors.invalid(`leaderElection.${name}`, text, 'must be greater than zero');
+    return value;
   };
-}
-
-function readOne<Name extends PluginWithArgs>(
-  errors: FieldErrors,
-  name: Name,
-  given: { readonly at: string; readonly args: unknown } | undefined,
-): PluginArgs[Name] {
-  const schema = argsSchemas[name];
-  const { value, errors: unreadable } = decode(schema, given?.args ?? {}, { mode: 'strict' });
-  const at = given?.at ?? name;
-  if (unreadable.length > 0)
-    errors.invalidHidden(at, `decoding args for plugin ${name}: ${formatStrictErrors(unreadable)}`);
-  const { kind, apiVersion } = value as { readonly kind?: string; readonly apiVersion?: string };
-  if (
-    (kind ?? `${name}Args`) !== `${name}Args` ||
-    (apiVersion ?? SCHEDULER_CONFIG_API_VERSION) !== SCHEDULER_CONFIG_API_VERSION
-  ) {
-    errors.invalidHidden(
-      at,
-      `args for plugin ${name} were not of type ${name}Args.kubescheduler.config.k8s.io, got ${kind ?? ''} of ${apiVersion ?? ''}`,
-    );
-  }
-  // The schema and the reader of the same name belong together.
-  const reader = readArgs[name] as (errors: FieldErrors, path: string, args: typeof value) => PluginArgs[Name];
-  return reader(errors, at, value);
+  const leaseMs = ms('leaseDuration', leaseDuration);
+  const renewMs = ms('renewDeadline', renewDeadline);
+  const retryMs = ms('retryPeriod', retryPeriod);
+  if (leaderElect && leaseMs <= renewMs)
+    errors.invalid('leaderElection.leaseDuration', leaseDuration, 'LeaseDuration must be greater than RenewDeadline');
+  if (leaderElect && renewMs <= retryMs)
+    errors.invalid('leaderElection.renewDeadline', renewDeadline, 'RenewDeadline must be greater than RetryPeriod');
+  if (resourceLock !== 'leases')
+    errors.invalid('leaderElection.resourceLock', resourceLock, 'resourceLock value must be "leases"');
+  if (resourceName === '') errors.required('leaderElection.resourceName');
+  if (resourceNamespace === '') errors.required('leaderElection.resourceNamespace');
+  return { enabled: leaderElect, leaseMs, renewMs, retryMs, name: resourceName, namespace: resourceNamespace };
 }

@@ -63,6 +63,8 @@ export interface FoundNodes {
   readonly rejections: ReadonlyMap<string, Rejection>;
   readonly absent: Rejection;
   readonly nextStart: number;
+  /** The one node is that which was promised to the pod; others were not checked. */
+  readonly isPromised: boolean;
 }
 
 export interface FindOptions {
@@ -72,6 +74,8 @@ export interface FindOptions {
   readonly outcome: Extract<PreFilterOutcome, { kind: 'checks' }>;
   /** Where the last search ended: nodes take turns at being checked first. */
   readonly start: number;
+  /** The promised node was tried already, and others do not want it. */
+  readonly skipPromised: boolean;
 }
 
 /** Looks at nodes until enough of them would do. A node that was promised to the pod goes before all others. */
@@ -83,9 +87,9 @@ export function findNodes(options: FindOptions): FoundNodes {
     if (rejection !== undefined) rejections.set(node.name, rejection);
     return rejection === undefined;
   };
-  const promised = snapshot.node(pod.pod.status?.nominatedNodeName ?? '');
+  const promised = options.skipPromised ? undefined : snapshot.node(pod.pod.status?.nominatedNodeName ?? '');
   if (promised !== undefined && tryNode(promised))
-    return { feasible: [promised], rejections, absent: notLookedAt, nextStart: start };
+    return { feasible: [promised], rejections, absent: notLookedAt, nextStart: start, isPromised: true };
   const all = snapshot.nodes();
   const { nodeNames } = outcome;
   const nodes = nodeNames === undefined ? all : [...nodeNames].flatMap((name) => snapshot.node(name) ?? []);
@@ -102,6 +106,7 @@ export function findNodes(options: FindOptions): FoundNodes {
     rejections,
     absent: nodeNames === undefined ? notLookedAt : narrowed,
     nextStart: (start + feasible.length + rejections.size) % Math.max(1, all.length),
+    isPromised: false,
   };
 }
 

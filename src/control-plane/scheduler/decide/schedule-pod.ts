@@ -1,6 +1,7 @@
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Rejection } from '../framework/rejection.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { ClaimPlan, VolumePlan } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
@@ -16,6 +17,7 @@ import {
 import { formatDiagnosis } from './diagnosis.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { findNodes, preFilter } from './find-nodes.ts';
+import type { FoundNodes } from './find-nodes.ts';
 import type { Checks } from './filter-state.ts';
 import { scoreNodes, selectBest } from './score-nodes.ts';
 import type { NodeScores } from './score-nodes.ts';
@@ -56,6 +58,11 @@ export interface DecideOptions {
   readonly random: Random;
 }
 
+/** What the plugins' filters leave, before nodes are compared. */
+export type Search =
+  | { readonly kind: 'settled'; readonly decision: Decision }
+  | { readonly kind: 'found'; readonly found: FoundNodes; readonly checks: Checks };
+
 /**
  * Decides for one pod. Pure: it reads only the snapshot and changes nothing; the same input gives the same decision.
  */
@@ -65,8 +72,24 @@ export function schedulePod(
   profile: Profile,
   { start, random }: DecideOptions,
 ): Decision {
+  const search = searchNodes({ snapshot, pod, profile, random }, { start });
+  if (search.kind === 'settled') return search.decision;
+  const { feasible } = search.found;
+  const [first] = feasible as readonly [NodeInfo, ...NodeInfo[]];
+  const scores = feasible.length === 1 ? undefined : scoreNodes(profile, pod, snapshot, feasible);
+  const chosen = scores === undefined ? first : selectBest(scores, random);
+  return placeOn(chosen, search, scores);
+}
+
+/** Runs the filters. */
+export function searchNodes(
+  question: Question,
+  { start, skipPromised = false }: { readonly start: number; readonly skipPromised?: boolean },
+): Search {
+  const { snapshot, pod, profile } = question;
+  const settled = (decision: Decision): Search => ({ kind: 'settled', decision });
   const nodeCount = snapshot.nodes().length;
-  if (nodeCount === 0) return { kind: 'noNodes' };
+  if (nodeCount === 0) return settled({ kind: 'noNodes' });
   const outcome = preFilter(profile, pod, snapshot);
   if (outcome.kind === 'rejected') {
     const { rejection } = outcome;
@@ -76,39 +99,50 @@ export function schedulePod(
       absent: rejection,
       preFilterReasons: rejection.reasons,
     };
-    return afterFilters({ snapshot, pod, profile, random }, found, {
-      checks: [],
-      rejectors: new Set([rejection.plugin]),
-      nextStart: start,
-    });
+    const more = { checks: [], rejectors: new Set([rejection.plugin]), nextStart: start };
+    return settled(afterFilters(question, found, more));
   }
-  const { feasible, rejections, absent, nextStart } = findNodes({ profile, pod, snapshot, outcome, start });
-  const [first] = feasible;
-  if (first === undefined) {
-    const rejectors = new Set([...rejections.values()].map(({ plugin }) => plugin));
-    for (const plugin of outcome.narrowedBy) rejectors.add(plugin);
-    return afterFilters(
-      { snapshot, pod, profile, random },
-      { nodeCount, rejections, absent, preFilterReasons: [] },
-      { checks: outcome.checks, rejectors, nextStart },
-    );
-  }
-  const scores = feasible.length === 1 ? undefined : scoreNodes(profile, pod, snapshot, feasible);
-  const chosen = scores === undefined ? first : selectBest(scores, random);
+  const found = findNodes({ profile, pod, snapshot, outcome, start, skipPromised });
+  if (found.feasible.length > 0) return { kind: 'found', found, checks: outcome.checks };
+  return settled(rejectAll(question, found, { checks: outcome.checks, narrowedBy: outcome.narrowedBy }));
+}
+
+/** Each node was rejected, by plugins or, after them, by extenders. */
+export function rejectAll(
+  question: Question,
+  { rejections, absent, nextStart }: Omit<FoundNodes, 'feasible' | 'isPromised'>,
+  { checks, narrowedBy }: { readonly checks: Checks; readonly narrowedBy: readonly string[] },
+): Extract<Decision, { kind: 'unschedulable' }> {
+  const rejectors = new Set([...rejections.values()].map(({ plugin }) => plugin));
+  for (const plugin of narrowedBy) rejectors.add(plugin);
+  const nodeCount = question.snapshot.nodes().length;
+  return afterFilters(
+    question,
+    { nodeCount, rejections, absent, preFilterReasons: [] },
+    { checks, rejectors, nextStart },
+  );
+}
+
+/** The plans for a node that the checks let pass. */
+export function placeOn(
+  chosen: NodeInfo,
+  { found, checks }: Pick<Extract<Search, { kind: 'found' }>, 'found' | 'checks'>,
+  scores: NodeScores | undefined,
+): Extract<Decision, { kind: 'placed' }> {
   let volumes: VolumePlan | undefined;
-  for (const check of outcome.checks) volumes ??= check.volumePlan?.(chosen);
+  for (const check of checks) volumes ??= check.volumePlan?.(chosen);
   return {
     kind: 'placed',
     nodeName: chosen.name,
     ...(scores !== undefined && { scores }),
-    rejections,
+    rejections: found.rejections,
     volumes,
-    claims: outcome.checks.flatMap((check) => check.claimPlan?.(chosen) ?? []),
-    nextStart,
+    claims: checks.flatMap((check) => check.claimPlan?.(chosen) ?? []),
+    nextStart: found.nextStart,
   };
 }
 
-interface Question {
+export interface Question {
   readonly snapshot: Snapshot;
   readonly pod: PodInfo;
   readonly profile: Profile;
@@ -140,6 +174,16 @@ function afterFilters(
       reasons.push(
         obstacle === undefined ? NOTHING_TO_DEALLOCATE : deallocate === undefined ? STILL_NOT_SCHEDULABLE : DEALLOCATED,
       );
+      continue;
+    }
+    if (step.kind === 'module') {
+      const outcome = step.run(question.pod, question.snapshot, found.rejections);
+      if (outcome.nominate !== undefined) {
+        nominate = outcome.nominate;
+        reasons.length = 0;
+        break;
+      }
+      if (outcome.message !== undefined) reasons.push(outcome.message);
       continue;
     }
     const outcome = computePreemption({

@@ -63,7 +63,40 @@ export interface Hint<R extends keyof EventObjects> {
   readonly actions: readonly Action[];
   readonly mayHelp?: (pod: Pod, event: EventOf<R>) => boolean;
 }
+const anyChange = [{ actions: ['Add', 'Update', 'Delete'] }] as const;
 export type Hints = { readonly [R in keyof EventObjects]?: readonly Hint<R>[] };
+
+/** Any event may help, except changes of the pod's own status, which follow from each attempt. */
+export const everyEvent: Hints = {
+  Node: [
+    {
+      actions: [
+        'Add',
+        'UpdateNodeAllocatable',
+        'UpdateNodeLabel',
+        'UpdateNodeTaint',
+        'UpdateNodeCondition',
+        'UpdateNodeAnnotation',
+        'UpdateNodeDeclaredFeature',
+      ],
+    },
+  ],
+  Pod: [
+    {
+      actions: [
+        'Add',
+        'Delete',
+        'UpdatePodLabel',
+        'UpdatePodScaleDown',
+        'UpdatePodToleration',
+        'UpdatePodSchedulingGatesEliminated',
+      ],
+    },
+  ],
+  ...{ Namespace: anyChange, PersistentVolumeClaim: anyChange, PersistentVolume: anyChange, StorageClass: anyChange },
+  ...{ CSINode: anyChange, CSIDriver: anyChange, CSIStorageCapacity: anyChange, VolumeAttachment: anyChange },
+  ...{ ResourceClaim: anyChange, ResourceSlice: anyChange, DeviceClass: anyChange },
+};
 
 /** Whether the plugin wants to be asked about the event at all, whichever pod it is about. */
 export function hasHintFor(hints: Hints, { resource, actions }: ClusterEvent): boolean {

@@ -17,7 +17,8 @@ import type { Candidate } from './victims.ts';
 const notHelpful = unresolvable('DefaultPreemption', 'Preemption is not helpful for scheduling');
 
 export type PreemptionOutcome =
-  | ({ readonly kind: 'preempt' } & Candidate)
+  /** The best; `candidates` are all that were found. */
+  | ({ readonly kind: 'preempt'; readonly candidates: readonly Candidate[] } & Candidate)
   /** Must not, or should not yet; an earlier promise stands. */
   | { readonly kind: 'notEligible'; readonly message: string }
   /** Nothing would help; an earlier promise is void. */
@@ -57,7 +58,7 @@ export function computePreemption(question: PreemptionQuestion): PreemptionOutco
       }),
     };
   }
-  return { kind: 'preempt', ...pickCandidate(candidates) };
+  return { kind: 'preempt', ...pickCandidate(candidates), candidates };
 }
 
 /** A pod whose victims are still on their way out of the node it was promised has to wait for them. */

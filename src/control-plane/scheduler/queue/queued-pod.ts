@@ -16,6 +16,9 @@ export interface QueuedPod {
   readonly backoffUntilMs: number;
 }
 
+/** Whether the first goes before the second. */
+export type PodOrder = (left: QueuedPod, right: QueuedPod) => boolean;
+
 /** PrioritySort: the more important first, then the longer waiting. */
 export function goesBefore(left: QueuedPod, right: QueuedPod): boolean {
   return (

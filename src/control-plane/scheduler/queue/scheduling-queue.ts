@@ -8,7 +8,7 @@ import type { Profile } from '../framework/profile.ts';
 import type { Rejection } from '../framework/rejection.ts';
 import { KeyedHeap } from './keyed-heap.ts';
 import { backoffOverAt, computeBackoffUntil, goesBefore, isBackingOff } from './queued-pod.ts';
-import type { BackoffLimits, QueuedPod } from './queued-pod.ts';
+import type { BackoffLimits, PodOrder, QueuedPod } from './queued-pod.ts';
 
 /** Pods that no event has helped for so long are tried again, lest a hint was wrong. */
 export const LEFTOVER_MS = 5 * 60_000;
@@ -18,9 +18,20 @@ export interface SchedulingQueueOptions extends BackoffLimits {
   readonly profiles: ReadonlyMap<string, Profile>;
   /** Keeps a pod out for a reason that is no plugin's: its preemption is still being carried out. */
   readonly heldBack: (pod: Pod) => Rejection | undefined;
+  /** The order of pods that wait; absent: `goesBefore`. */
+  readonly goesBefore?: PodOrder;
   /** There is a pod to take. */
   readonly onReady: () => void;
 }
+
+/** An event that came while a decision was being made. */
+export interface MissedEvent {
+  readonly event: ClusterEvent;
+  readonly only?: (pod: Pod) => boolean;
+}
+
+/** More is not remembered for one decision; a pod that missed so much is tried again after five minutes at the latest. */
+const MOST_MISSED = 10_000;
 
 type Place = 'active' | 'backoff' | 'errorBackoff' | 'unschedulable' | 'gated';
 
@@ -34,16 +45,17 @@ interface Gated {
  * 1. A pod is in one place at most: active (to be taken), backoff (soon), unschedulable (until an event may help),
  *    gated (not wanted yet), or taken.
  * 2. Taking a pod, deciding and putting it back happen in one synchronous turn: no event can come in between and be
- *    lost. What comes while a pod is being bound does not concern the queue; a bind that fails puts the pod into
- *    back-off, not to sleep.
+ *    lost. A decision that takes longer, because extenders are asked, is announced (`takeOff`); the events that come
+ *    meanwhile are offered to the pod when it is put back. What comes while a pod is being bound does not concern the
+ *    queue; a bind that fails puts the pod into back-off, not to sleep.
  * 3. When no pod is active, those that back off after rejections are taken early: back-off is there to let others go
  *    first (upstream: SchedulerPopFromBackoffQ).
  */
 export class SchedulingQueue {
   readonly #options: SchedulingQueueOptions;
-  readonly #active = new KeyedHeap<QueuedPod>(uidOf, goesBefore);
-  readonly #backoff = new KeyedHeap<QueuedPod>(uidOf, backsOffLess);
-  readonly #errorBackoff = new KeyedHeap<QueuedPod>(uidOf, backsOffLess);
+  readonly #active: KeyedHeap<QueuedPod>;
+  readonly #backoff: KeyedHeap<QueuedPod>;
+  readonly #errorBackoff: KeyedHeap<QueuedPod>;
   readonly #unschedulable = new Map<string, QueuedPod>();
   readonly #gated = new Map<string, Gated>();
   /**
@@ -51,11 +63,17 @@ export class SchedulingQueue {
    * plugins that care for such events.
    */
   readonly #keptBy = new Map<string, Set<string>>();
+  /** The pod whose decision takes longer, and what happened since. */
+  #flight: { readonly uid: string; readonly missed: MissedEvent[] } | undefined;
   #backoffTimer: Timer | undefined;
   #leftoverTimer: Timer | undefined;
 
   constructor(options: SchedulingQueueOptions) {
+    const order = options.goesBefore ?? goesBefore;
     this.#options = options;
+    this.#active = new KeyedHeap(uidOf, order);
+    this.#backoff = new KeyedHeap(uidOf, backsOffLess(order));
+    this.#errorBackoff = new KeyedHeap(uidOf, backsOffLess(order));
   }
 
   get counts(): Readonly<Record<Exclude<Place, 'errorBackoff'>, number>> {
@@ -99,6 +117,8 @@ export class SchedulingQueue {
   /** A new version of a pod; where it waits for something, the change may be that. */
   update(before: Pod, after: Pod): void {
     const { uid } = after.metadata;
+    if (this.#flight?.uid === uid)
+      return this.#miss({ event: { resource: 'Pod', actions: podActions(before, after), before, after } });
     const info = podInfoOf(after);
     for (const heap of [this.#active, this.#backoff, this.#errorBackoff]) {
       const queued = heap.get(uid);
@@ -123,8 +143,20 @@ export class SchedulingQueue {
     return queued === undefined ? undefined : { ...queued, attempts: queued.attempts + 1 };
   }
 
-  /** Nowhere a place: waits for an event that one of the plugins that rejected it hopes for. */
-  putBackRejected(queued: QueuedPod, rejectors: ReadonlySet<string>): void {
+  /** The decision about a pod that was taken takes longer than this turn. One at a time. */
+  takeOff(uid: string): void {
+    this.#flight = { uid, missed: [] };
+  }
+
+  /** The decision has been made. The events since are for `putBackRejected`. */
+  land(): readonly MissedEvent[] {
+    const missed = this.#flight?.missed ?? [];
+    this.#flight = undefined;
+    return missed;
+  }
+
+  /** Nowhere a place: waits for an event that one of the plugins that rejected it hopes for, or has come already. */
+  putBackRejected(queued: QueuedPod, rejectors: ReadonlySet<string>, missed: readonly MissedEvent[] = []): void {
     // Rejected by no particular plugin: every event may help, so it only backs off.
     if (rejectors.size === 0) return this.putBackFailed(queued);
     const waiting = this.#withBackoff({
@@ -135,6 +167,10 @@ export class SchedulingQueue {
       rejectors,
     });
     this.#sleep(waiting);
+    for (const { event, only } of missed) {
+      if (!this.#unschedulable.has(waiting.info.uid)) return;
+      if (only === undefined || only(waiting.info.pod)) this.#offer(waiting, event);
+    }
     this.#armLeftover();
   }
 
@@ -147,6 +183,7 @@ export class SchedulingQueue {
 
   /** Wakes the pods that the event may help. `only` leaves others out. */
   wake(event: ClusterEvent, only?: (pod: Pod) => boolean): void {
+    this.#miss({ event, ...(only !== undefined && { only }) });
     const candidates = new Set<string>();
     for (const [name, uids] of this.#keptBy) {
       if (this.#caresFor(name, event)) for (const uid of uids) candidates.add(uid);
@@ -168,6 +205,10 @@ export class SchedulingQueue {
     this.#leftoverTimer?.cancel();
     this.#backoffTimer = undefined;
     this.#leftoverTimer = undefined;
+  }
+
+  #miss(event: MissedEvent): void {
+    if (this.#flight !== undefined && this.#flight.missed.length < MOST_MISSED) this.#flight.missed.push(event);
   }
 
   #nowMs(): number {
@@ -301,9 +342,7 @@ function uidOf({ info }: QueuedPod): string {
   return info.uid;
 }
 
-function backsOffLess(left: QueuedPod, right: QueuedPod): boolean {
-  return (
-    left.backoffUntilMs < right.backoffUntilMs ||
-    (left.backoffUntilMs === right.backoffUntilMs && goesBefore(left, right))
-  );
-}
+const backsOffLess =
+  (order: PodOrder): PodOrder =>
+  (left, right) =>
+    left.backoffUntilMs < right.backoffUntilMs || (left.backoffUntilMs === right.backoffUntilMs && order(left, right));

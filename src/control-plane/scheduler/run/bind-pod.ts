@@ -44,7 +44,12 @@ export async function bindPod(context: SchedulerContext, pod: Pod, nodeName: str
   }
 }
 
-async function isBoundTo({ client, clock, log }: SchedulerContext, pod: Pod, nodeName: string): Promise<boolean> {
+/** False when that cannot be found out. */
+export async function isBoundTo(
+  { client, clock, log }: SchedulerContext,
+  pod: Pod,
+  nodeName: string,
+): Promise<boolean> {
   try {
     const { metadata, spec } = await withDeadline({ clock, limitMs: BIND_LIMIT_MS, op: 'look at a pod' }, () =>
       client.get(pods, keyOf(pod)),

@@ -7,6 +7,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { ClaimMetrics } from '../../controller-runtime/claim-metrics.ts';
 import type { SchedulerCache } from '../cache/scheduler-cache.ts';
 import type { LiveClusterObjects } from './live-cluster-objects.ts';
+import type { Extender } from '../framework/extender.ts';
 import type { SchedulerConfig } from '../config/scheduler-config.ts';
 import type { SchedulingQueue } from '../queue/scheduling-queue.ts';
 import type { WantedStatus } from './pod-status.ts';
@@ -25,6 +26,8 @@ export interface SchedulerContext {
   readonly log: Logger;
   readonly claimMetrics?: ClaimMetrics | undefined;
   readonly config: SchedulerConfig;
+  /** In the order of the configuration. */
+  readonly extenders: readonly Extender[];
   /** Ends waits that may be long: their results are no longer needed. */
   readonly stopping: AbortSignal;
   readonly cache: SchedulerCache;

@@ -4,15 +4,21 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { resourceClaimNames } from '../../../api/resource/pod-claims.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
+import { decideExtended } from '../extenders/decide-extended.ts';
 import { NO_NODES_MESSAGE, schedulePod } from '../decide/schedule-pod.ts';
 import type { Decision } from '../decide/schedule-pod.ts';
+import type { Extender } from '../framework/extender.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { QueuedPod } from '../queue/queued-pod.ts';
+import type { MissedEvent } from '../queue/scheduling-queue.ts';
 import type { ClaimPlan } from '../framework/plugin.ts';
 import { bindClaims, nameClaims, removeExtendedClaim, reservedClaim, unreserveClaims } from './bind-claims.ts';
 import { awaitBindingConditions, deallocate } from './await-binding.ts';
-import { bindPod } from './bind-pod.ts';
+import type { BindResult } from './bind-pod.ts';
+import { bindChosen, hasReservations, postBind, preBind, reserveAndPermit, unreserve } from './binding-steps.ts';
+import type { Chosen } from './binding-steps.ts';
 import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
 import type { VolumeWrites } from './bind-volumes.ts';
 import type { SchedulerContext } from './context.ts';
@@ -39,9 +45,9 @@ export class SchedulingCycle {
 
   /**
    * False when no pod waits. Synchronous up to the decision and all that follows from it here; binding goes on by
-   * itself.
+   * itself. Only a decision with extenders takes longer: a promise, which never rejects.
    */
-  runOne(): boolean {
+  runOne(): boolean | Promise<void> {
     const { context } = this.#parts;
     const queued = context.queue.pop();
     if (queued === undefined) return false;
@@ -56,6 +62,12 @@ export class SchedulingCycle {
       });
       return true;
     }
+    const extenders = context.extenders.filter((extender) => extender.isInterestedIn(pod));
+    if (extenders.some(({ filters, prioritizes, preempts }) => filters || prioritizes || preempts)) {
+      const running = this.#runExtended(queued, profile, extenders).finally(() => this.#bindings.delete(running));
+      this.#bindings.add(running);
+      return running;
+    }
     let decision: Decision;
     try {
       decision = schedulePod(context.cache, queued.info, profile, { start: this.#start, random: context.random });
@@ -67,18 +79,54 @@ export class SchedulingCycle {
     return true;
   }
 
-  /** Resolves when no bind is under way. */
+  /**
+   * Other pods wait meanwhile, as upstream's do: extenders are asked about one pod at a time, so that the answer for the
+   * next can count on this one. Never rejects.
+   */
+  async #runExtended(queued: QueuedPod, profile: Profile, extenders: readonly Extender[]): Promise<void> {
+    const { context } = this.#parts;
+    const { pod } = queued.info;
+    const latest = (): Pod | undefined => {
+      const now = context.pods.get(keyOf(pod));
+      const isOurs = now?.metadata.uid === pod.metadata.uid && now.metadata.deletionTimestamp === undefined;
+      return isOurs && (now.spec.nodeName ?? '') === '' ? now : undefined;
+    };
+    const latestInfo = (): PodInfo | undefined => {
+      const now = latest();
+      return now === undefined ? undefined : podInfoOf(now);
+    };
+    context.queue.takeOff(pod.metadata.uid);
+    let outcome: { readonly decision: Decision } | { readonly error: unknown };
+    try {
+      const decision = await decideExtended({
+        ...{ snapshot: context.cache, pod: queued.info, profile, start: this.#start, random: context.random },
+        ...{ extenders, signal: context.stopping, log: context.log, latest: latestInfo },
+      });
+      outcome = { decision };
+    } catch (error) {
+      outcome = { error };
+    }
+    const missed = context.queue.land();
+    const info = latestInfo();
+    if (context.stopping.aborted || info === undefined) return;
+    const now = { ...queued, info };
+    if ('error' in outcome) return this.#failed(now, info.pod, errorMessage(outcome.error));
+    this.#act(now, profile, outcome.decision, missed);
+  }
+
+  /** Resolves when no decision and no bind is under way. */
   async whenIdle(): Promise<void> {
     await Promise.all(this.#bindings);
   }
 
-  #act(queued: QueuedPod, profile: Profile, decision: Decision): void {
+  #act(queued: QueuedPod, profile: Profile, decision: Decision, missed: readonly MissedEvent[] = []): void {
     switch (decision.kind) {
       case 'noNodes':
         return this.#rejected(queued, profile, {
           message: NO_NODES_MESSAGE,
           rejectors: new Set(profile.filters.map(({ name }) => name)),
           nominate: '',
+          missed,
         });
       case 'unschedulable': {
         this.#start = decision.nextStart;
@@ -91,7 +139,7 @@ export class SchedulingCycle {
             'preempt',
             this.#parts.preemptions.run(this.#parts.context, queued.info, preemption),
           );
-        return this.#rejected(queued, profile, { message, rejectors: diagnosis.rejectors, nominate });
+        return this.#rejected(queued, profile, { message, rejectors: diagnosis.rejectors, nominate, missed });
       }
       case 'placed': {
         this.#start = decision.nextStart;
@@ -107,12 +155,18 @@ export class SchedulingCycle {
       message,
       rejectors,
       nominate,
-    }: { readonly message: string; readonly rejectors: ReadonlySet<string>; readonly nominate: string | undefined },
+      missed,
+    }: {
+      readonly message: string;
+      readonly rejectors: ReadonlySet<string>;
+      readonly nominate: string | undefined;
+      readonly missed: readonly MissedEvent[];
+    },
   ): void {
     const { context } = this.#parts;
     const { pod } = queued.info;
     this.#removeLeftClaim(pod);
-    context.queue.putBackRejected(queued, rejectors);
+    context.queue.putBackRejected(queued, rejectors, missed);
     context.cache.nominator.nominate(pod, nominate);
     this.#say(pod, profile.schedulerName, { reason: 'Unschedulable', message, nominate });
   }
@@ -190,16 +244,31 @@ export class SchedulingCycle {
       readonly claims: ClaimPlan;
     },
   ): Promise<void> {
-    const { context, limit } = this.#parts;
+    const { context } = this.#parts;
     const { pod } = queued.info;
+    const chosen = { steps: profile.binding, pod, nodeName };
+    const release = (): void => {
+      if (writes !== undefined) context.objects.revert(writes.volumes, writes.claims);
+      for (const { claim } of claims) context.objects.assumedResourceClaims.settle(claim, 'failed');
+    };
+    if (hasReservations(profile.binding)) {
+      try {
+        await reserveAndPermit(context, chosen);
+      } catch (error) {
+        release();
+        await unreserve(context, chosen);
+        if (context.stopping.aborted) return;
+        return this.#bindFailed(queued, assumed, errorMessage(error));
+      }
+    }
     if (writes !== undefined) {
       // Volumes may take long: others see where the pod will be.
       context.setStatus(pod, { nominatedNodeName: nodeName });
       try {
         await bindVolumes(context, writes, profile.volumeBindTimeoutMs);
       } catch (error) {
-        context.objects.revert(writes.volumes, writes.claims);
-        for (const { claim } of claims) context.objects.assumedResourceClaims.settle(claim, 'failed');
+        release();
+        await unreserve(context, chosen);
         if (context.stopping.aborted) return;
         return this.#bindFailed(queued, assumed, `running PreBind plugin "VolumeBinding": ${errorMessage(error)}`);
       }
@@ -210,11 +279,14 @@ export class SchedulingCycle {
     } catch (error) {
       if (context.stopping.aborted) return;
       await unreserveClaims(context, claims, pod);
+      await unreserve(context, chosen);
       return this.#bindFailed(queued, assumed, `running PreBind plugin "DynamicResources": ${errorMessage(error)}`);
     }
-    const result = await limit(() => bindPod(context, assumed, nodeName));
+    const result = await this.#preBindAndBind(chosen);
     if (result.kind === 'failed') {
+      if (context.stopping.aborted) return;
       await unreserveClaims(context, claims, pod);
+      await unreserve(context, chosen);
       return this.#bindFailed(queued, assumed, result.message);
     }
     const { namespace, name } = pod.metadata;
@@ -223,6 +295,18 @@ export class SchedulingCycle {
       reason: 'Scheduled',
       message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
     });
+    if (profile.binding.postBind.length > 0) await postBind(context, chosen);
+  }
+
+  /** What plugins of modules do may take long, and takes no other pod's turn. Never rejects. */
+  async #preBindAndBind(chosen: Chosen): Promise<BindResult> {
+    const { context, limit } = this.#parts;
+    try {
+      if (chosen.steps.preBind.length > 0) await preBind(context, chosen);
+    } catch (error) {
+      return { kind: 'failed', message: errorMessage(error) };
+    }
+    return limit(() => bindChosen(context, chosen));
   }
 
   async #awaitDevices({

@@ -10,6 +10,7 @@ import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { defaultSchedulerConfig } from '../config/scheduler-config.ts';
 import type { SchedulerConfig } from '../config/scheduler-config.ts';
+import type { AskExtender } from '../framework/extender.ts';
 import { createScheduler } from '../scheduler.ts';
 import type { Scheduler } from '../scheduler.ts';
 
@@ -17,6 +18,7 @@ export interface SchedulerWorldOptions {
   readonly seed?: number;
   readonly lagMs?: number;
   readonly config?: SchedulerConfig;
+  readonly askExtender?: AskExtender;
 }
 
 /** The whole scheduler on an API server in memory, in virtual time. */
@@ -49,6 +51,7 @@ export class SchedulerWorld {
       random,
       log,
       config: this.#options.config ?? defaultSchedulerConfig(),
+      ...(this.#options.askExtender !== undefined && { askExtender: this.#options.askExtender }),
     });
     this.#running = { informers, scheduler };
     informers.start();

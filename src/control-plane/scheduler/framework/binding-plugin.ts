@@ -1,0 +1,29 @@
+import type { Pod } from '../../../api/core/pod.ts';
+
+type Step = (pod: Pod, nodeName: string) => void | Promise<void>;
+
+/**
+ * What a plugin of a module does once a node was chosen. A rejection fails the attempt. The built-in plugins do it in
+ * executors of their own.
+ */
+export interface BindingPlugin {
+  readonly name: string;
+  readonly reserve?: Step;
+  readonly unreserve?: Step;
+  /** The pod waits until it resolves. */
+  readonly permit?: Step;
+  readonly preBind?: Step;
+  readonly bind?: (pod: Pod, nodeName: string) => Promise<'bound' | 'skipped'>;
+  readonly postBind?: Step;
+}
+
+/** By extension point, in order. In `bind`, `default` is DefaultBinder. */
+export interface BindingSteps {
+  readonly reserve: readonly BindingPlugin[];
+  readonly permit: readonly BindingPlugin[];
+  readonly preBind: readonly BindingPlugin[];
+  readonly bind: readonly (BindingPlugin | 'default')[];
+  readonly postBind: readonly BindingPlugin[];
+}
+
+export const defaultBinding: BindingSteps = { reserve: [], permit: [], preBind: [], bind: ['default'], postBind: [] };
