@@ -1,0 +1,80 @@
+import type { CelValue } from './values.ts';
+
+interface Node {
+  /** Unique within an expression; what the checker and the cost estimate say of a node is kept by it. */
+  readonly id: number;
+  /** Where it begins in the text, in code points. */
+  readonly offset: number;
+}
+
+export interface Literal extends Node {
+  readonly kind: 'literal';
+  readonly value: CelValue;
+}
+export interface Ident extends Node {
+  readonly kind: 'ident';
+  readonly name: string;
+}
+export interface Select extends Node {
+  readonly kind: 'select';
+  readonly operand: Expr;
+  readonly field: string;
+  /** The macro `has` asks whether the field is there. */
+  readonly testOnly: boolean;
+}
+export interface Call extends Node {
+  readonly kind: 'call';
+  readonly name: string;
+  readonly target: Expr | undefined;
+  readonly args: readonly Expr[];
+}
+export interface ListLiteral extends Node {
+  readonly kind: 'list';
+  readonly elements: readonly Expr[];
+  /** Elements written as `?x`: left out if the optional is none. */
+  readonly optional: ReadonlySet<number>;
+}
+export interface MapEntry {
+  readonly key: Expr;
+  readonly value: Expr;
+  readonly optional: boolean;
+}
+export interface MapLiteral extends Node {
+  readonly kind: 'map';
+  readonly entries: readonly MapEntry[];
+}
+export interface FieldEntry {
+  readonly offset: number;
+  readonly name: string;
+  readonly value: Expr;
+  readonly optional: boolean;
+}
+export interface StructLiteral extends Node {
+  readonly kind: 'struct';
+  readonly type: string;
+  readonly fields: readonly FieldEntry[];
+}
+export interface Comprehension extends Node {
+  readonly kind: 'comprehension';
+  readonly iterVar: string;
+  readonly iterVar2: string | undefined;
+  readonly range: Expr;
+  readonly accuVar: string;
+  readonly accuInit: Expr;
+  readonly condition: Expr;
+  readonly step: Expr;
+  readonly result: Expr;
+}
+
+export type Expr = Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension;
+
+/** The accumulator of the macros. No identifier of an expression can be spelled so. */
+export const ACCUMULATOR = '@result';
+
+/** `a.b.c` as one name, for idents and selections of them; undefined for anything else. */
+export function qualifiedName(expr: Expr): string | undefined {
+  if (expr.kind === 'ident') return expr.name;
+  if (expr.kind !== 'select' || expr.testOnly) return undefined;
+  const operand = qualifiedName(expr.operand);
+  return operand === undefined ? undefined : `${operand}.${expr.field}`;
+}

@@ -1,0 +1,107 @@
+import type { Work } from './work.ts';
+import type { MacroTable } from './macros.ts';
+import type { CelType, ObjectType } from './types.ts';
+import type { CelMap, CelResult, CelValue } from './values.ts';
+
+/** One signature of a function, and what it does. */
+export interface Overload {
+  /** Upstream's name, by which costs are known. */
+  readonly id: string;
+  /** With the target first, if it is a member function. */
+  readonly params: readonly CelType[];
+  readonly result: CelType;
+  readonly isMember: boolean;
+  /** Its arguments have the types of `params`. It may throw `Suspension` where an answer must be waited for. */
+  readonly call: (args: readonly CelValue[], work: Work) => CelResult;
+}
+
+/** Overloads by function name. */
+export type FunctionTable = ReadonlyMap<string, readonly Overload[]>;
+
+/** Takes the arguments, and behind them a `Work` if it walks through whole values. */
+type Implementation = (...args: never[]) => CelResult;
+
+/** An overload of a function that is called with its arguments in parentheses. */
+export function globalFunction(
+  id: string,
+  params: readonly CelType[],
+  result: CelType,
+  implementation: Implementation,
+): Overload {
+  return { id, params, result, isMember: false, call: spread(implementation) };
+}
+
+/** An overload of a function that is called on its first argument: `target.name(others)`. */
+export function memberFunction(
+  id: string,
+  params: readonly CelType[],
+  result: CelType,
+  implementation: Implementation,
+): Overload {
+  return { id, params, result, isMember: true, call: spread(implementation) };
+}
+
+/** The checker and the choice of the overload ensure the types of the arguments. */
+function spread(implementation: Implementation): Overload['call'] {
+  const called = implementation as unknown as (...args: readonly (CelValue | Work)[]) => CelResult;
+  return (args, work) => called(...args, work);
+}
+
+/** A function library: functions, macros and the types that it declares. */
+export interface Library {
+  readonly functions?: Readonly<Record<string, readonly Overload[]>>;
+  readonly macros?: MacroTable;
+  /** Names that stand for a type, such as `kubernetes.Quantity`. */
+  readonly typeNames?: Readonly<Record<string, CelType>>;
+}
+
+/** A type whose values an expression may write: `Name{field: value}`. */
+export interface StructType {
+  readonly type: ObjectType;
+  readonly create: (fields: ReadonlyMap<string, CelValue>) => CelMap;
+}
+
+interface EnvironmentParts {
+  readonly functions: FunctionTable;
+  readonly macros: MacroTable;
+  readonly typeNames: ReadonlyMap<string, CelType>;
+  readonly variables: ReadonlyMap<string, CelType>;
+  readonly structs: (name: string) => StructType | undefined;
+}
+
+/** What an expression may refer to. It never changes; `with…` gives a larger one. */
+export class Environment {
+  readonly parts: EnvironmentParts;
+
+  private constructor(parts: EnvironmentParts) {
+    this.parts = parts;
+  }
+
+  static of(...libraries: readonly Library[]): Environment {
+    const empty = { functions: new Map(), macros: new Map(), typeNames: new Map(), variables: new Map() };
+    return new Environment({ ...empty, structs: () => undefined }).withLibraries(...libraries);
+  }
+
+  withLibraries(...libraries: readonly Library[]): Environment {
+    const functions = new Map(this.parts.functions);
+    const macros = new Map(this.parts.macros);
+    const typeNames = new Map(this.parts.typeNames);
+    for (const library of libraries) {
+      for (const [name, overloads] of Object.entries(library.functions ?? {}))
+        functions.set(name, [...(functions.get(name) ?? []), ...overloads]);
+      for (const [key, macro] of library.macros ?? []) macros.set(key, macro);
+      for (const [name, type] of Object.entries(library.typeNames ?? {})) typeNames.set(name, type);
+    }
+    return new Environment({ ...this.parts, functions, macros, typeNames });
+  }
+
+  withVariables(variables: Readonly<Record<string, CelType>>): Environment {
+    const all = new Map([...this.parts.variables, ...Object.entries(variables)]);
+    return new Environment({ ...this.parts, variables: all });
+  }
+
+  withStructs(structs: (name: string) => StructType | undefined): Environment {
+    const before = this.parts.structs;
+    return new Environment({ ...this.parts, structs: (name) => structs(name) ?? before(name) });
+  }
+}

@@ -1,0 +1,250 @@
+import type { Work } from './work.ts';
+import type { CelType } from './types.ts';
+
+/**
+ * A value of an expression. int is a bigint and double a number, so that both keep all their digits; every other type
+ * that JavaScript has no primitive for is a class of this file or an `Opaque` of a library.
+ */
+export type CelValue =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint8Array
+  | Uint
+  | Duration
+  | Timestamp
+  | CelList
+  | CelMap
+  | TypeValue
+  | Optional
+  | Opaque;
+
+/** What an evaluation gives: a value, or an error, which `&&`, `||` and the macros may yet absorb. */
+export type CelResult = CelValue | CelError;
+
+export class CelError {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+export const isError = (value: CelResult): value is CelError => value instanceof CelError;
+
+export class Uint {
+  readonly value: bigint;
+
+  constructor(value: bigint) {
+    this.value = value;
+  }
+}
+
+/** A length of time in nanoseconds. */
+export class Duration {
+  readonly nanos: bigint;
+
+  constructor(nanos: bigint) {
+    this.nanos = nanos;
+  }
+}
+
+/** A point in time in nanoseconds since 1970-01-01T00:00:00Z. */
+export class Timestamp {
+  readonly nanos: bigint;
+
+  constructor(nanos: bigint) {
+    this.nanos = nanos;
+  }
+}
+
+export class TypeValue {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+export class Optional {
+  /** Undefined for none. */
+  readonly value: CelValue | undefined;
+
+  constructor(value: CelValue | undefined) {
+    this.value = value;
+  }
+}
+
+export const none = new Optional(undefined);
+
+/** A value of a library's own type. It is compared by `equals`. */
+export abstract class Opaque {
+  abstract readonly type: CelType;
+  abstract equals(other: Opaque): boolean;
+
+  /** What cost counts as its size. */
+  size(): number {
+    return 1;
+  }
+}
+
+export abstract class CelList {
+  abstract readonly length: number;
+  /** The element at a whole number from 0 to below the length. */
+  abstract at(index: number): CelValue;
+
+  /** What `==` compares; a list whose order has no meaning overrides it. */
+  equals(_other: CelList, _work: Work): boolean | undefined {
+    return undefined;
+  }
+
+  /** What `+` gives, for a list that merges. */
+  plus(_other: CelList, _work: Work): CelList | undefined {
+    return undefined;
+  }
+}
+
+export class ArrayList extends CelList {
+  readonly #items: CelValue[];
+
+  constructor(items: CelValue[]) {
+    super();
+    this.#items = items;
+  }
+
+  get length(): number {
+    return this.#items.length;
+  }
+
+  at(index: number): CelValue {
+    return this.#items[index] as CelValue;
+  }
+
+  /** Only for a list that no expression can see yet. */
+  push(value: CelValue): void {
+    this.#items.push(value);
+  }
+}
+
+/** Two lists as one. Nothing is copied: the cost of `+` does not count the elements. */
+export class JoinedList extends CelList {
+  readonly length: number;
+  readonly #left: CelList;
+  readonly #right: CelList;
+  /** The part that was asked last, and what is before it: most lists are read in order. */
+  #part: CelList | undefined;
+  #before = 0;
+
+  constructor(left: CelList, right: CelList) {
+    super();
+    this.#left = left;
+    this.#right = right;
+    this.length = left.length + right.length;
+  }
+
+  at(index: number): CelValue {
+    const inPart = index - this.#before;
+    if (this.#part !== undefined && inPart >= 0 && inPart < this.#part.length) return this.#part.at(inPart);
+    const isLeft = index < this.#left.length;
+    let list = isLeft ? this.#left : this.#right;
+    let rest = isLeft ? index : index - this.#left.length;
+    while (list instanceof JoinedList) {
+      const left: CelList = list.#left;
+      if (rest < left.length) list = left;
+      else {
+        rest -= left.length;
+        list = list.#right;
+      }
+    }
+    this.#part = list;
+    this.#before = index - rest;
+    return list.at(rest);
+  }
+}
+
+/** A key of a map as it is looked up: numbers that are equal are one key, whatever their type. */
+export type LookupKey = string | bigint | boolean;
+
+export abstract class CelMap {
+  abstract readonly size: number;
+  abstract get(key: LookupKey): CelValue | undefined;
+  abstract keys(): Iterable<CelValue>;
+
+  /** Whether the field or key is set. */
+  has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  /** The name of its type, if it is an object of a declared type. */
+  get typeName(): string {
+    return 'map';
+  }
+}
+
+export class EntryMap extends CelMap {
+  readonly #entries = new Map<LookupKey, readonly [CelValue, CelValue]>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: LookupKey): CelValue | undefined {
+    return this.#entries.get(key)?.[1];
+  }
+
+  *keys(): Iterable<CelValue> {
+    for (const [key] of this.#entries.values()) yield key;
+  }
+
+  /** Only for a map that no expression can see yet. False if the key is there. */
+  add(lookup: LookupKey, key: CelValue, value: CelValue): boolean {
+    if (this.#entries.has(lookup)) return false;
+    this.#entries.set(lookup, [key, value]);
+    return true;
+  }
+}
+
+/** How a value is looked up in a map. Undefined if it cannot be a key. */
+export function lookupKey(value: CelValue): LookupKey | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'bigint':
+    case 'boolean':
+      return value;
+    case 'number':
+      return Number.isInteger(value) ? BigInt(value) : undefined;
+    default:
+      return value instanceof Uint ? value.value : undefined;
+  }
+}
+
+/** The name of the type of a value. */
+export function valueTypeName(value: CelValue): string {
+  if (value === null) return 'null_type';
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool';
+    case 'bigint':
+      return 'int';
+    case 'number':
+      return 'double';
+    case 'string':
+      return 'string';
+    default:
+      return objectTypeName(value);
+  }
+}
+
+function objectTypeName(value: Exclude<CelValue, null | boolean | bigint | number | string>): string {
+  if (value instanceof CelList) return 'list';
+  if (value instanceof CelMap) return value.typeName;
+  if (value instanceof Uint) return 'uint';
+  if (value instanceof Uint8Array) return 'bytes';
+  if (value instanceof Duration) return 'google.protobuf.Duration';
+  if (value instanceof Timestamp) return 'google.protobuf.Timestamp';
+  if (value instanceof TypeValue) return 'type';
+  if (value instanceof Optional) return 'optional_type';
+  return value.type.kind === 'opaque' || value.type.kind === 'object' ? value.type.name : value.type.kind;
+}

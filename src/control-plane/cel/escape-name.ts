@@ -1,0 +1,21 @@
+const reserved: ReadonlySet<string> = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+);
+const escapes = new Map([
+  ['__', '__underscores__'],
+  ['.', '__dot__'],
+  ['-', '__dash__'],
+  ['/', '__slash__'],
+]);
+
+/**
+ * The name by which expressions know a property: one that is no identifier is escaped. Undefined if it has characters
+ * for which there is no escape (upstream: cel/escaping.go Escape).
+ */
+export function escapeName(name: string): string | undefined {
+  if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
+  if (reserved.has(name)) return `__${name}__`;
+  return name.replace(/__|[-./]/g, (part) => escapes.get(part) ?? part);
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CelBudget } from '../../cel/budget.ts';
+import type { RuleResult, RuleText } from './schema-rules.ts';
+import { CRD_ESTIMATE_LIMIT, RULE_ESTIMATE_LIMIT, RUNTIME_BUDGET } from './limits.ts';
+import { compileRule } from './schema-rules.ts';
+import type { RuleSchema } from './schema-types.ts';
+import { estimateMostElements } from './schema-types.ts';
+
+const schema: RuleSchema = {
+  type: 'object',
+  properties: {
+    replicas: { type: 'integer' },
+    weight: { type: 'number' },
+    port: { 'x-kubernetes-int-or-string': true },
+    names: { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 20 }, 'x-kubernetes-list-type': 'set' },
+    parts: {
+      type: 'array',
+      items: { type: 'object', properties: { key: { type: 'string' }, value: { type: 'integer' } } },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['key'],
+    },
+    labels: { type: 'object', additionalProperties: { type: 'string' } },
+    'a-b': { type: 'string' },
+    namespace: { type: 'string' },
+    since: { type: 'string', format: 'date-time' },
+    note: { type: 'string', nullable: true },
+  },
+};
+
+function run(rule: RuleText | string, self: unknown, old?: unknown): RuleResult {
+  const text = typeof rule === 'string' ? { rule } : rule;
+  const compiled = compileRule(text, schema, { isRoot: false });
+  assert.equal(compiled.ruleError, undefined);
+  return compiled.evaluate({ self, oldSelf: old, hasOldSelf: old !== undefined }, new CelBudget(RUNTIME_BUDGET));
+}
+
+describe('a rule of a schema', () => {
+  it('reads fields by the types that the schema declares', () => {
+    const self = {
+      replicas: 3,
+      weight: 2,
+      port: '80%',
+      labels: { constructor: 'x' },
+      'a-b': 'c',
+      namespace: 'n',
+      since: '2024-01-01T00:00:00Z',
+      note: null,
+    };
+    for (const rule of [
+      'self.replicas == 3 && self.weight == 2.0',
+      'type(self.port) == string',
+      'self.labels["constructor"] == "x" && !has(self.labels.toString)',
+      'self.a__dash__b == "c" && self.__namespace__ == "n"',
+      'self.since.getFullYear() == 2024',
+      'dyn(self.note) == null',
+      '!has(self.names)',
+    ])
+      assert.deepEqual(run(rule, self), { kind: 'pass' }, rule);
+  });
+
+  it('compares sets without order and merges maps by their keys', () => {
+    assert.deepEqual(run('self.names == ["b", "a"]', { names: ['a', 'b'] }), { kind: 'pass' });
+    assert.deepEqual(run('(self.names + ["a"]).size() == 2', { names: ['a', 'b'] }), { kind: 'pass' });
+    const parts = [
+      { key: 'x', value: 1 },
+      { key: 'y', value: 2 },
+    ];
+    const rule = 'self.parts == oldSelf.parts && (self.parts + oldSelf.parts).size() == 2';
+    assert.deepEqual(run(rule, { parts }, { parts: [...parts].reverse() }), { kind: 'pass' });
+  });
+
+  it('gives the text of its message expression, unless it cannot be shown', () => {
+    const rule = { rule: 'self.replicas > 5', messageExpression: '"has " + string(self.replicas)' };
+    assert.deepEqual(run(rule, { replicas: 3 }), { kind: 'fail', message: 'has 3' });
+    assert.deepEqual(run({ ...rule, messageExpression: '"a\\nb"' }, { replicas: 3 }), {
+      kind: 'fail',
+      message: undefined,
+    });
+    assert.deepEqual(run({ ...rule, messageExpression: 'self.namespace' }, { replicas: 3 }), {
+      kind: 'fail',
+      message: undefined,
+    });
+  });
+
+  it('says what went wrong in an evaluation', () => {
+    assert.deepEqual(run('self.replicas > 1', {}), {
+      kind: 'error',
+      message: '"self.replicas > 1": no such key: replicas',
+    });
+  });
+
+  it('knows whether it looks at what was before', () => {
+    const transition = compileRule({ rule: 'self.replicas >= oldSelf.replicas' }, schema, { isRoot: false });
+    assert.equal(transition.usesOldSelf, true);
+    const optional = {
+      rule: '!oldSelf.hasValue() || self.replicas >= oldSelf.value().replicas',
+      optionalOldSelf: true,
+    };
+    assert.deepEqual(run(optional, { replicas: 1 }), { kind: 'pass' });
+    assert.deepEqual(run(optional, { replicas: 1 }, { replicas: 2 }), { kind: 'fail', message: undefined });
+  });
+
+  it('is refused for what it is', () => {
+    const errorOf = (rule: string): string | undefined => compileRule({ rule }, schema, { isRoot: false }).ruleError;
+    assert.equal(errorOf('self.replicas'), 'cel expression must evaluate to a bool');
+    assert.match(
+      errorOf('self.nothing == 1') ?? '',
+      /^compilation failed: ERROR: <input>:1:5: undefined field 'nothing'\n/,
+    );
+    assert.match(
+      errorOf('self.replicas == "a"') ?? '',
+      /found no matching overload for '_==_' applied to '\(int, string\)'/,
+    );
+  });
+
+  it('sees the names of a resource at its root', () => {
+    const root = compileRule(
+      { rule: 'self.metadata.name.size() < 10 && self.kind == "K"' },
+      { type: 'object' },
+      { isRoot: true },
+    );
+    const self = { kind: 'K', metadata: { name: 'n', labels: {} } };
+    assert.deepEqual(root.evaluate({ self, hasOldSelf: false }, new CelBudget(100)), { kind: 'pass' });
+  });
+
+  it('stops when the budget of the object is spent', () => {
+    const compiled = compileRule({ rule: 'self.names.all(a, self.names.all(b, a != b + "x"))' }, schema, {
+      isRoot: false,
+    });
+    const budget = new CelBudget(50);
+    const result = compiled.evaluate({ self: { names: ['a', 'b', 'c', 'd'] }, hasOldSelf: false }, budget);
+    assert.deepEqual(result.kind, 'budget');
+    assert.ok(budget.left < 0);
+  });
+});
+
+describe('the estimate of a rule', () => {
+  const most = (rule: string): number => compileRule({ rule }, schema, { isRoot: false }).ruleCost.max;
+
+  it('multiplies by the bounds of the schema', () => {
+    // Ten names: each turn asks whether to go on (2), reads the accumulator (1), and compares one text.
+    assert.equal(most('self.names.all(n, n == "a")'), 2 + 1 + 10 * (3 + 1 + 1));
+    assert.equal(most('self.replicas == 1'), 3);
+    assert.equal(most('has(self.replicas)'), 1);
+  });
+
+  it('takes what a request can hold where there is no bound', () => {
+    assert.ok(most('self.labels.all(k, k.size() < 5)') > 1_000_000);
+    assert.ok(most('self.labels.all(k, k.size() < 5)') < CRD_ESTIMATE_LIMIT);
+    assert.ok(most('self.parts.all(a, self.parts.all(b, a == b))') > RULE_ESTIMATE_LIMIT);
+    assert.equal(
+      estimateMostElements({ type: 'array', items: { type: 'boolean' } }),
+      Math.floor((3 * 1024 * 1024 - 2) / 5),
+    );
+    assert.equal(estimateMostElements({ type: 'string', maxLength: 5 }), 20);
+    assert.equal(estimateMostElements({ type: 'integer' }), undefined);
+  });
+});

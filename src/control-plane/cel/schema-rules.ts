@@ -1,0 +1,147 @@
+import type { CelBudget } from '../../cel/budget.ts';
+import type { Program } from '../../cel/compile.ts';
+import { compileExpression } from '../../cel/compile.ts';
+import { estimateCost } from '../../cel/cost/estimate-cost.ts';
+import type { Range } from '../../cel/cost/range.ts';
+import type { Variables } from '../../cel/frame.ts';
+import { usesVariable } from '../../cel/parser.ts';
+import { formatType, optionalOf } from '../../cel/types.ts';
+import type { CelResult } from '../../cel/values.ts';
+import { isError, none, Optional } from '../../cel/values.ts';
+import { baseEnvironment } from './environment.ts';
+import { PER_CALL_LIMIT } from './limits.ts';
+import type { RuleSchema, SchemaType } from './schema-types.ts';
+import { schemaType } from './schema-types.ts';
+
+/** A rule of `x-kubernetes-validations`. */
+export interface RuleText {
+  readonly rule: string;
+  readonly messageExpression?: string;
+  readonly optionalOldSelf?: boolean;
+}
+
+export interface CompiledRule {
+  /** A transition rule: it compares with what was before. */
+  readonly usesOldSelf: boolean;
+  /** Why the rule cannot be used, in upstream's words. */
+  readonly ruleError: string | undefined;
+  readonly messageError: string | undefined;
+  /** Of one evaluation, at least and at most. */
+  readonly ruleCost: Range;
+  readonly messageCost: Range;
+  evaluate(input: RuleInput, budget: CelBudget): RuleResult;
+}
+
+export interface RuleInput {
+  readonly self: unknown;
+  readonly oldSelf?: unknown;
+  readonly hasOldSelf: boolean;
+}
+
+export type RuleResult =
+  | { readonly kind: 'pass' }
+  /** With the text of the message expression, if it gave one that can be shown. */
+  | { readonly kind: 'fail'; readonly message?: string }
+  | { readonly kind: 'error'; readonly message: string }
+  /** The evaluation cost too much: the rest of the object is not judged. */
+  | { readonly kind: 'budget'; readonly message: string };
+
+const noCost: Range = { min: 0, max: 0 };
+const MESSAGE_LIMIT = 5120;
+
+/** The schema as expressions see it, made once for all its rules. */
+const known = new WeakMap<RuleSchema, Map<boolean, SchemaType | undefined>>();
+
+function typeOfSchema(schema: RuleSchema, isRoot: boolean): SchemaType | undefined {
+  const types = known.get(schema) ?? new Map<boolean, SchemaType | undefined>();
+  known.set(schema, types);
+  if (!types.has(isRoot)) types.set(isRoot, schemaType(schema, isRoot, 'object'));
+  return types.get(isRoot);
+}
+
+/** Prepares a rule for the values of a schema. */
+export function compileRule(text: RuleText, schema: RuleSchema, options: { readonly isRoot: boolean }): CompiledRule {
+  const self = typeOfSchema(schema, options.isRoot);
+  if (self === undefined) return unusable('rules cannot be used on values that expressions cannot see');
+  const oldType = text.optionalOldSelf === true ? optionalOf(self.type) : self.type;
+  const environment = baseEnvironment.withVariables({ self: self.type, oldSelf: oldType });
+  if (text.rule.trim() === '') return unusable('rule is not specified');
+  const rule = compileExpression(text.rule, environment);
+  if ('fault' in rule) return unusable(`compilation failed: ${rule.fault}`);
+  if (rule.type.kind !== 'bool') return unusable('cel expression must evaluate to a bool');
+  const message =
+    text.messageExpression === undefined ? undefined : compileExpression(text.messageExpression, environment);
+  const messageError = messageFault(message);
+  const usable = message !== undefined && !('fault' in message) && messageError === undefined ? message : undefined;
+  const usesOldSelf = usesVariable(rule.checked.expr, 'oldSelf');
+  return {
+    usesOldSelf,
+    ruleError: undefined,
+    messageError,
+    ruleCost: estimateCost(rule.checked),
+    messageCost: usable === undefined ? noCost : estimateCost(usable.checked),
+    evaluate: (input, budget) => evaluate({ rule, message: usable, self, text }, input, budget),
+  };
+}
+
+function messageFault(message: ReturnType<typeof compileExpression> | undefined): string | undefined {
+  if (message === undefined) return undefined;
+  if ('fault' in message) return `messageExpression compilation failed: ${message.fault}`;
+  return message.type.kind === 'string'
+    ? undefined
+    : `messageExpression must evaluate to a string, not ${formatType(message.type)}`;
+}
+
+function unusable(ruleError: string): CompiledRule {
+  return {
+    usesOldSelf: false,
+    ruleError,
+    messageError: undefined,
+    ruleCost: noCost,
+    messageCost: noCost,
+    evaluate: () => ({ kind: 'error', message: ruleError }),
+  };
+}
+
+interface Prepared {
+  readonly rule: Program;
+  readonly message: Program | undefined;
+  readonly self: SchemaType;
+  readonly text: RuleText;
+}
+
+function evaluate({ rule, message, self, text }: Prepared, input: RuleInput, budget: CelBudget): RuleResult {
+  const variables = (name: string): CelResult | undefined => {
+    if (name === 'self') return self.adapt(input.self);
+    if (name !== 'oldSelf') return undefined;
+    if (text.optionalOldSelf === true) return input.hasOldSelf ? new Optional(self.adapt(input.oldSelf)) : none;
+    return input.hasOldSelf ? self.adapt(input.oldSelf) : undefined;
+  };
+  const result = spend(rule, variables, budget);
+  if (typeof result === 'object' && result !== null && 'kind' in result) return result;
+  if (isError(result)) return { kind: 'error', message: `${JSON.stringify(text.rule)}: ${result.message}` };
+  if (result === true) return { kind: 'pass' };
+  return { kind: 'fail', message: message && shownMessage(spend(message, variables, budget)) };
+}
+
+type Spent = CelResult | (RuleResult & { kind: 'budget' });
+
+/** Evaluates for what is left of the budget. */
+function spend(program: Program, variables: Variables, budget: CelBudget): Spent {
+  const limit = Math.min(PER_CALL_LIMIT, Math.max(0, budget.left));
+  const { result, cost } = program.evaluate(variables, limit);
+  const hasPaid = budget.spend(cost);
+  if (result !== 'cost-exceeded') return result;
+  const message =
+    hasPaid && limit === PER_CALL_LIMIT
+      ? 'call cost exceeds limit: no further validation rules will be run'
+      : 'validation failed due to running out of cost budget, no further validation rules will be run';
+  return { kind: 'budget', message };
+}
+
+/** A message is one line of at most 5120 characters; anything else is left out. */
+function shownMessage(value: Spent): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const message = value.trim();
+  return message === '' || message.length > MESSAGE_LIMIT || message.includes('\n') ? undefined : message;
+}

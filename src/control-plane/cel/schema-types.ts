@@ -1,0 +1,200 @@
+import { decodeBase64 } from '../../cel/library/encoders.ts';
+import type { Adapt, JsonField } from '../../cel/json-values.ts';
+import { fromJson, JsonList, JsonMap, JsonObject } from '../../cel/json-values.ts';
+import { parseDuration, parseTimestamp } from '../../cel/time/formats.ts';
+import type { CelType } from '../../cel/types.ts';
+import { boolType, doubleType, intType, stringType } from '../../cel/types.ts';
+import type { CelValue } from '../../cel/values.ts';
+import { isError } from '../../cel/values.ts';
+import { escapeName } from './escape-name.ts';
+import { REQUEST_LIMIT_BYTES } from './limits.ts';
+import { MergedList, SetList } from './schema-lists.ts';
+
+/** What of a JSON schema expressions see. Other members do not matter here. */
+export interface RuleSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly nullable?: boolean;
+  readonly properties?: Readonly<Record<string, RuleSchema>>;
+  readonly additionalProperties?: RuleSchema | boolean;
+  readonly items?: RuleSchema;
+  readonly enum?: readonly unknown[];
+  readonly required?: readonly string[];
+  readonly default?: unknown;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly 'x-kubernetes-int-or-string'?: boolean;
+  readonly 'x-kubernetes-embedded-resource'?: boolean;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-list-type'?: string;
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+}
+
+/** A schema as expressions see it. */
+export interface SchemaType {
+  readonly type: CelType;
+  /** Makes a value of a document that the schema describes. */
+  readonly adapt: Adapt;
+  /** The shortest JSON of a value, in bytes, which bounds how many of them a request holds. */
+  readonly leastBytes: number;
+}
+
+const TEXT_LIMIT = REQUEST_LIMIT_BYTES - 2;
+
+/**
+ * The type of the values of a schema. Undefined where expressions cannot see them (upstream: cel/common/schemas.go
+ * SchemaDeclType). `isRoot`: kind, apiVersion and the names of metadata can always be read.
+ */
+export function schemaType(schema: RuleSchema, isRoot: boolean, name = 'object'): SchemaType | undefined {
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    const most = schema.maxLength === undefined ? TEXT_LIMIT : schema.maxLength * 4;
+    return { type: { kind: 'dyn', most }, adapt: fromJson, leastBytes: 1 };
+  }
+  const found = isRoot ? objectSchema(withResourceFields(schema), name) : plainSchema(schema, name);
+  return found && schema.nullable === true ? { ...found, adapt: orNull(found.adapt) } : found;
+}
+
+const orNull =
+  (adapt: Adapt): Adapt =>
+  (raw) =>
+    raw === null ? null : adapt(raw);
+
+function plainSchema(schema: RuleSchema, name: string): SchemaType | undefined {
+  switch (schema.type) {
+    case 'array':
+      return listSchema(schema, name);
+    case 'object':
+      return typeof schema.additionalProperties === 'object'
+        ? mapSchema(schema, schema.additionalProperties, name)
+        : objectSchema(schema, name);
+    case 'string':
+      return textSchema(schema);
+    case 'boolean':
+      return { type: boolType, adapt: fromJson, leastBytes: 4 };
+    case 'number':
+      return {
+        type: doubleType,
+        adapt: (raw) => (typeof raw === 'bigint' ? Number(raw) : typeof raw === 'number' ? raw : fromJson(raw)),
+        leastBytes: 1,
+      };
+    case 'integer':
+      return { type: intType, adapt: fromJson, leastBytes: 1 };
+    default:
+      return undefined;
+  }
+}
+
+const partType = (schema: RuleSchema, name: string): SchemaType | undefined =>
+  schemaType(schema, schema['x-kubernetes-embedded-resource'] === true, name);
+
+function listSchema(schema: RuleSchema, name: string): SchemaType | undefined {
+  const item = schema.items && partType(schema.items, `${name}.@idx`);
+  if (item === undefined) return undefined;
+  const most = Math.max(0, schema.maxItems ?? Math.floor(TEXT_LIMIT / (item.leastBytes + 1)));
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  const adaptList: Record<string, (raw: readonly unknown[]) => CelValue> = {
+    set: (raw) => new SetList(raw, item.adapt),
+    map: (raw) => new MergedList(raw, item.adapt, keys),
+  };
+  const kind = schema['x-kubernetes-list-type'];
+  const make = kind === 'set' ? adaptList['set'] : kind === 'map' && keys.length > 0 ? adaptList['map'] : undefined;
+  return {
+    type: { kind: 'list', element: item.type, most },
+    adapt: (raw) => (Array.isArray(raw) ? (make?.(raw) ?? new JsonList(raw, item.adapt)) : fromJson(raw)),
+    leastBytes: 2,
+  };
+}
+
+function mapSchema(schema: RuleSchema, values: RuleSchema, name: string): SchemaType | undefined {
+  const value = partType(values, `${name}.@elem`);
+  if (value === undefined) return undefined;
+  const most = Math.max(0, schema.maxProperties ?? Math.floor(TEXT_LIMIT / (value.leastBytes + 6)));
+  return {
+    type: { kind: 'map', key: { ...stringType }, value: value.type, most },
+    adapt: (raw) => (isRecord(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
+    leastBytes: 2,
+  };
+}
+
+const isRecord = (raw: unknown): raw is Record<string, unknown> =>
+  typeof raw === 'object' && raw !== null && !Array.isArray(raw);
+
+function objectSchema(schema: RuleSchema, name: string): SchemaType {
+  const types = new Map<string, CelType>();
+  const fields = new Map<string, JsonField>();
+  const required = new Set(schema.required);
+  let leastBytes = 2;
+  for (const [property, part] of Object.entries(schema.properties ?? {})) {
+    const found = partType(part, `${name}.${property}`);
+    if (found === undefined) continue;
+    const escaped = escapeName(property);
+    if (escaped !== undefined) {
+      types.set(escaped, found.type);
+      fields.set(escaped, { name: property, adapt: found.adapt });
+    }
+    if (required.has(property) && part.default === undefined) leastBytes += property.length + found.leastBytes + 4;
+  }
+  const type: CelType = { kind: 'object', name, field: (field) => types.get(field) };
+  const field = (escaped: string): JsonField | undefined => fields.get(escaped);
+  return { type, adapt: (raw) => (isRecord(raw) ? new JsonObject(raw, field, name) : fromJson(raw)), leastBytes };
+}
+
+/** Longest and shortest JSON of texts with a format. */
+const timeBytes = { 'date-time': [32, 21], date: [12, 12], duration: [32, 3] } as const;
+
+function textSchema(schema: RuleSchema): SchemaType {
+  const { format, maxLength } = schema;
+  if (format === 'date-time' || format === 'date' || format === 'duration') {
+    const [most, leastBytes] = timeBytes[format];
+    const parse = format === 'duration' ? parseDuration : format === 'date' ? parseDate : parseTimestamp;
+    return {
+      type: { kind: format === 'duration' ? 'duration' : 'timestamp', most },
+      adapt: reading(parse),
+      leastBytes,
+    };
+  }
+  if (format === 'byte') {
+    const bytes: Adapt = (raw) => (typeof raw === 'string' ? (decodeBase64(raw) ?? raw) : fromJson(raw));
+    return { type: { kind: 'bytes', most: maxLength ?? TEXT_LIMIT }, adapt: bytes, leastBytes: 2 };
+  }
+  return { type: { kind: 'string', most: longestText(schema) }, adapt: fromJson, leastBytes: 2 };
+}
+
+function longestText({ maxLength, enum: values }: RuleSchema): number {
+  if (maxLength !== undefined) return Math.max(0, maxLength) * 4;
+  if (values === undefined || values.length === 0) return TEXT_LIMIT;
+  return values.reduce<number>((most, value) => (typeof value === 'string' ? Math.max(most, value.length) : most), 0);
+}
+
+const parseDate = (text: string): ReturnType<typeof parseTimestamp> => parseTimestamp(`${text}T00:00:00Z`);
+
+/** What cannot be read stays a text: the schema's own validation refuses it. */
+const reading =
+  (parse: typeof parseTimestamp): Adapt =>
+  (raw) => {
+    if (typeof raw !== 'string') return fromJson(raw);
+    const value = parse(raw);
+    return isError(value) ? raw : value;
+  };
+
+const text: RuleSchema = { type: 'string' };
+
+function withResourceFields(schema: RuleSchema): RuleSchema {
+  const { properties = {} } = schema;
+  const names = properties['metadata']?.properties;
+  const isWhole =
+    properties['kind']?.type === 'string' &&
+    properties['apiVersion']?.type === 'string' &&
+    names?.['name']?.type === 'string' &&
+    names['generateName']?.type === 'string';
+  if (isWhole) return schema;
+  const metadata: RuleSchema = { type: 'object', properties: { name: text, generateName: text } };
+  return { ...schema, properties: { ...properties, kind: text, apiVersion: text, metadata } };
+}
+
+/** The most elements, properties or characters a value of the schema can have; undefined for scalars. */
+export function estimateMostElements(schema: RuleSchema): number | undefined {
+  const type = schemaType(schema, false)?.type;
+  return type !== undefined && 'most' in type ? type.most : undefined;
+}
