@@ -1,0 +1,61 @@
+/**
+ * Where packets enter the rules of policies: what is forwarded, which is all traffic between pods (bridged too, while
+ * `bridge-nf-call-iptables` is set) and between pods and other machines. Addresses of services are resolved before.
+ * What the node itself sends and receives is not forwarded, so probes always reach their pods.
+ */
+import type { NftChain } from '../nftables/table-draft.ts';
+import type { Family } from './compile-policy.ts';
+import { families } from './compile-policy.ts';
+import type { Direction } from './is-allowed.ts';
+
+/** From the address of an isolated pod to its chain. */
+export const mapName = (direction: Direction, family: Family, isReply = false): string =>
+  `${direction.toLowerCase()}${isReply ? '-reply' : ''}-pods-${family}`;
+/** Pairs of an isolated pod's address with itself. */
+export const selfName = (family: Family): string => `self-${family}`;
+
+const addressType = { v4: 'ipv4_addr', v6: 'ipv6_addr' } as const;
+const addressWord = { v4: 'ip', v6: 'ip6' } as const;
+
+export const mapBody = (family: Family): string => `type ${addressType[family]} : verdict;`;
+export const selfBody = (family: Family): string => `type ${addressType[family]} . ${addressType[family]};`;
+
+/** Answers are judged by the policies of the connection they answer, with the ends exchanged. */
+export function baseChains(podBridge: string | undefined): ReadonlyMap<string, NftChain> {
+  const ends = (direction: Direction, isReply: boolean): string[] =>
+    families.map((family) => {
+      const end = (direction === 'Ingress') === isReply ? 'saddr' : 'daddr';
+      return `${addressWord[family]} ${end} vmap @${mapName(direction, family, isReply)}`;
+    });
+  // Neighbour discovery is what ARP is for IPv4; errors belong to a connection that was judged.
+  const always = [
+    'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert } accept',
+    'meta l4proto { icmp, ipv6-icmp } ct state related accept',
+    ...families.map((family) => {
+      const word = addressWord[family];
+      return `${word} saddr . ${word} daddr @${selfName(family)} accept`;
+    }),
+  ];
+  // Policies know pods by their addresses. Those of the link are nobody's, and would lead past every policy.
+  const ofTheLink =
+    podBridge === undefined ? [] : [`iifname "${podBridge}" oifname "${podBridge}" ip6 saddr fe80::/10 drop`];
+  const chainsOf = (direction: Direction, priority: number): [string, NftChain][] => {
+    const name = direction.toLowerCase();
+    return [
+      [`${name}-reply`, { rules: ends(direction, true) }],
+      [
+        name,
+        {
+          head: `type filter hook forward priority ${priority}; policy accept;`,
+          rules: [
+            ...always,
+            ...(direction === 'Egress' ? ofTheLink : []),
+            `ct direction reply goto ${name}-reply`,
+            ...ends(direction, false),
+          ],
+        },
+      ],
+    ];
+  };
+  return new Map([...chainsOf('Egress', -6), ...chainsOf('Ingress', -5)]);
+}

@@ -1,0 +1,182 @@
+/**
+ * Keeps the rules of network policies as the cluster wants them.
+ * 1. Nothing is written before policies, pods and namespaces are known. What an earlier run wrote is in force until then.
+ * 2. A change is written within milliseconds; what changes meanwhile is in the next writing.
+ * 3. The rules stay when it stops: what was denied stays denied.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop } from '../../base/loop.ts';
+import type { Random } from '../../base/random.ts';
+import { Pace } from '../../base/turn.ts';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import { createInformer } from '../../api/client/informer.ts';
+import type { Informers } from '../../api/client/informer.ts';
+import { namespaces, networkPolicies, pods } from '../../api/client/resource-types.ts';
+import type { Container } from '../../api/core/container.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import { isRestartableInit } from '../../api/pod.ts';
+import type { NetworkPolicy } from '../../api/networking/network-policy.ts';
+import { CHECK_MS, TableWriter } from '../nftables/table-writer.ts';
+import type { Nft } from '../nftables/nft-port.ts';
+import { TableDraft } from '../nftables/table-draft.ts';
+import { policyPodOf } from './policy-pod.ts';
+import { PolicyTable } from './policy-table.ts';
+
+export interface PolicyEnforcerOptions {
+  readonly client: ApiClient;
+  readonly informers: Informers;
+  readonly nft: Nft;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly nodeName: string;
+  /** Of nftables, family `inet`. */
+  readonly tableName: string;
+  readonly podBridge?: string | undefined;
+  /**
+   * Makes bridged packets pass the filter, as far as they do not. False: it cannot, and packets between pods of one
+   * bridge go past all policies.
+   */
+  readonly filterBridged: () => boolean;
+}
+
+export interface PolicyEnforcer {
+  start(): void;
+  /** Resolves when the first whole set of rules is in the kernel. */
+  whenEnforced(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const RETRY_MS = 1000;
+export const POLICY_FAMILY = 'inet';
+export const policyTable = (prefix: string): string => `${prefix}-policy`;
+
+/** Applied in turns of the event loop, the latest of each object. */
+type Change = (table: PolicyTable) => void;
+
+export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnforcer {
+  const { informers, log, nodeName, podBridge, tableName, clock } = options;
+  const podInformer = createInformer({ ...options, type: pods, namespace: '', transform: withoutBallast });
+  const draft = new TableDraft(POLICY_FAMILY, tableName);
+  const table = new PolicyTable({ draft, nodeName, podBridge });
+  const writer = new TableWriter({ ...options, draft });
+  const pending = new Map<string, Change>();
+  const enforced = Promise.withResolvers<undefined>();
+  const sources = [podInformer, informers.for(namespaces), informers.for(networkPolicies)];
+  let hasFailed = false;
+  let isBridgeFiltered = true;
+
+  const drain = async (): Promise<void> => {
+    const pace = new Pace(clock);
+    // What comes during a rest is seen to as well: a map is walked in the order of its additions.
+    for (const [key, change] of pending) {
+      pending.delete(key);
+      change(table);
+      await pace.rest();
+    }
+  };
+  const checkBridge = (): void => {
+    const before = isBridgeFiltered;
+    isBridgeFiltered = options.filterBridged();
+    if (before && !isBridgeFiltered)
+      log.error('network policies are not enforced between pods of this node: bridged packets go past the filter', {
+        hint: 'load the kernel module br_netfilter and set net.bridge.bridge-nf-call-iptables=1 and bridge-nf-call-ip6tables=1',
+      });
+  };
+  const pass = async (): Promise<void> => {
+    if (!sources.every((source) => source.hasSynced())) return;
+    try {
+      checkBridge();
+      await drain();
+      await writer.write();
+      hasFailed = false;
+      enforced.resolve(undefined);
+    } catch (error) {
+      hasFailed = true;
+      log.error('unable to write the rules of network policies', { error: errorMessage(error), retryMs: RETRY_MS });
+    }
+  };
+  const loop = createLoop({ ...options, name: 'network-policy', periodMs: () => (hasFailed ? RETRY_MS : CHECK_MS), pass });
+  const put = (key: string, change: Change): void => {
+    pending.set(key, change);
+    loop.wake();
+  };
+  const setPod = (pod: Pod, isGone: boolean): void => {
+    const policyPod = policyPodOf(pod);
+    put(`pod ${policyPod.key}`, (to) => to.setPod(policyPod.key, isGone ? undefined : policyPod));
+  };
+  const ends: (() => void)[] = [];
+  const follow = (): void => {
+    ends.push(
+      podInformer.addHandlers({
+        onAdd: (pod) => setPod(pod, false),
+        onUpdate: (_before, pod) => setPod(pod, false),
+        onDelete: (pod) => setPod(pod, true),
+      }),
+    );
+    const setNamespace = (name: string, labels: Readonly<Record<string, string>> | undefined): void =>
+      put(`namespace ${name}`, (to) => to.setNamespace(name, labels));
+    ends.push(
+      informers.for(namespaces).addHandlers({
+        onAdd: ({ metadata }) => setNamespace(metadata.name, metadata.labels ?? {}),
+        onUpdate: (_before, { metadata }) => setNamespace(metadata.name, metadata.labels ?? {}),
+        onDelete: ({ metadata }) => setNamespace(metadata.name, undefined),
+      }),
+    );
+    const setPolicy = ({ metadata }: NetworkPolicy, policy: NetworkPolicy | undefined): void =>
+      put(`policy ${metadata.namespace}/${metadata.name}`, (to) =>
+        to.setPolicy(metadata.namespace, metadata.name, policy),
+      );
+    ends.push(
+      informers.for(networkPolicies).addHandlers({
+        onAdd: (policy) => setPolicy(policy, policy),
+        onUpdate: (_before, policy) => setPolicy(policy, policy),
+        onDelete: (policy) => setPolicy(policy, undefined),
+      }),
+    );
+  };
+  return {
+    start: () => {
+      follow();
+      for (const source of sources) void source.whenSynced().then(() => loop.wake());
+      podInformer.start();
+      loop.start();
+    },
+    whenEnforced: () => enforced.promise,
+    stop: async () => {
+      ends.forEach((end) => end());
+      await Promise.all([podInformer.stop(), loop.stop()]);
+    },
+  };
+}
+
+/** What policies concern alone: a node sees all pods of the cluster. */
+const withoutBallast = ({ metadata, spec, status }: Pod): Pod => ({
+  metadata: {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    uid: metadata.uid,
+    ...(metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion }),
+    ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+    ...(metadata.creationTimestamp === undefined ? {} : { creationTimestamp: metadata.creationTimestamp }),
+  },
+  spec: {
+    ...(spec.nodeName === undefined ? {} : { nodeName: spec.nodeName }),
+    ...(spec.hostNetwork === undefined ? {} : { hostNetwork: spec.hostNetwork }),
+    containers: spec.containers.map(portsAlone),
+    initContainers: (spec.initContainers ?? []).filter(isRestartableInit).map(portsAlone),
+  },
+  status: {
+    ...(status?.phase === undefined ? {} : { phase: status.phase }),
+    ...(status?.podIP === undefined ? {} : { podIP: status.podIP }),
+    ...(status?.podIPs === undefined ? {} : { podIPs: status.podIPs }),
+  },
+});
+
+const portsAlone = ({ name, ports, restartPolicy }: Container): Container => ({
+  name,
+  ...(ports === undefined ? {} : { ports }),
+  ...(restartPolicy === undefined ? {} : { restartPolicy }),
+});
