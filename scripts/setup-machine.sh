@@ -35,6 +35,7 @@ have runc || have containerd || need runc "starts containers for containerd"
 if have containerd && ! have runc; then need runc "starts containers for containerd"; fi
 has_cni || need containernetworking-plugins "the pods' network (bridge, host-local, portmap)"
 have iptables || need iptables "host ports and the way out of the pods' network"
+have nft || need nftables "network policies"
 have ip || need iproute2 "the pods' bridge"
 have mount && have umount || need mount "volumes"
 have flock || need util-linux "locks"

@@ -11,6 +11,7 @@ const ownSettings: ReadonlyMap<string, string> = new Map([
   ...[...wantedTunables].map(([name, value]) => [name, String(value)] as const),
   ['net/ipv4/ip_forward', '1'],
   ['net/bridge/bridge-nf-call-iptables', '1'],
+  ['net/bridge/bridge-nf-call-ip6tables', '1'],
 ]);
 
 export type KernelSettings = Readonly<Record<string, string>>;

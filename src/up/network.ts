@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { errorMessage, KubeletError } from '../base/errors.ts';
 import { runCommand, tryCommand } from './commands.ts';
 import { createIptables } from '../node-network/adapters/iptables.ts';
+import { createNft } from '../node-network/adapters/nft.ts';
+import { POLICY_FAMILY, policyTable } from '../node-network/network-policy/policy-enforcer.ts';
+import { removeTable } from '../node-network/nftables/table-writer.ts';
 import { computeRemoval } from '../node-network/service-routing/restore-text.ts';
 import type { RulesByTable } from './host-tables.ts';
 import {
@@ -208,6 +211,12 @@ async function removeServiceRules(instance: Instance): Promise<void> {
   if (removal !== undefined) await filter.apply(removal);
 }
 
+/** So do the rules of network policies. Without the program there are none. */
+async function removePolicyRules(instance: Instance): Promise<void> {
+  const [nft, table] = [createNft(), policyTable(instance.iptablesChain)];
+  if ((await nft.show(POLICY_FAMILY, table).catch(() => '')) !== '') await removeTable(nft, POLICY_FAMILY, table);
+}
+
 /** Our own chain only, in both tables, and the plugins' rules for our network. */
 async function removeRules(instance: Instance): Promise<void> {
   const before = readMachineRecord()?.chains.iptables;
@@ -251,6 +260,7 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   removeCniCache(instance);
   await withMachineLock(async () => {
     await removeServiceRules(instance);
+    await removePolicyRules(instance);
     await removeRules(instance);
     await removeShared(instance);
   });
@@ -283,7 +293,11 @@ function removeCniFolders(before: MachineRecord | undefined): void {
 /** Names of the bridge, rules and cached results that still bear the instance's name. */
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
   const rules = (await Promise.all(tables.map((table) => listRules(table)))).join('\n').split('\n');
+  const policies = await createNft()
+    .show(POLICY_FAMILY, policyTable(instance.iptablesChain))
+    .catch(() => '');
   return [
+    ...(policies === '' ? [] : [`nftables table ${POLICY_FAMILY} ${policyTable(instance.iptablesChain)}`]),
     ...[instance.bridge, `${instance.bridge}p`]
       .filter((name) => existsSync(`/sys/class/net/${name}`))
       .map((name) => `network interface ${name}`),

@@ -8,20 +8,21 @@ import { parseCommandLine, usageOf } from './options.ts';
 describe('the command line of up', () => {
   it('a cluster in the default place needs no flags', () => {
     const line = parseCommandLine(['up'], {});
-    const { command, mode, dataDir, example, dns, serviceRouting, storage, detach, agentArgs } = line;
+    const { command, mode, dataDir, example, dns, serviceRouting, networkPolicy, storage, detach, agentArgs } = line;
     assert.deepEqual(
-      [command, mode, dataDir, example, dns, serviceRouting, storage, detach, agentArgs],
-      ['up', 'cluster', DEFAULT_DATA_DIR, true, true, true, true, false, []],
+      [command, mode, dataDir, example, dns, serviceRouting, networkPolicy, storage, detach, agentArgs],
+      ['up', 'cluster', DEFAULT_DATA_DIR, true, true, true, true, true, false, []],
     );
   });
 
   it('parts are left out, and flags of the agent handed on', () => {
-    const { dns, serviceRouting, storage, example, agentArgs, nodeName } = parseCommandLine(
+    const { dns, serviceRouting, networkPolicy, storage, example, agentArgs, nodeName } = parseCommandLine(
       [
         'up',
         '--no-storage',
         '--no-dns',
         '--no-service-routing',
+        '--no-network-policy',
         '--no-example',
         '--node-name',
         'Worker',
@@ -33,8 +34,8 @@ describe('the command line of up', () => {
       {},
     );
     assert.deepEqual(
-      [dns, serviceRouting, storage, example, agentArgs, nodeName],
-      [false, false, false, false, ['--node-labels', 'a=b', '--v=4', '--max-pods=5'], 'worker'],
+      [dns, serviceRouting, networkPolicy, storage, example, agentArgs, nodeName],
+      [false, false, false, false, false, ['--node-labels', 'a=b', '--v=4', '--max-pods=5'], 'worker'],
     );
   });
 

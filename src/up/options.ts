@@ -19,6 +19,7 @@ ${DATA_USAGE}
   --no-dns            do not serve DNS; bring CoreDNS, as the Service kube-dns in kube-system
   --no-service-routing
                       do not route services; bring kube-proxy
+  --no-network-policy do not enforce NetworkPolicies; bring a network plugin that does
   --no-storage        do not provision volumes; bring a StorageClass and its provisioner
   --node-name NAME    name of the node (default: the name of this machine)
   --node-labels K=V,...
@@ -75,6 +76,7 @@ export interface CommandLine {
   readonly example: boolean;
   readonly dns: boolean;
   readonly serviceRouting: boolean;
+  readonly networkPolicy: boolean;
   readonly storage: boolean;
   readonly nodeName: string | undefined;
   readonly agentArgs: readonly string[];
@@ -106,6 +108,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       'no-example': flag,
       'no-dns': flag,
       'no-service-routing': flag,
+      'no-network-policy': flag,
       'no-storage': flag,
       purge: flag,
       help: flag,
@@ -135,6 +138,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     example: !values['no-example'],
     dns: !values['no-dns'],
     serviceRouting: !values['no-service-routing'],
+    networkPolicy: !values['no-network-policy'],
     storage: !values['no-storage'],
     nodeName: values['node-name']?.toLowerCase(),
     agentArgs: [

@@ -296,6 +296,27 @@ test('a pod finds the service by its name, and the API server by that one’s', 
   assert.match(log, /connected/);
 });
 
+test('a network policy is in force at once: pods are cut off, the node and its probes are not, and its end opens them', async () => {
+  const policy = join(folder, 'policy.yaml');
+  writeFileSync(
+    policy,
+    'apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: deny}\nspec: {podSelector: {matchLabels: {app: nginx}}, policyTypes: [Ingress]}\n',
+  );
+  await kubectl('run', 'visitor', '--image=busybox', '--', 'sleep', '1000');
+  await kubectl('wait', '--for=condition=Ready', 'pod/visitor', '--timeout=30s');
+  const url = await serviceUrl();
+  const visit = (): Promise<Result> =>
+    run('kubectl', ['--kubeconfig', first.adminConfig, 'exec', 'visitor', '--', 'wget', '-T', '1', '-qO-', url]);
+  assert.match((await visit()).output, /Welcome to nginx/);
+  await kubectl('apply', '-f', policy);
+  await eventually(async () => assert.match((await visit()).output, /timed out/));
+  assert.ok(await servedBy(url), 'the node reaches its pods');
+  await kubectl('delete', '-f', policy);
+  await eventually(async () => assert.match((await visit()).output, /Welcome to nginx/));
+  assert.equal(await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.status.readyReplicas}'), '3');
+  await kubectl('delete', 'pod', 'visitor', '--grace-period=0', '--force');
+});
+
 test('a rolling update goes through, and the service serves afterwards by new pods', async () => {
   const old = (await kubectl('get', 'pods', '-l', 'app=nginx', '-o', 'name')).split('\n');
   await kubectl('rollout', 'restart', 'deployment/nginx-deployment');

@@ -16,7 +16,18 @@ export function createNft(prefix: readonly string[] = []): Nft {
       { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin` },
       { LC_ALL: 'C' },
     );
-    return runProgram(program, all, { stdin, env, timeoutMs: TIMEOUT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES });
+    return runProgram(program, all, {
+      stdin,
+      env,
+      timeoutMs: TIMEOUT_MS,
+      outputLimitBytes: OUTPUT_LIMIT_BYTES,
+    }).catch((error: unknown) => {
+      if (!(error instanceof KubeletError && error.kind === 'NotFound')) throw error;
+      throw new KubeletError('NotFound', `${program} is missing: install the Debian package nftables`, {
+        op: 'nft',
+        cause: error,
+      });
+    });
   };
   return {
     apply: async (text) => {

@@ -5,7 +5,7 @@ import { parseNodeNetwork } from './node-network-flags.ts';
 const both = ['--kubeconfig=k', '--node-name=n'];
 const routing = ['--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/16'];
 
-it('names, routes, or both are asked for by their own flags', () => {
+it('names, routes and policies are asked for by their own flags', () => {
   const dns = { address: '10.84.0.1', port: 10053, domain: 'cluster.local', resolvConf: '/etc/resolv.conf' };
   const rules = {
     chainPrefix: 'KTS',
@@ -17,14 +17,24 @@ it('names, routes, or both are asked for by their own flags', () => {
     loopbackNodePorts: true,
   };
   const balancer = ['--keep=10.84.0.1:10250/tcp', '--load-balancer-address=10.84.0.1', '--loopback-node-ports'];
-  const line = { kubeconfig: 'k', nodeName: 'n' };
+  const line = { kubeconfig: 'k', nodeName: 'n', policyTable: 'KTS-policy' };
   assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), {
     kind: 'run',
-    options: { ...line, dns, routing: undefined },
+    options: { ...line, dns, routing: undefined, policy: undefined },
   });
   assert.deepEqual(parseNodeNetwork([...both, ...routing, '--admit=10.84.0.1:6443/tcp', ...balancer]), {
     kind: 'run',
-    options: { ...line, dns: undefined, routing: rules },
+    options: { ...line, dns: undefined, routing: rules, policy: undefined },
+  });
+  assert.deepEqual(parseNodeNetwork([...both, '--network-policy', '--pod-bridge=kts0', '--chain-prefix=K']), {
+    kind: 'run',
+    options: {
+      ...line,
+      dns: undefined,
+      routing: undefined,
+      policyTable: 'K-policy',
+      policy: { podBridge: 'kts0' },
+    },
   });
 });
 
@@ -39,6 +49,7 @@ const wrong: readonly [args: readonly string[], says: RegExp][] = [
   [[...both, ...routing, '--admit=10.84.0.1:6443'], /--admit/],
   [[...both, ...routing, '--keep=10.84.0.1:6443/x'], /--keep/],
   [[...both, ...routing, '--load-balancer-address=fd00::1'], /--load-balancer-address/],
+  [[...both, '--network-policy', '--pod-bridge=a"b'], /--pod-bridge/],
   [['--nonsense'], /nonsense/],
 ];
 for (const [args, says] of wrong) {

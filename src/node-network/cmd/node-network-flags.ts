@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { errorMessage } from '../../base/errors.ts';
 import type { ParsedArguments } from '../../base/run-main.ts';
+import { policyTable } from '../network-policy/policy-enforcer.ts';
 import type { AdmittedPort } from '../service-routing/ruleset.ts';
 import { isIpv4, isIpv4Range } from '../service-routing/ipv4-range.ts';
 import { isPort } from '../service-routing/select-backends.ts';
@@ -25,14 +26,18 @@ export interface NodeNetworkOptions {
         readonly loopbackNodePorts: boolean;
       }
     | undefined;
+  /** Of nftables; one that an earlier run left is removed when policies are not enforced. */
+  readonly policyTable: string;
+  /** Undefined: network policies are not enforced. */
+  readonly policy: { readonly podBridge: string | undefined } | undefined;
 }
 
 export const USAGE = `usage: kubelet-node-network --kubeconfig FILE --node-name NAME [FLAGS]
 
-Cluster DNS and service routing on one node, for a cluster without CoreDNS and kube-proxy.
+Cluster DNS, service routing and network policies on one node, for a cluster without CoreDNS, kube-proxy and a network plugin for policies.
 
-  --kubeconfig FILE        kubeconfig of the API server; lists and watches services, endpointslices and namespaces; with a load balancer
-                           it updates the status of services
+  --kubeconfig FILE        kubeconfig of the API server; lists and watches services, endpointslices and namespaces, and for policies
+                           networkpolicies and pods; with a load balancer it updates the status of services
   --node-name NAME         this node, whose endpoints are local
   --dns-listen IP:PORT     serve DNS on this address (default: no DNS)
   --cluster-domain NAME    DNS zone of the cluster (default cluster.local)
@@ -44,7 +49,9 @@ Cluster DNS and service routing on one node, for a cluster without CoreDNS and k
   --load-balancer-address IP
                            address of the node that services of the type LoadBalancer get (default: none)
   --loopback-node-ports    node ports answer on 127.0.0.1, too; needs net.ipv4.conf.BRIDGE.route_localnet=1
-  --chain-prefix NAME      prefix of the iptables chains, at most 14 characters (default KTS)
+  --network-policy         enforce NetworkPolicies with nftables
+  --pod-bridge NAME        bridge of the pods, over which policies leave pods no way past by addresses of the link (fe80::/10)
+  --chain-prefix NAME      prefix of the iptables chains and of tables of nftables, at most 14 characters (default KTS)
 `;
 
 export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeNetworkOptions> {
@@ -65,6 +72,8 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
         keep: { type: 'string', multiple: true, default: [] },
         'load-balancer-address': text,
         'loopback-node-ports': { type: 'boolean', default: false },
+        'network-policy': { type: 'boolean', default: false },
+        'pod-bridge': text,
         help: { type: 'boolean' },
       },
     });
@@ -80,8 +89,11 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
     if (kubeconfig === undefined || nodeName === undefined) return wrong('--kubeconfig and --node-name are required');
     if ((podCidr === undefined) !== (serviceCidr === undefined))
       return wrong('--pod-cidr and --service-cidr must be set together');
-    if (listen === undefined && podCidr === undefined)
-      return wrong('set --dns-listen or --pod-cidr: otherwise there is nothing to do');
+    if (listen === undefined && podCidr === undefined && !values['network-policy'])
+      return wrong('set --dns-listen, --pod-cidr or --network-policy: otherwise there is nothing to do');
+    const podBridge = values['pod-bridge'];
+    if (podBridge !== undefined && !/^[A-Za-z0-9_.-]{1,15}$/.test(podBridge))
+      return wrong(`--pod-bridge: ${JSON.stringify(podBridge)} is not the name of a network interface`);
     for (const [flag, range] of [
       ['pod-cidr', podCidr],
       ['service-cidr', serviceCidr],
@@ -121,7 +133,17 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
             loadBalancerAddress,
             loopbackNodePorts: values['loopback-node-ports'],
           };
-    return { kind: 'run', options: { kubeconfig, nodeName, dns: listen === undefined ? undefined : dns, routing } };
+    return {
+      kind: 'run',
+      options: {
+        kubeconfig,
+        nodeName,
+        dns: listen === undefined ? undefined : dns,
+        routing,
+        policyTable: policyTable(chainPrefix),
+        policy: values['network-policy'] ? { podBridge } : undefined,
+      },
+    };
   } catch (error) {
     return wrong(errorMessage(error));
   }

@@ -138,7 +138,11 @@ function blockSets(blocks: AddressRanges): Readonly<Record<Family, FixedSet | un
 }
 
 /** Alternatives; none when the ports mean nothing. Names of ports of the policy's own pods are known for ingress. */
-function portsOf(ports: readonly NetworkPolicyPort[], direction: Direction, { metadata, spec }: NetworkPolicy): Ports[] {
+function portsOf(
+  ports: readonly NetworkPolicyPort[],
+  direction: Direction,
+  { metadata, spec }: NetworkPolicy,
+): Ports[] {
   if (ports.length === 0) return [{ kind: 'any' }];
   const elements = numberRanges(ports);
   const numbers =
@@ -207,9 +211,7 @@ function ruleTexts(peers: Peers, ports: Ports, direction: Direction, isReply: bo
     }
     if (ports.kind === 'numbers') words.push(`meta l4proto . th ${port} @${ports.set.name}`);
     if (ports.kind === 'names')
-      words.push(
-        `${addressWord[family]} ${server} . meta l4proto . th ${port} @${groupSet(ports.group, family)}`,
-      );
+      words.push(`${addressWord[family]} ${server} . meta l4proto . th ${port} @${groupSet(ports.group, family)}`);
     return [...words, 'accept'].join(' ');
   };
   return [...new Set(families.flatMap((family) => of(family) ?? []))];

@@ -54,5 +54,7 @@ const textOf =
     first === last ? addressOf(first, size) : `${addressOf(first, size)}-${addressOf(last, size)}`;
 
 function addressOf(value: bigint, size: 4 | 16): string {
-  return formatIp(Uint8Array.from({ length: size }, (_, index) => Number((value >> BigInt(8 * (size - 1 - index))) & 255n)));
+  return formatIp(
+    Uint8Array.from({ length: size }, (_, index) => Number((value >> BigInt(8 * (size - 1 - index))) & 255n)),
+  );
 }

@@ -39,9 +39,7 @@ export function isAllowed(cluster: PolicyCluster, connection: Connection): boole
   const isNodeOf = (pod: PolicyPod | undefined, address: string): boolean =>
     pod !== undefined && (cluster.nodeAddresses.get(pod.node) ?? []).includes(address);
   if (isNodeOf(source, connection.to) || isNodeOf(destination, connection.from)) return true;
-  return (
-    isAllowedBy(cluster, source, connection, 'Egress') && isAllowedBy(cluster, destination, connection, 'Ingress')
-  );
+  return isAllowedBy(cluster, source, connection, 'Egress') && isAllowedBy(cluster, destination, connection, 'Ingress');
 }
 
 const podAt = ({ pods }: PolicyCluster, address: string): PolicyPod | undefined =>
@@ -104,7 +102,11 @@ function isIn(address: string, cidr: string): boolean {
 }
 
 /** A name is looked up in the pod at the destination, whichever end the policy selects. */
-function isPort(cluster: PolicyCluster, { protocol, port, endPort }: NetworkPolicyPort, connection: Connection): boolean {
+function isPort(
+  cluster: PolicyCluster,
+  { protocol, port, endPort }: NetworkPolicyPort,
+  connection: Connection,
+): boolean {
   if (protocolOf(protocol) !== connection.protocol) return false;
   if (port === undefined) return true;
   if (typeof port === 'number') return connection.port >= port && connection.port <= (endPort ?? port);

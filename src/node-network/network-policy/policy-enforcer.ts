@@ -98,7 +98,12 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
       log.error('unable to write the rules of network policies', { error: errorMessage(error), retryMs: RETRY_MS });
     }
   };
-  const loop = createLoop({ ...options, name: 'network-policy', periodMs: () => (hasFailed ? RETRY_MS : CHECK_MS), pass });
+  const loop = createLoop({
+    ...options,
+    name: 'network-policy',
+    periodMs: () => (hasFailed ? RETRY_MS : CHECK_MS),
+    pass,
+  });
   const put = (key: string, change: Change): void => {
     pending.set(key, change);
     loop.wake();

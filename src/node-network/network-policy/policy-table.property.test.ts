@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import type { NetworkPolicy } from '../../api/networking/network-policy.ts';
 import type { Labels } from '../../api/label-requirement.ts';
 import { seededRandom } from '../../base/random.ts';
+import { FakeNft } from '../nftables/testing/fake-nft.ts';
 import { TableDraft } from '../nftables/table-draft.ts';
 import { simulateChain } from '../nftables/testing/simulate-table.ts';
 import type { SimulatedPacket } from '../nftables/testing/simulate-table.ts';
@@ -90,7 +91,11 @@ function generate(generator: ClusterGenerator): World {
 }
 
 function* connections({ pods }: World): Generator<Connection> {
-  const ends = [...[...pods.values()].flatMap(({ addresses }) => addresses), ...[...nodeAddresses.values()].flat(), ...OUTSIDE];
+  const ends = [
+    ...[...pods.values()].flatMap(({ addresses }) => addresses),
+    ...[...nodeAddresses.values()].flat(),
+    ...OUTSIDE,
+  ];
   for (const from of ends)
     for (const to of ends) {
       if (from.includes(':') !== to.includes(':')) continue;
@@ -100,7 +105,10 @@ function* connections({ pods }: World): Generator<Connection> {
 }
 
 /** The connections that the rules decide otherwise than the model, either way of their packets. */
-function compare(world: World, rules: ReadonlyMap<string, NodeRules>): { found: string[]; allowed: number; denied: number } {
+function compare(
+  world: World,
+  rules: ReadonlyMap<string, NodeRules>,
+): { found: string[]; allowed: number; denied: number } {
   const cluster = clusterOf(world);
   const found: string[] = [];
   let [allowed, denied] = [0, 0];
@@ -129,50 +137,6 @@ it('the rules of generated clusters pass exactly what the model allows, requests
   }
   assert.ok(allowed > 5000 && denied > 5000, `the clusters show both: ${allowed} allowed, ${denied} denied`);
 });
-
-/** What the kernel would hold after the commands. */
-class KernelTable {
-  readonly sets = new Map<string, Map<string, string>>();
-  readonly chains = new Map<string, string[]>();
-
-  apply(text: string | undefined): void {
-    for (const line of text?.split('\n') ?? []) this.#line(line);
-    const used = [...this.chains.values()].flat().join(' ');
-    const targets = [...used.matchAll(/(?:jump|goto) (\S+)/g)].map(([, name]) => name ?? '');
-    const values = [...this.sets.values()].flatMap((set) => [...set.values()]).filter((value) => value !== '');
-    for (const name of [...targets, ...values.map((value) => value.split(' ')[1] ?? '')])
-      assert.ok(this.chains.has(name), `${name} is referred to and does not exist`);
-    for (const [, name = ''] of used.matchAll(/@(\S+)/g)) assert.ok(this.sets.has(name), `no set ${name}`);
-  }
-
-  #line(line: string): void {
-    const [, verb = '', object = '', , , name = '', rest = ''] =
-      /^(\S+) (\S+) (\S+) (\S+) ?(\S*) ?(.*)$/.exec(line) ?? [];
-    const inner = rest.replace(/^\{ /, '').replace(/ \}$/, '');
-    if (line === '' || object === 'table') return;
-    if (object === 'set' || object === 'map') {
-      if (verb === 'add') this.sets.set(name, new Map());
-      else assert.ok(this.sets.delete(name), line);
-    } else if (object === 'chain') {
-      if (verb === 'add') this.chains.set(name, []);
-      else if (verb === 'flush') this.chains.set(name, []);
-      else assert.ok(this.chains.delete(name), line);
-    } else if (object === 'rule') this.chains.get(name)?.push(rest);
-    else
-      for (const element of inner.split(', ')) {
-        const [key = '', value = ''] = element.split(' : ');
-        const set = this.sets.get(name);
-        if (verb === 'add') assert.ok(set !== undefined && !set.has(key) && set.set(key, value), line);
-        else assert.ok(set?.delete(key), line);
-      }
-  }
-
-  content(): object {
-    const sorted = (map: ReadonlyMap<string, unknown>): object =>
-      Object.fromEntries([...map].sort(([left], [right]) => (left < right ? -1 : 1)));
-    return { sets: sorted(new Map([...this.sets].map(([name, set]) => [name, sorted(set)]))), chains: sorted(this.chains) };
-  }
-}
 
 function change(world: World, tables: readonly PolicyTable[], generator: ClusterGenerator): void {
   const kind = generator.pick(['pod', 'pod', 'address', 'policy', 'policy', 'namespace'] as const);
@@ -205,20 +169,20 @@ it('after any changes the kernel holds what a fresh start would give it, and no 
     const generator = new ClusterGenerator(seededRandom(seed));
     const world = generate(generator);
     const grown = fresh(world, 'here');
-    const kernel = new KernelTable();
-    kernel.apply(grown.draft.takeWhole());
+    const kernel = new FakeNft();
+    kernel.run(grown.draft.takeWhole());
     for (let step = 0; step < 60; step++) {
       for (let many = generator.pick([1, 1, 3]); many > 0; many--) change(world, [grown.table], generator);
-      kernel.apply(grown.draft.takeChanges());
+      kernel.run(grown.draft.takeChanges());
       if (step % 10 !== 9) continue;
-      const expected = new KernelTable();
-      expected.apply(fresh(world, 'here').draft.takeWhole());
+      const expected = new FakeNft();
+      expected.run(fresh(world, 'here').draft.takeWhole());
       assert.deepEqual(kernel.content(), expected.content(), `seed ${seed}, step ${step}`);
     }
     for (const key of world.pods.keys()) grown.table.setPod(key, undefined);
-    kernel.apply(grown.draft.takeChanges());
-    const nothing = new KernelTable();
-    nothing.apply(rulesOf('here').draft.takeWhole());
+    kernel.run(grown.draft.takeChanges());
+    const nothing = new FakeNft();
+    nothing.run(rulesOf('here').draft.takeWhole());
     assert.deepEqual(kernel.content(), nothing.content(), `seed ${seed}: without pods nothing is left`);
   }
 });

@@ -162,7 +162,12 @@ export class TableDraft {
   }
 
   #chainCommands(): Readonly<Record<'declared' | 'emptied' | 'rules' | 'undeclared', readonly string[]>> {
-    const commands = { declared: [] as string[], emptied: [] as string[], rules: [] as string[], undeclared: [] as string[] };
+    const commands = {
+      declared: [] as string[],
+      emptied: [] as string[],
+      rules: [] as string[],
+      undeclared: [] as string[],
+    };
     for (const [name, before] of this.#chainsBefore) {
       const now = this.#chains.get(name);
       if (now === before || (now !== undefined && before !== undefined && sameRules(before.rules, now.rules))) continue;

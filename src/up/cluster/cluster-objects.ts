@@ -28,11 +28,12 @@ export const NODE_STORAGE_USER = 'kubelet-ts:node-storage';
 const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
 export const DNS_PORT = 10_053;
 
-/** Reading what names and routes are made of, and the addresses of load balancers in the status of services. */
+/** Reading what names, routes and rules of policies are made of, and the addresses of load balancers in the status of services. */
 export function nodeNetworkRights(): WantedObject[] {
   const verbs = ['list', 'watch'];
   return rightsOf(NODE_NETWORK_USER, [
-    { apiGroups: [''], resources: ['services', 'namespaces'], verbs },
+    { apiGroups: [''], resources: ['services', 'namespaces', 'pods'], verbs },
+    { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs },
     { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs },
     { apiGroups: [''], resources: ['services/status'], verbs: ['update'] },
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },

@@ -76,7 +76,7 @@ describe('what a cluster keeps', () => {
 });
 
 describe('what up puts into a cluster', () => {
-  it('the DNS and service routing program may read names and services, and write the status of services', () => {
+  it('the program for names, services and policies may read what these are made of, and write the status of services', () => {
     const [role] = nodeNetworkRights().map(
       ({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] },
     );
@@ -85,8 +85,9 @@ describe('what up puts into a cluster', () => {
       [
         [
           ['list', 'watch'],
-          ['services', 'namespaces'],
+          ['services', 'namespaces', 'pods'],
         ],
+        [['list', 'watch'], ['networkpolicies']],
         [['list', 'watch'], ['endpointslices']],
         [['update'], ['services/status']],
         [['create', 'patch'], ['events']],

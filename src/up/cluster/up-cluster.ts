@@ -60,6 +60,7 @@ export interface UpClusterOptions {
   readonly cgroupDriver: CgroupDriver;
   readonly dns: boolean;
   readonly serviceRouting: boolean;
+  readonly networkPolicy: boolean;
   readonly storage: boolean;
   readonly example: boolean;
   readonly nodeName: string | undefined;
@@ -264,9 +265,9 @@ class ClusterStart {
     { subnet, serviceRange, apiPort }: ClusterRecord,
     nodePorts: readonly number[],
   ): RunningProgram | undefined {
-    const { dns, serviceRouting } = this.#options;
-    if (!dns && !serviceRouting) return undefined;
-    const { nodeNetworkConfig, nodeNetworkLog, iptablesChain } = this.#instance;
+    const { dns, serviceRouting, networkPolicy } = this.#options;
+    if (!dns && !serviceRouting && !networkPolicy) return undefined;
+    const { nodeNetworkConfig, nodeNetworkLog, iptablesChain, bridge } = this.#instance;
     const admitted = [`${apiPort}/tcp`, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map(
       (port) => `--admit=${subnet.gateway}:${port}`,
     );
@@ -277,12 +278,13 @@ class ClusterStart {
       args: [
         `--kubeconfig=${nodeNetworkConfig}`,
         `--node-name=${this.#nodeName}`,
+        `--chain-prefix=${iptablesChain}`,
+        ...(networkPolicy ? ['--network-policy', `--pod-bridge=${bridge}`] : []),
         ...(dns ? [`--dns-listen=${subnet.gateway}:${DNS_PORT}`, ...resolvConf] : []),
         ...(serviceRouting
           ? [
               `--pod-cidr=${subnet.cidr}`,
               `--service-cidr=${serviceRange}`,
-              `--chain-prefix=${iptablesChain}`,
               ...admitted,
               ...nodePorts.map((port) => `--keep=${subnet.gateway}:${port}/tcp`),
               `--load-balancer-address=${subnet.gateway}`,

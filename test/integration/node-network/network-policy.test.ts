@@ -149,7 +149,9 @@ async function checkAll(): Promise<void> {
   );
   // Between what is no pod there is nothing to see; a third of the rest says as much as all.
   const wrong: string[] = [];
-  const selected = tries.filter(({ from, to }) => (PODS as readonly string[]).includes(from) || (PODS as readonly string[]).includes(to));
+  const selected = tries.filter(
+    ({ from, to }) => (PODS as readonly string[]).includes(from) || (PODS as readonly string[]).includes(to),
+  );
   await Promise.all(
     selected.map(async (each) => {
       const wanted = expected(each);
@@ -197,7 +199,9 @@ const cases: readonly Case[] = [
   },
   {
     name: 'should enforce policy to allow traffic from pods within server namespace based on PodSelector',
-    policies: () => [policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ podSelector: pod('b') }] }] })],
+    policies: () => [
+      policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ podSelector: pod('b') }] }] }),
+    ],
     allows: ['x/b x/a', 'y/b x/b'],
     denies: ['y/b x/a', 'outside x/a'],
   },
@@ -212,13 +216,17 @@ const cases: readonly Case[] = [
   },
   {
     name: 'should enforce policy to allow ingress traffic from pods in all namespaces',
-    policies: () => [policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ namespaceSelector: {} }] }] })],
+    policies: () => [
+      policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ namespaceSelector: {} }] }] }),
+    ],
     allows: ['y/b x/a'],
     denies: ['outside x/a'],
   },
   {
     name: 'should enforce policy to allow traffic only from a different namespace, based on NamespaceSelector',
-    policies: () => [policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ namespaceSelector: ns('y') }] }] })],
+    policies: () => [
+      policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ namespaceSelector: ns('y') }] }] }),
+    ],
     allows: ['y/a x/a', 'y/b x/a'],
     denies: ['x/b x/a'],
   },
@@ -301,7 +309,10 @@ const cases: readonly Case[] = [
   {
     name: 'should enforce policy based on Ports',
     policies: () => [
-      policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ port: 81 }], from: [{ namespaceSelector: ns('y') }] }] }),
+      policy('allow', {
+        podSelector: pod('a') ?? {},
+        ingress: [{ ports: [{ port: 81 }], from: [{ namespaceSelector: ns('y') }] }],
+      }),
     ],
     allows: ['y/a x/a tcp/81'],
     denies: ['y/a x/a tcp/80', 'x/b x/a tcp/81', 'y/a x/a udp/80'],
@@ -309,8 +320,14 @@ const cases: readonly Case[] = [
   {
     name: 'should enforce multiple, stacked policies with overlapping podSelectors',
     policies: () => [
-      policy('first', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ port: 81 }], from: [{ namespaceSelector: ns('y') }] }] }),
-      policy('second', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ port: 80 }], from: [{ namespaceSelector: ns('y') }] }] }),
+      policy('first', {
+        podSelector: pod('a') ?? {},
+        ingress: [{ ports: [{ port: 81 }], from: [{ namespaceSelector: ns('y') }] }],
+      }),
+      policy('second', {
+        podSelector: pod('a') ?? {},
+        ingress: [{ ports: [{ port: 80 }], from: [{ namespaceSelector: ns('y') }] }],
+      }),
     ],
     allows: ['y/a x/a tcp/80', 'y/a x/a tcp/81'],
     denies: ['x/b x/a tcp/80'],
@@ -340,7 +357,9 @@ const cases: readonly Case[] = [
   },
   {
     name: 'should allow egress access on one named port',
-    policies: () => [policy('allow', { podSelector: pod('a') ?? {}, ...egress, egress: [{ ports: [{ port: 'serve-80' }] }] })],
+    policies: () => [
+      policy('allow', { podSelector: pod('a') ?? {}, ...egress, egress: [{ ports: [{ port: 'serve-80' }] }] }),
+    ],
     allows: ['x/a y/a tcp/80', 'x/b y/a tcp/81'],
     denies: ['x/a y/a tcp/81', 'x/a outside tcp/80'],
   },
@@ -355,7 +374,10 @@ const cases: readonly Case[] = [
   {
     name: 'should allow ingress access from updated namespace',
     policies: () => [
-      policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ namespaceSelector: { matchLabels: { ns2: 'updated' } } }] }] }),
+      policy('allow', {
+        podSelector: pod('a') ?? {},
+        ingress: [{ from: [{ namespaceSelector: { matchLabels: { ns2: 'updated' } } }] }],
+      }),
     ],
     allows: [],
     denies: ['y/a x/a'],
@@ -365,7 +387,10 @@ const cases: readonly Case[] = [
   {
     name: 'should allow ingress access from updated pod',
     policies: () => [
-      policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ podSelector: { matchLabels: { pod2: 'updated' } } }] }] }),
+      policy('allow', {
+        podSelector: pod('a') ?? {},
+        ingress: [{ from: [{ podSelector: { matchLabels: { pod2: 'updated' } } }] }],
+      }),
     ],
     allows: [],
     denies: ['x/b x/a'],
@@ -460,7 +485,13 @@ const cases: readonly Case[] = [
   },
   {
     name: 'should allow egress access to server in CIDR block',
-    policies: () => [policy('allow', { ...egress, podSelector: pod('a') ?? {}, egress: [{ to: [{ ipBlock: { cidr: blockOf('y/b') } }] }] })],
+    policies: () => [
+      policy('allow', {
+        ...egress,
+        podSelector: pod('a') ?? {},
+        egress: [{ to: [{ ipBlock: { cidr: blockOf('y/b') } }] }],
+      }),
+    ],
     allows: ['x/a y/b'],
     denies: ['x/a y/a', 'x/a outside'],
   },
@@ -482,7 +513,14 @@ const cases: readonly Case[] = [
       policy('allow', {
         ...egress,
         podSelector: pod('a') ?? {},
-        egress: [{ to: [{ ipBlock: { cidr: blockOf('y/b', 24), except: [blockOf('y/b')] } }, { ipBlock: { cidr: blockOf('y/b') } }] }],
+        egress: [
+          {
+            to: [
+              { ipBlock: { cidr: blockOf('y/b', 24), except: [blockOf('y/b')] } },
+              { ipBlock: { cidr: blockOf('y/b') } },
+            ],
+          },
+        ],
       }),
     ],
     allows: ['x/a y/a', 'x/a y/b'],
@@ -508,26 +546,45 @@ const cases: readonly Case[] = [
   },
   {
     name: "should properly isolate pods that are selected by a policy allowing SCTP, even if the plugin doesn't support SCTP",
-    policies: () => [policy('sctp', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ protocol: 'SCTP', port: 80 }] }] })],
+    policies: () => [
+      policy('sctp', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ protocol: 'SCTP', port: 80 }] }] }),
+    ],
     allows: ['y/a x/b'],
     denies: ['y/a x/a tcp/80', 'y/a x/a tcp/81'],
   },
   {
     name: 'should not allow access by TCP when a policy specifies only UDP',
-    policies: () => [policy('udp', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ protocol: 'UDP', port: 80 }] }] })],
+    policies: () => [
+      policy('udp', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ protocol: 'UDP', port: 80 }] }] }),
+    ],
     allows: ['y/a x/a udp/80'],
     denies: ['y/a x/a tcp/80', 'y/a x/a tcp/81'],
   },
   {
     name: 'should enforce ranges of ports (endPort)',
-    policies: () => [policy('range', { podSelector: pod('a') ?? {}, ingress: [{ ports: [{ port: 81, endPort: 90 }, { port: 70, endPort: 79 }] }] })],
+    policies: () => [
+      policy('range', {
+        podSelector: pod('a') ?? {},
+        ingress: [
+          {
+            ports: [
+              { port: 81, endPort: 90 },
+              { port: 70, endPort: 79 },
+            ],
+          },
+        ],
+      }),
+    ],
     allows: ['y/a x/a tcp/81'],
     denies: ['y/a x/a tcp/80'],
   },
   {
     name: 'should enforce blocks of IPv6',
     policies: () => [
-      policy('v6', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ ipBlock: { cidr: '::/0', except: [`${endOf('y/a').v6}/128`] } }] }] }),
+      policy('v6', {
+        podSelector: pod('a') ?? {},
+        ingress: [{ from: [{ ipBlock: { cidr: '::/0', except: [`${endOf('y/a').v6}/128`] } }] }],
+      }),
     ],
     allows: [],
     denies: ['y/a x/a', 'y/b x/a'],
@@ -582,7 +639,12 @@ test('a service’s address is resolved before policies judge, so they see the p
     ...'iptables -t nat -A PREROUTING -d 10.96.0.10/32 -p tcp --dport 8000 -j DNAT --to-destination'.split(' '),
     `${endOf('x/a').v4}:80`,
   );
-  await reset(policy('allow', { podSelector: pod('a') ?? {}, ingress: [{ from: [{ namespaceSelector: ns('y') }], ports: [{ port: 80 }] }] }));
+  await reset(
+    policy('allow', {
+      podSelector: pod('a') ?? {},
+      ingress: [{ from: [{ namespaceSelector: ns('y') }], ports: [{ port: 80 }] }],
+    }),
+  );
   assert.match(await agentOf('y/a').reach('tcp', '10.96.0.10', 8000, PATIENCE_MS), /^x\/a 10\.84\.0\.4/);
   assert.equal(await agentOf('x/b').reach('tcp', '10.96.0.10', 8000, DENIED_MS), 'timeout');
   // A pod that reaches itself by the service.
@@ -606,12 +668,30 @@ test('host ports lead to pods that policies guard, whatever chains of others acc
 
 test('pods do not get past a policy by addresses of the link', async () => {
   await reset(policy('deny', ingress));
-  const shown = await network.inNode('ip', 'netns', 'exec', endOf('x/a').space, 'ip', '-6', '-o', 'addr', 'show', 'dev', 'eth0', 'scope', 'link');
+  const shown = await network.inNode(
+    'ip',
+    'netns',
+    'exec',
+    endOf('x/a').space,
+    'ip',
+    '-6',
+    '-o',
+    'addr',
+    'show',
+    'dev',
+    'eth0',
+    'scope',
+    'link',
+  );
   const [, linkLocal = ''] = /inet6 (fe80[0-9a-f:]+)/.exec(shown) ?? [];
   assert.notEqual(linkLocal, '', shown);
   assert.equal(await agentOf('y/a').reach('tcp', `${linkLocal}%eth0`, 80, DENIED_MS), 'timeout');
   await removeTable(nft, 'inet', 'KTS-test-policy');
-  assert.match(await agentOf('y/a').reach('tcp', `${linkLocal}%eth0`, 80, PATIENCE_MS), /^x\/a /, 'without the table it leads there');
+  assert.match(
+    await agentOf('y/a').reach('tcp', `${linkLocal}%eth0`, 80, PATIENCE_MS),
+    /^x\/a /,
+    'without the table it leads there',
+  );
   await nft.apply(draft.takeWhole());
 });
 

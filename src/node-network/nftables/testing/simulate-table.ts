@@ -171,7 +171,10 @@ class Run {
   #isIn(operand: string, values: readonly string[] | undefined): boolean | undefined {
     if (values === undefined) return undefined;
     if (operand.startsWith('@')) return this.#lookup(operand.slice(1), values) !== undefined;
-    const choices = operand.replaceAll(/[{}"]/g, '').split(',').map((each) => each.trim());
+    const choices = operand
+      .replaceAll(/[{}"]/g, '')
+      .split(',')
+      .map((each) => each.trim());
     return choices.some((choice) => isInRange(values[0] ?? '', choice));
   }
 

@@ -31,7 +31,12 @@ export async function createPodNetwork(id: string, pods: number): Promise<PodNet
   }));
   const bridge = 'bridge0';
   const inNode = (...argv: string[]): Promise<string> => runCommand(['ip', 'netns', 'exec', node.space, ...argv]);
-  const join = async (end: NetworkEnd, link: string, gateway: NetworkEnd, length: readonly [number, number]): Promise<void> => {
+  const join = async (
+    end: NetworkEnd,
+    link: string,
+    gateway: NetworkEnd,
+    length: readonly [number, number],
+  ): Promise<void> => {
     await ip('netns', 'add', end.space);
     await ip('-n', node.space, 'link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', end.space);
     await ip('-n', node.space, 'link', 'set', link, 'up');
