@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { MapSchema, ObjectSchema, Schema } from '../schema/schema.ts';
 import { ProtobufError } from './decode-protobuf.ts';
+import type { Envelope } from './decode-protobuf.ts';
 import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
 
@@ -15,6 +16,28 @@ export function encodeMessage(value: object, schema: ObjectSchema): Uint8Array {
   const writer = new BinaryWriter();
   writeMessage(writer, value as Values, schema);
   return writer.finish();
+}
+
+/** The envelope that `openEnvelope` opens (upstream: runtime.Unknown behind four bytes). */
+export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Uint8Array {
+  const typeMeta = new BinaryWriter()
+    .tag(1, WireType.LengthDelimited)
+    .string(apiVersion)
+    .tag(2, WireType.LengthDelimited)
+    .string(kind)
+    .finish();
+  const unknown = new BinaryWriter()
+    .tag(1, WireType.LengthDelimited)
+    .bytes(typeMeta)
+    .tag(2, WireType.LengthDelimited)
+    .bytes(raw)
+    // contentEncoding and contentType: Go writes them though they are empty.
+    .tag(3, WireType.LengthDelimited)
+    .string('')
+    .tag(4, WireType.LengthDelimited)
+    .string('')
+    .finish();
+  return Buffer.concat([Buffer.from('k8s\0'), unknown]);
 }
 
 function writeMessage(writer: BinaryWriter, value: Values, schema: ObjectSchema): void {

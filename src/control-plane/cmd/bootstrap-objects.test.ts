@@ -10,6 +10,7 @@ const facts = {
   advertiseAddress: '192.0.2.1',
   securePort: 6443,
   serviceIp: '10.96.0.1',
+  authority: 'PEM',
   clientCa: 'PEM',
   serviceCidrs: ['10.96.0.0/12'],
   version: 'v1.36.0',

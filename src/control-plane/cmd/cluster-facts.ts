@@ -6,6 +6,8 @@ export interface ClusterFacts {
   /** The first address of the service range. */
   readonly serviceIp: string;
   /** PEM of the CA that signs client certificates. */
+  readonly authority: string;
+  /** PEM, of all whose client certificates count. */
   readonly clientCa: string;
   readonly serviceCidrs: readonly string[];
   /** `v1.36.0` */

@@ -31,6 +31,7 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { computedResources } from '../resources/computed.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { BaseDeps } from './base-deps.ts';
+import { clientAuthorities } from './client-authorities.ts';
 import { composeAdmission } from './compose-admission.ts';
 import { composeAuthenticators } from './compose-authenticators.ts';
 import type { ComposedAuthentication } from './compose-authenticators.ts';
@@ -49,6 +50,8 @@ export interface ComposedApiServer {
   readonly server: ApiServer;
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
+  /** PEM: whose client certificates count. */
+  readonly clientCa: string;
   /** The API for a caller in this process, as that user. */
   clientOf(user: UserInfo, fieldManager: string): ApiClient;
   readonly signLegacyToken: ComposedAuthentication['services']['signLegacyToken'];
@@ -79,12 +82,14 @@ export async function composeApiServer(
   const servedResources: readonly ResourceDefinition[] = [...stored, ...computedResources];
   const { definitions, cache, reader } = await openCache(servedResources, storage, deps);
   const pki = await preparePki(options, deps);
+  const clientCa = clientAuthorities(pki.authority.certificatePem, options.clientCaFile);
   const grants = new RoleGrants(reader);
   const authorization = composeAuthorizers(options, { reader, grants, ...deps });
   const authorizer = unionAuthorizer(authorization.authorizers);
   const access = composeAuthenticators(options, {
     reader,
     pki,
+    clientAuthorities: clientCa,
     client: () => clientOf(itself, 'kube-apiserver'),
     ...deps,
   });
@@ -153,10 +158,11 @@ export async function composeApiServer(
     server,
     reader,
     pki,
+    clientCa,
     clientOf,
     signLegacyToken: access.services.signLegacyToken,
     listen: async () => {
-      const tls = { ...pairOf(pki.serving), clientCa: pki.authority.certificatePem };
+      const tls = { ...pairOf(pki.serving), clientCa };
       const address = await server.listen({ host: options.bindAddress, port: options.securePort, tls });
       renewal.start();
       return address;

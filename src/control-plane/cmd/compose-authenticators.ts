@@ -30,6 +30,8 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 export interface AuthenticationParts extends BaseDeps {
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
+  /** PEM: whose client certificates count. */
+  readonly clientAuthorities: string;
   /** The API server's own way to its API; asked for only once there are requests. */
   readonly client: () => ApiClient;
 }
@@ -96,7 +98,7 @@ export function composeAuthenticators(
   const cached = cachedTokenAuthenticator(tokens, clock);
   return {
     authenticators: [
-      createX509Authenticator({ authorities: () => pki.authority.certificatePem, nowMs }),
+      createX509Authenticator({ authorities: () => parts.clientAuthorities, nowMs }),
       ...(basicAuthFile === undefined
         ? []
         : [createBasicAuthenticator(watched(basicAuthFile, (content) => parseBasicAuthFile(basicAuthFile, content)))]),

@@ -81,7 +81,8 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     advertiseAddress: options.advertiseAddress,
     securePort: port,
     serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
-    clientCa: api.pki.authority.certificatePem,
+    authority: api.pki.authority.certificatePem,
+    clientCa: api.clientCa,
     serviceCidrs: options.serviceCidrs,
     version: versionInfo().gitVersion,
   });

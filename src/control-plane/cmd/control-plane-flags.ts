@@ -47,6 +47,16 @@ const flags = {
   'etcd-cafile': { type: 'string', file: true, help: 'CA of members with https' },
   'etcd-certfile': { type: 'string', file: true, help: 'client certificate for etcd' },
   'etcd-keyfile': { type: 'string', file: true, help: 'key of the certificate' },
+  'etcd-prefix': { type: 'string', default: '/registry', help: 'what keys in etcd begin with' },
+  'etcd-servers-overrides': {
+    type: 'list',
+    help: 'refused, with the reason: all kinds are in one etcd',
+  },
+  'storage-media-type': {
+    type: 'string',
+    default: 'application/json',
+    help: 'how objects are written to etcd: application/json or application/vnd.kubernetes.protobuf; both are read',
+  },
   'feature-gates': {
     type: 'list',
     help: 'optional features, such as ClusterTrustBundle=true,PodCertificateRequest=true',
@@ -54,6 +64,11 @@ const flags = {
   'runtime-config': {
     type: 'list',
     help: 'API versions and resources that are off by default, such as certificates.k8s.io/v1beta1=true',
+  },
+  'client-ca-file': {
+    type: 'string',
+    file: true,
+    help: 'authorities whose client certificates count, beside the cluster’s own',
   },
   'anonymous-auth': {
     type: 'boolean',

@@ -1,3 +1,4 @@
+import type { StorageMediaType } from '../registry/protobuf-values.ts';
 import type { ApiChoice } from './runtime-config.ts';
 import type { NodeRangeSettings } from '../controllers/node-ipam/node-ranges.ts';
 import type { AutoscalerSettings } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
@@ -26,9 +27,14 @@ export interface ControlPlaneOptions {
         readonly caFile?: string;
         readonly certFile?: string;
         readonly keyFile?: string;
+        /** Of keys: `/registry/`. */
+        readonly prefix: string;
+        readonly mediaType: StorageMediaType;
       };
   /** The optional parts of the API that are on. */
   readonly api: ApiChoice;
+  /** More authorities of client certificates. */
+  readonly clientCaFile?: string;
   readonly anonymousAuth: boolean;
   readonly tokenAuthFile?: string;
   readonly basicAuthFile?: string;

@@ -9,12 +9,12 @@ const hostPort = (address: string, port: number): string =>
  * `kubeconfig` of kube-public/cluster-info: one cluster without a name, and no credentials. Written out, because
  * its signature is over the very bytes.
  */
-export function clusterInfo({ advertiseAddress, securePort, clientCa }: ClusterFacts): string {
+export function clusterInfo({ advertiseAddress, securePort, authority }: ClusterFacts): string {
   return [
     'apiVersion: v1',
     'clusters:',
     '- cluster:',
-    `    certificate-authority-data: ${Buffer.from(clientCa).toString('base64')}`,
+    `    certificate-authority-data: ${Buffer.from(authority).toString('base64')}`,
     `    server: https://${hostPort(advertiseAddress, securePort)}`,
     '  name: ""',
     'contexts: null',

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { objectValues } from '../registry/protobuf-values.ts';
+import { allResources } from '../resources/all.ts';
+import { prefixedStorage } from '../storage/prefixed-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
@@ -19,7 +22,7 @@ export async function openStorage(
     return new SqliteStorage({ file: path.join(dataDir, STATE_FILE), clock, log });
   }
   const { EtcdStorage } = await import('../storage/etcd/etcd-storage.ts');
-  const { caFile, certFile, keyFile, servers } = storage;
+  const { caFile, certFile, keyFile, servers, prefix, mediaType } = storage;
   const tls =
     caFile === undefined
       ? undefined
@@ -28,5 +31,9 @@ export async function openStorage(
           ...(certFile !== undefined && { cert: readFileSync(certFile) }),
           ...(keyFile !== undefined && { key: readFileSync(keyFile) }),
         };
-  return new EtcdStorage({ endpoints: servers, clock, log, ...(tls !== undefined && { tls }) });
+  const etcd = new EtcdStorage({
+    ...{ endpoints: servers, clock, log, codec: objectValues(allResources, mediaType) },
+    ...(tls !== undefined && { tls }),
+  });
+  return prefixedStorage(etcd, prefix);
 }

@@ -8,6 +8,7 @@ import { FlagReader } from './flag-reader.ts';
 import { readNodeRanges } from './node-range-flags.ts';
 import { parseGates, parseRuntimeConfig } from './runtime-config.ts';
 import { firstAddress } from './service-range.ts';
+import { normalizePrefix } from '../storage/prefixed-storage.ts';
 import { allResources } from '../resources/all.ts';
 
 export interface GivenFile {
@@ -80,6 +81,7 @@ function readLine(reader: FlagReader): CommandLine {
       gates: parseGates(reader.list('feature-gates'), reader.errors),
       served: parseRuntimeConfig(reader.list('runtime-config'), allResources, reader.errors),
     },
+    ...optional('clientCaFile', reader.text('client-ca-file')),
     anonymousAuth: reader.boolean('anonymous-auth'),
     ...optional('tokenAuthFile', reader.text('token-auth-file')),
     ...optional('basicAuthFile', reader.text('basic-auth-file')),
@@ -203,9 +205,17 @@ const etcdFlags = [
   'etcd-cafile',
   'etcd-certfile',
   'etcd-keyfile',
+  'etcd-prefix',
+  'storage-media-type',
 ] as const satisfies readonly FlagName[];
 
+const mediaTypes = ['application/json', 'application/vnd.kubernetes.protobuf'] as const;
+
 function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
+  if (reader.isGiven('etcd-servers-overrides'))
+    reader.errors.push(
+      '--etcd-servers-overrides: kinds cannot be spread over several etcd clusters, since one watch with one order of versions serves them all; leave the flag out and name one cluster in --etcd-servers',
+    );
   if (reader.oneOf('storage-backend', ['sqlite', 'etcd3']) === 'sqlite') {
     // Who comes from kube-apiserver, which knows nothing but etcd, must not find an empty cluster.
     const forEtcd = etcdFlags.filter((name) => reader.isGiven(name));
@@ -221,7 +231,18 @@ function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
     ...optional('certFile', reader.text('etcd-certfile')),
     ...optional('keyFile', reader.text('etcd-keyfile')),
   };
-  return { backend: 'etcd3', servers: reader.list('etcd-servers'), ...files };
+  const prefix = reader.required('etcd-prefix');
+  if (!/^[\w./-]+$/.test(prefix))
+    reader.errors.push(
+      `--etcd-prefix: ${JSON.stringify(prefix)} is no path of letters, digits and the characters . _ - /, such as /registry`,
+    );
+  return {
+    backend: 'etcd3',
+    servers: reader.list('etcd-servers'),
+    ...files,
+    prefix: normalizePrefix(prefix),
+    mediaType: reader.oneOf('storage-media-type', mediaTypes),
+  };
 }
 
 function authorizationModes(reader: FlagReader): readonly AuthorizationMode[] {

@@ -43,6 +43,17 @@ it('gates and versions that cannot be switched, and values that are none, are re
   assert.deepEqual(errors, [
     '--feature-gates: Nonsense cannot be set; there are ClusterTrustBundle, PodCertificateRequest',
     '--feature-gates: ClusterTrustBundle=yes is neither true nor false',
-    `--runtime-config: apps/v1 cannot be set; there are api/all, api/beta, ${version}, ${version}/clustertrustbundles, ${version}/podcertificaterequests`,
+    '--runtime-config: apps/v1 cannot be turned off: the controllers and the nodes of this program need it',
   ]);
+});
+
+it('what is always served may be asked for in each of upstream’s forms', () => {
+  const errors: string[] = [];
+  const items = ['', 'api/v1', 'v1=true', 'apps/v1', 'apps/v1/deployments=true', 'api/ga=true', 'api/legacy=true'];
+  parseRuntimeConfig([...items, 'api/alpha=false'], allResources, errors);
+  assert.deepEqual(errors, []);
+  parseRuntimeConfig(['api/legacy=false', 'policy/v1beta1=true'], allResources, errors);
+  assert.equal(errors.length, 2);
+  assert.match(errors[0] ?? '', /api\/legacy cannot be turned off/);
+  assert.match(errors[1] ?? '', /policy\/v1beta1 cannot be set; there are api\/all, api\/ga, api\/beta, /);
 });

@@ -25,9 +25,15 @@ export function parseGates(items: readonly string[], errors: string[]): Readonly
   return gates;
 }
 
-const wide = ['api/all', 'api/beta'];
+/** Of upstream: all, those that are stable, beta and alpha, and the group without a name. */
+const wide = ['api/all', 'api/ga', 'api/beta', 'api/alpha', 'api/legacy'];
+/** Those that contain kinds without a gate. */
+const withStable = new Set(['api/ga', 'api/legacy']);
 
-/** `KEY=true` items. Only what is off by default can be switched. */
+/**
+ * `KEY=true` items, in upstream's forms. Only what is off by default can be switched; to turn on what is always on is
+ * no error, to turn it off is one.
+ */
 export function parseRuntimeConfig(
   items: readonly string[],
   definitions: readonly ResourceDefinition[],
@@ -35,10 +41,21 @@ export function parseRuntimeConfig(
 ): ReadonlyMap<string, boolean> {
   const optional = definitions.filter(({ gate }) => gate !== undefined).map(({ type }) => type);
   const known = new Set([...wide, ...optional.flatMap((type) => [apiVersionOf(type), resourceKey(type)])]);
+  const always = new Set(
+    definitions
+      .filter(({ gate }) => gate === undefined)
+      .flatMap(({ type }) => [apiVersionOf(type), `api/${apiVersionOf(type)}`, resourceKey(type)]),
+  );
   const served = new Map<string, boolean>();
   for (const item of items) {
+    if (item === '') continue;
     const { name, isOn } = readItem(item, '--runtime-config', errors);
-    if (known.has(name)) served.set(name, isOn);
+    const isStable = withStable.has(name) || (always.has(name) && !known.has(name));
+    if (isStable && !isOn)
+      errors.push(
+        `--runtime-config: ${name} cannot be turned off: the controllers and the nodes of this program need it`,
+      );
+    else if (isStable || known.has(name)) served.set(name, isOn);
     else errors.push(`--runtime-config: ${name} cannot be set; there are ${[...known].join(', ')}`);
   }
   return served;

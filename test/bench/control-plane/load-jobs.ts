@@ -166,7 +166,7 @@ export const jobs = {
       const key = `/floor/${startedMs}-${number}`;
       return member.kv.txn({
         compare: [{ result: Compare_CompareResult.EQUAL, target: Compare_CompareTarget.MOD, key, modRevision: 0 }],
-        success: [{ requestPut: { key, value } }],
+        success: [{ requestPut: { key, value: Buffer.from(value) } }],
         failure: [],
       });
     });

@@ -1,5 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 import type { StoredValue } from '../storage.ts';
+import type { ValueCodec } from '../value-codec.ts';
 import type { KeyValue, RangeResponse, ResponseHeader } from './generated/etcd-v3.ts';
 
 /** What was asked of a range of keys. */
@@ -8,6 +9,7 @@ export interface PageQuestion {
   readonly from: string;
   readonly prefix: string;
   readonly limit: number;
+  readonly codec: ValueCodec;
 }
 
 const malformed = (what: string): KubeletError =>
@@ -25,17 +27,17 @@ function revisionNumber(revision: bigint): number {
 }
 
 /** Throws `Internal` for a value of another key. */
-export function valueOf(kv: KeyValue | undefined, key: string): StoredValue | undefined {
+export function valueOf(kv: KeyValue | undefined, key: string, codec: ValueCodec): StoredValue | undefined {
   if (kv === undefined) return undefined;
   if (kv.key !== key) throw malformed('the value of another key');
-  return { key, value: kv.value, revision: revisionNumber(kv.modRevision) };
+  return { key, value: codec.decode(kv.value), revision: revisionNumber(kv.modRevision) };
 }
 
 /**
  * The values of a page. Throws `Internal` for more than was asked, for keys outside of the prefix, and for keys that do
  * not go up: a list that goes by the last key of each page would come to no end, or show objects of others.
  */
-export function valuesOf({ kvs }: RangeResponse, { from, prefix, limit }: PageQuestion): StoredValue[] {
+export function valuesOf({ kvs }: RangeResponse, { from, prefix, limit, codec }: PageQuestion): StoredValue[] {
   if (kvs.length > limit) throw malformed('more keys than were asked for');
   let [least, isNext] = [Buffer.from(from), true];
   return kvs.map(({ key, value, modRevision }) => {
@@ -44,6 +46,6 @@ export function valuesOf({ kvs }: RangeResponse, { from, prefix, limit }: PageQu
     if (!key.startsWith(prefix) || order < 0 || (order === 0 && !isNext))
       throw malformed('keys that were not asked for');
     [least, isNext] = [bytes, false];
-    return { key, value, revision: revisionNumber(modRevision) };
+    return { key, value: codec.decode(value), revision: revisionNumber(modRevision) };
   });
 }

@@ -13,9 +13,9 @@ const server = new Server();
 let storage: EtcdStorage;
 let answer: (request: RangeRequest) => Answer = () => ({});
 let asked = 0;
-const kv = (key: string, modRevision = 1n): { key: string; value: string; modRevision: bigint } => ({
+const kv = (key: string, modRevision = 1n): { key: string; value: Uint8Array; modRevision: bigint } => ({
   key,
-  value: '{}',
+  value: Buffer.from('{}'),
   modRevision,
 });
 const header = { revision: 7n };

@@ -13,6 +13,8 @@ import type {
   StoredValue,
   WriteResult,
 } from '../storage.ts';
+import { plainText } from '../value-codec.ts';
+import type { ValueCodec } from '../value-codec.ts';
 import { revisionOf, valueOf, valuesOf } from './etcd-answers.ts';
 import { EtcdClient } from './etcd-client.ts';
 import type { EtcdClientOptions } from './etcd-client.ts';
@@ -27,6 +29,8 @@ const PAGE_KEYS = 500;
 export interface EtcdStorageOptions extends EtcdClientOptions {
   readonly clock: Clock;
   readonly log: Logger;
+  /** How values stand in etcd. Absent: as the text they are. */
+  readonly codec?: ValueCodec;
 }
 
 /**
@@ -38,18 +42,23 @@ export class EtcdStorage implements Storage {
   readonly #client: EtcdClient;
   readonly #leases: EtcdLeases;
   readonly #watches: EtcdWatches;
+  readonly #codec: ValueCodec;
   #closed = false;
 
   /** Connects with the first call. */
   constructor(options: EtcdStorageOptions) {
+    this.#codec = options.codec ?? plainText;
     this.#client = new EtcdClient(options);
     this.#leases = new EtcdLeases(this.#client, options.clock);
-    this.#watches = new EtcdWatches({ client: this.#client, clock: options.clock, log: options.log });
+    this.#watches = new EtcdWatches({
+      ...{ client: this.#client, clock: options.clock, log: options.log },
+      codec: this.#codec,
+    });
   }
 
   async get(key: string): Promise<StoredValue | undefined> {
     const { kvs } = await this.#client.kv.range({ key });
-    return valueOf(kvs[0], key);
+    return valueOf(kvs[0], key, this.#codec);
   }
 
   async list(prefix: string, options: StorageListOptions = {}): Promise<StoredList> {
@@ -62,7 +71,7 @@ export class EtcdStorage implements Storage {
       const pageLimit = limit === 0 ? PAGE_KEYS : Math.min(PAGE_KEYS, limit - items.length);
       const page: RangeResponse = await this.#client.kv.range({ key, rangeEnd, limit: pageLimit, revision: shown });
       if (shown === 0) shown = revisionOf(page);
-      const values = valuesOf(page, { from: key === '\0' ? '' : key, prefix, limit: pageLimit });
+      const values = valuesOf(page, { from: key === '\0' ? '' : key, prefix, limit: pageLimit, codec: this.#codec });
       for (const value of values) items.push(value);
       const remaining = Math.max(0, Number(page.count) - values.length);
       const last = values.at(-1);
@@ -75,7 +84,8 @@ export class EtcdStorage implements Storage {
     return revisionOf(await this.#client.kv.range({ key: '\0', countOnly: true }));
   }
 
-  async put(key: string, value: string, options: PutOptions): Promise<WriteResult> {
+  async put(key: string, text: string, options: PutOptions): Promise<WriteResult> {
+    const value = this.#codec.encode(text);
     const { expected, ttlSeconds } = options;
     if (ttlSeconds === undefined) return this.#write(key, expected, { requestPut: { key, value } });
     try {
@@ -141,7 +151,7 @@ export class EtcdStorage implements Storage {
       failure: [{ requestRange: { key } }],
     });
     if (!answer.succeeded)
-      return { outcome: 'conflict', current: valueOf(answer.responses[0]?.responseRange?.kvs[0], key) };
+      return { outcome: 'conflict', current: valueOf(answer.responses[0]?.responseRange?.kvs[0], key, this.#codec) };
     const revision = revisionOf(answer);
     await this.#watches.heard(revision);
     return { outcome: 'done', revision };

@@ -3,6 +3,7 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { DuplexCall } from '../../../grpc/grpc-channel.ts';
 import type { StorageEvent } from '../storage.ts';
+import type { ValueCodec } from '../value-codec.ts';
 import type { EtcdClient } from './etcd-client.ts';
 import { Event_EventType, WatchRequest, WatchResponse } from './generated/etcd-v3.ts';
 
@@ -45,6 +46,7 @@ export class EtcdWatchStream {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onBreak: () => void;
+  readonly #codec: ValueCodec;
   readonly #feeds = new Map<number, OpenFeed>();
   #state:
     | { kind: 'idle' }
@@ -55,10 +57,11 @@ export class EtcdWatchStream {
   #failures = 0;
   #nextId = 1;
 
-  constructor(options: { client: EtcdClient; clock: Clock; log: Logger; onBreak: () => void }) {
+  constructor(options: { client: EtcdClient; clock: Clock; log: Logger; codec: ValueCodec; onBreak: () => void }) {
     this.#client = options.client;
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#codec = options.codec;
     this.#onBreak = options.onBreak;
   }
 
@@ -147,7 +150,7 @@ export class EtcdWatchStream {
       feed.parts.push(
         type === Event_EventType.DELETE
           ? { type: 'delete', key: kv.key, value: '', revision }
-          : { type: 'put', key: kv.key, value: kv.value, revision },
+          : { type: 'put', key: kv.key, value: this.#codec.decode(kv.value), revision },
       );
     }
     const last = feed.parts.at(-1);

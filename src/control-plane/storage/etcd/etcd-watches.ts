@@ -3,6 +3,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { StorageEvent, StorageWatch, StorageWatchEnd } from '../storage.ts';
 import { tell } from '../watch-delivery.ts';
 import type { WatchListener } from '../watch-delivery.ts';
+import type { ValueCodec } from '../value-codec.ts';
 import type { EtcdClient } from './etcd-client.ts';
 import { EtcdWatchStream } from './etcd-watch-stream.ts';
 import type { Feed } from './etcd-watch-stream.ts';
@@ -39,7 +40,7 @@ export class EtcdWatches {
   readonly #writers = new Set<{ readonly revision: number; readonly go: () => void }>();
   #main: Feed | undefined;
 
-  constructor(options: { client: EtcdClient; clock: Clock; log: Logger }) {
+  constructor(options: { client: EtcdClient; clock: Clock; log: Logger; codec: ValueCodec }) {
     this.#clock = options.clock;
     this.#log = options.log;
     this.#stream = new EtcdWatchStream({ ...options, onBreak: () => this.#releaseWriters(Infinity) });

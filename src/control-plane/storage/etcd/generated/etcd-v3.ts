@@ -16,7 +16,7 @@ export interface ResponseHeader {
 export interface KeyValue {
   key: string;
   modRevision: bigint;
-  value: string;
+  value: Uint8Array;
 }
 
 export interface Event {
@@ -50,7 +50,7 @@ export interface RangeResponse {
 
 export interface PutRequest {
   key: string;
-  value: string;
+  value: Uint8Array;
   lease: bigint;
 }
 
@@ -225,7 +225,7 @@ export const ResponseHeader: MessageFns<ResponseHeader> = {
 };
 
 function createBaseKeyValue(): KeyValue {
-  return { key: "", modRevision: 0n, value: "" };
+  return { key: "", modRevision: 0n, value: new Uint8Array(0) };
 }
 
 export const KeyValue: MessageFns<KeyValue> = {
@@ -239,8 +239,8 @@ export const KeyValue: MessageFns<KeyValue> = {
       }
       writer.uint32(24).int64(message.modRevision);
     }
-    if (message.value !== "") {
-      writer.uint32(42).string(message.value);
+    if (message.value.length !== 0) {
+      writer.uint32(42).bytes(message.value);
     }
     return writer;
   },
@@ -279,7 +279,7 @@ export const KeyValue: MessageFns<KeyValue> = {
               break;
             }
 
-            message.value = reader.string();
+            message.value = reader.bytes();
             continue;
           }
         }
@@ -303,7 +303,7 @@ export const KeyValue: MessageFns<KeyValue> = {
     message.modRevision = (object.modRevision !== undefined && object.modRevision !== null)
       ? BigInt(object.modRevision)
       : 0n;
-    message.value = object.value ?? "";
+    message.value = object.value ?? new Uint8Array(0);
     return message;
   },
 };
@@ -581,7 +581,7 @@ export const RangeResponse: MessageFns<RangeResponse> = {
 };
 
 function createBasePutRequest(): PutRequest {
-  return { key: "", value: "", lease: 0n };
+  return { key: "", value: new Uint8Array(0), lease: 0n };
 }
 
 export const PutRequest: MessageFns<PutRequest> = {
@@ -589,8 +589,8 @@ export const PutRequest: MessageFns<PutRequest> = {
     if (message.key !== "") {
       writer.uint32(10).string(message.key);
     }
-    if (message.value !== "") {
-      writer.uint32(18).string(message.value);
+    if (message.value.length !== 0) {
+      writer.uint32(18).bytes(message.value);
     }
     if (message.lease !== 0n) {
       if (BigInt.asIntN(64, message.lease) !== message.lease) {
@@ -627,7 +627,7 @@ export const PutRequest: MessageFns<PutRequest> = {
               break;
             }
 
-            message.value = reader.string();
+            message.value = reader.bytes();
             continue;
           }
           case 3: {
@@ -656,7 +656,7 @@ export const PutRequest: MessageFns<PutRequest> = {
   fromPartial(object: DeepPartial<PutRequest>): PutRequest {
     const message = createBasePutRequest();
     message.key = object.key ?? "";
-    message.value = object.value ?? "";
+    message.value = object.value ?? new Uint8Array(0);
     message.lease = (object.lease !== undefined && object.lease !== null) ? BigInt(object.lease) : 0n;
     return message;
   },

@@ -1,0 +1,48 @@
+import type { Storage, StoredValue, WriteResult } from './storage.ts';
+
+/** How keys begin in this program. */
+const OWN_PREFIX = '/registry/';
+
+/** The prefix as keys have it: with one slash before and behind, as upstream joins it. */
+export function normalizePrefix(prefix: string): string {
+  const words = prefix.split('/').filter((word) => word !== '');
+  return words.length === 0 ? '/' : `/${words.join('/')}/`;
+}
+
+/** A store whose keys begin with `prefix` instead of `/registry/`. Keys of others are not seen. */
+export function prefixedStorage(storage: Storage, prefix: string): Storage {
+  if (prefix === OWN_PREFIX) return storage;
+  const outer = (key: string): string => {
+    if (!key.startsWith(OWN_PREFIX)) throw new Error(`the key ${key} does not begin with ${OWN_PREFIX}`);
+    return prefix + key.slice(OWN_PREFIX.length);
+  };
+  const inner = (key: string): string => OWN_PREFIX + key.slice(prefix.length);
+  const shown = <T extends { readonly key: string }>(item: T): T => ({ ...item, key: inner(item.key) });
+  const shownResult = (result: WriteResult): WriteResult =>
+    result.outcome === 'done' || result.current === undefined
+      ? result
+      : { outcome: 'conflict', current: shown<StoredValue>(result.current) };
+  return {
+    get: async (key) => {
+      const found = await storage.get(outer(key));
+      return found === undefined ? undefined : shown(found);
+    },
+    list: async (keyPrefix, options = {}) => {
+      const { afterKey, ...rest } = options;
+      const list = await storage.list(outer(keyPrefix), {
+        ...rest,
+        ...(afterKey !== undefined && { afterKey: outer(afterKey) }),
+      });
+      return { ...list, items: list.items.map(shown) };
+    },
+    revision: () => storage.revision(),
+    put: async (key, value, options) => shownResult(await storage.put(outer(key), value, options)),
+    delete: async (key, expected) => shownResult(await storage.delete(outer(key), expected)),
+    watch: (keyPrefix, after, listener, onEnd) =>
+      storage.watch(outer(keyPrefix), after, (events, revision) => listener(events.map(shown), revision), onEnd),
+    compact: (revision) => storage.compact(revision),
+    check: () => storage.check(),
+    sizeBytes: () => storage.sizeBytes(),
+    close: () => storage.close(),
+  };
+}
