@@ -105,7 +105,14 @@ export const allowed: Record<string, readonly string[]> = {
   'node-network/network-policy': ['base', 'api', 'node-network/nftables'],
   'node-network/service-routing': ['base', 'api', 'control-plane/controller-runtime', 'node-network/nftables'],
   'node-network/dns': ['base', 'api'],
-  'node-network/adapters': ['base', 'node-network/nftables', 'node-network/service-routing', 'node-network/dns'],
+  'node-network/overlay': ['base', 'api', 'node-network/service-routing'],
+  'node-network/adapters': [
+    'base',
+    'node-network/nftables',
+    'node-network/service-routing',
+    'node-network/dns',
+    'node-network/overlay',
+  ],
   'node-network/cmd': [
     'base',
     'api',
@@ -115,6 +122,7 @@ export const allowed: Record<string, readonly string[]> = {
     'node-network/network-policy',
     'node-network/service-routing',
     'node-network/dns',
+    'node-network/overlay',
     'node-network/adapters',
   ],
   'node-storage/provisioner': ['base', 'api', 'control-plane/controller-runtime'],

@@ -97,7 +97,6 @@ export const upstreamControllers: readonly string[] = [
 /** What a user notices of it when one is missing. */
 const missed: Readonly<Record<string, string>> = {
   'persistentvolume-attach-detach-controller': 'no VolumeAttachments are made',
-  'node-ipam-controller': 'nodes get no `podCIDR`',
 };
 
 const CONTROLLERS_FILE = 'src/control-plane/cmd/controllers-table.ts';

@@ -14,13 +14,17 @@ import { filterBridged, isBridgeFiltered } from '../adapters/bridge-netfilter.ts
 import { createDnsForwarder } from '../adapters/dns-forwarder.ts';
 import type { DnsServer } from '../adapters/dns-server.ts';
 import { startDnsServer } from '../adapters/dns-server.ts';
+import { createIpNetwork } from '../adapters/ip-network.ts';
 import { createIptables } from '../adapters/iptables.ts';
 import { createNft } from '../adapters/nft.ts';
+import { writeNodeFile } from '../adapters/node-file.ts';
 import { followClusterView } from '../dns/cluster-view.ts';
 import { createNameService } from '../dns/name-service.ts';
 import { createPolicyEnforcer, POLICY_FAMILY } from '../network-policy/policy-enforcer.ts';
 import type { PolicyEnforcer } from '../network-policy/policy-enforcer.ts';
 import { removeTable } from '../nftables/table-writer.ts';
+import type { Overlay } from '../overlay/overlay-manager.ts';
+import { createOverlay } from '../overlay/overlay-manager.ts';
 import type { ServiceRouter } from '../service-routing/service-router.ts';
 import { createLoadBalancerController } from '../service-routing/load-balancer-controller.ts';
 import { nodeLoadBalancer } from '../service-routing/ruleset.ts';
@@ -30,7 +34,7 @@ import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
 
 /** Rules stay when it stops: what runs goes on. */
 function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
-  const { kubeconfig, nodeName, dns, routing } = options;
+  const { kubeconfig, nodeName, dns, overlay, routing } = options;
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-node-network', maxSockets: 4 });
   const parts = { clock: systemClock, random: systemRandom, log };
   const client = new HttpApiClient(transport);
@@ -39,6 +43,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   let balancers: Controller | undefined;
   let server: DnsServer | undefined;
   let enforcer: PolicyEnforcer | undefined;
+  let between: Overlay | undefined;
   return {
     start: async () => {
       // First of all: what else it does may wait, a pod without its policies may not.
@@ -79,18 +84,36 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
           service: createNameService({ view: followClusterView(informers, dns.domain), forwarder, log }),
         });
       }
+      if (overlay !== undefined) {
+        const writer = { kernel: createIpNetwork(), filter: createIptables(), writeFile: writeNodeFile };
+        between = createOverlay(overlay, { client, informers, ...writer, ...parts });
+        between.start();
+      }
       informers.start();
       // The API server may be away for as long as it likes; a stop does not wait for it.
-      void Promise.all([informers.whenSynced(), router?.whenRouted(), enforcer?.whenEnforced()]).then(() =>
+      void Promise.all([
+        informers.whenSynced(),
+        router?.whenRouted(),
+        enforcer?.whenEnforced(),
+        between?.whenJoined(),
+      ]).then(() =>
         log.info('serving', {
           dns: dns === undefined ? 'off' : `${dns.address}:${server?.port ?? dns.port}`,
           routing: routing === undefined ? 'off' : 'iptables',
+          overlay: overlay?.backend ?? 'off',
           policies: enforcer === undefined ? 'off' : 'nftables',
         }),
       );
     },
     stop: async () => {
-      await Promise.all([server?.close(), router?.stop(), balancers?.stop(), enforcer?.stop(), informers.stop()]);
+      await Promise.all([
+        server?.close(),
+        between?.stop(),
+        router?.stop(),
+        balancers?.stop(),
+        enforcer?.stop(),
+        informers.stop(),
+      ]);
       transport.close();
     },
   };

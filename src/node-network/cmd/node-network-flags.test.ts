@@ -20,11 +20,11 @@ it('names, routes and policies are asked for by their own flags', () => {
   const line = { kubeconfig: 'k', nodeName: 'n', policyTable: 'KTS-policy' };
   assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), {
     kind: 'run',
-    options: { ...line, dns, routing: undefined, policy: undefined },
+    options: { ...line, dns, overlay: undefined, routing: undefined, policy: undefined },
   });
   assert.deepEqual(parseNodeNetwork([...both, ...routing, '--admit=10.84.0.1:6443/tcp', ...balancer]), {
     kind: 'run',
-    options: { ...line, dns: undefined, routing: rules, policy: undefined },
+    options: { ...line, dns: undefined, overlay: undefined, routing: rules, policy: undefined },
   });
   assert.deepEqual(parseNodeNetwork([...both, '--network-policy', '--pod-bridge=kts0', '--chain-prefix=K']), {
     kind: 'run',
@@ -32,14 +32,36 @@ it('names, routes and policies are asked for by their own flags', () => {
       ...line,
       dns: undefined,
       routing: undefined,
+      overlay: undefined,
       policyTable: 'K-policy',
       policy: { podBridge: 'kts0' },
+    },
+  });
+  const overlay = ['--overlay=vxlan', '--cluster-cidr=10.244.0.0/16', '--public-ip=192.168.0.1'];
+  assert.deepEqual(parseNodeNetwork([...both, ...overlay, '--subnet-file=', '--cni-config=/etc/cni.conflist']), {
+    kind: 'run',
+    options: {
+      ...line,
+      dns: undefined,
+      routing: undefined,
+      policy: undefined,
+      overlay: {
+        ...{ nodeName: 'n', backend: 'vxlan', vni: 1, port: 8472, networks: { ipv4: '10.244.0.0/16' } },
+        ...{ publicIps: { ipv4: '192.168.0.1' }, serviceCidr: undefined, chainPrefix: 'KTO', subnetFile: undefined },
+        cni: { file: '/etc/cni.conflist', bridge: 'cni0', networkName: 'cbr0', dataDir: undefined },
+      },
     },
   });
 });
 
 const wrong: readonly [args: readonly string[], says: RegExp][] = [
   [[...both], /nothing to do/],
+  [[...both, '--overlay=udp', '--cluster-cidr=10.244.0.0/16'], /--overlay/],
+  [[...both, '--overlay=vxlan'], /--cluster-cidr/],
+  [[...both, '--overlay=vxlan', '--cluster-cidr=10.244'], /--cluster-cidr/],
+  [[...both, '--overlay=vxlan', '--cluster-cidr=10.244.0.0/16', '--public-ip=me'], /--public-ip/],
+  [[...both, '--overlay=vxlan', '--cluster-cidr=10.244.0.0/16', '--overlay-vni=0'], /--overlay-vni/],
+  [[...both, '--overlay=vxlan', '--cluster-cidr=10.244.0.0/16', '--cni-bridge=a b'], /--cni-bridge/],
   [['--node-name=n', ...routing], /--kubeconfig/],
   [[...both, '--pod-cidr=10.84.0.0/22'], /must be set together/],
   [[...both, '--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/33'], /--service-cidr/],

@@ -4,6 +4,8 @@ import type { ParsedArguments } from '../../base/run-main.ts';
 import { policyTable } from '../network-policy/policy-enforcer.ts';
 import type { AdmittedPort } from '../service-routing/ruleset.ts';
 import { isIpv4, isIpv4Range } from '../service-routing/ipv4-range.ts';
+import type { OverlayOptions } from '../overlay/overlay-manager.ts';
+import { readOverlayOptions } from './overlay-flags.ts';
 import { isPort } from '../service-routing/select-backends.ts';
 
 export interface NodeNetworkOptions {
@@ -13,6 +15,8 @@ export interface NodeNetworkOptions {
   readonly dns:
     | { readonly address: string; readonly port: number; readonly domain: string; readonly resolvConf: string }
     | undefined;
+  /** Undefined: no network between nodes. */
+  readonly overlay: OverlayOptions | undefined;
   /** Undefined: no service routing. */
   readonly routing:
     | {
@@ -49,6 +53,20 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
   --load-balancer-address IP
                            address of the node that services of the type LoadBalancer get (default: none)
   --loopback-node-ports    node ports answer on 127.0.0.1, too; needs net.ipv4.conf.BRIDGE.route_localnet=1
+  --overlay vxlan|host-gw|observe
+                           reach the pods of other nodes, as flannel's kube subnet manager does; observe: without being a node
+  --cluster-cidr RANGE[,RANGE]
+                           ranges of all pods, one per IP family; needed with --overlay
+  --public-ip IP[,IP]      addresses by which other nodes reach this one (default: the node's internal addresses)
+  --overlay-vni NUMBER     VXLAN network identifier (default 1)
+  --overlay-port NUMBER    UDP port of VXLAN (default 8472)
+  --subnet-file FILE       written for other programs (default /run/flannel/subnet.env; empty: not written)
+  --cni-config FILE        CNI configuration to write (default: none is written)
+  --cni-bridge NAME        the bridge of the pods in it (default cni0)
+  --cni-network NAME       the name of the network in it (default cbr0)
+  --cni-data-dir DIR       where host-local keeps its addresses (default: its own)
+  --overlay-chain-prefix NAME
+                           prefix of the iptables chains of the overlay (default KTO)
   --network-policy         enforce NetworkPolicies with nftables
   --pod-bridge NAME        bridge of the pods, over which policies leave pods no way past by addresses of the link (fe80::/10)
   --chain-prefix NAME      prefix of the iptables chains and of tables of nftables, at most 14 characters (default KTS)
@@ -74,6 +92,17 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
         'loopback-node-ports': { type: 'boolean', default: false },
         'network-policy': { type: 'boolean', default: false },
         'pod-bridge': text,
+        overlay: text,
+        'cluster-cidr': text,
+        'public-ip': text,
+        'overlay-vni': text,
+        'overlay-port': text,
+        'subnet-file': text,
+        'cni-config': text,
+        'cni-bridge': text,
+        'cni-network': text,
+        'cni-data-dir': text,
+        'overlay-chain-prefix': text,
         help: { type: 'boolean' },
       },
     });
@@ -89,8 +118,10 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
     if (kubeconfig === undefined || nodeName === undefined) return wrong('--kubeconfig and --node-name are required');
     if ((podCidr === undefined) !== (serviceCidr === undefined))
       return wrong('--pod-cidr and --service-cidr must be set together');
-    if (listen === undefined && podCidr === undefined && !values['network-policy'])
-      return wrong('set --dns-listen, --pod-cidr or --network-policy: otherwise there is nothing to do');
+    const overlay = readOverlayOptions(values, nodeName);
+    if (typeof overlay === 'string') return wrong(overlay);
+    if (listen === undefined && podCidr === undefined && !values['network-policy'] && overlay === undefined)
+      return wrong('set --dns-listen, --pod-cidr, --network-policy or --overlay: otherwise there is nothing to do');
     const podBridge = values['pod-bridge'];
     if (podBridge !== undefined && !/^[A-Za-z0-9_.-]{1,15}$/.test(podBridge))
       return wrong(`--pod-bridge: ${JSON.stringify(podBridge)} is not the name of a network interface`);
@@ -139,6 +170,7 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
         kubeconfig,
         nodeName,
         dns: listen === undefined ? undefined : dns,
+        overlay,
         routing,
         policyTable: policyTable(chainPrefix),
         policy: values['network-policy'] ? { podBridge } : undefined,

@@ -1,0 +1,12 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** In one step, with its folder: who reads the file sees the old or the new content. */
+export function writeNodeFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  // The CNI ignores names that do not end in .conf, .conflist or .json.
+  const temporary = `${path}.tmp`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, text, { flag: 'wx', mode: 0o644 });
+  renameSync(temporary, path);
+}

@@ -1,0 +1,286 @@
+import type { ApiClient } from '../../api/client/api-client.ts';
+import type { Informers } from '../../api/client/informer.ts';
+import { nodes } from '../../api/client/resource-types.ts';
+import { findCondition } from '../../api/conditions.ts';
+import type { Node } from '../../api/core/node.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import type { Random } from '../../base/random.ts';
+import type { PacketFilter } from '../service-routing/packet-filter.ts';
+import { computeRestore, isWhole, parsePresent } from '../service-routing/restore-text.ts';
+import type { KernelLink, KernelNetwork, KernelState } from './kernel-network.ts';
+import { ROUTE_PROTOCOL } from './kernel-network.ts';
+import type { CniSettings } from './node-files.ts';
+import { renderCniConfig, renderSubnetFile } from './node-files.ts';
+import type { Endpoint, Family } from './overlay-node.ts';
+import { families, overwrittenIp, ownAnnotations, peerOf, rangeOf } from './overlay-node.ts';
+import { overlayRules } from './overlay-rules.ts';
+import type { OverlayPlan, OverlaySettings, OwnSide } from './plan-overlay.ts';
+import { planOverlay, vxlanDevice } from './plan-overlay.ts';
+
+export interface OverlayOptions extends OverlaySettings {
+  readonly nodeName: string;
+  /** Ranges of all pods, one per IP family. */
+  readonly networks: Readonly<Partial<Record<Family, string>>>;
+  /** Absent: the node's internal address. */
+  readonly publicIps: Readonly<Partial<Record<Family, string>>>;
+  readonly serviceCidr: string | undefined;
+  readonly chainPrefix: string;
+  readonly subnetFile: string | undefined;
+  /** Absent: another program configures the CNI. */
+  readonly cni: (CniSettings & { readonly file: string }) | undefined;
+}
+
+export interface OverlayParts {
+  readonly client: ApiClient;
+  readonly informers: Informers;
+  readonly kernel: KernelNetwork;
+  readonly filter: PacketFilter;
+  /** Writes the file in one step, with its folder. */
+  readonly writeFile: (path: string, text: string) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface Overlay {
+  start(): void;
+  /** Resolves when the node takes part for the first time. */
+  whenJoined(): Promise<void>;
+  /** Leaves everything in the kernel as it is: traffic goes on. */
+  stop(): Promise<void>;
+}
+
+const GAP_MS = 30;
+const CHECK_MS = 60_000;
+const RETRY_MS = 1000;
+const condition = {
+  type: 'NetworkUnavailable',
+  status: 'False' as const,
+  reason: 'FlannelIsUp',
+  message: 'Flannel is running on this node',
+};
+
+export function createOverlay(options: OverlayOptions, parts: OverlayParts): Overlay {
+  const { informers, clock, kernel } = parts;
+  const work = new OverlayWork(options, parts);
+  let timer: Timer | undefined;
+  const loop: Loop = createLoop({
+    ...parts,
+    name: 'overlay',
+    periodMs: () => (work.failed ? RETRY_MS : CHECK_MS),
+    pass: () => work.pass(),
+  });
+  const wake = (): void => {
+    timer ??= clock.setTimer(GAP_MS, () => {
+      timer = undefined;
+      loop.wake();
+    });
+  };
+  const all = informers.for(nodes);
+  let watching: { stop(): void } | undefined;
+  let end = (): void => undefined;
+  return {
+    start: () => {
+      end = all.addHandlers({
+        onAdd: wake,
+        onUpdate: (before, after) => {
+          if (concernOf(before) !== concernOf(after) || after.metadata.name === options.nodeName) wake();
+        },
+        onDelete: wake,
+      });
+      watching = kernel.watch((line) => {
+        if (work.concerns(line)) wake();
+      });
+      loop.start();
+    },
+    whenJoined: () => work.joined,
+    stop: async () => {
+      end();
+      watching?.stop();
+      timer?.cancel();
+      await loop.stop();
+    },
+  };
+}
+
+/** What of a node the network depends on; its status changes all the time. */
+const concernOf = (node: Node): string => JSON.stringify(peerOf(node) ?? null);
+
+class OverlayWork {
+  readonly joined: Promise<void>;
+  failed = false;
+  readonly #options: OverlayOptions;
+  readonly #parts: OverlayParts;
+  readonly #written = new Map<string, string>();
+  readonly #reported = new Set<string>();
+  /** Devices on which this run has set the offload. */
+  readonly #offloaded = new Set<string>();
+  #rulesCheckedMs = -Infinity;
+  #markJoined: () => void = () => undefined;
+
+  constructor(options: OverlayOptions, parts: OverlayParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.joined = new Promise((resolve) => (this.#markJoined = resolve));
+  }
+
+  /** Whether a line of the kernel's events may be about what is ours. */
+  concerns(line: string): boolean {
+    const { vni } = this.#options;
+    return (
+      families.some((family) => line.includes(vxlanDevice(family, vni))) ||
+      line.includes(`proto ${ROUTE_PROTOCOL}`) ||
+      (this.failed && / (?:inet6?|mtu) /.test(line))
+    );
+  }
+
+  async pass(): Promise<void> {
+    const { informers, log } = this.#parts;
+    const all = informers.for(nodes);
+    if (!all.hasSynced()) return;
+    try {
+      const { nodeName, backend } = this.#options;
+      const node = all.get({ namespace: '', name: nodeName });
+      if (backend !== 'observe' && (node === undefined || podRanges(node).length === 0)) {
+        this.#reportOnce('waiting for a range of pod addresses: spec.podCIDR of the node is empty', nodeName);
+        return;
+      }
+      await this.#settle(node, all.list());
+      this.failed = false;
+      this.#markJoined();
+    } catch (error) {
+      this.failed = true;
+      log.error('unable to set up the network between nodes', { error: errorMessage(error), retryMs: RETRY_MS });
+    }
+  }
+
+  async #settle(node: Node | undefined, list: readonly Node[]): Promise<void> {
+    const { networks, backend, vni } = this.#options;
+    const actual = await this.#parts.kernel.read();
+    const peers = list.flatMap((each) => peerOf(each) ?? []);
+    const endpoints: Partial<Record<Family, Endpoint>> = {};
+    const ranges: Partial<Record<Family, string>> = {};
+    let mtu = Infinity;
+    for (const family of families) {
+      if (networks[family] === undefined) continue;
+      const own = this.#ownSide(family, node, actual);
+      if (own === undefined) continue;
+      const plan = planOverlay(family, own, { settings: this.#options, peers, actual });
+      await this.#apply(family, plan);
+      mtu = Math.min(mtu, plan.mtu);
+      if (own.range === undefined || node === undefined) continue;
+      ranges[family] = own.range;
+      const publicIp = overwrittenIp(node, family) ?? own.publicIp;
+      endpoints[family] = { range: own.range, publicIp, mac: plan.mac };
+    }
+    if (backend === 'observe' || node === undefined) return;
+    await this.#writeRules(ranges.ipv4);
+    this.#writeFiles({ networks, ranges, mtu });
+    await this.#announce(node, ownAnnotations({ backend, vni, endpoints }));
+  }
+
+  #ownSide(family: Family, node: Node | undefined, actual: KernelState): OwnSide | undefined {
+    const { nodeName, networks, publicIps, backend } = this.#options;
+    const isOfFamily = (ip: string): boolean => ip.includes(':') === (family === 'ipv6');
+    const publicIp =
+      publicIps[family] ??
+      node?.status?.addresses?.find(({ type, address }) => type === 'InternalIP' && isOfFamily(address))?.address;
+    const range = node === undefined || backend === 'observe' ? undefined : rangeOf(podRanges(node), family);
+    if (publicIp === undefined || (backend !== 'observe' && range === undefined)) {
+      this.#reportOnce(
+        `no ${publicIp === undefined ? 'address' : 'range'} of the family; the node takes no part in it`,
+        family,
+      );
+      return undefined;
+    }
+    const device = actual.links.find((link) => hasAddress(link, publicIp));
+    if (device === undefined) throw new Error(`no network device has the address ${publicIp}`);
+    const known = node === undefined ? undefined : peerOf(node)?.[family]?.mac;
+    const network = networks[family] ?? '';
+    return { nodeName, network, range, publicIp, device: device.name, deviceMtu: device.mtu, knownMac: known };
+  }
+
+  async #apply(family: Family, { steps, refused }: OverlayPlan): Promise<void> {
+    const { kernel, log } = this.#parts;
+    for (const { name, why } of refused) this.#reportOnce(`a node is left out: ${why}`, name);
+    if (steps.length > 0) {
+      log.info('changing the network between nodes', { family, steps: steps.length, first: steps[0]?.kind });
+      await kernel.apply(steps);
+    }
+    if (this.#options.backend !== 'vxlan') return;
+    const device = vxlanDevice(family, this.#options.vni);
+    if (steps.some(({ kind }) => kind === 'createVxlan')) this.#offloaded.delete(device);
+    if (this.#offloaded.has(device)) return;
+    this.#offloaded.add(device);
+    // Some kernels send wrong checksums for packets that are translated twice; flannel turns the offload off, too.
+    await kernel
+      .disableChecksumOffload(device)
+      .catch((error: unknown) => this.#reportOnce(errorMessage(error), 'checksum offload'));
+  }
+
+  async #writeRules(ownRange: string | undefined): Promise<void> {
+    const { filter, clock } = this.#parts;
+    const { networks, chainPrefix, serviceCidr } = this.#options;
+    if (ownRange === undefined || networks.ipv4 === undefined) return;
+    if (clock.monotonicMs() - this.#rulesCheckedMs < CHECK_MS / 2 && this.#written.get('rules') === ownRange) return;
+    const wanted = overlayRules(chainPrefix, { network: networks.ipv4, ownRange, serviceCidr });
+    const present = parsePresent(await filter.read(), chainPrefix);
+    const isCurrent = this.#written.get('rules') === ownRange && isWhole(wanted, present);
+    const text = computeRestore(wanted, present, isCurrent ? wanted : undefined);
+    if (text !== undefined) await filter.apply(text);
+    this.#written.set('rules', ownRange);
+    this.#rulesCheckedMs = clock.monotonicMs();
+  }
+
+  /** The configuration of the CNI comes last: with it the node is ready for pods. */
+  #writeFiles(facts: Parameters<typeof renderSubnetFile>[0]): void {
+    const { subnetFile, cni } = this.#options;
+    const write = (path: string, text: string): void => {
+      if (this.#written.get(path) === text) return;
+      this.#parts.writeFile(path, text);
+      this.#written.set(path, text);
+    };
+    if (subnetFile !== undefined) write(subnetFile, renderSubnetFile(facts));
+    if (cni !== undefined) write(cni.file, renderCniConfig(facts, cni));
+  }
+
+  /** As flanneld does, by the subresource that its role allows it to write. */
+  async #announce(node: Node, wanted: Readonly<Record<string, string | null>>): Promise<void> {
+    const { client, clock } = this.#parts;
+    const present = new Map(Object.entries(node.metadata.annotations ?? {}));
+    const annotations = Object.fromEntries(
+      Object.entries(wanted).filter(([name, value]) => (present.get(name) ?? null) !== value),
+    );
+    const current = findCondition(node.status?.conditions, condition.type);
+    const isMarked = current?.status === condition.status && current.reason === condition.reason;
+    if (Object.keys(annotations).length === 0 && isMarked) return;
+    const now = formatTime(clock.nowMs());
+    const conditions = [{ ...condition, lastHeartbeatTime: now, lastTransitionTime: now }];
+    await client.patch(
+      nodes,
+      { namespace: '', name: node.metadata.name },
+      {
+        type: 'strategic',
+        body: { metadata: { uid: node.metadata.uid, annotations }, ...(isMarked ? {} : { status: { conditions } }) },
+      },
+      { subresource: 'status' },
+    );
+  }
+
+  #reportOnce(text: string, about: string): void {
+    const key = `${about}: ${text}`;
+    if (this.#reported.has(key) || this.#reported.size > 1000) return;
+    this.#reported.add(key);
+    this.#parts.log.warn(text, { about });
+  }
+}
+
+const podRanges = ({ spec }: Node): readonly string[] => spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : []);
+
+const hasAddress = (link: KernelLink, ip: string): boolean =>
+  link.addresses.some((address) => address.slice(0, address.indexOf('/')) === ip);
