@@ -39,6 +39,8 @@ const decimalPowers: Readonly<Record<string, number>> = lookupTable({
   P: 15,
   E: 18,
 });
+/** Of the suffixes, from `n` to `E`. */
+const powersOfTen = Array.from({ length: 28 }, (_, power) => 10n ** BigInt(power));
 const decimalSuffixes = new Map(Object.entries(decimalPowers).map(([suffix, power]) => [power, suffix]));
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
@@ -88,9 +90,13 @@ function unitOf(suffix: string): Unit | undefined {
 }
 
 function toNanos(digits: bigint, decimals: number, unit: Unit): bigint {
-  if (unit.format === 'BinarySI') return divideUp(digits * (1n << BigInt(unit.power)) * NANO, 10n ** BigInt(decimals));
+  if (unit.format === 'BinarySI') {
+    const nanos = (digits << BigInt(unit.power)) * NANO;
+    return decimals === 0 ? nanos : divideUp(nanos, 10n ** BigInt(decimals));
+  }
   const power = unit.power - decimals + 9;
-  return power >= 0 ? digits * 10n ** BigInt(power) : divideUp(digits, 10n ** BigInt(-power));
+  if (power < 0) return divideUp(digits, 10n ** BigInt(-power));
+  return digits * (powersOfTen[power] ?? 10n ** BigInt(power));
 }
 
 /** Division that rounds away from zero. */
