@@ -339,5 +339,5 @@ function volumeMountsOf(
 
 /** RFC 3339 with whole seconds, as metav1.Time formats it; undefined for a time the runtime does not know. */
 export function timestamp(wallMs: number): string | undefined {
-  return wallMs <= 0 ? undefined : new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  return wallMs <= 0 ? undefined : `${new Date(wallMs).toISOString().slice(0, -'.000Z'.length)}Z`;
 }
