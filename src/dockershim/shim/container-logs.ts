@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { sleep } from '../../base/clock.ts';
 import { errorMessage, isKind } from '../../base/errors.ts';
+import { KeyedQueue } from '../../base/keyed-queue.ts';
 import type { Logger } from '../../base/log.ts';
 import { untilAborted } from '../../base/until-aborted.ts';
 import type { DockerEngine } from '../engine/docker-engine.ts';
@@ -8,7 +9,6 @@ import { dockerSince, parseNanos } from '../plan/docker-time.ts';
 import { AlreadyWritten, criLogLine, LogFrames, TerminalLines } from '../plan/log-lines.ts';
 import type { LogEnd, LogPiece } from '../plan/log-lines.ts';
 import { LineWriter } from './line-writer.ts';
-import { Turns } from './turns.ts';
 
 /** A log file in the CRI's format. */
 export interface LogFile {
@@ -130,7 +130,7 @@ export class ContainerLogs {
     const opened = await files.open(path);
     const { end } = opened;
     let { file } = opened;
-    const turns = new Turns();
+    const turns = new KeyedQueue();
     const inTurn = (work: () => Promise<void>): Promise<void> => turns.run(path, work);
     follower.reopen = () =>
       inTurn(async () => {

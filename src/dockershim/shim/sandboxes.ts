@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { errorMessage, ignoreNotFound, isKind, KubeletError } from '../../base/errors.ts';
+import { KeyedQueue } from '../../base/keyed-queue.ts';
 import type { Logger } from '../../base/log.ts';
 import { NamespaceMode, PodSandbox, PodSandboxState } from '../../cri/generated/cri-v1.ts';
 import type {
@@ -22,7 +23,6 @@ import { createNamed } from './create-named.ts';
 import type { PauseImage } from './pause-image.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 import type { SandboxRecords, ShimHost } from './shim-ports.ts';
-import { Turns } from './turns.ts';
 
 export interface SandboxesParts {
   readonly engine: DockerEngine;
@@ -42,7 +42,7 @@ const SANDBOX_GRACE_S = 10;
 export class Sandboxes {
   readonly #parts: SandboxesParts;
   /** Stopping and removing one sandbox at the same time would write a record that was removed. */
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedQueue();
 
   constructor(parts: SandboxesParts) {
     this.#parts = parts;

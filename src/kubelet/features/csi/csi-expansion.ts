@@ -5,6 +5,7 @@ import { quantityValue } from '../../../api/quantity.ts';
 import { volumeEvents } from '../../../api/reasons.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { KeyedQueue } from '../../../base/keyed-queue.ts';
 import type { VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
 import type { CsiContext } from './csi-context.ts';
 import { openSession } from './csi-context.ts';
@@ -33,7 +34,7 @@ interface Grown {
  */
 export class CsiExpansion {
   readonly #context: CsiContext;
-  readonly #tails = new Map<string, Promise<unknown>>();
+  readonly #calls = new KeyedQueue();
   /** The size that this agent saw of each volume, and how often expanding to which size failed. */
   readonly #sizes = new Map<string, number>();
   readonly #failures = new Map<string, { wantedBytes: number; count: number; over: boolean }>();
@@ -54,15 +55,8 @@ export class CsiExpansion {
   expandIfGrown(grown: Grown): Promise<number | undefined> {
     const { source } = grown;
     const key = csiVolumeKey(source.driver, source.handle);
-    // Serialized, so that of several pods' calls the first does it.
-    const work = (this.#tails.get(key) ?? Promise.resolve()).then(() => this.#expandIfGrown(key, grown));
-    const tail = work
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#tails.get(key) === tail) this.#tails.delete(key);
-      });
-    this.#tails.set(key, tail);
-    return work;
+    // Of several pods' calls the first does it.
+    return this.#calls.run(key, () => this.#expandIfGrown(key, grown));
   }
 
   /** No pod uses it any more. */

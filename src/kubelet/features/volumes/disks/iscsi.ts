@@ -5,6 +5,7 @@ import type { ISCSIVolumeSource } from '../../../../api/core/volume-source-remot
 import type { Clock } from '../../../../base/clock.ts';
 import { sleep } from '../../../../base/clock.ts';
 import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
+import { KeyedQueue } from '../../../../base/keyed-queue.ts';
 import type { ClusterObjects } from '../../../ports/cluster-objects.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Processes } from '../../../ports/processes.ts';
@@ -88,7 +89,7 @@ export class IscsiDisks implements DiskSource {
   readonly #parts: IscsiParts;
   readonly #bus: ScsiBus;
   /** Logins and logouts of one target run one after another. */
-  readonly #targets = new Map<string, Promise<unknown>>();
+  readonly #targets = new KeyedQueue();
 
   constructor(parts: IscsiParts) {
     this.#parts = parts;
@@ -108,7 +109,7 @@ export class IscsiDisks implements DiskSource {
   }
 
   attach(spec: VolumeSpec, pod: Pod): Promise<string> {
-    return this.#oneAtATime(targetOf(spec).iqn, async () => {
+    return this.#targets.run(targetOf(spec).iqn, async () => {
       const target = targetOf(spec);
       const transport = await this.#transportOf(target);
       const secret = await this.#secretOf(spec, pod);
@@ -134,7 +135,7 @@ export class IscsiDisks implements DiskSource {
 
   detach(context: Readonly<Record<string, string>>, others: readonly StagedVolume[]): Promise<void> {
     const { iqn = '', portals = '', iface = 'default', ownIface, device = '' } = context;
-    return this.#oneAtATime(iqn, async () => {
+    return this.#targets.run(iqn, async () => {
       if (device !== '') await this.#removeDisks(device);
       if (
         others.some(
@@ -347,14 +348,5 @@ export class IscsiDisks implements DiskSource {
         );
       throw error;
     }
-  }
-
-  #oneAtATime<T>(iqn: string, work: () => Promise<T>): Promise<T> {
-    const result = (this.#targets.get(iqn) ?? Promise.resolve()).then(work);
-    this.#targets.set(
-      iqn,
-      result.catch(() => undefined),
-    );
-    return result;
   }
 }

@@ -1,5 +1,5 @@
 /** Runs work one after the other for each key; different keys run side by side. A key without work holds no memory. */
-export class Turns {
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Settles as `work` does. Work that failed does not stop what comes after it. */
