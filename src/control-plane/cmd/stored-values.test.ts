@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { allResources } from '../resources/all.ts';
-import { objectValues } from './protobuf-values.ts';
+import { objectValues } from '../registry/protobuf-values.ts';
 
 const json = objectValues(allResources, 'application/json');
 const protobuf = objectValues(allResources, 'application/vnd.kubernetes.protobuf');
