@@ -49,7 +49,8 @@ export class DockerHttp {
     maxFreeSockets: IDLE_SOCKETS,
     timeout: IDLE_MS,
   });
-  #version: Promise<string> | undefined;
+  /** Agreed on with the first call that Docker answers. */
+  #version: string | undefined;
 
   constructor(socketPath: string) {
     this.#socketPath = socketPath;
@@ -93,6 +94,8 @@ export class DockerHttp {
         if (splitter.heldLength > MOST_LINE_CHARACTERS)
           throw new KubeletError('Internal', `${call.op}: Docker wrote a line without an end`, { op: call.op });
       }
+      if (splitter.heldLength > 0)
+        throw new KubeletError('Internal', `${call.op}: Docker's last line has no end`, { op: call.op });
     } catch (error) {
       throw broken(call, error);
     } finally {
@@ -180,27 +183,21 @@ export class DockerHttp {
     });
   }
 
-  async #pathOf({ path, query = {} }: DockerCall): Promise<string> {
+  async #pathOf({ path, query = {}, signal }: DockerCall): Promise<string> {
     const given = Object.entries(query).filter(([, value]) => value !== undefined);
     const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
-    return `/v${await this.#apiVersion()}${path}${text === '' ? '' : `?${text}`}`;
+    return `/v${(this.#version ??= await this.#negotiate(signal))}${path}${text === '' ? '' : `?${text}`}`;
   }
 
-  /** Asked once; after a failure with the next call. */
-  #apiVersion(): Promise<string> {
-    this.#version ??= this.#negotiate().catch((error: unknown) => {
-      this.#version = undefined;
-      throw error;
-    });
-    return this.#version;
-  }
-
-  async #negotiate(): Promise<string> {
-    const call = { op: 'ask Docker for its version', method: 'GET', path: '/version' } as const;
+  async #negotiate(signal: AbortSignal | undefined): Promise<string> {
+    const call = { op: 'ask Docker for its version', method: 'GET', path: '/version', signal } as const;
     const answer = await this.#exchange(call, call.path, false);
     const text = await this.#text(call, answer, MOST_ERROR_BYTES);
     if (answer.statusCode !== 200) throw refused(call, answer.statusCode ?? 0, text);
-    const { ApiVersion = '', MinAPIVersion = '' } = (parseRecord(text) ?? {}) as Record<string, unknown>;
+    const parsed = parseRecord(text);
+    if (parsed === undefined)
+      throw new KubeletError('Internal', `${call.op}: Docker's answer is not an object`, { op: call.op });
+    const { ApiVersion = '', MinAPIVersion = '' } = parsed;
     return chooseVersion(String(ApiVersion), String(MinAPIVersion));
   }
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   mkdirSync,
@@ -120,6 +122,19 @@ describe('records of sandboxes', () => {
 });
 
 describe('this machine', () => {
+  it('kills a process of a container only, whatever number it was given', async () => {
+    const child = spawn('sleep', ['60']);
+    await once(child, 'spawn');
+    const pid = child.pid ?? 0;
+    const id = 'a'.repeat(64);
+    assert.equal(linuxShimHost.isProcessOf(pid, id), false);
+    for (const wrong of [id, '', '/', 'a']) linuxShimHost.killProcess(pid, wrong);
+    linuxShimHost.killProcess(2 ** 22 + 1, id);
+    assert.equal(child.kill(0), true);
+    child.kill('SIGTERM');
+    assert.deepEqual((await once(child, 'exit'))[1], 'SIGTERM');
+  });
+
   it('makes missing sources of mounts and leaves what is there', () =>
     inFolder(async (folder) => {
       const file = join(folder, 'file');

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, open, readFile, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf, errorMessage, KubeletError } from '../../base/errors.ts';
@@ -41,7 +42,10 @@ export const linuxShimHost: ShimHost = {
       await handle.close();
     }
   },
-  killProcess: (pid) => {
+  isProcessOf,
+  killProcess: (pid, containerId) => {
+    // In the same turn, so that no other process gets the number in between.
+    if (!isProcessOf(pid, containerId)) return;
     try {
       process.kill(pid, 'SIGKILL');
     } catch (error) {
@@ -57,6 +61,16 @@ export const linuxShimHost: ShimHost = {
     }
   },
 };
+
+/** Docker names a container's control group after it, with either driver: `.../<id>` or `.../docker-<id>.scope`. */
+function isProcessOf(pid: number, containerId: string): boolean {
+  if (!/^[0-9a-f]{64}$/.test(containerId)) return false;
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(containerId);
+  } catch {
+    return false;
+  }
+}
 
 /** The CNI plugins and configurations of this machine. `pluginFolders`: the first that has a plugin counts. */
 export function createCniHost(folders: {

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { SpdySession } from '../../streaming/spdy-session.ts';
 import type { SpdyStream } from '../../streaming/spdy-session.ts';
+import { NamespaceDialer } from './namespace-dialer.ts';
 import { servePortForward } from './port-forward.ts';
 
 const IDLE_MS = 1000;
@@ -32,15 +33,14 @@ async function setUp(): Promise<void> {
   servePortForward({
     socket: far,
     head: Buffer.alloc(0),
-    pid: process.pid,
     clock,
     idleMs: IDLE_MS,
     // Entering a namespace needs rights; the way of the bytes is the same without.
-    spawnInside: (_pid, program, args, options) => {
+    dialer: new NamespaceDialer(process.pid, (_pid, program, args, options) => {
       const child = spawn(program, args, options);
       children.push(child);
       return child;
-    },
+    }),
   });
   const [head] = (await once(near, 'data')) as [Buffer];
   assert.match(head.toString(), /^HTTP\/1\.1 101 [\s\S]*portforward\.k8s\.io\r\n\r\n$/);
@@ -94,7 +94,7 @@ describe('a forwarded port', () => {
     await once(server, 'close');
     const { data, error } = openPair('0', closed);
     const [text] = await Promise.all([textOf(error), textOf(data)]);
-    assert.match(text, new RegExp(`^an error occurred forwarding port ${closed}: .*ECONNREFUSED`));
+    assert.match(text, new RegExp(`^an error occurred forwarding port ${closed}: .*connection refused$`));
     server.listen(0);
   });
 
@@ -112,20 +112,47 @@ describe('a forwarded port', () => {
     assert.equal(children.length, 0);
   });
 
-  it('ends the processes of all connections when the client is cut, also of one that is not read', async () => {
+  it('uses one process for all connections', async () => {
+    server.on('taken', (socket: Socket) => socket.pipe(socket));
+    const pairs = Array.from({ length: 20 }, (_none, index) => openPair(String(index)));
+    for (const { data } of pairs) data.end('x');
+    await Promise.all(pairs.map(({ data }) => textOf(data)));
+    assert.equal(children.length, 1);
+  });
+
+  it('starts another process when its own was killed', async () => {
+    server.on('taken', (socket: Socket) => socket.pipe(socket));
+    for (const id of ['0', '1']) {
+      const { data } = openPair(id);
+      data.end(id);
+      assert.equal(await textOf(data), id);
+      children.at(-1)?.kill('SIGKILL');
+      await Promise.all(children.map(ended));
+    }
+    assert.equal(children.length, 2);
+  });
+
+  it('passes on what the pod says first, and its end', async () => {
+    server.on('taken', (socket: Socket) => socket.end('welcome'));
+    const { data, error } = openPair('0');
+    assert.deepEqual(await Promise.all([textOf(data), textOf(error)]), ['welcome', '']);
+  });
+
+  it('ends the connections when the client is cut, also one that is not read', async () => {
     const taken = new Promise<void>((resolve) => {
       server.on('taken', () => accepted.length === 2 && resolve());
     });
     const stuck = openPair('0');
     openPair('1');
     await taken;
-    // More than the pipe holds; a stopped process reads nothing.
-    children[0]?.kill('SIGSTOP');
+    // More than the kernel holds: the pod reads nothing.
     stuck.data.write(Buffer.alloc(32 * 1024 * 1024));
-    for (let turn = 0; turn < 1000; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const closed = accepted.map((socket) => once(socket.resume(), 'close').catch(() => undefined));
     await clock.advance(IDLE_MS);
     await Promise.all(children.map(ended));
-    assert.equal(children.length, 2);
+    accepted.forEach((socket) => socket.end());
+    await Promise.all(closed);
+    assert.equal(children.length, 1);
   });
 
   it('ends its process when the client leaves', async () => {

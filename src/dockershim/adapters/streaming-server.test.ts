@@ -41,7 +41,13 @@ async function setUp(): Promise<void> {
   const resize = async (_id: string, size: TerminalSize): Promise<void> => void sizes.push(size);
   engine.resizeExec = resize;
   engine.resizeContainer = resize;
-  server = await startStreamingServer({ engine, clock, log: silentLogger, idleMs: 0 });
+  server = await startStreamingServer({
+    engine,
+    host: { isProcessOf: () => true },
+    clock,
+    log: silentLogger,
+    idleMs: 0,
+  });
 }
 
 /** Hooks belong to suites. */

@@ -11,14 +11,18 @@ import type { AttachRequest, ExecRequest, PortForwardRequest } from '../../cri/g
 import { acceptCommand, everyVersion, isServable } from '../../streaming/command-server.ts';
 import type { CommandEnds } from '../../streaming/command-server.ts';
 import type { CommandStreams } from '../../streaming/protocols.ts';
-import { SPDY } from '../../streaming/protocols.ts';
+import { SPDY, webSocketProtocols } from '../../streaming/protocols.ts';
 import type { DockerEngine } from '../engine/docker-engine.ts';
 import type { StreamTickets } from '../shim/dockershim.ts';
+import type { ShimHost } from '../shim/shim-ports.ts';
 import { serveAttach, serveExec } from '../shim/stream-commands.ts';
+import { NamespaceDialer } from './namespace-dialer.ts';
+import { channelProtocolOf, isForwardable, servePortForwardChannels } from './port-forward-channels.ts';
 import { PORT_FORWARD_PROTOCOL, servePortForward } from './port-forward.ts';
 
 export interface StreamingServerParts {
   readonly engine: DockerEngine;
+  readonly host: Pick<ShimHost, 'isProcessOf'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** A stream over which nothing passes for so long is cut. */
@@ -113,24 +117,36 @@ async function acceptFor(
 }
 
 async function forwardPorts(
-  { engine, clock, idleMs }: StreamingServerParts,
-  { podSandboxId }: PortForwardRequest,
+  { engine, host, clock, idleMs }: StreamingServerParts,
+  { podSandboxId, port: ports }: PortForwardRequest,
   { request, socket, head }: Client,
 ): Promise<void> {
-  const versions = String(request.headers['x-stream-protocol-version'] ?? '');
-  if (request.headers.upgrade?.toLowerCase() !== SPDY.toLowerCase() || !versions.includes(PORT_FORWARD_PROTOCOL))
+  const asked = webSocketProtocols(request.headers);
+  const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket';
+  if (!(isWebSocket ? channelProtocolOf(asked) !== undefined : speaksPortForward(request)))
     return refuse(
       socket,
       403,
-      `unable to upgrade: ports are forwarded over ${SPDY} with ${PORT_FORWARD_PROTOCOL} only`,
+      `unable to upgrade: ports are forwarded over ${SPDY} with ${PORT_FORWARD_PROTOCOL}, or over a WebSocket with v4.channel.k8s.io`,
     );
-  const { State: state } = await engine.inspectContainer(podSandboxId);
+  if (isWebSocket && !isForwardable(ports)) return refuse(socket, 400, 'over a WebSocket, name 1 to 100 ports');
+  const { Id: id, State: state } = await engine.inspectContainer(podSandboxId);
   const pid = state?.Pid ?? 0;
-  if (pid === 0) return refuse(socket, 404, `the sandbox ${podSandboxId} does not run`);
-  servePortForward({ socket, head, pid, clock, idleMs });
+  if (pid === 0 || !host.isProcessOf(pid, id)) return refuse(socket, 404, `the sandbox ${podSandboxId} does not run`);
+  const dialer = new NamespaceDialer(pid);
+  if (!isWebSocket) return servePortForward({ socket, head, dialer, clock, idleMs });
+  await servePortForwardChannels({ client: { request, socket, head }, asked, ports, dialer, clock, idleMs });
 }
 
-const statusTexts: Readonly<Record<number, string>> = { 403: 'Forbidden', 404: 'Not Found' };
+function speaksPortForward({ headers }: IncomingMessage): boolean {
+  const versions = String(headers['x-stream-protocol-version'] ?? '').split(',');
+  return (
+    headers.upgrade?.toLowerCase() === SPDY.toLowerCase() &&
+    versions.some((each) => each.trim() === PORT_FORWARD_PROTOCOL)
+  );
+}
+
+const statusTexts: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found' };
 
 function refuse(socket: Duplex, status: number, words: string): void {
   const body = `${words}\n`;

@@ -38,7 +38,7 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
   const http = new DockerHttp(parseEndpoint(options.dockerEndpoint));
   const engine = createDockerClient(http);
   const host = linuxShimHost;
-  const streaming = await startStreamingServer({ engine, clock, log, idleMs: options.streamingIdleMs });
+  const streaming = await startStreamingServer({ engine, host, clock, log, idleMs: options.streamingIdleMs });
   const logs = new ContainerLogs({ engine, files: logFiles, clock, log });
   const network = new CniNetwork(
     createCniHost({ configFolder: options.cniConfigFolder, pluginFolders: options.cniPluginFolders }),

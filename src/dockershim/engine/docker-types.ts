@@ -168,6 +168,7 @@ export interface ExecInspect {
   readonly Running?: boolean;
   readonly ExitCode?: number | null;
   readonly Pid?: number;
+  readonly ContainerID?: string;
 }
 
 export interface ImageSummary {

@@ -32,14 +32,18 @@ export class ContainerStatsReader {
   }
 
   /** Of those that run. One that ends meanwhile is left out. */
-  async readAll(containers: readonly Container[], mountpoint: string): Promise<readonly ContainerStats[]> {
+  async readAll(
+    containers: readonly Container[],
+    mountpoint: string,
+    signal?: AbortSignal,
+  ): Promise<readonly ContainerStats[]> {
     const running = containers.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
     this.#forgetAllBut(new Set(running.map(({ id }) => id)));
     const left = [...running];
     const read: ContainerStats[] = [];
     const work = async (): Promise<void> => {
       for (let next = left.pop(); next !== undefined; next = left.pop()) {
-        const stats = await this.read(next, mountpoint);
+        const stats = await this.read(next, mountpoint, signal);
         if (stats !== undefined) read.push(stats);
       }
     };
@@ -48,10 +52,10 @@ export class ContainerStatsReader {
   }
 
   /** undefined when it is gone. */
-  async read(container: Container, mountpoint: string): Promise<ContainerStats | undefined> {
+  async read(container: Container, mountpoint: string, signal?: AbortSignal): Promise<ContainerStats | undefined> {
     try {
-      const stats = await this.#parts.engine.stats(container.id);
-      return this.#statsOf(container, stats, { mountpoint, layerBytes: await this.#layerBytes(container.id) });
+      const stats = await this.#parts.engine.stats(container.id, { signal });
+      return this.#statsOf(container, stats, { mountpoint, layerBytes: await this.#layerBytes(container.id, signal) });
     } catch (error) {
       if (isKind(error, 'NotFound')) return undefined;
       throw error;
@@ -91,11 +95,11 @@ export class ContainerStatsReader {
     return ((now.coreNanos - before.coreNanos) * 1_000_000_000n) / (now.atNanos - before.atNanos);
   }
 
-  async #layerBytes(id: string): Promise<bigint> {
+  async #layerBytes(id: string, signal?: AbortSignal): Promise<bigint> {
     const nowMs = this.#parts.clock.monotonicMs();
     const known = this.#layers.get(id);
     if (known !== undefined && nowMs - known.atMs < LAYER_AGE_MS) return known.bytes;
-    const { SizeRw = 0 } = await this.#parts.engine.inspectContainer(id, { size: true });
+    const { SizeRw = 0 } = await this.#parts.engine.inspectContainer(id, { size: true, signal });
     const bytes = BigInt(Math.max(SizeRw, 0));
     this.#layers.set(id, { atMs: nowMs, bytes });
     return bytes;

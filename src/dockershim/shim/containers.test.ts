@@ -277,7 +277,7 @@ describe('a command in a container', () => {
     await settle();
     await clock.advance(2000);
     await refused;
-    assert.deepEqual(killed, [99]);
+    assert.deepEqual(killed, ['99 of c']);
   });
 
   it('is killed when its caller is gone', async () => {
@@ -289,7 +289,7 @@ describe('a command in a container', () => {
     await settle();
     caller.abort();
     await refused;
-    assert.deepEqual(killed, [99]);
+    assert.deepEqual(killed, ['99 of c']);
   });
 });
 

@@ -16,9 +16,20 @@ export async function createNamed(
     return await engine.createContainer(name, body, { signal });
   } catch (error) {
     if (!isKind(error, 'Conflict')) throw error;
-    const { Id: id } = await engine.inspectContainer(name, { signal });
+    const id = await idOf(engine, name, signal);
+    // It was removed meanwhile: the next try may have the name.
+    if (id === undefined) throw error;
     throw new KubeletError('AlreadyExists', `failed to reserve name "${name}": it is reserved for "${id}"`, {
       cause: error,
     });
+  }
+}
+
+async function idOf(engine: DockerEngine, name: string, signal: AbortSignal | undefined): Promise<string | undefined> {
+  try {
+    return (await engine.inspectContainer(name, { signal })).Id;
+  } catch (error) {
+    if (isKind(error, 'NotFound')) return undefined;
+    throw error;
   }
 }

@@ -217,12 +217,14 @@ function containerCalls({
       const filter = { id, state: undefined, podSandboxId: '', labelSelector: {} };
       const [container] = await containers.list(filter, options.signal);
       if (container === undefined) throw new KubeletError('NotFound', `No such container: ${id}`);
-      return { stats: await stats.read(container, await mountpoint(options)) };
+      const read = await stats.read(container, await mountpoint(options), options.signal);
+      if (read === undefined) throw new KubeletError('NotFound', `No such container: ${id}`);
+      return { stats: read };
     },
     listContainerStats: async (request, options = {}) => {
       const filter = ListContainerStatsRequest.fromPartial(request).filter;
       const listed = await containers.list(filter && { ...filter, state: undefined }, options.signal);
-      return { stats: [...(await stats.readAll(listed, await mountpoint(options)))] };
+      return { stats: [...(await stats.readAll(listed, await mountpoint(options), options.signal))] };
     },
   };
 }

@@ -99,8 +99,8 @@ async function killExec(
   execId: string,
 ): Promise<void> {
   try {
-    const { Running: isRunning, Pid: pid = 0 } = await engine.inspectExec(execId);
-    if (isRunning === true && pid > 0) host.killProcess(pid);
+    const { Running: isRunning, Pid: pid = 0, ContainerID: containerId = '' } = await engine.inspectExec(execId);
+    if (isRunning === true && pid > 0) host.killProcess(pid, containerId);
   } catch {
     return; // The container is gone, and the command with it.
   }

@@ -88,6 +88,20 @@ describe('ending a sandbox', () => {
     assert.equal(cni.calls.length, 2);
   });
 
+  it('stops what was paused by hand, too', async () => {
+    const { sandboxes, engine } = createShimFixture();
+    const id = await sandboxes.run(request());
+    const labels = { 'io.kubernetes.docker.type': 'container', 'io.kubernetes.sandbox.id': id };
+    const container = await engine.createContainer('k8s_c_web_ns_u_0', { Image: 'x', Labels: labels, HostConfig: {} });
+    await engine.startContainer(container);
+    for (const each of engine.containers.values()) each.state = 'paused';
+    await sandboxes.stop(id);
+    assert.deepEqual(
+      [...engine.containers.values()].map(({ state }) => state),
+      ['exited', 'exited'],
+    );
+  });
+
   it('tries the network again when it could not be taken down, and stops nothing before', async () => {
     const { sandboxes, engine, cni } = createShimFixture();
     const id = await sandboxes.run(request());

@@ -84,7 +84,9 @@ export class Sandboxes {
     const sandbox = await this.#inspect(id, signal);
     await this.#detach(sandbox?.Id ?? id, sandbox?.State?.Pid ?? 0);
     if (sandbox === undefined) return;
-    const filters = { label: labelFilter('container', {}, { [labelKeys.sandboxId]: sandbox.Id }), status: ['running'] };
+    const label = labelFilter('container', {}, { [labelKeys.sandboxId]: sandbox.Id });
+    // Whatever has processes: one that was paused by hand, too.
+    const filters = { label, status: ['running', 'paused', 'restarting'] };
     const running = await engine.listContainers(filters, { signal });
     await Promise.all(running.map(({ Id }) => ignoreNotFound(engine.stopContainer(Id, 0, { signal }))));
     await ignoreNotFound(engine.stopContainer(sandbox.Id, SANDBOX_GRACE_S, { signal }));
@@ -187,7 +189,8 @@ export class Sandboxes {
     const record = recordOf(config);
     if (record.isHostNetwork) return;
     const pid = sandbox.State?.Pid ?? 0;
-    if (pid === 0) throw new KubeletError('Internal', `the sandbox container ${id} ended at once`);
+    if (pid === 0 || !host.isProcessOf(pid, id))
+      throw new KubeletError('Internal', `the sandbox container ${id} ended at once`);
     const chosen = await network.chosen();
     // Before the plugins run: a shim that is killed in between would not know which network holds an address.
     await records.write(id, { ...record, attached: { network: chosen, result: undefined, ips: [] } });

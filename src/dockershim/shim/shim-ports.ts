@@ -8,8 +8,13 @@ export interface ShimHost {
   readProfile(file: string): Promise<string>;
   /** Writes into the file that is mounted into containers, in place. */
   overwriteFile(file: string, text: string): Promise<void>;
-  /** Ends a process with SIGKILL; one that is gone is success. */
-  killProcess(pid: number): void;
+  /**
+   * Whether a process is one of a container: its control group has the container's name. The number that Docker knew may
+   * belong to another process by now.
+   */
+  isProcessOf(pid: number, containerId: string): boolean;
+  /** Ends a process of a container with SIGKILL; one that is gone, or that is none of the container, is left alone. */
+  killProcess(pid: number, containerId: string): void;
   /** Of the file system that holds `path`. */
   diskUsage(path: string): Promise<{ readonly usedBytes: number; readonly inodesUsed: number }>;
 }

@@ -13,7 +13,7 @@ export interface FakeContainer {
   readonly id: string;
   readonly name: string;
   readonly body: CreateContainerBody;
-  state: 'created' | 'running' | 'exited';
+  state: 'created' | 'running' | 'paused' | 'exited';
   exitCode: number;
   pid: number;
 }
@@ -88,7 +88,7 @@ export class FakeDockerEngine implements DockerEngine {
       SizeRw: 10,
       State: {
         Status: state,
-        Running: state === 'running',
+        Running: state === 'running' || state === 'paused',
         Pid: pid,
         ExitCode: exitCode,
         StartedAt: isStarted ? '2026-11-23T00:00:01Z' : '',
@@ -118,7 +118,7 @@ export class FakeDockerEngine implements DockerEngine {
   async stopContainer(id: string, graceS: number): Promise<void> {
     this.calls.push(`stop ${this.#find(id).name} ${graceS}`);
     this.#failing('stopContainer');
-    if (this.#find(id).state === 'running') this.end(id, 137);
+    if (['running', 'paused'].includes(this.#find(id).state)) this.end(id, 137);
   }
 
   async removeContainer(id: string): Promise<void> {
@@ -163,7 +163,9 @@ export class FakeDockerEngine implements DockerEngine {
   }
 
   inspectExec = async (): ReturnType<DockerEngine['inspectExec']> =>
-    this.execs.hangs === true ? { Running: true, Pid: 99 } : { Running: false, ExitCode: this.execs.exitCode, Pid: 99 };
+    this.execs.hangs === true
+      ? { Running: true, Pid: 99, ContainerID: 'c' }
+      : { Running: false, ExitCode: this.execs.exitCode, Pid: 99, ContainerID: 'c' };
 
   stats = async (): ReturnType<DockerEngine['stats']> => ({
     read: '2026-11-23T00:00:10Z',

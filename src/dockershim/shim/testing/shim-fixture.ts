@@ -12,6 +12,7 @@ import { PauseImage } from '../pause-image.ts';
 import { decodeRecord, encodeRecord } from '../sandbox-record.ts';
 import { Sandboxes } from '../sandboxes.ts';
 import type { SandboxRecords, ShimHost } from '../shim-ports.ts';
+import type { DockerEngine } from '../../engine/docker-engine.ts';
 import { FakeDockerEngine } from './fake-docker-engine.ts';
 
 const PAUSE = 'pause:1';
@@ -88,9 +89,8 @@ class FakeLogFiles implements LogFiles {
   };
 }
 
-/** The parts of the shim over fakes. */
-export function createShimFixture() {
-  const engine = new FakeDockerEngine();
+/** The parts of the shim over fakes. `reached`: how they call the engine, which is directly unless given. */
+export function createShimFixture(engine = new FakeDockerEngine(), reached: DockerEngine = engine) {
   engine.images.set(PAUSE, { Id: 'sha256:pause', RepoTags: [PAUSE] });
   const clock = new FakeClock();
   const cni = new FakeCniHost();
@@ -98,22 +98,23 @@ export function createShimFixture() {
   const files = new FakeLogFiles();
   const written = new Map<string, string>();
   const made: string[] = [];
-  const killed: number[] = [];
+  const killed: string[] = [];
   const host: ShimHost = {
     ensureDirectory: async (path) => void made.push(path),
     readProfile: async (file) => `profile of ${file}`,
     overwriteFile: async (file, text) => void written.set(file, text),
-    killProcess: (pid) => void killed.push(pid),
+    isProcessOf: (pid, id) => engine.containers.get(id)?.pid === pid || pid === 99,
+    killProcess: (pid, id) => void killed.push(`${pid} of ${id}`),
     diskUsage: async () => ({ usedBytes: 5, inodesUsed: 6 }),
   };
   const log = silentLogger;
   const network = new CniNetwork(cni);
-  const images = new Images({ engine, host, clock, pauseImage: PAUSE, progressTimeoutMs: 60_000 });
-  const logs = new ContainerLogs({ engine, files, clock, log });
+  const images = new Images({ engine: reached, host, clock, pauseImage: PAUSE, progressTimeoutMs: 60_000 });
+  const logs = new ContainerLogs({ engine: reached, files, clock, log });
   const lowestOomScore = -1000;
-  const containers = new Containers({ engine, host, logs, lowestOomScore, clock });
-  const pauseImage = new PauseImage(PAUSE, engine, images);
-  const sandboxes = new Sandboxes({ engine, network, records, host, pauseImage, lowestOomScore, clock, log });
+  const containers = new Containers({ engine: reached, host, logs, lowestOomScore, clock });
+  const pauseImage = new PauseImage(PAUSE, reached, images);
+  const sandboxes = new Sandboxes({ engine: reached, network, records, host, pauseImage, lowestOomScore, clock, log });
   return {
     engine,
     clock,
