@@ -6,6 +6,7 @@ import { programEnvironment } from '../../base/program-environment.ts';
 import { runProgram } from '../../base/run-program.ts';
 import type { ConfigFile } from '../cni/network-config.ts';
 import type { CniHost } from '../cni/cni-host.ts';
+import { readPodUsage } from './pod-usage-files.ts';
 import type { ShimHost } from '../shim/shim-ports.ts';
 
 const MOST_PROFILE_BYTES = 1024 * 1024;
@@ -52,6 +53,7 @@ export const linuxShimHost: ShimHost = {
       if (errnoOf(error) !== 'ESRCH') throw failure(error, `process ${pid} cannot be killed`);
     }
   },
+  podUsage: readPodUsage,
   diskUsage: async (directory) => {
     try {
       const { blocks, bfree, bsize, files, ffree } = await statfs(directory);

@@ -17,13 +17,13 @@ export async function openRecordFiles(folder: string): Promise<SandboxRecords> {
     return path.join(folder, id);
   };
   return {
-    write: async (id, record) => {
+    write: async (id, record, { isLasting } = { isLasting: true }) => {
       const file = fileOf(id);
       try {
         const handle = await open(`${file}.tmp`, 'w', 0o600);
         try {
           await handle.writeFile(encodeRecord(record));
-          await handle.sync();
+          if (isLasting) await handle.sync();
         } finally {
           await handle.close();
         }

@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { CallOptions } from '../../cri/cri-api.ts';
 import { codeName } from '../../grpc/grpc-status.ts';
 import { ContainerStatsReader } from '../shim/container-stats.ts';
+import { PodStatsReader } from '../shim/pod-stats.ts';
 import type { DockershimImages, DockershimRuntime } from '../shim/dockershim.ts';
 import { createDockershim } from '../shim/dockershim.ts';
 import { FakeDockerEngine } from '../shim/testing/fake-docker-engine.ts';
@@ -53,7 +54,8 @@ async function createWorld(stage: Stage): Promise<World> {
   engine.images.set(IMAGE, { Id: 'sha256:web', RepoTags: [IMAGE] });
   const tickets = { exec: () => 'http://exec', attach: () => 'http://attach', portForward: () => 'http://ports' };
   const stats = new ContainerStatsReader({ engine: client, clock });
-  const parts = { engine: client, sandboxes, containers, images, stats, network, tickets, host, clock };
+  const podStats = new PodStatsReader({ engine: client, host, clock });
+  const parts = { podStats, engine: client, sandboxes, containers, images, stats, network, tickets, host, clock };
   const shim = createDockershim(parts);
   const world = { fixture, ...shim, server, http, podSandboxId: '', containerId: '' };
   if (stage === 'nothing') return world;
@@ -119,7 +121,6 @@ const calls: Readonly<Record<string, Call>> = {
   runtimeConfig: { stage: 'sandbox', run: ({ runtime }, options) => runtime.runtimeConfig({}, options) },
   runPodSandbox: {
     stage: 'nothing',
-    mayBeGone: ['GET /images/ID/json', 'GET /version'],
     run: ({ runtime }, options) => runtime.runPodSandbox({ config: sandboxConfig }, options),
     retry: removeAndRun,
   },
@@ -187,6 +188,22 @@ const calls: Readonly<Record<string, Call>> = {
     stage: 'running',
     mayBeGone: ['GET /containers/ID/json', 'GET /containers/ID/stats'],
     run: ({ runtime }, options) => runtime.listContainerStats({}, options),
+  },
+  podSandboxStats: {
+    stage: 'running',
+    // Such a container is left out.
+    mayBeGone: ['GET /containers/ID/json', 'GET /containers/ID/stats'],
+    run: ({ runtime, podSandboxId }, options) => runtime.podSandboxStats({ podSandboxId }, options),
+  },
+  listPodSandboxStats: {
+    stage: 'running',
+    mayBeGone: ['GET /containers/ID/json', 'GET /containers/ID/stats'],
+    run: ({ runtime }, options) => runtime.listPodSandboxStats({}, options),
+  },
+  listPodSandboxMetrics: {
+    stage: 'running',
+    mayBeGone: ['GET /containers/ID/json', 'GET /containers/ID/stats'],
+    run: ({ runtime }, options) => runtime.listPodSandboxMetrics({}, options),
   },
   execSync: {
     stage: 'running',

@@ -19,6 +19,7 @@ import { ContainerStatsReader } from '../shim/container-stats.ts';
 import { Containers, resumeLogs } from '../shim/containers.ts';
 import { createDockershim } from '../shim/dockershim.ts';
 import { Images } from '../shim/images.ts';
+import { PodStatsReader } from '../shim/pod-stats.ts';
 import { PauseImage } from '../shim/pause-image.ts';
 import { Sandboxes } from '../shim/sandboxes.ts';
 import type { DockershimOptions } from './dockershim-flags.ts';
@@ -63,12 +64,14 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
     log,
   });
   const stats = new ContainerStatsReader({ engine, clock });
+  const podStats = new PodStatsReader({ engine, host, clock });
   const shim = createDockershim({
     engine,
     sandboxes,
     containers,
     images,
     stats,
+    podStats,
     network,
     tickets: streaming.tickets,
     host,

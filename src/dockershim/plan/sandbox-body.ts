@@ -3,7 +3,6 @@ import { NamespaceMode } from '../../cri/generated/cri-v1.ts';
 import type { PodSandboxConfig } from '../../cri/generated/cri-v1.ts';
 import type { CreateContainerBody, HostConfig } from '../engine/docker-types.ts';
 import { labelKeys, writeLabels } from './docker-labels.ts';
-import { dockerResources } from './docker-resources.ts';
 
 /** The sandbox dies after everything else of its pod (upstream: qos/policy.go PodInfraOOMAdj). */
 const SANDBOX_OOM_SCORE = -998;
@@ -47,7 +46,8 @@ export function sandboxBody(parts: SandboxParts): CreateContainerBody {
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       ...ownHostConfig,
-      ...dockerResources(linux?.resources),
+      // No limits: `resources` of a sandbox are those of its pod, whose group has them. A limit here would stay behind when
+      // the pod's are lowered.
       CpuShares: SANDBOX_CPU_SHARES,
       ...(linux !== undefined && linux.cgroupParent !== '' && { CgroupParent: linux.cgroupParent }),
       OomScoreAdj: Math.max(SANDBOX_OOM_SCORE, parts.lowestOomScore),

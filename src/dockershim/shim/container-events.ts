@@ -4,6 +4,7 @@ import type { ContainerStatus, PodSandboxStatus } from '../../cri/generated/cri-
 import type { DockerEngine } from '../engine/docker-engine.ts';
 import type { DockerEvent } from '../engine/docker-types.ts';
 import { labelKeys } from '../plan/docker-labels.ts';
+import { inBatches } from './in-batches.ts';
 import type { Containers } from './containers.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
@@ -26,28 +27,66 @@ const eventFilters = {
   label: [labelKeys.type],
 } as const;
 
-/** Docker's event stream as that of the CRI: what happened, and the whole pod as it is then. Ends with Docker's. */
+/**
+ * Docker's event stream as that of the CRI: what happened, and the whole pod as it is then. Events of one pod that came
+ * together show it as it is behind the last of them: Docker is asked once. Ends with Docker's.
+ */
 export async function* containerEvents(
-  { engine, containers, sandboxes }: ContainerEventsParts,
+  parts: ContainerEventsParts,
   signal: AbortSignal,
 ): AsyncIterable<ContainerEventResponse> {
-  for await (const event of engine.events(eventFilters, { signal, onOpen: () => undefined })) {
-    const type = eventTypes.get(event.Action ?? '');
-    const id = event.Actor?.ID ?? '';
-    if (type === undefined || id === '') continue;
-    const { [labelKeys.sandboxId]: sandboxId = id } = event.Actor?.Attributes ?? {};
-    if (type === ContainerEventType.CONTAINER_DELETED_EVENT && sandboxId === id) await freeNetwork(sandboxes, id);
-    const pod = await podOf({ containers, sandboxes }, sandboxId, signal);
-    yield ContainerEventResponse.fromPartial({
-      containerId: id,
-      containerEventType: type,
-      createdAt: timeOf(event),
-      ...(pod.status !== undefined && { podSandboxStatus: pod.status }),
-      containersStatuses: pod.containers,
-    });
+  // A stream that is read ahead does not end with its reader.
+  const left = new AbortController();
+  try {
+    const ended = AbortSignal.any([signal, left.signal]);
+    yield* batchedEvents(parts, parts.engine.events(eventFilters, { signal: ended, onOpen: () => undefined }), signal);
+  } finally {
+    left.abort();
   }
   if (!signal.aborted)
     throw new KubeletError('Unavailable', 'Docker ended its event stream', { op: 'GetContainerEvents' });
+}
+
+async function* batchedEvents(
+  parts: ContainerEventsParts,
+  source: AsyncIterable<DockerEvent>,
+  signal: AbortSignal,
+): AsyncIterable<ContainerEventResponse> {
+  for await (const batch of inBatches(source)) {
+    const known = batch.map(readEvent).filter((each) => each !== undefined);
+    const pods = new Map<string, PodStatuses>();
+    for (const { id, sandboxId, type } of known)
+      if (type === ContainerEventType.CONTAINER_DELETED_EVENT && sandboxId === id)
+        await freeNetwork(parts.sandboxes, id);
+    for (const { id, sandboxId, type, createdAt } of known) {
+      const pod = pods.get(sandboxId) ?? (await podOf(parts, sandboxId, signal));
+      pods.set(sandboxId, pod);
+      yield ContainerEventResponse.fromPartial({
+        containerId: id,
+        containerEventType: type,
+        createdAt,
+        ...(pod.status !== undefined && { podSandboxStatus: pod.status }),
+        containersStatuses: pod.containers,
+      });
+    }
+  }
+}
+
+interface KnownEvent {
+  readonly id: string;
+  /** Its own for a sandbox. */
+  readonly sandboxId: string;
+  readonly type: ContainerEventType;
+  readonly createdAt: bigint;
+}
+
+/** undefined for what the CRI has no event for. */
+function readEvent(event: DockerEvent): KnownEvent | undefined {
+  const type = eventTypes.get(event.Action ?? '');
+  const id = event.Actor?.ID ?? '';
+  if (type === undefined || id === '') return undefined;
+  const { [labelKeys.sandboxId]: sandboxId = id } = event.Actor?.Attributes ?? {};
+  return { id, sandboxId, type, createdAt: timeOf(event) };
 }
 
 /** Of a sandbox that was removed, perhaps behind the shim's back: its address and host ports are for others. */

@@ -5,15 +5,11 @@ import { ContainerState, ContainerStats } from '../../cri/generated/cri-v1.ts';
 import type { DockerEngine } from '../engine/docker-engine.ts';
 import type { DockerStats } from '../engine/docker-types.ts';
 import { nanosOf, parseNanos } from '../plan/docker-time.ts';
+import { CpuRates } from './cpu-rates.ts';
 
 export interface ContainerStatsParts {
   readonly engine: Pick<DockerEngine, 'stats' | 'inspectContainer'>;
   readonly clock: Clock;
-}
-
-interface Reading {
-  readonly atNanos: bigint;
-  readonly coreNanos: bigint;
 }
 
 /** Docker walks all files of a writable layer to know its size. */
@@ -24,7 +20,7 @@ const MOST_READINGS = 8;
 /** What containers use, in the CRI's words. */
 export class ContainerStatsReader {
   readonly #parts: ContainerStatsParts;
-  readonly #last = new Map<string, Reading>();
+  readonly #rates = new CpuRates();
   readonly #layers = new Map<string, { readonly atMs: number; readonly bytes: bigint }>();
 
   constructor(parts: ContainerStatsParts) {
@@ -38,7 +34,6 @@ export class ContainerStatsReader {
     signal?: AbortSignal,
   ): Promise<readonly ContainerStats[]> {
     const running = containers.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
-    this.#forgetAllBut(new Set(running.map(({ id }) => id)));
     const left = [...running];
     const read: ContainerStats[] = [];
     const work = async (): Promise<void> => {
@@ -71,7 +66,7 @@ export class ContainerStatsReader {
     const timestamp = parseNanos(stats.read) || nanosOf(this.#parts.clock.nowMs());
     const coreNanos = BigInt(Math.round(stats.cpu_stats?.cpu_usage?.total_usage ?? 0));
     const memory = memoryOf(stats);
-    const rate = this.#rate(id, { atNanos: timestamp, coreNanos });
+    const rate = this.#rates.next(id, { atNanos: timestamp, coreNanos });
     return ContainerStats.fromPartial({
       attributes: { id, ...(metadata !== undefined && { metadata }), labels, annotations },
       cpu: {
@@ -88,13 +83,6 @@ export class ContainerStatsReader {
     });
   }
 
-  #rate(id: string, now: Reading): bigint | undefined {
-    const before = this.#last.get(id);
-    this.#last.set(id, now);
-    if (before === undefined || now.atNanos <= before.atNanos || now.coreNanos < before.coreNanos) return undefined;
-    return ((now.coreNanos - before.coreNanos) * 1_000_000_000n) / (now.atNanos - before.atNanos);
-  }
-
   async #layerBytes(id: string, signal?: AbortSignal): Promise<bigint> {
     const nowMs = this.#parts.clock.monotonicMs();
     const known = this.#layers.get(id);
@@ -105,8 +93,10 @@ export class ContainerStatsReader {
     return bytes;
   }
 
-  #forgetAllBut(ids: ReadonlySet<string>): void {
-    for (const map of [this.#last, this.#layers]) for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
+  /** After a list of everything: what was read of others before is of no more use. */
+  forgetAllBut(ids: ReadonlySet<string>): void {
+    this.#rates.forgetAllBut(ids);
+    for (const id of this.#layers.keys()) if (!ids.has(id)) this.#layers.delete(id);
   }
 }
 

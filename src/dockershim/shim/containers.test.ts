@@ -317,6 +317,27 @@ describe('events', () => {
     assert.deepEqual(seen, [[id, 2, podSandboxId, [5]]]);
   });
 
+  it('of one pod that come together ask Docker once, and all are passed on', async () => {
+    const { engine, containers, sandboxes, podSandboxId, id } = await running();
+    const attributes = { 'io.kubernetes.sandbox.id': podSandboxId };
+    engine.eventLines = ['create', 'start', 'die'].map((Action) => ({
+      Action,
+      Actor: { ID: id, Attributes: attributes },
+    }));
+    let asked = 0;
+    const counted = {
+      status: (...of: Parameters<typeof sandboxes.status>) => ((asked += 1), sandboxes.status(...of)),
+      remove: (each: string) => sandboxes.remove(each),
+    };
+    const types: number[] = [];
+    await assert.rejects(async () => {
+      const parts = { engine, containers, sandboxes: counted };
+      for await (const event of containerEvents(parts, new AbortController().signal))
+        types.push(event.containerEventType);
+    });
+    assert.deepEqual([types, asked < types.length], [[0, 1, 2], true]);
+  });
+
   it('of a sandbox that was removed by hand free its network', async () => {
     const { engine, containers, sandboxes, podSandboxId, cni, records } = await running();
     engine.containers.clear();

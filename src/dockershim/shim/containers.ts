@@ -136,6 +136,11 @@ export class Containers {
           info: JSON.stringify({
             pid: container.State?.Pid ?? 0,
             sandboxID: container.Config?.Labels?.[labelKeys.sandboxId],
+            config: {
+              stdin: container.Config?.OpenStdin ?? false,
+              stdin_once: container.Config?.StdinOnce ?? false,
+              tty: container.Config?.Tty ?? false,
+            },
           }),
         }
       : {};

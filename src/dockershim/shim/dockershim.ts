@@ -4,13 +4,11 @@ import type { CallOptions, ImageServiceApi, RuntimeServiceApi } from '../../cri/
 import {
   AttachRequest,
   CgroupDriver,
-  ContainerStatsRequest,
   CreateContainerRequest,
   ExecRequest,
   ExecSyncRequest,
   ImageStatusRequest,
   ListContainersRequest,
-  ListContainerStatsRequest,
   ListImagesRequest,
   ListPodSandboxRequest,
   PodSandboxStatusRequest,
@@ -24,9 +22,12 @@ import type { CniNetwork } from '../cni/cni-network.ts';
 import type { DockerEngine } from '../engine/docker-engine.ts';
 import { containerEvents } from './container-events.ts';
 import type { ContainerStatsReader } from './container-stats.ts';
+import { statsCalls } from './stats-calls.ts';
+import type { PodStatsReader } from './pod-stats.ts';
 import type { Containers } from './containers.ts';
 import { execSync } from './exec-sync.ts';
 import type { Images } from './images.ts';
+import { needId } from './need-id.ts';
 import type { Sandboxes } from './sandboxes.ts';
 import type { ShimHost } from './shim-ports.ts';
 
@@ -43,6 +44,7 @@ export interface DockershimParts {
   readonly containers: Containers;
   readonly images: Images;
   readonly stats: ContainerStatsReader;
+  readonly podStats: PodStatsReader;
   readonly network: CniNetwork;
   readonly tickets: StreamTickets;
   readonly host: ShimHost;
@@ -62,11 +64,7 @@ type MissingCalls =
   | 'streamPodSandboxStats'
   | 'streamPodSandboxMetrics'
   | 'updatePodSandboxResources'
-  | 'checkpointContainer'
-  | 'podSandboxStats'
-  | 'listPodSandboxStats'
-  | 'listMetricDescriptors'
-  | 'listPodSandboxMetrics';
+  | 'checkpointContainer';
 
 export type DockershimRuntime = Served<RuntimeServiceApi, MissingCalls>;
 export type DockershimImages = Served<ImageServiceApi, 'streamImages'>;
@@ -77,7 +75,13 @@ export function createDockershim(parts: DockershimParts): {
   readonly images: DockershimImages;
 } {
   return {
-    runtime: { ...engineCalls(parts), ...sandboxCalls(parts), ...containerCalls(parts), ...commandCalls(parts) },
+    runtime: {
+      ...engineCalls(parts),
+      ...sandboxCalls(parts),
+      ...containerCalls(parts),
+      ...statsCalls(parts),
+      ...commandCalls(parts),
+    },
     images: imageCalls(parts),
   };
 }
@@ -164,8 +168,6 @@ function sandboxCalls({
 
 function containerCalls({
   containers,
-  images,
-  stats,
 }: DockershimParts): Pick<
   DockershimRuntime,
   | 'createContainer'
@@ -176,11 +178,7 @@ function containerCalls({
   | 'listContainers'
   | 'updateContainerResources'
   | 'reopenContainerLog'
-  | 'containerStats'
-  | 'listContainerStats'
 > {
-  const mountpoint = async (options: CallOptions): Promise<string> =>
-    (await images.filesystem(options.signal)).fsId?.mountpoint ?? '';
   return {
     createContainer: async (request, { signal } = {}) => ({
       containerId: await containers.create(CreateContainerRequest.fromPartial(request), signal),
@@ -211,20 +209,6 @@ function containerCalls({
     reopenContainerLog: async ({ containerId = '' }, { signal } = {}) => {
       await containers.reopenLog(needId(containerId), signal);
       return {};
-    },
-    containerStats: async (request, options = {}) => {
-      const id = needId(ContainerStatsRequest.fromPartial(request).containerId);
-      const filter = { id, state: undefined, podSandboxId: '', labelSelector: {} };
-      const [container] = await containers.list(filter, options.signal);
-      if (container === undefined) throw new KubeletError('NotFound', `No such container: ${id}`);
-      const read = await stats.read(container, await mountpoint(options), options.signal);
-      if (read === undefined) throw new KubeletError('NotFound', `No such container: ${id}`);
-      return { stats: read };
-    },
-    listContainerStats: async (request, options = {}) => {
-      const filter = ListContainerStatsRequest.fromPartial(request).filter;
-      const listed = await containers.list(filter && { ...filter, state: undefined }, options.signal);
-      return { stats: [...(await stats.readAll(listed, await mountpoint(options), options.signal))] };
     },
   };
 }
@@ -287,10 +271,4 @@ function imageCalls({ images }: DockershimParts): DockershimImages {
       return { imageFilesystems: [filesystem], containerFilesystems: [filesystem] };
     },
   };
-}
-
-/** Docker would answer a call without an id for the list of all of them. */
-function needId(id: string): string {
-  if (id === '') throw new KubeletError('Invalid', 'the request has no id');
-  return id;
 }

@@ -14,12 +14,25 @@ export class PauseImage {
     this.#images = images;
   }
 
-  async ensure(signal?: AbortSignal): Promise<void> {
+  /** Creates a sandbox. When Docker does not have the image, it is pulled, and `create` is called again. */
+  async whenPresent<T>(create: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
-      await this.#engine.inspectImage(this.name, { signal });
+      return await create();
     } catch (error) {
       if (!isKind(error, 'NotFound')) throw error;
+      if (!(await this.#isMissing(signal))) throw error;
       await this.#images.pull(this.name, undefined, signal);
+      return create();
+    }
+  }
+
+  async #isMissing(signal?: AbortSignal): Promise<boolean> {
+    try {
+      await this.#engine.inspectImage(this.name, { signal });
+      return false;
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return true;
+      throw error;
     }
   }
 }

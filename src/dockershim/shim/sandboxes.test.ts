@@ -37,7 +37,7 @@ describe('running a sandbox', () => {
     const { sandboxes, engine } = createShimFixture();
     engine.images.clear();
     await sandboxes.run(request());
-    assert.equal(engine.calls[0], 'pull pause:1');
+    assert.equal(engine.calls[0], 'create k8s_POD_web_ns_u_0');
   });
 
   it('leaves nothing behind when the network fails', async () => {
@@ -54,7 +54,8 @@ describe('running a sandbox', () => {
     const { sandboxes, engine, records, cni } = createShimFixture();
     engine.failures.set('startContainer', new KubeletError('Internal', 'no space'));
     await assert.rejects(sandboxes.run(request()), { message: 'no space' });
-    assert.deepEqual([engine.containers.size, records.texts.size, cni.calls.length], [0, 0, 0]);
+    assert.deepEqual([engine.containers.size, records.texts.size], [0, 0]);
+    assert.deepEqual(cni.steps, ['DEL portmap', 'DEL bridge']);
   });
 
   it('needs a network', async () => {

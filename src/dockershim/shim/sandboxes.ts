@@ -10,6 +10,7 @@ import type {
   RunPodSandboxRequest,
 } from '../../cri/generated/cri-v1.ts';
 import type { CniNetwork } from '../cni/cni-network.ts';
+import type { NetworkConfig } from '../cni/network-config.ts';
 import type { Attachment } from '../cni/plugin-call.ts';
 import type { DockerEngine } from '../engine/docker-engine.ts';
 import type { ContainerInspect, CreateContainerBody } from '../engine/docker-types.ts';
@@ -35,6 +36,13 @@ export interface SandboxesParts {
   readonly log: Logger;
 }
 
+interface SetUp {
+  readonly config: PodSandboxConfig;
+  readonly record: SandboxRecord;
+  /** undefined on the host's network. */
+  readonly chosen: NetworkConfig | undefined;
+}
+
 /** Seconds. `pause` ends with its first SIGTERM. */
 const SANDBOX_GRACE_S = 10;
 
@@ -51,14 +59,20 @@ export class Sandboxes {
   /** The id. What was made before a failure is taken down again. */
   async run({ config, runtimeHandler }: RunPodSandboxRequest, signal?: AbortSignal): Promise<string> {
     if (config?.metadata === undefined) throw new KubeletError('Invalid', 'the sandbox has no metadata');
-    const { engine, records, pauseImage } = this.#parts;
-    await pauseImage.ensure(signal);
+    const { engine, records, network, pauseImage } = this.#parts;
     const body = await this.#body(config, runtimeHandler);
-    const id = await createNamed(engine, sandboxName(config.metadata), body, signal);
+    const name = sandboxName(config.metadata);
+    const id = await pauseImage.whenPresent(() => createNamed(engine, name, body, signal), signal);
     try {
-      await records.write(id, recordOf(config));
-      await engine.startContainer(id, { signal });
-      await this.#setUp(id, config, signal);
+      const record = recordOf(config);
+      const chosen = record.isHostNetwork ? undefined : await network.chosen();
+      // Before the plugins run: a shim that is killed in between would not know which network holds an address.
+      const before = chosen && { network: chosen, result: undefined, ips: [] };
+      const writing = records.write(id, before === undefined ? record : { ...record, attached: before });
+      // Its failure is thrown when the container has started, or has not: nothing may be written behind a removal.
+      writing.catch(() => undefined);
+      const started = await this.#start(id, signal).finally(() => writing);
+      await this.#setUp(started, { config, record, chosen });
     } catch (error) {
       await this.#undo(id);
       throw error;
@@ -181,21 +195,23 @@ export class Sandboxes {
     });
   }
 
-  async #setUp(id: string, config: PodSandboxConfig, signal?: AbortSignal): Promise<void> {
-    const { engine, host, network, records } = this.#parts;
-    const sandbox = await engine.inspectContainer(id, { signal });
+  async #start(id: string, signal?: AbortSignal): Promise<ContainerInspect> {
+    const { engine } = this.#parts;
+    await engine.startContainer(id, { signal });
+    return engine.inspectContainer(id, { signal });
+  }
+
+  async #setUp(sandbox: ContainerInspect, { config, record, chosen }: SetUp): Promise<void> {
+    const { host, network, records } = this.#parts;
+    const { Id: id, State: state, ResolvConfPath: resolvPath } = sandbox;
     const text = resolvConf(config);
-    if (text !== undefined && sandbox.ResolvConfPath) await host.overwriteFile(sandbox.ResolvConfPath, text);
-    const record = recordOf(config);
-    if (record.isHostNetwork) return;
-    const pid = sandbox.State?.Pid ?? 0;
+    if (text !== undefined && resolvPath) await host.overwriteFile(resolvPath, text);
+    if (chosen === undefined) return;
+    const pid = state?.Pid ?? 0;
     if (pid === 0 || !host.isProcessOf(pid, id))
       throw new KubeletError('Internal', `the sandbox container ${id} ended at once`);
-    const chosen = await network.chosen();
-    // Before the plugins run: a shim that is killed in between would not know which network holds an address.
-    await records.write(id, { ...record, attached: { network: chosen, result: undefined, ips: [] } });
     const attached = await network.attach(attachmentOf(id, pid, record), chosen);
-    await records.write(id, { ...record, attached });
+    await records.write(id, { ...record, attached }, { isLasting: false });
   }
 
   /** Takes down the network that the record names. */

@@ -100,6 +100,8 @@ export class FakeDockerEngine implements DockerEngine {
   async createContainer(name: string, body: CreateContainerBody): Promise<string> {
     this.calls.push(`create ${name}`);
     this.#failing('createContainer');
+    if (body.Labels['io.kubernetes.docker.type'] === 'podsandbox' && !this.images.has(body.Image))
+      throw new KubeletError('NotFound', `No such image: ${body.Image}`);
     if ([...this.containers.values()].some((each) => each.name === name))
       throw new KubeletError('Conflict', `the name ${name} is in use`);
     const id = (this.#next += 1).toString(16).padStart(64, '0');

@@ -105,6 +105,7 @@ export function createShimFixture(engine = new FakeDockerEngine(), reached: Dock
     overwriteFile: async (file, text) => void written.set(file, text),
     isProcessOf: (pid, id) => engine.containers.get(id)?.pid === pid || pid === 99,
     killProcess: (pid, id) => void killed.push(`${pid} of ${id}`),
+    podUsage: async () => ({ cpuNanos: 7n, processes: 2n, interfaces: [] }),
     diskUsage: async () => ({ usedBytes: 5, inodesUsed: 6 }),
   };
   const log = silentLogger;

@@ -1,0 +1,94 @@
+import { MetricDescriptor, MetricType, PodSandboxMetrics } from '../../cri/generated/cri-v1.ts';
+import type { ContainerStats, Metric, PodSandboxStats, UInt64Value } from '../../cri/generated/cri-v1.ts';
+
+/** As cAdvisor labels what it counts of pods. */
+const podLabels = ['id', 'name', 'image', 'container', 'pod', 'namespace'] as const;
+const interfaceLabels = [...podLabels, 'interface'] as const;
+
+type Stats = Pick<ContainerStats, 'cpu' | 'memory'>;
+
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: MetricType;
+  readonly value: (stats: Stats) => UInt64Value | undefined;
+}
+
+const NANOS_PER_SECOND = 1_000_000_000n;
+const { COUNTER, GAUGE } = MetricType;
+
+/** Values are whole numbers in the CRI. */
+const seconds = (nanos: UInt64Value | undefined): UInt64Value | undefined =>
+  nanos === undefined ? undefined : { value: nanos.value / NANOS_PER_SECOND };
+
+const families: readonly Family[] = [
+  {
+    name: 'container_cpu_usage_seconds_total',
+    help: 'Cumulative cpu time consumed in seconds',
+    type: COUNTER,
+    value: ({ cpu }) => seconds(cpu?.usageCoreNanoSeconds),
+  },
+  {
+    name: 'container_memory_usage_bytes',
+    help: 'Current memory usage in bytes, including all memory regardless of when it was accessed',
+    type: GAUGE,
+    value: ({ memory }) => memory?.usageBytes,
+  },
+  {
+    name: 'container_memory_working_set_bytes',
+    help: 'Current working set in bytes',
+    type: GAUGE,
+    value: ({ memory }) => memory?.workingSetBytes,
+  },
+  { name: 'container_memory_rss', help: 'Size of RSS in bytes', type: GAUGE, value: ({ memory }) => memory?.rssBytes },
+];
+
+const interfaceFamilies = [
+  ['container_network_receive_bytes_total', 'Cumulative count of bytes received', 'rxBytes'],
+  ['container_network_receive_errors_total', 'Cumulative count of errors encountered while receiving', 'rxErrors'],
+  ['container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted', 'txBytes'],
+  ['container_network_transmit_errors_total', 'Cumulative count of errors encountered while transmitting', 'txErrors'],
+] as const;
+
+export const metricDescriptors: readonly MetricDescriptor[] = [
+  ...families.map(({ name, help }) => MetricDescriptor.fromPartial({ name, help, labelKeys: [...podLabels] })),
+  ...interfaceFamilies.map(([name, help]) =>
+    MetricDescriptor.fromPartial({ name, help, labelKeys: [...interfaceLabels] }),
+  ),
+];
+
+/** The statistics of a pod as the figures that the descriptors name. */
+export function podMetrics(stats: PodSandboxStats): PodSandboxMetrics {
+  const { id = '', metadata } = stats.attributes ?? {};
+  const pod = [metadata?.name ?? '', metadata?.namespace ?? ''];
+  const { cpu, memory, network, containers = [] } = stats.linux ?? {};
+  const sandbox = [id, metadata?.name ?? '', '', 'POD', ...pod];
+  return PodSandboxMetrics.fromPartial({
+    podSandboxId: id,
+    metrics: [
+      ...figures({ cpu, memory }, sandbox),
+      ...(network?.interfaces ?? []).flatMap((each) =>
+        interfaceFamilies.map(([name, , field]) => ({
+          name,
+          timestamp: network?.timestamp ?? 0n,
+          metricType: COUNTER,
+          labelValues: [...sandbox, each.name],
+          ...(each[field] !== undefined && { value: each[field] }),
+        })),
+      ),
+    ],
+    containerMetrics: containers.map((each) => {
+      const name = each.attributes?.metadata?.name ?? '';
+      const containerId = each.attributes?.id ?? '';
+      return { containerId, metrics: figures(each, [containerId, name, '', name, ...pod]) };
+    }),
+  });
+}
+
+function figures(stats: Stats, labelValues: string[]): Metric[] {
+  const timestamp = stats.cpu?.timestamp ?? stats.memory?.timestamp ?? 0n;
+  return families.flatMap(({ name, type, value }) => {
+    const read = value(stats);
+    return read === undefined ? [] : [{ name, timestamp, metricType: type, labelValues, value: read }];
+  });
+}
