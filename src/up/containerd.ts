@@ -17,7 +17,8 @@ import { setUpNetwork } from './network.ts';
 import type { ProcessRecord } from './processes.ts';
 import { isAlive, readProcessFile, waitUntil, writeProcessFile } from './processes.ts';
 import type { ContainerdFacts, Snapshotter } from './runtime-config.ts';
-import { parseContainerdVersion, renderContainerdConfig } from './runtime-config.ts';
+import { needsRunscAdapter, renderRunscAdapter } from './runsc-adapter.ts';
+import { adapterPath, parseContainerdVersion, renderContainerdConfig } from './runtime-config.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /** Debian's place first, then upstream's. */
@@ -97,6 +98,9 @@ export async function launchContainerd(
   onEnd: (how: string) => void = () => undefined,
 ): Promise<void> {
   writeFileSync(instance.containerdConfig, renderContainerdConfig(instance, facts));
+  for (const [name, program] of Object.entries(facts.handlers ?? {}))
+    if (needsRunscAdapter(program))
+      writeFileSync(adapterPath(instance, name), renderRunscAdapter(program), { mode: 0o755 });
   rmSync(instance.containerdSocket, { force: true });
   const log = openSync(instance.containerdLog, 'a');
   const child = spawn('containerd', ['--config', instance.containerdConfig], {

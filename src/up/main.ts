@@ -21,6 +21,7 @@ import { acquireProcessFile, isAlive, readProcessFile, signalProcess, waitUntil 
 import type { UpOptions } from './supervise.ts';
 import { prepareNodePage } from './node-page.ts';
 import { watchAgent } from './supervise.ts';
+import { checkRuntimeHandlers, writeRuntimeClasses } from './runtime-handlers.ts';
 import { adoptPrograms, findLeftovers, kubeletPidFile, realDataDir, tearDown } from './teardown.ts';
 
 const UP_STOP_TIMEOUT_MS = 60_000;
@@ -40,6 +41,7 @@ async function main(): Promise<number> {
   // What this and its children write, others may not change, whatever the shell's umask.
   process.umask(process.umask() | 0o022);
   // Made first, so that a symbolic link above it is resolved alike by every later command.
+  if (line.command === 'up') checkRuntimeHandlers(line.runtimeHandlers);
   if (line.command === 'up') mkdirSync(line.dataDir, { recursive: true });
   const instance = deriveInstance(realDataDir(line.dataDir));
   switch (line.command) {
@@ -95,6 +97,7 @@ async function up(instance: Instance, line: CommandLine): Promise<number> {
       const options = {
         endpoint: line.endpoint,
         cgroupDriver: line.cgroupDriver,
+        runtimeHandlers: line.runtimeHandlers,
         detach: line.detach,
         runtimeOnly: line.mode === 'runtime-only',
       };
@@ -164,7 +167,10 @@ async function startRuntime(instance: Instance, options: UpOptions): Promise<str
   writeFileSync(endpointFile(instance), options.endpoint === undefined ? '' : `${endpoint}\n`);
   const facts =
     options.endpoint === undefined
-      ? await startOwnContainerd(instance, say, { cgroupDriver: options.cgroupDriver })
+      ? await startOwnContainerd(instance, say, {
+          cgroupDriver: options.cgroupDriver,
+          handlers: options.runtimeHandlers,
+        })
       : undefined;
   if (facts !== undefined)
     say(
@@ -201,6 +207,7 @@ async function runAgent(
     return { keep: false, code: 0 };
   }
   ensureManifests(instance);
+  writeRuntimeClasses(instance, options.runtimeHandlers);
   const { healthzPort } = await writeAgentConfig(instance, options.endpoint, options.cgroupDriver);
   const page = await prepareNodePage(instance, '127.0.0.1');
   return watchAgent(instance, { ...options, healthzPort, page, rootFlag: rootFlag(instance) }, signal);

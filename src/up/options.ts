@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DEFAULT_DATA_DIR } from './instance.ts';
 import type { CgroupDriver } from './runtime-config.ts';
+import type { RuntimeHandlers } from './runtime-handlers.ts';
+import { parseRuntimeHandlers } from './runtime-handlers.ts';
 
 const DATA_USAGE = `  --data DIR          directory for all files (default ${DEFAULT_DATA_DIR}, or $KUBELET_TS_DATA)`;
 
@@ -30,6 +32,8 @@ ${DATA_USAGE}
   --container-runtime-endpoint unix:///SOCKET
                       use this runtime instead of starting one
   --cgroup-driver     cgroup driver: cgroupfs (default), or systemd where it is process 1
+  --runtime-handler NAME=PROGRAM
+                      let pods with the RuntimeClass NAME run by this runtime, repeatable: gvisor=/usr/bin/runsc
 
 Stop it with npm run down.
 `;
@@ -71,6 +75,8 @@ export interface CommandLine {
   readonly joinConfig: string | undefined;
   readonly endpoint: string | undefined;
   readonly cgroupDriver: CgroupDriver;
+  /** Programs of runtime handlers beside runc, by name. */
+  readonly runtimeHandlers: RuntimeHandlers;
   readonly detach: boolean;
   readonly purge: boolean;
   readonly example: boolean;
@@ -97,6 +103,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       data: text,
       'container-runtime-endpoint': text,
       'cgroup-driver': { type: 'string', default: 'cgroupfs' },
+      'runtime-handler': { type: 'string', multiple: true, default: [] },
       join: text,
       'node-name': text,
       'node-labels': text,
@@ -125,6 +132,12 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   if (values['control-plane-arg'].length > 0 && modes.length > 0)
     throw mistyped(`--control-plane-arg needs a control plane, and --${modes[0]} starts none`);
   if (modes.length > 1) throw mistyped(`--${modes.join(' and --')} exclude each other`);
+  const runtimeHandlers = parseRuntimeHandlers(values['runtime-handler']);
+  if (typeof runtimeHandlers === 'string') throw mistyped(runtimeHandlers);
+  if (Object.keys(runtimeHandlers).length > 0 && values['container-runtime-endpoint'] !== undefined)
+    throw mistyped(
+      '--runtime-handler is for the containerd that up starts: configure the handler in the runtime of --container-runtime-endpoint',
+    );
   return {
     command,
     dataDir: resolve(values.data ?? environment['KUBELET_TS_DATA'] ?? DEFAULT_DATA_DIR),
@@ -133,6 +146,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     joinConfig: values.join === undefined ? undefined : resolve(values.join),
     endpoint: values['container-runtime-endpoint'],
     cgroupDriver: cgroupDriverOf(values['cgroup-driver']),
+    runtimeHandlers,
     detach: values.detach,
     purge: values.purge,
     example: !values['no-example'],

@@ -1,6 +1,7 @@
 /** Renders the configuration of our own containerd and of its CNI network. Pure. */
 import { KubeletError } from '../base/errors.ts';
 import type { Instance } from './instance.ts';
+import { needsRunscAdapter } from './runsc-adapter.ts';
 import type { Subnet } from './subnet.ts';
 
 export type Snapshotter = 'overlayfs' | 'native';
@@ -125,6 +126,10 @@ function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlT
   ];
 }
 
+/** Of a handler whose program is not called directly. */
+export const adapterPath = ({ runDir }: Pick<Instance, 'runDir'>, handler: string): string =>
+  `${runDir}/handler-${handler}`;
+
 function runcTables(
   parent: string,
   instance: Instance,
@@ -138,7 +143,10 @@ function runcTables(
   ];
   return [
     ...tables('runc', common),
-    ...Object.entries(handlers).flatMap(([name, program]) => tables(name, { ...common, BinaryName: program })),
+    ...Object.entries(handlers).flatMap(([name, program]) => {
+      const called = needsRunscAdapter(program) ? adapterPath(instance, name) : program;
+      return tables(name, { ...common, BinaryName: called });
+    }),
   ];
 }
 

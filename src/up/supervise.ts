@@ -13,6 +13,7 @@ import { pause } from './processes.ts';
 import type { ProgressRow } from './progress.ts';
 import { allSettled, computeRows, renderChanges, renderTable } from './progress.ts';
 import type { CgroupDriver } from './runtime-config.ts';
+import type { RuntimeHandlers } from './runtime-handlers.ts';
 
 export interface UpOptions {
   /** A runtime given from outside; absent means our own. */
@@ -20,6 +21,7 @@ export interface UpOptions {
   readonly detach: boolean;
   readonly runtimeOnly: boolean;
   readonly cgroupDriver: CgroupDriver;
+  readonly runtimeHandlers: RuntimeHandlers;
 }
 
 export interface WatchOptions extends UpOptions {

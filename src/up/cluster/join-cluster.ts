@@ -11,6 +11,7 @@ import { kubeletProgram, nodeNameArguments, writeAgentConfig } from '../agent.ts
 import type { Instance } from '../instance.ts';
 import { waitUntil } from '../processes.ts';
 import type { CgroupDriver } from '../runtime-config.ts';
+import type { RuntimeHandlers } from '../runtime-handlers.ts';
 import { kubeletPidFile } from '../teardown.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { applyObjects, openClusterClient, whenNodeReady } from './cluster-client.ts';
@@ -24,6 +25,7 @@ export interface JoinOptions {
   readonly kubeconfig: string;
   readonly endpoint: string | undefined;
   readonly cgroupDriver: CgroupDriver;
+  readonly runtimeHandlers: RuntimeHandlers;
   readonly nodeName: string | undefined;
   readonly agentArgs: readonly string[];
   readonly stopCommand: string;
@@ -35,7 +37,7 @@ export interface JoinOptions {
  * API server does not answer or does not know us.
  */
 export async function joinCluster(instance: Instance, options: JoinOptions, signal: AbortSignal): Promise<void> {
-  const { say, agentArgs, cgroupDriver, kubeconfig } = options;
+  const { say, agentArgs, cgroupDriver, runtimeHandlers, kubeconfig } = options;
   const startMs = systemClock.monotonicMs();
   const startWallMs = systemClock.nowMs();
   const done = (text: string): void => say(stepLine(systemClock.monotonicMs() - startMs, text));
@@ -62,7 +64,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
       kubeconfig,
     });
     const [{ endpoint }, clusterDns] = await Promise.all([
-      startNodeRuntime(instance, { endpoint: options.endpoint, cgroupDriver, say, signal }),
+      startNodeRuntime(instance, { endpoint: options.endpoint, cgroupDriver, runtimeHandlers, say, signal }),
       findNameService(client),
     ]);
     done(`the runtime runs on ${endpoint}`);

@@ -7,12 +7,14 @@ import { ensureImages, readBusybox } from '../image-store.ts';
 import { standardImages } from '../images/catalogue.ts';
 import type { Instance } from '../instance.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
+import type { RuntimeHandlers } from '../runtime-handlers.ts';
 import { restartDelayMs } from './restart-delay.ts';
 
 export interface RuntimeOptions {
   /** Absent means our own. */
   readonly endpoint: string | undefined;
   readonly cgroupDriver: CgroupDriver;
+  readonly runtimeHandlers: RuntimeHandlers;
   readonly network?: 'made';
   readonly say: (message: string) => void;
   /** Ends the looking after. */
@@ -31,7 +33,7 @@ const HEALTHY_LIFE_MS = 10_000;
 /** With the images in place that pods cannot do without. */
 export async function startNodeRuntime(
   instance: Instance,
-  { endpoint: given, cgroupDriver, network, say, signal }: RuntimeOptions,
+  { endpoint: given, cgroupDriver, runtimeHandlers, network, say, signal }: RuntimeOptions,
 ): Promise<StartedRuntime> {
   const endpoint = given ?? `unix://${instance.containerdSocket}`;
   let facts: ContainerdFacts | undefined;
@@ -52,7 +54,12 @@ export async function startNodeRuntime(
   };
   const onEnd = (how: string): void => void again(how);
   if (given === undefined)
-    facts = await startOwnContainerd(instance, say, { cgroupDriver, onEnd, ...(network !== undefined && { network }) });
+    facts = await startOwnContainerd(instance, say, {
+      cgroupDriver,
+      handlers: runtimeHandlers,
+      onEnd,
+      ...(network !== undefined && { network }),
+    });
   else if (cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
   const client = openCri(endpoint);
   try {

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
-import { services, storageClasses } from '../../api/client/resource-types.ts';
+import { runtimeClasses, services, storageClasses } from '../../api/client/resource-types.ts';
 import { freePort, kubeletProgram, programPath, RESOLVED_CONF, nodeNameArguments, writeAgentConfig } from '../agent.ts';
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
@@ -16,6 +16,8 @@ import { checkSocketPaths, DEFAULT_DATA_DIR } from '../instance.ts';
 import { allowLoopbackNodePorts, claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
 import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
+import type { RuntimeHandlers } from '../runtime-handlers.ts';
+import { runtimeClassesOf } from '../runtime-handlers.ts';
 import { addressInRange } from '../subnet.ts';
 import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
 import type { ClusterClient } from './cluster-client.ts';
@@ -58,6 +60,7 @@ export interface UpClusterOptions {
   /** A runtime given from outside; absent means our own. */
   readonly endpoint: string | undefined;
   readonly cgroupDriver: CgroupDriver;
+  readonly runtimeHandlers: RuntimeHandlers;
   readonly dns: boolean;
   readonly serviceRouting: boolean;
   readonly networkPolicy: boolean;
@@ -220,10 +223,11 @@ class ClusterStart {
   }
 
   async #startRuntime(): Promise<ContainerdFacts | undefined> {
-    const { endpoint: given, cgroupDriver, say } = this.#options;
+    const { endpoint: given, cgroupDriver, runtimeHandlers, say } = this.#options;
     const { endpoint, facts } = await startNodeRuntime(this.#instance, {
       endpoint: given,
       cgroupDriver,
+      runtimeHandlers,
       network: 'made',
       say,
       signal: this.#signal,
@@ -251,6 +255,8 @@ class ClusterStart {
       ...(this.#options.storage ? nodeStorageRights() : []),
       ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : []),
     ]);
+    for (const each of runtimeClassesOf(this.#options.runtimeHandlers))
+      await createMissing(client.api, runtimeClasses, each);
     if (this.#options.storage) await createMissing(client.api, storageClasses, defaultStorageClass(this.#nodeName));
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
