@@ -33,6 +33,8 @@ const systemPackages = [
   'libatomic1',
   'libstdc++6',
 ];
+/** Programs that only tests in this machine use: a runtime with a kernel of its own, and servers of network storage. */
+const testPackages = ['runsc', 'nfs-kernel-server', 'tgt', 'open-iscsi', 'e2fsprogs'];
 /** The tests start what they need of these. The others would only take time from the tests. */
 const maskedUnits = [
   'containerd.service',
@@ -45,6 +47,17 @@ const maskedUnits = [
   'e2scrub_reap.service',
   'getty.target',
   'fstrim.timer',
+  'docker.service',
+  'docker.socket',
+  'iscsid.service',
+  'iscsid.socket',
+  'open-iscsi.service',
+  'nfs-server.service',
+  'nfs-blkmap.service',
+  'rpcbind.service',
+  'rpcbind.socket',
+  'rpc-statd.service',
+  'tgt.service',
 ];
 const DISK_SIZE = '8G';
 const BUILD_TIMEOUT_MS = 30 * 60_000;
@@ -180,6 +193,7 @@ export async function ensureImage(
 ): Promise<VmImage> {
   const packages = [
     ...systemPackages,
+    ...testPackages,
     ...packagesOfSetup(readFileSync(path.join(parts.root, 'scripts/setup-machine.sh'), 'utf8')),
   ];
   const folder = path.join(parts.cache, `disk-${imageKey(packages, readFileSync(import.meta.filename, 'utf8'))}`);
