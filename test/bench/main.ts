@@ -8,6 +8,7 @@ import { BenchAgent } from './bench-agent.ts';
 import type { BenchContext } from './bench-context.ts';
 import { interruption } from './interruption.ts';
 import { describeMachine, measureBusyShare, QUIET_SHARE, renderMachine } from './machine.ts';
+import { measureDocker } from './measure-docker.ts';
 import { measureBurst } from './measure-burst.ts';
 import { measureMany } from './measure-many.ts';
 import { measureProbes } from './measure-probes.ts';
@@ -26,7 +27,7 @@ interface Stage {
 }
 
 const STAGES: readonly Stage[] = [
-  { rows: ['start', 'delete'], run: measureStartAndDelete },
+  { rows: ['start', 'delete'], run: (context) => measureStartAndDelete(context) },
   { rows: ['restart'], run: measureRestart },
   { rows: ['exit'], run: measureExit },
   { rows: ['burst'], run: measureBurst },
@@ -94,7 +95,7 @@ async function run(options: BenchOptions, rows: Row[], notes: string[]): Promise
       note: (text) => notes.push(text),
       say,
     };
-    await Promise.race([measure(context), interrupted]);
+    if (STAGES.some(({ rows: names }) => isWanted(options, names))) await Promise.race([measure(context), interrupted]);
   } catch (cause) {
     error = errorMessage(cause);
   }
@@ -108,16 +109,24 @@ async function run(options: BenchOptions, rows: Row[], notes: string[]): Promise
       );
       await containerd.stop();
     }
+    if (error === undefined && options.only.includes('docker')) {
+      say('taking the start of a pod on Docker');
+      await Promise.race([
+        measureDocker({ options, add: (row) => rows.push(row), note: (text) => notes.push(text), say }),
+        interrupted,
+      ]);
+    }
   } catch (cause) {
     error = `${error === undefined ? '' : `${error}; `}${errorMessage(cause)}`;
   }
   return error;
 }
 
+const isWanted = ({ only }: BenchOptions, rows: readonly RowName[]): boolean => rows.some((row) => only.includes(row));
+
 async function measure(context: BenchContext): Promise<void> {
-  const wanted = (rows: readonly RowName[]): boolean => rows.some((row) => context.options.only.includes(row));
   await context.agent.start();
-  for (const stage of STAGES.filter(({ rows }) => wanted(rows))) {
+  for (const stage of STAGES.filter(({ rows }) => isWanted(context.options, rows))) {
     context.say(`taking ${stage.rows.filter((row) => context.options.only.includes(row)).join(' and ')}`);
     await stage.run(context);
   }

@@ -13,15 +13,37 @@ import { isTerminalPhase } from '../../src/api/pod.ts';
 const REST_MS = 100;
 const GONE_TIMEOUT_MS = 90_000;
 
+interface RawSample {
+  run(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export interface StartRows {
+  /** Before the names of the rows, and behind their titles. */
+  readonly prefix: string;
+  readonly suffix: string;
+  /** The floor: the same pod by calls of the runtime. */
+  readonly raw: (name: string) => RawSample;
+  readonly upstream?: string;
+}
+
 /** Rows `start` and `delete`. */
-export async function measureStartAndDelete(context: BenchContext): Promise<void> {
-  const { agent, containerd, options } = context;
+export async function measureStartAndDelete(
+  context: BenchContext,
+  { prefix, suffix, raw: rawPod, upstream }: StartRows = {
+    prefix: '',
+    suffix: '',
+    raw: (name) => new RawPod(context.containerd, name),
+    upstream: 'floor + 400 ms',
+  },
+): Promise<void> {
+  const { agent, options } = context;
   const floor = { start: [] as number[], remove: [] as number[] };
   const own = { start: [] as number[], remove: [] as number[], reported: [] as number[] };
   // Sample 0 warms both up and is not counted.
   for (let sample = 0; sample <= options.samples; sample += 1) {
     await agent.asleep(async () => {
-      const raw = new RawPod(containerd, `raw-start-${sample}`);
+      const raw = rawPod(`raw-start-${sample}`);
       const startMs = await timed(() => raw.run());
       await pause(REST_MS);
       const removeMs = await timed(() => raw.remove());
@@ -41,23 +63,23 @@ export async function measureStartAndDelete(context: BenchContext): Promise<void
     own.reported.push(gone.reportedMs);
   }
   context.add({
-    name: 'start',
-    title: 'manifest written -> Ready',
+    name: `${prefix}start`,
+    title: `manifest written -> Ready${suffix}`,
     unit: 'ms',
     agent: own.start,
     floor: floor.start,
     target: { kind: 'floorPlus', value: 60 },
-    upstream: 'floor + 400 ms',
+    ...(upstream !== undefined && { upstream }),
   });
   context.add({
-    name: 'delete',
-    title: 'manifest removed -> all gone',
+    name: `${prefix}delete`,
+    title: `manifest removed -> all gone${suffix}`,
     unit: 'ms',
     agent: own.remove,
     floor: floor.remove,
   });
   context.add({
-    name: 'delete-reported',
+    name: `${prefix}delete-reported`,
     title: '  of which: pod reported gone',
     unit: 'ms',
     agent: own.reported,

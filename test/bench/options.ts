@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { KubeletError } from '../../src/base/errors.ts';
 
 /** Rows of the table, in the order they are taken. */
-const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'startup', 'probes'] as const;
+const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'startup', 'probes', 'docker'] as const;
 export type RowName = (typeof ROW_NAMES)[number];
 
 export interface BenchOptions {

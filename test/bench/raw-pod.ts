@@ -62,7 +62,7 @@ function labels(name: string, container?: string): Record<string, string> {
 
 export class RawPod {
   readonly #cri: CriClient;
-  readonly #sandbox: DeepPartial<PodSandboxConfig>;
+  readonly sandbox: DeepPartial<PodSandboxConfig>;
   readonly #files: string;
   readonly #inCluster: boolean;
   #sandboxId = '';
@@ -83,7 +83,7 @@ export class RawPod {
     writeFileSync(join(this.#files, 'etc-hosts'), '127.0.0.1\tlocalhost\n');
     writeFileSync(join(this.#files, 'termination-log'), '');
     if (inCluster) mkdirSync(join(this.#files, 'token'), { recursive: true });
-    this.#sandbox = {
+    this.sandbox = {
       metadata: { name, namespace: 'default', uid: name, attempt: 0 },
       hostname: name,
       logDirectory,
@@ -103,7 +103,7 @@ export class RawPod {
 
   /** RunPodSandbox, CreateContainer, StartContainer, ContainerStatus. */
   async run(): Promise<void> {
-    const { podSandboxId } = await this.#cri.runtime.runPodSandbox({ config: this.#sandbox });
+    const { podSandboxId } = await this.#cri.runtime.runPodSandbox({ config: this.sandbox });
     this.#sandboxId = podSandboxId;
     await this.startContainer();
     await this.#cri.runtime.containerStatus({ containerId: this.#current });
@@ -113,8 +113,8 @@ export class RawPod {
   async startContainer(): Promise<void> {
     const { containerId } = await this.#cri.runtime.createContainer({
       podSandboxId: this.#sandboxId,
-      sandboxConfig: this.#sandbox,
-      config: this.#container(),
+      sandboxConfig: this.sandbox,
+      config: this.container(),
     });
     this.#containerIds.push(containerId);
     await this.#cri.runtime.startContainer({ containerId });
@@ -155,7 +155,8 @@ export class RawPod {
     return id;
   }
 
-  #container(): DeepPartial<ContainerConfig> {
+  /** The configuration of the next container. */
+  container(): DeepPartial<ContainerConfig> {
     const attempt = this.#containerIds.length;
     const mount = (containerPath: string, file: string) => ({
       containerPath,
@@ -175,7 +176,7 @@ export class RawPod {
         mount('/etc/hosts', 'etc-hosts'),
         mount('/dev/termination-log', 'termination-log'),
       ],
-      labels: labels(this.#sandbox.metadata?.name ?? '', 'main'),
+      labels: labels(this.sandbox.metadata?.name ?? '', 'main'),
       logPath: `main/${attempt}.log`,
       linux: {
         resources: { ...RESOURCES, oomScoreAdj: 1000n },
