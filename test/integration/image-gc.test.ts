@@ -12,10 +12,12 @@ import { ImageLeases } from '../../src/kubelet/features/images/image-leases.ts';
 import type { ImageGcReport } from '../../src/kubelet/model/image-gc-report.ts';
 import { PAUSE_IMAGE, WEB_IMAGE, WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
 import { buildImage } from '../../src/up/images/oci-image.ts';
+import { testsOnDocker } from './support/containerd.ts';
 import { pod } from './support/manifests.ts';
 import { agentFixture } from './support/suite.ts';
 
-const UNUSED = 'docker.io/library/unused:1';
+/** Docker shows such names in their short form. */
+const UNUSED = testsOnDocker ? 'unused:1' : 'docker.io/library/unused:1';
 const unused = buildImage({
   reference: UNUSED,
   architecture: process.arch === 'x64' ? 'amd64' : process.arch,

@@ -24,7 +24,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     assert.equal(seen.status?.phase, 'Running');
     assert.match(seen.status?.podIP ?? '', /^\d+\.\d+\.\d+\.\d+$/);
     assert.equal(containerOf(seen).restartCount, 0);
-    assert.match(containerOf(seen).containerID ?? '', /^containerd:\/\/[0-9a-f]{64}$/);
+    assert.match(containerOf(seen).containerID ?? '', /^(containerd|docker):\/\/[0-9a-f]{64}$/);
     for (const type of ['PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready'])
       assert.equal(conditionOf(seen, type), 'True', type);
     await agent.remove('plain');

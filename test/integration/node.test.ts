@@ -90,7 +90,7 @@ it('says all that upstream says of a node', async () => {
     ['InternalIP', 'Hostname'],
   );
   const info = status?.nodeInfo;
-  assert.match(info?.containerRuntimeVersion ?? '', /^containerd:\/\/\d/);
+  assert.match(info?.containerRuntimeVersion ?? '', /^(containerd|docker):\/\/\d/);
   assert.deepEqual(
     [info?.kubeletVersion, info?.kubeProxyVersion, info?.kernelVersion, info?.operatingSystem, info?.architecture],
     ['v1.36.0', '', os.release(), 'linux', arch],

@@ -254,7 +254,7 @@ test('the shim of a pod killed: its containers are found dead and the pod is cre
     pod('shimless', { containers: [container('main', { command: ['sleep', '100000'] })] }),
   );
   const [sandbox] = await sandboxesOf('shimless');
-  const shim = findShims(containerd.instance.containerdSocket).shims.find(({ pid }) =>
+  const shim = findShims(containerd.shimsSocket).shims.find(({ pid }) =>
     readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(sandbox?.id ?? '?'),
   );
   assert.ok(shim);

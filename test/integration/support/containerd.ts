@@ -43,6 +43,11 @@ export class TestContainerd {
     return `unix://${this.instance.containerdSocket}`;
   }
 
+  /** By which the shims of its containers name their containerd. */
+  get shimsSocket(): string {
+    return this.instance.containerdSocket;
+  }
+
   /** Pass it as `cgroupRoot`: what lives elsewhere is not removed by `stop`. */
   get cgroupRoot(): string {
     return this.instance.cgroupRoot;

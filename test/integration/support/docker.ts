@@ -76,6 +76,10 @@ export class TestDocker extends TestContainerd {
     return `unix://${dockerPlaces(this.instance).socket}`;
   }
 
+  override get shimsSocket(): string {
+    return dockerPlaces(this.instance).containerd;
+  }
+
   override get pid(): number {
     return this.#docker.pid;
   }
@@ -153,11 +157,18 @@ export async function startDocker(options: TestContainerdOptions): Promise<TestD
   const instance = { ...derived, containerdSocket: join(derived.runDir, 'shim.sock') };
   for (const made of [instance.runDir, instance.podLogsDir]) mkdirSync(made, { recursive: true });
   const containerd = { ...derived, containerdSocket: dockerPlaces(instance).containerd };
+  // First what may be missing: nothing runs yet.
+  const images = [...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])];
   await startOwnContainerd(containerd, (message) => console.error(message));
   const handlers = options.handlers ?? {};
   const programs = { docker: await launchDocker(instance, handlers), shim: await launchShim(instance) };
   const docker = new TestDocker(instance, programs, handlers);
-  await docker.importImages([...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])]);
+  try {
+    await docker.importImages(images);
+  } catch (error) {
+    await docker.stop();
+    throw error;
+  }
   return docker;
 }
 

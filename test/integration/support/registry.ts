@@ -10,6 +10,7 @@ import type { OciImage } from '../../../src/up/images/oci-image.ts';
 import { pushImage } from '../../../src/up/images/registry-push.ts';
 import type { Instance } from '../../../src/up/instance.ts';
 import { describeProcess, signalProcess, stopProcess } from '../../../src/up/processes.ts';
+import { testsOnDocker } from './containerd.ts';
 import { waitUntil } from './patience.ts';
 
 export interface TestRegistryOptions {
@@ -72,6 +73,7 @@ export async function startRegistry(options: TestRegistryOptions = {}): Promise<
   const stop = async (): Promise<void> => {
     if (record !== undefined) signalProcess(record, 'SIGCONT');
     await stopProcess(record, 2000);
+    if (testsOnDocker) rmSync(join(DOCKER_CERTS, host), { recursive: true, force: true });
     rmSync(folder, { recursive: true, force: true });
   };
   const up = await waitUntil(
@@ -91,12 +93,24 @@ export async function startRegistry(options: TestRegistryOptions = {}): Promise<
       await pushImage({ url, ca, ...options.credentials }, image, { repository, tag });
       return `${host}/${repository}:${tag}`;
     },
-    allowIn: (instance) => writeHostsFile(instance, { host, url, ca }),
+    allowIn: (instance) => {
+      if (testsOnDocker) writeDockerAuthority(host, ca);
+      else writeHostsFile(instance, { host, url, ca });
+    },
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
     log: () => readFileSync(logFile, 'utf8'),
     stop,
   };
+}
+
+/** Docker has one such folder for all engines of a machine. It speaks HTTP to loopback where TLS fails. */
+const DOCKER_CERTS = '/etc/docker/certs.d';
+
+function writeDockerAuthority(host: string, ca: string | undefined): void {
+  if (ca === undefined) return;
+  mkdirSync(join(DOCKER_CERTS, host), { recursive: true });
+  writeFileSync(join(DOCKER_CERTS, host, 'ca.crt'), ca);
 }
 
 /** containerd speaks TLS to everyone but localhost unless a hosts.toml says otherwise. */
