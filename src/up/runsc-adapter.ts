@@ -18,45 +18,36 @@ export function renderRunscAdapter(program: string): string {
 const SCRIPT = String.raw`#!/bin/sh
 # Written by kubelet-ts at each start; changes are lost. Calls gVisor's runsc for containerd's shim for runc.
 runsc=@PROGRAM@
-root=/run/runsc
-globals='' id='' before=''
-set -f
-quote() { printf "%s" "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/"; }
-given=$(for each in "$@"; do quote "$each"; printf ' '; done)
-while [ $# -gt 0 ]; do
-  case $1 in
-    --root | --log | --log-format) [ "$1" = --root ] && root=$2; globals="$globals $1 $(quote "$2")"; shift 2 ;;
-    -*) globals="$globals $1"; shift ;;
-    *) break ;;
+root=/run/runsc log=/dev/null systemd='' bundle=. pids=''
+command='' option='' id='' before=''
+for each in "$@"; do
+  case $option in
+    --root) root=$each ;;
+    --log) log=$each ;;
+    --bundle) bundle=$each ;;
+    --pid-file) pids=$each ;;
+  esac
+  if [ -n "$option" ]; then option='' && continue; fi
+  case $each in
+    --root | --log | --log-format | --bundle | --pid-file | --console-socket | --process) option=$each ;;
+    --systemd-cgroup) systemd=$each ;;
+    -*) ;;
+    *) if [ -z "$command" ]; then command=$each; else before=$id && id=$each; fi ;;
   esac
 done
-command=$1
-[ $# -eq 0 ] || shift
-for last in "$@"; do
-  [ "$command" = kill ] && id=$before || id=$last
-  before=$last
-done
-call() { eval "\"\$runsc\" $globals $*"; }
-pass() { eval "exec \"\$runsc\" $given"; }
+# Behind the container stands the signal.
+[ "$command" != kill ] || id=$before
 mark=$root/keeper-$id
 forget() { rm -f "$mark.pid" "$mark.start" "$mark.started"; }
+call() { "$runsc" --root "$root" --log "$log" --log-format json $systemd "$1" "$id"; }
 
 case $command in
   create)
-    bundle=. pids='' options=''
-    while [ $# -gt 1 ]; do
-      case $1 in
-        --bundle) bundle=$2; options="$options --bundle $(quote "$2")"; shift 2 ;;
-        --pid-file) pids=$2; shift 2 ;;
-        --console-socket) options="$options --console-socket $(quote "$2")"; shift 2 ;;
-        *) options="$options $1"; shift ;;
-      esac
-    done
-    grep -Eq '"io.kubernetes.cri.container-type": *"container"' "$bundle/config.json" || pass
+    grep -Eq '"io.kubernetes.cri.container-type": *"container"' "$bundle/config.json" || exec "$runsc" "$@"
     mkdir -p "$root"
     forget
     mkfifo "$mark.start" "$mark.started" || exit 1
-    call create "$options" "$(quote "$id")" || { code=$?; forget; exit "$code"; }
+    "$runsc" "$@" || { code=$?; forget; exit "$code"; }
     group=$(sed -n 's/.*"cgroupsPath": *"\([^":]*\)".*/\1/p' "$bundle/config.json" | head -n 1)
     exec 3<&0
     (
@@ -67,12 +58,12 @@ case $command in
       self=$(exec sh -c 'echo "$PPID"')
       [ -z "$group" ] || [ ! -d "/sys/fs/cgroup/$group" ] || echo "$self" >"/sys/fs/cgroup/$group/cgroup.procs" || :
       read -r go <"$mark.start" || exit 137
-      call start "$(quote "$id")"
+      call start
       code=$?
       echo "$code" >"$mark.started"
       rm -f "$mark.start" "$mark.started"
       [ "$code" -eq 0 ] || exit "$code"
-      ended=$(call wait "$(quote "$id")" 2>/dev/null)
+      ended=$(call wait 2>/dev/null)
       exit "$(printf '%s' "$ended" | sed -n 's/.*"exitStatus": *\([0-9]*\).*/\1/p' | grep . || echo 137)"
     ) <&3 &
     keeper=$!
@@ -80,20 +71,26 @@ case $command in
     [ -z "$pids" ] || printf '%s' "$keeper" >"$pids"
     ;;
   start)
-    [ -p "$mark.start" ] || pass
+    [ -p "$mark.start" ] || exec "$runsc" "$@"
     echo go >"$mark.start"
     read -r code <"$mark.started"
     exit "$code"
     ;;
-  kill | delete)
+  kill)
     # One that did not start cannot be signalled: its keeper ends in its place.
-    if [ -p "$mark.start" ]; then
-      kill -TERM "$(cat "$mark.pid")" 2>/dev/null
-      [ "$command" = delete ] || exit 0
-    fi
-    [ "$command" = kill ] || forget
-    pass
+    if [ -p "$mark.start" ]; then kill -TERM "$(cat "$mark.pid")"; exit; fi
+    said=$("$runsc" "$@" 2>&1) && exit 0
+    code=$?
+    # The words by which the shim knows that there is nothing to signal any more.
+    case $said in *'not running'*) said="container not running: $said" ;; esac
+    printf '%s\n' "$said" >&2
+    exit "$code"
     ;;
-  *) pass ;;
+  delete)
+    [ ! -p "$mark.start" ] || kill -TERM "$(cat "$mark.pid")" 2>/dev/null
+    forget
+    exec "$runsc" "$@"
+    ;;
+  *) exec "$runsc" "$@" ;;
 esac
 `;

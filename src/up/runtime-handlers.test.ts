@@ -76,6 +76,7 @@ const FAKE_RUNSC = `#!/bin/sh
 echo "$@" >>"$CALLS"
 case "$*" in
   *' start '*) cat >"$CALLS.input"; echo output ;;
+  *' kill gone '*) echo 'sandbox is not running' >&2; exit 128 ;;
   *' wait '*) echo waited >"$CALLS.waited"; echo '{"id":"c","exitStatus":7}' ;;
 esac
 `;
@@ -153,5 +154,13 @@ describe('the script between the shim for runc and runsc', () => {
       assert.equal(run('delete', 'c'), 0);
       assert.deepEqual(readdirSync(join(folder, 'root')), []);
       assert.doesNotMatch(readFileSync(join(folder, 'calls'), 'utf8'), / (start|kill) /);
+    }));
+
+  it('says of a container that is gone what the shim understands', () =>
+    withScript('sandbox', (run, folder) => {
+      assert.equal(run('kill', 'gone', '9'), 128);
+      const env = { ...process.env, CALLS: join(folder, 'calls') };
+      const { stderr } = spawnSync('sh', [join(folder, 'script'), '--root', folder, 'kill', 'gone', '9'], { env });
+      assert.match(stderr.toString(), /^container not running: sandbox is not running$/m);
     }));
 });
