@@ -1,6 +1,8 @@
 // Pods on a real Docker Engine, by an agent that is started as the old kubelet was: with the dockershim inside.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { readBusybox } from '../../src/up/image-store.ts';
+import { PAUSE_IMAGE, standardImages, WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { TestAgent } from './support/agent.ts';
 import type { TestDocker } from './support/docker.ts';
 import { startDocker } from './support/docker.ts';
@@ -73,13 +75,6 @@ describe('pods on Docker', () => {
     const command = shell('n=0; trap "exit 0" TERM; while :; do n=$((n+1)); echo $n; sleep 0.05; done');
     const before = await agent.run(pod('counts', { containers: [container('main', { command })] }));
     await docker.restartDocker();
-    if (process.env['DBG']) {
-      const fs = await import('node:fs');
-      console.log(fs.readFileSync(docker.instance.dataDir + '/docker.log', 'utf8').slice(-3000));
-      console.log(await agent.inside('counts', 'echo ok').catch((e) => e.message));
-      console.log(await docker.docker('ps', '-a'));
-      console.log(agent.log.slice(-3000));
-    }
     assert.ok(await waitUntil(async () => (await agent.inside('counts', 'echo ok').catch(() => '')) === 'ok', 30_000));
     const lines = (): number[] =>
       agent
@@ -132,5 +127,45 @@ describe('pods on Docker', () => {
     await agent.remove('plain');
     const left = async (): Promise<number> => (await docker.cri.runtime.listPodSandbox({})).items.length;
     assert.ok(await waitUntil(async () => (await left()) === 0, 20_000), `${items.length} sandboxes are left`);
+  });
+
+  test('images removed by hand restart nothing, and pods of them start when they are back', async () => {
+    const before = await agent.run(pod('keeps', { containers: [container('main')] }));
+    await docker.docker('image', 'prune', '--all', '--force');
+    await docker.docker('rmi', '--force', WEB_IMAGE, PAUSE_IMAGE).catch(() => '');
+    agent.writeManifest('waits', pod('waits', { containers: [container('main')] }));
+    await agent.explained('waits', 'the missing image', (now) => /pull/i.test(JSON.stringify(now.blockers)));
+    assert.equal(await agent.inside('keeps', 'echo ok'), 'ok');
+    await docker.importImages(standardImages(process.arch, await readBusybox()));
+    await agent.ready('waits', 60_000);
+    const now = agent.pod('keeps');
+    assert.deepEqual([containerId(now), containerOf(now).restartCount], [containerId(before), 0]);
+    await agent.remove('keeps', 'waits');
+  });
+
+  test('a pod that was paused by hand is removed like any other', async () => {
+    const running = await agent.run(pod('paused', { containers: [container('main')] }));
+    await docker.docker('pause', containerId(running), await sandboxOf('paused-node'));
+    await agent.remove('paused');
+    assert.equal((await docker.docker('ps', '--all', '--quiet', '--filter', 'name=_paused-node_')).trim(), '');
+  });
+
+  test('a pod shows what it uses, with its containers and its network', async () => {
+    const running = await agent.run(pod('uses', { containers: [container('main')] }));
+    const podSandboxId = await sandboxOf('uses-node');
+    const { stats } = await docker.cri.runtime.podSandboxStats({ podSandboxId });
+    const { cpu, memory, network, process: processes, containers = [] } = stats?.linux ?? {};
+    assert.ok((cpu?.usageCoreNanoSeconds?.value ?? 0n) > 0n);
+    assert.ok((memory?.workingSetBytes?.value ?? 0n) > 0n);
+    assert.equal(network?.defaultInterface?.name, 'eth0');
+    // The sandbox's, the shell's and its sleep.
+    assert.ok((processes?.processCount?.value ?? 0n) >= 3n);
+    assert.deepEqual(
+      containers.map(({ attributes }) => attributes?.id),
+      [containerId(running)],
+    );
+    const { podMetrics } = await docker.cri.runtime.listPodSandboxMetrics({});
+    assert.ok(podMetrics.some((each) => each.podSandboxId === podSandboxId && each.metrics.length > 0));
+    await agent.remove('uses');
   });
 });
