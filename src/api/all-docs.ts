@@ -1,3 +1,6 @@
+import { docs as mutatingAdmissionPolicyDocs } from './admissionregistration/mutating-admission-policy.docs.ts';
+import { docs as policyPartsDocs } from './admissionregistration/policy-parts.docs.ts';
+import { docs as validatingAdmissionPolicyDocs } from './admissionregistration/validating-admission-policy.docs.ts';
 import { docs as mutatingWebhookConfigurationDocs } from './admissionregistration/mutating-webhook-configuration.docs.ts';
 import { docs as validatingWebhookConfigurationDocs } from './admissionregistration/validating-webhook-configuration.docs.ts';
 import { docs as webhookDocs } from './admissionregistration/webhook.docs.ts';
@@ -90,6 +93,9 @@ export const allDocs: readonly TypeDocs[] = [
   ...mutatingWebhookConfigurationDocs,
   ...validatingWebhookConfigurationDocs,
   ...webhookDocs,
+  ...policyPartsDocs,
+  ...validatingAdmissionPolicyDocs,
+  ...mutatingAdmissionPolicyDocs,
   ...controllerRevisionDocs,
   ...daemonSetDocs,
   ...deploymentDocs,

@@ -2,6 +2,14 @@
  * One constant per kind: what code passes to an `ApiClient` to say which kind it means. In the order of groups, then
  * names.
  */
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+} from '../admissionregistration/mutating-admission-policy.ts';
+import type {
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+} from '../admissionregistration/validating-admission-policy.ts';
 import type { MutatingWebhookConfiguration } from '../admissionregistration/mutating-webhook-configuration.ts';
 import type { ValidatingWebhookConfiguration } from '../admissionregistration/validating-webhook-configuration.ts';
 import type { ControllerRevision } from '../apps/controller-revision.ts';
@@ -113,6 +121,26 @@ export const validatingWebhookConfigurations = clusterScoped<ValidatingWebhookCo
   'admissionregistration.k8s.io/v1',
   'ValidatingWebhookConfiguration',
   'validatingwebhookconfigurations',
+);
+export const mutatingAdmissionPolicies = clusterScoped<MutatingAdmissionPolicy>(
+  'admissionregistration.k8s.io/v1',
+  'MutatingAdmissionPolicy',
+  'mutatingadmissionpolicies',
+);
+export const mutatingAdmissionPolicyBindings = clusterScoped<MutatingAdmissionPolicyBinding>(
+  'admissionregistration.k8s.io/v1',
+  'MutatingAdmissionPolicyBinding',
+  'mutatingadmissionpolicybindings',
+);
+export const validatingAdmissionPolicies = clusterScoped<ValidatingAdmissionPolicy>(
+  'admissionregistration.k8s.io/v1',
+  'ValidatingAdmissionPolicy',
+  'validatingadmissionpolicies',
+);
+export const validatingAdmissionPolicyBindings = clusterScoped<ValidatingAdmissionPolicyBinding>(
+  'admissionregistration.k8s.io/v1',
+  'ValidatingAdmissionPolicyBinding',
+  'validatingadmissionpolicybindings',
 );
 export const controllerRevisions = namespaced<ControllerRevision>(
   'apps/v1',

@@ -54,7 +54,7 @@ export const knownPlugins: readonly KnownPlugin[] = [
   on('RBACEscalation'),
   absent('MutatingAdmissionPolicy'),
   on('MutatingAdmissionWebhook'),
-  absent('ValidatingAdmissionPolicy'),
+  on('ValidatingAdmissionPolicy'),
   on('ValidatingAdmissionWebhook'),
   on('ResourceQuota'),
   off('AlwaysDeny'),

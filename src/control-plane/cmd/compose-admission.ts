@@ -39,8 +39,11 @@ import {
   storageObjectInUseProtection,
 } from '../admission/storage.ts';
 import { taintNodesByCondition } from '../admission/taint-nodes-by-condition.ts';
+import type { FindKind } from '../admission/policies/find-params.ts';
 import { createMutatingWebhooks } from '../admission/webhooks/mutating-webhooks.ts';
+import { createValidatingPolicies } from '../admission/policies/validating-policies.ts';
 import { createValidatingWebhooks } from '../admission/webhooks/validating-webhooks.ts';
+import { createConditionCheck } from '../admission/webhooks/webhook-conditions.ts';
 import { WebhookClient } from '../admission/webhooks/webhook-client.ts';
 import { createRbacEscalationCheck } from '../authz/rbac/rbac-escalation.ts';
 import type { RoleGrants } from '../authz/rbac/role-grants.ts';
@@ -57,6 +60,8 @@ export interface AdmissionParts {
   readonly reader: ObjectReader;
   readonly grants: RoleGrants;
   readonly authorizer: Authorizer;
+  /** The kind that is served with this apiVersion and kind. */
+  readonly findKind: FindKind;
   /** The API server's own way to its API; asked for only once there are requests. */
   readonly client: () => ApiClient;
   /** Resolves when the reader knows all that was written before. */
@@ -84,7 +89,9 @@ export async function composeAdmission(
   const { reader, grants, authorizer, clock, random, log } = parts;
   const nowMs = (): number => clock.nowMs();
   const webhooks = new WebhookClient({ reader, clock, random });
-  const calls = { reader, log, post: webhooks.post, newUid: () => random.uuid() };
+  const meetsConditions = createConditionCheck({ reader, authorizer });
+  const calls = { reader, meetsConditions, log, post: webhooks.post, newUid: () => random.uuid() };
+  const policies = { reader, authorizer, findKind: parts.findKind };
   const plain: readonly AdmissionPlugin[] = [
     alwaysAdmit,
     createNamespaceLifecycle(reader, parts.refresh),
@@ -124,6 +131,7 @@ export async function composeAdmission(
   const before = plain.filter(({ name }) => names.includes(name));
   const last: readonly AdmissionPlugin[] = [
     createMutatingWebhooks({ ...calls, before, patched: patchedByWebhook, sameJson: equalJson }),
+    createValidatingPolicies(policies),
     createValidatingWebhooks(calls),
     createResourceQuota({ reader, nowMs, limited: settings.limitedResources, ledger: quotaLedger(parts.client) }),
     alwaysDeny,

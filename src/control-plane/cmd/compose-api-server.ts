@@ -105,6 +105,7 @@ export async function composeApiServer(
     reader,
     grants,
     authorizer,
+    findKind: (apiVersion, kind) => definitions.byKind(apiVersion, kind)?.type,
     client: () => clientOf(itself, 'kube-apiserver'),
     refresh: () => cache.fresh(),
     ...deps,

@@ -15,6 +15,14 @@ import { resourceQuotaResource } from './core/resource-quota.ts';
 import { secretResource } from './core/secret.ts';
 import { serviceResource } from './core/service.ts';
 import { serviceAccountResource } from './core/service-account.ts';
+import {
+  mutatingAdmissionPolicyBindingResource,
+  mutatingAdmissionPolicyResource,
+} from './admissionregistration/mutating-admission-policy.ts';
+import {
+  validatingAdmissionPolicyBindingResource,
+  validatingAdmissionPolicyResource,
+} from './admissionregistration/validating-admission-policy.ts';
 import { mutatingWebhookConfigurationResource } from './admissionregistration/mutating-webhook-configuration.ts';
 import { validatingWebhookConfigurationResource } from './admissionregistration/validating-webhook-configuration.ts';
 import { controllerRevisionResource } from './apps/controller-revision.ts';
@@ -83,6 +91,10 @@ export const allResources: readonly ResourceDefinition[] = [
   serviceAccountResource,
   mutatingWebhookConfigurationResource,
   validatingWebhookConfigurationResource,
+  validatingAdmissionPolicyResource,
+  validatingAdmissionPolicyBindingResource,
+  mutatingAdmissionPolicyResource,
+  mutatingAdmissionPolicyBindingResource,
   controllerRevisionResource,
   daemonSetResource,
   deploymentResource,

@@ -70,8 +70,8 @@ const cases: readonly (readonly [string, RulesFixture, Changes, RegExp])[] = [
     [
       'conditions of a webhook',
       fixture,
-      { 'webhooks[0].matchConditions': [{ name: 'x', expression: 'true' }] },
-      /matchConditions: Forbidden/,
+      { 'webhooks[0].matchConditions': [{ name: 'x', expression: 'nothing' }] },
+      /matchConditions\[0\].expression: Invalid value/,
     ],
   ]),
 ];
@@ -85,9 +85,9 @@ for (const [what, fixture, fault, refusal] of cases) {
 }
 
 test('other webhooks may not join in when one has no conditions that were there', () => {
-  const before = { 'webhooks[0].matchConditions': [{ name: 'x', expression: 'true' }] };
-  const next = { 'webhooks[0].matchConditions': [{ name: 'x', expression: 'false' }] };
-  assert.match(mutating.updateRefusals(next, before).join('\n'), /matchConditions: Forbidden/);
+  const before = { 'webhooks[0].matchConditions': [{ name: 'x', expression: 'nothing' }] };
+  const next = { 'webhooks[0].matchConditions': [{ name: 'x', expression: 'other' }] };
+  assert.match(mutating.updateRefusals(next, before).join('\n'), /matchConditions\[0\].expression: Invalid value/);
 });
 
 test('a namespace that is held by a name of old can be written; what holds it is checked when that changes', () => {

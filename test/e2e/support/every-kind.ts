@@ -16,6 +16,12 @@ const podSpec = {
 };
 const template = { metadata: { labels }, spec: podSpec };
 const selector = { matchLabels: labels };
+/** About requests that nothing else in the tests makes. */
+const policyMatch = {
+  resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+  objectSelector: { matchLabels: { nobody: 'has-this' } },
+};
+
 const webhook = {
   name: 'check.example.com',
   clientConfig: { url: 'https://127.0.0.1:9/check' },
@@ -237,6 +243,47 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
       'admissionregistration.k8s.io/v1',
       'ValidatingWebhookConfiguration',
       { webhooks: [webhook] },
+    ),
+    inCluster(
+      'validatingadmissionpolicy.admissionregistration.k8s.io',
+      'admissionregistration.k8s.io/v1',
+      'ValidatingAdmissionPolicy',
+      {
+        spec: { matchConstraints: policyMatch, validations: [{ expression: 'true' }] },
+      },
+    ),
+    inCluster(
+      'validatingadmissionpolicybinding.admissionregistration.k8s.io',
+      'admissionregistration.k8s.io/v1',
+      'ValidatingAdmissionPolicyBinding',
+      {
+        spec: { policyName: 'unknown', validationActions: ['Deny'] },
+      },
+    ),
+    inCluster(
+      'mutatingadmissionpolicy.admissionregistration.k8s.io',
+      'admissionregistration.k8s.io/v1',
+      'MutatingAdmissionPolicy',
+      {
+        spec: {
+          matchConstraints: policyMatch,
+          reinvocationPolicy: 'Never',
+          mutations: [
+            {
+              patchType: 'JSONPatch',
+              jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/metadata/labels/x"}]' },
+            },
+          ],
+        },
+      },
+    ),
+    inCluster(
+      'mutatingadmissionpolicybinding.admissionregistration.k8s.io',
+      'admissionregistration.k8s.io/v1',
+      'MutatingAdmissionPolicyBinding',
+      {
+        spec: { policyName: 'unknown' },
+      },
     ),
     inCluster('certificatesigningrequest.certificates.k8s.io', 'certificates.k8s.io/v1', 'CertificateSigningRequest', {
       spec: { request: certificateRequest, signerName: 'example.com/any', usages: ['client auth'] },

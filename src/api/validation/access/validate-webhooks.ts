@@ -19,6 +19,8 @@ import { semanticEqual } from '../../semantic-equal.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { isInvalidSelector, validateLabelSelector, validateObjectMeta } from '../metadata.ts';
+import type { CheckText } from './validate-match-conditions.ts';
+import { validateMatchConditions } from './validate-match-conditions.ts';
 import { checkDns1035Label, checkDnsSubdomain, checkPortNumber } from '../names.ts';
 
 const reviewVersions = ['v1', 'v1beta1'];
@@ -28,16 +30,22 @@ const hasKnownVersion = (versions: readonly string[]): boolean =>
 type Configuration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
 type Webhook = MutatingWebhook | ValidatingWebhook;
 
-export function validateWebhookConfiguration(configuration: Configuration): FieldError[] {
-  return validate(configuration, { sideEffects: ['None', 'NoneOnDryRun'] });
+/** `checkCondition` compiles expressions, which this layer cannot. */
+export function validateWebhookConfiguration(configuration: Configuration, checkCondition: CheckText): FieldError[] {
+  return validate(configuration, { checkCondition, sideEffects: ['None', 'NoneOnDryRun'] });
 }
 
 /** What an older version let in may stay (upstream: ValidateMutatingWebhookConfigurationUpdate and its sibling). */
-export function validateWebhookConfigurationUpdate(configuration: Configuration, old: Configuration): FieldError[] {
+export function validateWebhookConfigurationUpdate(
+  configuration: Configuration,
+  old: Configuration,
+  checkCondition: CheckText,
+): FieldError[] {
   const before: readonly Webhook[] = old.webhooks ?? [];
   const now: readonly Webhook[] = configuration.webhooks ?? [];
   const isQuiet = before.every(({ sideEffects }) => sideEffects === 'None' || sideEffects === 'NoneOnDryRun');
   return validate(configuration, {
+    checkCondition,
     sideEffects: isQuiet ? ['None', 'NoneOnDryRun'] : ['None', 'NoneOnDryRun', 'Some', 'Unknown'],
     anyVersion: before.some(
       ({ admissionReviewVersions }) => admissionReviewVersions.length > 0 && !hasKnownVersion(admissionReviewVersions),
@@ -57,6 +65,7 @@ export function validateWebhookConfigurationUpdate(configuration: Configuration,
 
 /** Without a word: as strict as with new configurations. */
 interface Leniency {
+  readonly checkCondition: CheckText;
   readonly sideEffects: readonly string[];
   /** None of the versions of reviews needs to be one this server speaks. */
   readonly anyVersion?: boolean;
@@ -96,8 +105,8 @@ function validateWebhook(errors: FieldErrors, path: string, webhook: Webhook, le
   validateLabelSelector(errors, `${path}.namespaceSelector`, webhook.namespaceSelector, leniency);
   validateLabelSelector(errors, `${path}.objectSelector`, webhook.objectSelector, leniency);
   validateClient(errors, `${path}.clientConfig`, webhook.clientConfig);
-  if (matchConditions.length > 0 && leniency.sameConditions !== true)
-    errors.forbidden(`${path}.matchConditions`, 'this API server does not evaluate CEL expressions');
+  if (leniency.sameConditions !== true)
+    validateMatchConditions(errors, `${path}.matchConditions`, matchConditions, leniency.checkCondition);
   const reinvocation = 'reinvocationPolicy' in webhook ? webhook.reinvocationPolicy : undefined;
   if (reinvocation !== undefined) errors.oneOf(`${path}.reinvocationPolicy`, reinvocation, ['IfNeeded', 'Never']);
 }
@@ -110,7 +119,7 @@ function validateQualified(errors: FieldErrors, field: string, name: string): vo
     errors.invalid(field, name, 'should be a domain with at least three segments separated by dots');
 }
 
-function validateRule(
+export function validateRule(
   errors: FieldErrors,
   path: string,
   { operations = [], apiGroups = [], apiVersions = [], resources = [], scope }: RuleWithOperations,

@@ -27,7 +27,7 @@ export const namespaceOf = (attributes: AdmissionAttributes): string =>
  * Whether the webhook is for such requests at all. Each kind is served in one version, so that there are no equivalent
  * ones to look for.
  */
-export function matchesRules({ rules = [] }: Webhook, attributes: AdmissionAttributes): boolean {
+export function matchesRules({ rules = [] }: Pick<Webhook, 'rules'>, attributes: AdmissionAttributes): boolean {
   return rules.some((rule) => matchesRule(rule, attributes));
 }
 
@@ -56,7 +56,7 @@ function splitOnce(resource: string): readonly string[] {
 
 /** `labelsOf` reads a namespace that is there already; undefined when it is not. */
 export function matchesNamespace(
-  { namespaceSelector }: Webhook,
+  { namespaceSelector }: Pick<Webhook, 'namespaceSelector'>,
   attributes: AdmissionAttributes,
   labelsOf: (namespace: string) => Labels | undefined,
 ): boolean | 'unknown namespace' {
@@ -71,7 +71,10 @@ export function matchesNamespace(
 }
 
 /** Either as it was or as it is to be. */
-export function matchesObject({ objectSelector }: Webhook, { object, oldObject }: AdmissionAttributes): boolean {
+export function matchesObject(
+  { objectSelector }: Pick<Webhook, 'objectSelector'>,
+  { object, oldObject }: AdmissionAttributes,
+): boolean {
   if (isEmpty(objectSelector)) return true;
   return [object, oldObject].some(
     (each) =>

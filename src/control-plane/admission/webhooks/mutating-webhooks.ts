@@ -82,6 +82,7 @@ async function round(
     const now = { ...attributes, object };
     if ((again !== undefined && !again.has(listed.id)) || !concerns(listed, now, options.reader)) continue;
     const { webhook, configuration, id } = listed;
+    if (!(await options.meetsConditions(webhook, now))) continue;
     const result = await callWebhook(webhook, 'mutating', now, options);
     const place = `round_${number}_index_${index}`;
     const next = result.outcome === 'open' ? object : applied(options, webhook, now, result.response);

@@ -5,11 +5,13 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import { callWebhook } from './call-webhook.ts';
 import type { CallOptions } from './call-webhook.ts';
 import { isExempt, matchesNamespace, matchesObject, matchesRules, namespaceOf } from './match-webhook.ts';
+import type { ConditionCheck } from './webhook-conditions.ts';
 import { listWebhooks } from './webhook-list.ts';
 import type { ListedWebhook } from './webhook-list.ts';
 
 export interface WebhookOptions extends CallOptions {
   readonly reader: ObjectReader;
+  readonly meetsConditions: ConditionCheck;
 }
 
 /**
@@ -24,6 +26,7 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
       const concerned = list().filter((each) => concerns(each, attributes, options.reader));
       const results = await Promise.allSettled(
         concerned.map(async ({ webhook }, index) => {
+          if (!(await options.meetsConditions(webhook, attributes))) return;
           const { outcome } = await callWebhook(webhook, 'validating', attributes, options);
           if (outcome === 'open')
             attributes.context.annotate(

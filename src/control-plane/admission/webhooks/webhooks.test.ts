@@ -18,6 +18,7 @@ import type { Write } from '../testing/admission-fixture.ts';
 import { admissionReview } from './admission-review.ts';
 import type { Webhook } from './match-webhook.ts';
 import { createMutatingWebhooks } from './mutating-webhooks.ts';
+import { createConditionCheck } from './webhook-conditions.ts';
 import { createValidatingWebhooks } from './validating-webhooks.ts';
 
 interface Asked {
@@ -69,6 +70,10 @@ function setUp(answers: Readonly<Record<string, Answer>>, before: readonly Admis
   const asked: { name: string; review: Asked; timeoutSeconds: number }[] = [];
   const options = {
     reader: fixture.reader,
+    meetsConditions: createConditionCheck({
+      reader: fixture.reader,
+      authorizer: { name: 'none', authorize: () => ({ decision: 'noOpinion', reason: '' }) },
+    }),
     log: silentLogger,
     newUid: () => `uid-${asked.length}`,
     post: async (client: Webhook['clientConfig'], review: object, timeoutSeconds: number) => {
@@ -104,6 +109,35 @@ function setUp(answers: Readonly<Record<string, Answer>>, before: readonly Admis
     plugins,
   };
 }
+
+describe('conditions of webhooks', () => {
+  const conditions = (...expressions: string[]): Partial<Webhook> => ({
+    matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
+  });
+
+  it('keep webhooks from being asked where one is false', async () => {
+    const { configure, write, names } = setUp({ yes: allow(), no: allow(), broken: allow() });
+    configure(
+      'validating',
+      'c',
+      webhook('yes', conditions("object.data.a == 'b'", "request.userInfo.username == 'jane'")),
+      webhook('no', conditions('object.data.nothing == 1', "request.operation == 'DELETE'")),
+    );
+    const { refusal } = await write('validating', configMaps, { object: configMap({ data: { a: 'b' } }) });
+    assert.deepEqual([refusal, names()], ['', ['yes']]);
+  });
+
+  it('count by the failure policy where they fail', async () => {
+    const { configure, write, names } = setUp({ lax: allow(), strict: allow() });
+    const failing = conditions('object.data.nothing == 1');
+    configure('mutating', 'c', webhook('lax', { ...failing, failurePolicy: 'Ignore' }));
+    assert.equal((await write('mutating', configMaps, { object: configMap({ data: {} }) })).refusal, '');
+    configure('mutating', 'd', webhook('strict', { ...failing, failurePolicy: 'Fail' }));
+    const { refusal } = await write('mutating', configMaps, { object: configMap({ data: {} }) });
+    assert.match(refusal, /expression 'object.data.nothing == 1' resulted in error: no such key: nothing/);
+    assert.deepEqual(names(), []);
+  });
+});
 
 describe('which webhooks are asked', () => {
   it('goes by rules: operation, group, version, resource, subresource and scope', async () => {

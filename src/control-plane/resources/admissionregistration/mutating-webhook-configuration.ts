@@ -7,6 +7,7 @@ import {
   validateWebhookConfigurationUpdate,
 } from '../../../api/validation/access/validate-webhooks.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
+import { checkMatchCondition } from '../../cel/policy-checks.ts';
 import { defineResource } from '../define-resource.ts';
 import { webhookCategories, webhookColumns } from './webhook-columns.ts';
 
@@ -18,10 +19,10 @@ export const mutatingWebhookConfigurationResource = defineResource<MutatingWebho
   storagePath: 'mutatingwebhookconfigurations',
   rules: {
     applyDefaults: defaultMutatingWebhooks,
-    validate: validateWebhookConfiguration,
+    validate: (configuration) => validateWebhookConfiguration(configuration, checkMatchCondition),
     validateName: checkDnsSubdomain,
     anyFinalizer: true,
-    validateUpdate: validateWebhookConfigurationUpdate,
+    validateUpdate: (configuration, old) => validateWebhookConfigurationUpdate(configuration, old, checkMatchCondition),
     requiresResourceVersion: true,
   },
   columns: webhookColumns,

@@ -86,8 +86,14 @@ test('a webhook that cannot be called or asked is refused', () => {
       ['admissionReviewVersions[1]: Invalid value: "v1": duplicate version'],
     ],
     [
-      at('matchConditions', [{ name: 'a', expression: 'true' }]),
-      ['matchConditions: Forbidden: this API server does not evaluate CEL expressions'],
+      at('matchConditions', [
+        { name: 'a', expression: "request.operation == 'CREATE'" },
+        { name: 'a', expression: '1' },
+      ]),
+      [
+        'matchConditions[1].expression: Invalid value: "1": must evaluate to bool',
+        'matchConditions[1].name: Duplicate value: "a"',
+      ],
     ],
     [
       at('rules[0].operations', ['*', 'CREATE']),

@@ -1,0 +1,39 @@
+import type { ParamKind, ParamRef } from '../../../api/admissionregistration/policy-parts.ts';
+import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { matchesLabelSelector } from '../../../api/selectors.ts';
+import type { AdmissionAttributes } from '../../model/admission.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+import { namespaceOf } from '../webhooks/match-webhook.ts';
+
+/** The kind with this apiVersion and kind, if it is served. */
+export type FindKind = (apiVersion: string, kind: string) => ResourceType | undefined;
+
+/**
+ * The objects that configure a policy for a request, or why they cannot be found (upstream: policy/generic
+ * policy_matcher.go CollectParams). Undefined for a binding without parameters.
+ */
+export function findParams(
+  { paramKind, paramRef }: { readonly paramKind?: ParamKind; readonly paramRef?: ParamRef },
+  attributes: AdmissionAttributes,
+  { reader, findKind }: { readonly reader: ObjectReader; readonly findKind: FindKind },
+): readonly { readonly object: ApiObject; readonly type: ResourceType }[] | string | undefined {
+  if (paramKind === undefined || paramRef === undefined) return undefined;
+  const type = findKind(paramKind.apiVersion ?? '', paramKind.kind ?? '');
+  const shown = `${paramKind.apiVersion}, Kind=${paramKind.kind}`;
+  if (type === undefined)
+    return `failed to configure policy: failed to find resource referenced by paramKind: '${shown}'`;
+  const { name = '', namespace: wanted = '', selector } = paramRef;
+  if (!type.namespaced && wanted !== '')
+    return `paramRef.namespace must not be provided for a cluster-scoped \`paramKind\``;
+  const namespace = type.namespaced ? wanted || namespaceOf(attributes) : '';
+  if (type.namespaced && namespace === '')
+    return `cannot use namespaced paramRef in policy binding that matches cluster-scoped resources`;
+  const found =
+    name === ''
+      ? reader.list(type, namespace).filter(({ metadata }) => matchesLabelSelector(selector, metadata.labels ?? {}))
+      : [reader.get(type, { namespace, name })].filter((object) => object !== undefined);
+  if (found.length > 0) return found.map((object) => ({ object, type }));
+  return paramRef.parameterNotFoundAction === 'Allow'
+    ? []
+    : 'no params found for policy binding with `Deny` parameterNotFoundAction';
+}

@@ -1,0 +1,35 @@
+import type { PolicyEvaluation } from './policy-variables.ts';
+import type { Prepared } from './validating-policy-list.ts';
+import { CelError } from '../../../cel/values.ts';
+
+const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
+
+/** What an expression gives; a text for what went wrong, in upstream's words. */
+export async function evaluatePrepared(
+  { source, program }: Prepared,
+  evaluation: PolicyEvaluation,
+): Promise<{ readonly value: unknown } | { readonly error: string }> {
+  if ('fault' in program) return { error: `compilation error: ${program.fault}` };
+  const result = await evaluation.evaluate(program);
+  if (result === 'cost-exceeded') return { error: OUT_OF_BUDGET };
+  if (result instanceof CelError) return { error: `expression '${source}' resulted in error: ${result.message}` };
+  return { value: result };
+}
+
+/**
+ * Whether all conditions are true. One that is false decides, whatever errors others give (upstream:
+ * plugin/webhook/matchconditions/matcher.go Match).
+ */
+export async function matchConditions(
+  conditions: readonly Prepared[],
+  evaluation: PolicyEvaluation,
+): Promise<boolean | { readonly error: string }> {
+  const errors: string[] = [];
+  for (const condition of conditions) {
+    const result = await evaluatePrepared(condition, evaluation);
+    if ('error' in result) errors.push(result.error);
+    else if (result.value !== true) return false;
+  }
+  if (errors.length === 0) return true;
+  return { error: errors.length === 1 ? (errors[0] as string) : `[${errors.join(', ')}]` };
+}

@@ -1,0 +1,38 @@
+import type { MatchResources, NamedRuleWithOperations } from '../../../api/admissionregistration/policy-parts.ts';
+import { namespaces } from '../../../api/client/resource-types.ts';
+import { notFound } from '../../../api/status/api-status-error.ts';
+import type { AdmissionAttributes } from '../../model/admission.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+import { matchesNamespace, matchesObject, matchesRules, namespaceOf } from '../webhooks/match-webhook.ts';
+
+/** Policies are never judged by policies: one that refuses everything could not be removed. */
+export function isPolicy({ definition: { type } }: AdmissionAttributes): boolean {
+  return type.group === 'admissionregistration.k8s.io' && /^(?:valid|mut)atingadmissionpolic/.test(type.plural);
+}
+
+const matchesNames = ({ resourceNames = [] }: NamedRuleWithOperations, { name }: AdmissionAttributes): boolean =>
+  resourceNames.length === 0 || resourceNames.includes(name);
+
+const matchesAny = (rules: readonly NamedRuleWithOperations[], attributes: AdmissionAttributes): boolean =>
+  rules.some((rule) => matchesNames(rule, attributes) && matchesRules({ rules: [rule] }, attributes));
+
+/**
+ * Whether a policy or binding is about the request (upstream: policy/matching/matching.go Matches). Without rules, a
+ * binding takes all that its policy takes. Throws NotFound when that depends on a namespace that is not there.
+ */
+export function matchesResources(
+  match: MatchResources,
+  attributes: AdmissionAttributes,
+  reader: ObjectReader,
+): boolean {
+  const { resourceRules = [], excludeResourceRules = [] } = match;
+  if (matchesAny(excludeResourceRules, attributes)) return false;
+  if (resourceRules.length > 0 && !matchesAny(resourceRules, attributes)) return false;
+  if (!matchesObject(match, attributes)) return false;
+  const inNamespace = matchesNamespace(match, attributes, (name) => {
+    const found = reader.get(namespaces, { namespace: '', name });
+    return found === undefined ? undefined : (found.metadata.labels ?? {});
+  });
+  if (inNamespace === 'unknown namespace') throw notFound(namespaces, namespaceOf(attributes));
+  return inNamespace;
+}

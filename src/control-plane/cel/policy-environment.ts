@@ -1,0 +1,134 @@
+import type { Variable } from '../../api/admissionregistration/policy-parts.ts';
+import type { Program } from '../../cel/compile.ts';
+import { compileExpression } from '../../cel/compile.ts';
+import type { Environment, StructType } from '../../cel/environment.ts';
+import { EntryMap } from '../../cel/values.ts';
+import type { CelType } from '../../cel/types.ts';
+import { boolType, dynType, intType, listOf, mapOf, objectType, stringType, timestampType } from '../../cel/types.ts';
+import { authorizerType, resourceCheckType } from './authorizer.ts';
+import { baseEnvironment } from './environment.ts';
+import { jsonPatches } from './json-patch.ts';
+
+const texts = (...names: string[]): Record<string, CelType> =>
+  Object.fromEntries(names.map((name) => [name, stringType]));
+
+const kindType = objectType('kubernetes.GroupVersionKind', texts('group', 'version', 'kind'));
+const resourceType = objectType('kubernetes.GroupVersionResource', texts('group', 'version', 'resource'));
+const userType = objectType('kubernetes.UserInfo', {
+  ...texts('username', 'uid'),
+  groups: listOf(stringType),
+  extra: mapOf(stringType, listOf(stringType)),
+});
+
+/** The `request` of an expression (upstream: plugin/cel/compile.go BuildRequestType). */
+export const requestType = objectType('kubernetes.AdmissionRequest', {
+  kind: kindType,
+  resource: resourceType,
+  subResource: stringType,
+  requestKind: kindType,
+  requestResource: resourceType,
+  requestSubResource: stringType,
+  ...texts('name', 'namespace', 'operation'),
+  userInfo: userType,
+  dryRun: boolType,
+  options: dynType,
+});
+
+/** The `namespaceObject` of an expression: not all of a namespace. */
+export const namespaceType = objectType('kubernetes.Namespace', {
+  metadata: objectType('kubernetes.NamespaceMetadata', {
+    ...texts('name', 'generateName', 'namespace', 'UID', 'resourceVersion'),
+    labels: mapOf(stringType, stringType),
+    annotations: mapOf(stringType, stringType),
+    creationTimestamp: timestampType,
+    deletionTimestamp: timestampType,
+    deletionGracePeriodSeconds: intType,
+    generation: intType,
+    finalizers: listOf(stringType),
+  }),
+  spec: objectType('kubernetes.NamespaceSpec', { finalizers: listOf(stringType) }),
+  status: objectType('kubernetes.NamespaceStatus', { phase: stringType }),
+});
+
+export interface PolicyVariables {
+  readonly hasParams: boolean;
+  readonly hasAuthorizer: boolean;
+  /** Types of `object`, `oldObject` and `params`, where they are known; dyn elsewhere. */
+  readonly objectType?: CelType;
+  readonly paramsType?: CelType;
+}
+
+/** What expressions of webhooks and policies may refer to. */
+export function policyEnvironment({ hasParams, hasAuthorizer, ...types }: PolicyVariables): Environment {
+  const object = types.objectType ?? dynType;
+  return baseEnvironment.withVariables({
+    object,
+    oldObject: object,
+    request: requestType,
+    namespaceObject: namespaceType,
+    ...(hasParams && { params: types.paramsType ?? dynType }),
+    ...(hasAuthorizer && { authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType }),
+  });
+}
+
+/** The values that expressions of mutations write: Object, with parts of any name, and JSONPatch. */
+function mutationStructs(name: string): StructType | undefined {
+  if (name === 'JSONPatch') return patchOperation;
+  if (name !== 'Object' && !name.startsWith('Object.')) return undefined;
+  const type: CelType = { kind: 'object', name, field: () => dynType };
+  return { type, create: mapOfFields };
+}
+
+const patchOperation: StructType = {
+  type: objectType('JSONPatch', { ...texts('op', 'path', 'from'), value: dynType }),
+  create: mapOfFields,
+};
+
+function mapOfFields(fields: Parameters<StructType['create']>[0]): EntryMap {
+  const map = new EntryMap();
+  for (const [name, value] of fields) map.add(name, name, value);
+  return map;
+}
+
+export function mutationEnvironment(environment: Environment): Environment {
+  return environment.withLibraries(jsonPatches).withStructs(mutationStructs);
+}
+
+/** A program, or what is wrong with the expression, in upstream's words. */
+export function compileTyped(
+  source: string,
+  environment: Environment,
+  wanted: readonly CelType['kind'][],
+): Program | { readonly fault: string } {
+  const program = compileExpression(source, environment);
+  if ('fault' in program) return { fault: `compilation failed: ${program.fault}` };
+  const { kind } = program.type;
+  if (wanted.length === 0 || wanted.includes(kind) || kind === 'dyn') return program;
+  const names = wanted.map((each) => (each === 'null' ? 'null_type' : each));
+  return { fault: `must evaluate to ${names.length === 1 ? names[0] : `one of [${names.join(' ')}]`}` };
+}
+
+/** Variables of a policy: each knows those before it. A faulty one is dyn for those behind it. */
+export class VariableScope {
+  readonly #types: Record<string, CelType> = Object.create(null) as Record<string, CelType>;
+  readonly programs = new Map<string, Program>();
+  #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  get environment(): Environment {
+    return this.#environment;
+  }
+
+  /** Adds a variable. Returns what is wrong with it. */
+  add({ name, expression }: Variable): string | undefined {
+    const program = compileTyped(expression, this.#environment, []);
+    const isFaulty = 'fault' in program;
+    this.#types[name] = isFaulty ? dynType : program.type;
+    if (!isFaulty) this.programs.set(name, program);
+    this.#environment = this.#environment.withVariables({ variables: objectType('kubernetes.variables', this.#types) });
+    return isFaulty ? program.fault : undefined;
+  }
+}
