@@ -72,7 +72,7 @@ export const allowed: Record<string, readonly string[]> = {
   ],
   'control-plane/controller-runtime': ['base', 'api'],
   'control-plane/controllers/*': ['base', 'api', 'control-plane/controller-runtime'],
-  'control-plane/scheduler': ['base', 'api', 'control-plane/controller-runtime'],
+  'control-plane/scheduler': ['base', 'api', 'cel', 'control-plane/cel', 'control-plane/controller-runtime'],
   'control-plane/fake-nodes': ['base', 'api', 'control-plane/controller-runtime'],
   'control-plane/explain': ['base', 'api', 'control-plane/scheduler'],
   'control-plane/cmd': [

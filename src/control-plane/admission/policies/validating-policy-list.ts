@@ -35,7 +35,7 @@ export interface PolicyExpressions {
   readonly annotations: readonly (Prepared & { readonly key: string })[];
 }
 
-const prepareConditions = (conditions: readonly MatchCondition[], environment: Environment): Prepared[] =>
+export const prepareConditions = (conditions: readonly MatchCondition[], environment: Environment): Prepared[] =>
   conditions.map(({ expression }) => prepare(expression, environment, 'bool'));
 
 function compilePolicy({ spec }: ValidatingAdmissionPolicy): PolicyExpressions {

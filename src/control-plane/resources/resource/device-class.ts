@@ -4,6 +4,7 @@ import { DeviceClassSchema } from '../../../api/resource/device-class.ts';
 import { validateDeviceClass } from '../../../api/validation/devices/validate-device-class.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { defineResource } from '../define-resource.ts';
+import { checkDeviceSelectors } from './device-expressions.ts';
 
 export const deviceClassResource = defineResource<DeviceClass>({
   type: deviceClasses,
@@ -12,9 +13,15 @@ export const deviceClassResource = defineResource<DeviceClass>({
   storagePath: 'deviceclasses',
   rules: {
     applyDefaults: (deviceClass) => deviceClass,
-    validate: validateDeviceClass,
+    validate: (deviceClass) => [
+      ...validateDeviceClass(deviceClass),
+      ...checkDeviceSelectors([['spec.selectors', deviceClass.spec.selectors]]),
+    ],
     validateName: checkDnsSubdomain,
-    validateUpdate: validateDeviceClass,
+    validateUpdate: (deviceClass, old) => [
+      ...validateDeviceClass(deviceClass),
+      ...checkDeviceSelectors([['spec.selectors', deviceClass.spec.selectors]], [['', old.spec.selectors]]),
+    ],
     returnsDeleted: true,
   },
   countsGeneration: true,

@@ -8,6 +8,7 @@ import {
 } from '../../../api/validation/devices/validate-resource-claim.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { defineResource } from '../define-resource.ts';
+import { checkDeviceSelectors, selectorsOfClaim } from './device-expressions.ts';
 
 export const resourceClaimTemplateResource = defineResource<ResourceClaimTemplate>({
   type: resourceClaimTemplates,
@@ -16,7 +17,10 @@ export const resourceClaimTemplateResource = defineResource<ResourceClaimTemplat
   storagePath: 'resourceclaimtemplates',
   rules: {
     applyDefaults: defaultResourceClaimTemplate,
-    validate: validateResourceClaimTemplate,
+    validate: (template) => [
+      ...validateResourceClaimTemplate(template),
+      ...checkDeviceSelectors(selectorsOfClaim('spec.spec.devices', template.spec.spec.devices)),
+    ],
     validateName: checkDnsSubdomain,
     validateUpdate: validateResourceClaimTemplateUpdate,
     returnsDeleted: true,

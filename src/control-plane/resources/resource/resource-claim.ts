@@ -10,6 +10,7 @@ import {
 } from '../../../api/validation/devices/validate-resource-claim.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { defineResource } from '../define-resource.ts';
+import { checkDeviceSelectors, selectorsOfClaim } from './device-expressions.ts';
 
 /** What drivers reported about devices that are no longer allocated goes with the allocation. */
 function dropDeallocatedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
@@ -37,7 +38,10 @@ export const resourceClaimResource = defineResource<ResourceClaim>({
   storagePath: 'resourceclaims',
   rules: {
     applyDefaults: defaultResourceClaim,
-    validate: validateResourceClaim,
+    validate: (claim) => [
+      ...validateResourceClaim(claim),
+      ...checkDeviceSelectors(selectorsOfClaim('spec.devices', claim.spec.devices)),
+    ],
     validateName: checkDnsSubdomain,
     validateUpdate: validateResourceClaimUpdate,
     prepareForStatusUpdate: dropDeallocatedDevices,

@@ -71,6 +71,7 @@ function needsOf({ requests, isMatched }: typeof claimArbitrary extends fc.Arbit
           count,
           adminAccess,
           tolerations: [],
+          expressions: [],
           capacity: asked === undefined ? undefined : { requests: { memory: asked } },
         }),
       ),
@@ -165,6 +166,7 @@ describe('the allocation of devices', () => {
         count: 16,
         adminAccess: false,
         tolerations: [],
+        expressions: [],
         capacity: undefined,
       }));
     const claim: ClaimNeeds = { requests: [need('a'), need('b')], constraints: [{ matchAttribute: 'd/id' }] };

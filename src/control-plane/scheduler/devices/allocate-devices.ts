@@ -4,7 +4,7 @@ import type { DeviceConstraint } from '../../../api/resource/resource-claim.ts';
 import type { DeviceAttribute } from '../../../api/resource/resource-slice.ts';
 import { computeConsumedCapacity } from './consumed-capacity.ts';
 import type { DevicesInUse } from './device-use.ts';
-import { isTaintedFor } from './device-needs.ts';
+import { isSelected, isTaintedFor } from './device-needs.ts';
 import type { DeviceNeed, RequestNeeds } from './device-needs.ts';
 import type { DevicePool, PoolDevice } from './device-pools.ts';
 
@@ -108,7 +108,9 @@ class Search {
   /** Every device of complete pools; at least one, and none of them may be in use. */
   #pickAll(need: DeviceNeed, claim: number, next: () => boolean): boolean {
     const all = this.#pools.flatMap((pool) => pool.devices.map((device) => ({ pool, device })));
-    const wanted = all.filter(({ device }) => !isTaintedFor(device.device.taints, need.tolerations));
+    const wanted = all.filter(
+      ({ device }) => !isTaintedFor(device.device.taints, need.tolerations) && isSelected(need, device),
+    );
     if (wanted.length === 0 || this.#pools.some(({ isComplete }) => !isComplete)) return false;
     return wanted.every(({ pool, device }) => this.#mayTry() && this.#take({ need, device, claim, pool })) && next();
   }
@@ -125,6 +127,7 @@ class Search {
         at++;
         // Devices of one request are interchangeable: only ascending orders are tried.
         if (at < from || !pool.isComplete || isTaintedFor(device.device.taints, need.tolerations)) continue;
+        if (!isSelected(need, device)) continue;
         if (!this.#mayTry()) return false;
         if (!this.#take({ need, device, claim, pool })) continue;
         // Of a shared device another share may be taken.

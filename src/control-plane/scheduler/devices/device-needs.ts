@@ -1,5 +1,7 @@
 import type { DeviceClass } from '../../../api/resource/device-class.ts';
-import type { DeviceTaint, DeviceToleration } from '../../../api/resource/device-config.ts';
+import type { DeviceExpression } from '../../cel/device-selectors.ts';
+import { compileDeviceExpression } from '../../cel/device-selectors.ts';
+import type { DeviceSelector, DeviceTaint, DeviceToleration } from '../../../api/resource/device-config.ts';
 import { toleratesDeviceTaint } from '../../../api/resource/device-tolerations.ts';
 import type {
   CapacityRequirements,
@@ -8,6 +10,7 @@ import type {
   ExactDeviceRequest,
   ResourceClaim,
 } from '../../../api/resource/resource-claim.ts';
+import type { PoolDevice } from './device-pools.ts';
 
 /** One way to satisfy a request. */
 export interface DeviceNeed {
@@ -20,6 +23,8 @@ export interface DeviceNeed {
   readonly tolerations: readonly DeviceToleration[];
   /** What it takes of the capacities of a device. */
   readonly capacity: CapacityRequirements | undefined;
+  /** Of its class and its own: all of them must select a device. */
+  readonly expressions: readonly DeviceExpression[];
 }
 
 /** A request with its alternatives, the preferred first. */
@@ -30,8 +35,6 @@ export type NeedsResult =
   /** Why no node can satisfy the claim. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-const SELECTORS_NOT_EVALUATED = 'selectors in CEL are not evaluated yet';
-
 /** What a claim asks for, with its classes looked up. */
 export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => DeviceClass | undefined): NeedsResult {
   const needs: RequestNeeds[] = [];
@@ -40,20 +43,51 @@ export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => De
       exactly === undefined
         ? firstAvailable.map((way) => ({ way, request: `${name}/${way.name}` }))
         : [{ way: exactly, request: name }];
+    const alternatives: DeviceNeed[] = [];
     for (const { way, request } of ways) {
       const deviceClass = classOf(way.deviceClassName);
       if (deviceClass === undefined)
         return { kind: 'refused', reason: `request ${request}: device class ${way.deviceClassName} does not exist` };
-      if ((way.selectors ?? []).length > 0 || (deviceClass.spec.selectors ?? []).length > 0)
-        return { kind: 'refused', reason: `request ${request}: ${SELECTORS_NOT_EVALUATED}` };
+      const expressions = expressionsOf([...(deviceClass.spec.selectors ?? []), ...(way.selectors ?? [])]);
+      if (typeof expressions === 'string') return { kind: 'refused', reason: `request ${request}: ${expressions}` };
+      alternatives.push(needOf(request, way, expressions));
     }
-    needs.push(ways.map(({ way, request }) => needOf(request, way)));
+    needs.push(alternatives);
   }
   return { kind: 'needs', needs };
 }
 
-function needOf(request: string, way: ExactDeviceRequest | DeviceSubRequest): DeviceNeed {
+/** A text: why they cannot be used. */
+function expressionsOf(selectors: readonly DeviceSelector[]): readonly DeviceExpression[] | string {
+  const expressions: DeviceExpression[] = [];
+  for (const [index, { cel }] of selectors.entries()) {
+    const compiled = compileDeviceExpression(cel?.expression ?? '');
+    if ('fault' in compiled) return `selector #${index}: ${compiled.fault}`;
+    expressions.push(compiled);
+  }
+  return expressions;
+}
+
+/** An expression that cannot judge a device: the pod waits, and its condition says why. */
+export class SelectorFault extends Error {}
+
+/** Whether all expressions select the device. Throws SelectorFault. */
+export function isSelected({ expressions, request }: DeviceNeed, { device, driver, key }: PoolDevice): boolean {
+  return expressions.every((expression, index) => {
+    const result = expression.selects(device, driver);
+    if (typeof result === 'string')
+      throw new SelectorFault(`request ${request}: selector #${index}: CEL runtime error: ${result} (device ${key})`);
+    return result;
+  });
+}
+
+function needOf(
+  request: string,
+  way: ExactDeviceRequest | DeviceSubRequest,
+  expressions: readonly DeviceExpression[],
+): DeviceNeed {
   return {
+    expressions,
     request,
     className: way.deviceClassName,
     count: way.allocationMode === 'All' ? undefined : Number(way.count ?? 1),

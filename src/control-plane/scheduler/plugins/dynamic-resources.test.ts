@@ -77,8 +77,8 @@ it('says why a pod cannot run with its claims, in the words of upstream', () => 
     ],
     [[claim(one({ deviceClassName: 'x' }))], '!request r: device class x does not exist'],
     [
-      [claim(one({ selectors: [{ cel: { expression: 'true' } }] }))],
-      '!request r: selectors in CEL are not evaluated yet',
+      [claim(one({ selectors: [{ cel: { expression: '1' } }] }))],
+      '!request r: selector #0: must evaluate to bool or the unknown type, not int',
     ],
   ];
   for (const [claims, text] of rows)
@@ -87,6 +87,51 @@ it('says why a pod cannot run with its claims, in the words of upstream', () => 
   const templated = buildPod('web', { spec: { resourceClaims: [{ name: 'c', resourceClaimTemplateName: 't' }] } });
   assert.deepEqual(dynamicResources.preEnqueue?.(templated)?.reasons, [
     'pod "default/web": ResourceClaim not created yet',
+  ]);
+});
+
+it('devices are selected by the expressions of the class and of the request', () => {
+  const offered = [
+    { name: 'g0', attributes: { model: { string: 'a' }, 'x.org/cores': { int: 4 }, v: { version: '1.2.0' } } },
+    {
+      name: 'g1',
+      attributes: { model: { string: 'b' }, 'x.org/cores': { int: 8 }, v: { version: '2.0.0' } },
+      capacity: { memory: { value: '16Gi' } },
+    },
+  ];
+  const selectedBy = (expression: string, deviceClass: DeviceClass = gpu): string => {
+    const cluster = {
+      ...world,
+      deviceClasses: [deviceClass],
+      resourceSlices: [slice('b', offered)],
+      resourceClaims: [claim(one({ selectors: [{ cel: { expression } }] }))],
+    };
+    const decision = decide(cluster, user('c'));
+    if (decision.kind !== 'placed') return 'none';
+    return decision.claims[0]?.allocation?.devices.results?.[0]?.device ?? '';
+  };
+  const ofDriver = "cel.bind(a, device.attributes['d.example.com'], a.model == 'b')";
+  assert.equal(selectedBy(ofDriver), 'g1');
+  assert.equal(selectedBy("device.attributes['x.org'].cores > 4"), 'g1');
+  assert.equal(selectedBy("device.attributes['d.example.com'].v.isLessThan(semver('2.0.0'))"), 'g0');
+  assert.equal(
+    selectedBy("device.capacity['d.example.com'].?memory.orValue(quantity('0')).isGreaterThan(quantity('8Gi'))"),
+    'g1',
+  );
+  assert.equal(selectedBy("'nothing' in device.attributes['unknown.org']"), 'none');
+  const onlyFirst = {
+    ...gpu,
+    spec: { selectors: [{ cel: { expression: "device.attributes['d.example.com'].model == 'a'" } }] },
+  };
+  assert.equal(selectedBy('true', onlyFirst), 'g0');
+  assert.equal(selectedBy(ofDriver, onlyFirst), 'none');
+});
+
+it('an expression that cannot judge a device keeps the pod waiting and says why', () => {
+  const broken = claim(one({ selectors: [{ cel: { expression: "device.attributes['x.org'].cores > 4" } }] }));
+  assert.deepEqual(filterAll(dynamicResources, user('c'), { ...world, resourceClaims: [broken] }), [
+    noDevice,
+    '!request r: selector #0: CEL runtime error: no such key: cores (device d.example.com/b/g0)',
   ]);
 });
 

@@ -8,6 +8,7 @@ import {
 } from '../../../api/resource/pod-claims.ts';
 import type { ContainerExtendedResourceRequest } from '../../../api/core/pod-status.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
+import type { Picks } from '../devices/allocate-devices.ts';
 import { allocateDevices, MAX_TRIES_OF_POD } from '../devices/allocate-devices.ts';
 import type { ClaimNeeds, TryBudget } from '../devices/allocate-devices.ts';
 import { computeBindingReadiness } from '../devices/binding-conditions.ts';
@@ -15,7 +16,7 @@ import { allocationOf } from '../devices/claim-allocation.ts';
 import type { DevicesInUse } from '../devices/device-use.ts';
 import { computeExtendedRequests, newExtendedClaim } from '../devices/extended-claim.ts';
 import { isClassResource } from '../devices/extended-resources.ts';
-import { needsOfClaim } from '../devices/device-needs.ts';
+import { needsOfClaim, SelectorFault } from '../devices/device-needs.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { compileNodeSelector } from '../framework/node-matcher.ts';
 import type { NodeMatcher } from '../framework/node-matcher.ts';
@@ -171,7 +172,8 @@ class DeviceCheck implements PodCheck {
     const waiting = extended === undefined ? this.#question.waiting : [...this.#question.waiting, extended];
     if (waiting.length === 0) return undefined;
     const needs = waiting.map((each) => each.needs);
-    const picks = allocateDevices(needs, objects.devicePools().forNode(info.node), this.#inUse, this.#budget);
+    const picks = this.#allocate(needs, info);
+    if (typeof picks === 'string') return unresolvable(NAME, picks);
     if (picks === undefined) return unresolvable(NAME, 'cannot allocate all claims');
     const plan = waiting.map(({ claim, creates }, index) => ({
       claim,
@@ -183,6 +185,17 @@ class DeviceCheck implements PodCheck {
     }));
     this.#plans.set(info.name, plan);
     return undefined;
+  }
+
+  /** A text: why devices cannot be judged. */
+  #allocate(needs: readonly ClaimNeeds[], info: NodeInfo): Picks | string | undefined {
+    const pools = this.#question.objects.devicePools().forNode(info.node);
+    try {
+      return allocateDevices(needs, pools, this.#inUse, this.#budget);
+    } catch (error) {
+      if (error instanceof SelectorFault) return error.message;
+      throw error;
+    }
   }
 
   obstacle(): { readonly claim: ResourceClaim | undefined } {

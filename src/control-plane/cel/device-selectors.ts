@@ -1,0 +1,156 @@
+import { parseQuantity } from '../../api/quantity.ts';
+import type { Device, DeviceAttribute } from '../../api/resource/resource-slice.ts';
+import type { Program } from '../../cel/compile.ts';
+import { compileExpression } from '../../cel/compile.ts';
+import { estimateCost } from '../../cel/cost/estimate-cost.ts';
+import { bindings } from '../../cel/library/comprehensions.ts';
+import { Semver } from '../../cel/library/semver.ts';
+import type { CelType } from '../../cel/types.ts';
+import { boolType, objectType } from '../../cel/types.ts';
+import type { CelValue, LookupKey } from '../../cel/values.ts';
+import { CelError, CelMap, EntryMap } from '../../cel/values.ts';
+import { baseEnvironment } from './environment.ts';
+import { QuantityValue, quantityType } from './quantity.ts';
+
+/** What a selector may cost: estimated when it is written, counted for each device. */
+const COST_LIMIT = 1_000_000;
+/** Attributes and capacities of a device together; characters of a value. */
+const MOST_ATTRIBUTES = 32;
+const LONGEST_VALUE = 64;
+
+const domainType: CelType = { kind: 'string', most: 63 };
+const idType: CelType = { kind: 'string', most: 32 };
+const byDomain = (value: CelType): CelType => ({
+  kind: 'map',
+  key: domainType,
+  value: { kind: 'map', key: idType, value, most: MOST_ATTRIBUTES },
+  most: MOST_ATTRIBUTES,
+});
+
+/** Upstream: dynamic-resource-allocation/cel/compile.go. */
+const environment = baseEnvironment.withLibraries(bindings).withVariables({
+  device: objectType('kubernetes.DRADevice', {
+    driver: { kind: 'string', most: 63 },
+    allowMultipleAllocations: boolType,
+    attributes: byDomain({ kind: 'dyn', most: LONGEST_VALUE }),
+    capacity: byDomain(quantityType),
+  }),
+});
+
+/** Chooses devices by an expression. */
+export class DeviceExpression {
+  readonly #program: Program;
+  /** Devices do not change: a new slice has new ones. */
+  readonly #known = new WeakMap<Device, boolean | string>();
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  /** A text: why the expression cannot judge the device. */
+  selects(device: Device, driver: string): boolean | string {
+    const known = this.#known.get(device);
+    if (known !== undefined) return known;
+    const result = this.#judge(device, driver);
+    this.#known.set(device, result);
+    return result;
+  }
+
+  #judge(device: Device, driver: string): boolean | string {
+    const value = deviceValue(device, driver);
+    const { result } = this.#program.evaluate((name) => (name === 'device' ? value : undefined), COST_LIMIT);
+    if (result === 'cost-exceeded') return 'operation cancelled: actual cost limit exceeded';
+    if (result instanceof CelError) return result.message;
+    return typeof result === 'boolean' ? result : 'the expression did not evaluate to bool';
+  }
+}
+
+const CACHE_LIMIT = 500;
+const cache = new Map<string, DeviceExpression | { readonly fault: string }>();
+
+/** The expression, ready to be used, or what is wrong with it. */
+export function compileDeviceExpression(source: string): DeviceExpression | { readonly fault: string } {
+  const known = cache.get(source);
+  if (known !== undefined) return known;
+  const program = compileDevice(source);
+  const compiled = 'fault' in program ? program : new DeviceExpression(program);
+  if (cache.size >= CACHE_LIMIT) cache.clear();
+  cache.set(source, compiled);
+  return compiled;
+}
+
+function compileDevice(source: string): Program | { readonly fault: string } {
+  const program = compileExpression(source, environment);
+  if ('fault' in program) return { fault: `compilation failed: ${program.fault}` };
+  const { kind } = program.type;
+  if (kind === 'bool' || kind === 'dyn') return program;
+  return { fault: `must evaluate to bool or the unknown type, not ${kind}` };
+}
+
+/** What is wrong with an expression that is to be stored. */
+export function checkDeviceExpression(source: string): { readonly fault: string } | 'too-complex' | undefined {
+  const program = compileDevice(source);
+  if ('fault' in program) return program;
+  return estimateCost(program.checked).max > COST_LIMIT ? 'too-complex' : undefined;
+}
+
+/** A map that answers an empty map for domains that it does not have. */
+class Domains extends CelMap {
+  readonly #maps: EntryMap;
+
+  constructor(maps: EntryMap) {
+    super();
+    this.#maps = maps;
+  }
+
+  get size(): number {
+    return this.#maps.size;
+  }
+
+  get(key: LookupKey): CelValue {
+    return this.#maps.get(key) ?? new EntryMap();
+  }
+
+  keys(): Iterable<CelValue> {
+    return this.#maps.keys();
+  }
+}
+
+function domainsOf(entries: Iterable<readonly [string, CelValue]>, driver: string): Domains {
+  const domains = new EntryMap();
+  for (const [name, value] of entries) {
+    const slash = name.indexOf('/');
+    const [domain, id] = slash < 0 ? [driver, name] : [name.slice(0, slash), name.slice(slash + 1)];
+    const found = domains.get(domain);
+    const map = found instanceof EntryMap ? found : new EntryMap();
+    if (found === undefined) domains.add(domain, domain, map);
+    map.add(id, id, value);
+  }
+  return new Domains(domains);
+}
+
+function attributeValue({ int, bool, string: text, version }: DeviceAttribute): CelValue {
+  if (int !== undefined) return BigInt(int);
+  if (bool !== undefined) return bool;
+  if (text !== undefined) return text;
+  return version === undefined ? null : (Semver.parse(version) ?? null);
+}
+
+function deviceValue(
+  { attributes = {}, capacity = {}, allowMultipleAllocations = false }: Device,
+  driver: string,
+): CelMap {
+  const amounts = Object.entries(capacity).map(
+    ([name, { value }]) => [name, new QuantityValue(parseQuantity(value))] as const,
+  );
+  const values = Object.entries(attributes).map(([name, attribute]) => [name, attributeValue(attribute)] as const);
+  const map = new EntryMap();
+  const fields: readonly (readonly [string, CelValue])[] = [
+    ['driver', driver],
+    ['allowMultipleAllocations', allowMultipleAllocations],
+    ['attributes', domainsOf(values, driver)],
+    ['capacity', domainsOf(amounts, driver)],
+  ];
+  for (const [name, value] of fields) map.add(name, name, value);
+  return map;
+}
