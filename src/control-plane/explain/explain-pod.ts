@@ -248,10 +248,10 @@ function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }
     ];
   }
   const lastError = waiting?.message ?? said.lastError;
-  const told = { sinceMs, ...(lastError !== undefined && { lastError }) };
+  const since = { sinceMs, ...(lastError !== undefined && { lastError }) };
   if (/Image|Registry/.test(reason))
     return [
-      { step: `pull image ${image}`, cause: reason, ...told, suggestions: [imageSuggestion(lastError ?? '', reason)] },
+      { step: `pull image ${image}`, cause: reason, ...since, suggestions: [imageSuggestion(lastError ?? '', reason)] },
     ];
   const cause =
     reason === '' || reason === 'ContainerCreating' || reason === 'PodInitializing' ? 'it is being created' : reason;
@@ -259,7 +259,7 @@ function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }
     {
       step: `start container ${name}`,
       cause,
-      ...told,
+      ...since,
       suggestions: [
         /Config/.test(reason)
           ? 'create the missing ConfigMap or Secret, or correct its name'

@@ -96,7 +96,7 @@ export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
     apiPod: (uid) => apiPodOf(source, directory.byUid(uid)),
     isReleased: (uid) => released.has(uid),
     onWritten: (pod) => {
-      statusTimes.told(store.runningUid(podUid(pod.metadata.uid)));
+      statusTimes.published(store.runningUid(podUid(pod.metadata.uid)));
       return source.noteWritten(pod);
     },
     clock,

@@ -35,7 +35,7 @@ export class RuntimeMonitor {
   #lastError = '';
   #lastSuccessMs: number | undefined;
   #checksInTrouble = 0;
-  #told = '';
+  #reported = '';
 
   constructor(options: RuntimeMonitorOptions) {
     this.#options = options;
@@ -124,8 +124,8 @@ export class RuntimeMonitor {
       this.#lastError === '' && errors.length === 0 && networkError === undefined ? 0 : this.#checksInTrouble + 1;
     // Other reasons not to sync are re-evaluated here too: no other part reports when they end.
     const state = JSON.stringify([errors.length > 0, networkError]);
-    if (state === this.#told) return;
-    this.#told = state;
+    if (state === this.#reported) return;
+    this.#reported = state;
     for (const listener of this.#listeners) listener();
   }
 }

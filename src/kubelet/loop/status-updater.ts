@@ -221,8 +221,8 @@ function all({ initContainerStatuses = [], containerStatuses = [] }: PodStatus):
  * API server does not take an end back, so it is not published before the sync is over (upstream: statuses are
  * generated between syncs).
  */
-function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): PodStatus {
-  if (told === undefined || (pod.spec.restartPolicy ?? 'Always') === 'Always') return status;
+function untilDone(pod: Pod, status: PodStatus, published: PodStatus | undefined): PodStatus {
+  if (published === undefined || (pod.spec.restartPolicy ?? 'Always') === 'Always') return status;
   const held = (
     now: readonly ContainerStatus[] | undefined,
     before: readonly ContainerStatus[] | undefined,
@@ -234,8 +234,8 @@ function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): Po
         : container;
     });
   const [initContainerStatuses, containerStatuses] = [
-    held(status.initContainerStatuses, told.initContainerStatuses),
-    held(status.containerStatuses, told.containerStatuses),
+    held(status.initContainerStatuses, published.initContainerStatuses),
+    held(status.containerStatuses, published.containerStatuses),
   ];
   return {
     ...status,
@@ -248,10 +248,10 @@ function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): Po
  * Clients that wait for the end of a pod treat its resources as free, so the end is not published while a container
  * runs (upstream: status_manager.go mergePodStatus).
  */
-function untilStopped(status: PodStatus, told: PodStatus | undefined, mayRun: boolean): PodStatus {
-  if (!mayRun || !isTerminalPhase(status?.phase) || isTerminalPhase(told?.phase)) return status;
+function untilStopped(status: PodStatus, published: PodStatus | undefined, mayRun: boolean): PodStatus {
+  if (!mayRun || !isTerminalPhase(status?.phase) || isTerminalPhase(published?.phase)) return status;
   const { reason: _reason, message: _message, ...rest } = status;
-  const { phase = 'Pending', reason, message } = told ?? {};
+  const { phase = 'Pending', reason, message } = published ?? {};
   return { ...rest, phase, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 

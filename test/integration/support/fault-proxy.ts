@@ -134,15 +134,15 @@ function pass({ incoming, answer, fault, port, agent }: Passing): void {
     ) as OutgoingHttpHeaders;
   const onwards = request(
     { host: '127.0.0.1', port, agent, method: incoming.method, path: incoming.url, headers: own(incoming.headers) },
-    (told: IncomingMessage) => {
-      told.on('error', () => reset(answer));
+    (response: IncomingMessage) => {
+      response.on('error', () => reset(answer));
       if (fault?.kind === 'lost') {
-        told.resume();
+        response.resume();
         return reset(answer);
       }
-      answer.writeHead(told.statusCode ?? 500, own(told.headers));
-      if (fault?.kind !== 'truncated') return void told.pipe(answer);
-      told.on('data', (piece: Buffer) => {
+      answer.writeHead(response.statusCode ?? 500, own(response.headers));
+      if (fault?.kind !== 'truncated') return void response.pipe(answer);
+      response.on('data', (piece: Buffer) => {
         if (!answer.writableEnded && !answer.destroyed)
           answer.write(piece.subarray(0, piece.length >> 1), () => reset(answer));
       });

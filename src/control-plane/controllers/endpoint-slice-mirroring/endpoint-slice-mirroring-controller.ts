@@ -95,7 +95,7 @@ function serviceKeyOf({ metadata: { namespace, labels = {} } }: EndpointSlice): 
 
 function newSlice(
   source: Endpoints,
-  { labels, annotations, addressType, ports, endpoints: told }: Mirror,
+  { labels, annotations, addressType, ports, endpoints: desired }: Mirror,
 ): EndpointSlice {
   const { name, namespace } = source.metadata;
   return {
@@ -109,15 +109,15 @@ function newSlice(
       ownerReferences: [newControllerRef(endpoints, source)],
     },
     addressType,
-    endpoints: [...told],
+    endpoints: [...desired],
     ports: [...ports],
   };
 }
 
-function changed(slice: EndpointSlice, { labels, annotations, endpoints: told }: Mirror): EndpointSlice {
+function changed(slice: EndpointSlice, { labels, annotations, endpoints: desired }: Mirror): EndpointSlice {
   return {
     ...slice,
     metadata: { ...slice.metadata, labels: { ...labels }, annotations: { ...annotations } },
-    endpoints: [...told],
+    endpoints: [...desired],
   };
 }

@@ -54,7 +54,7 @@ export function planMirrors(existing: readonly EndpointSlice[], mirrors: readonl
       continue;
     }
     left.delete(slice);
-    if (!isAsTold(slice, mirror)) update.push({ slice, mirror });
+    if (!matchesMirror(slice, mirror)) update.push({ slice, mirror });
   }
   return { create, update, delete: [...left] };
 }
@@ -62,7 +62,7 @@ export function planMirrors(existing: readonly EndpointSlice[], mirrors: readonl
 const isAbout = (slice: EndpointSlice, { addressType, ports }: Mirror): boolean =>
   slice.addressType === addressType && isDeepStrictEqual(slice.ports, ports);
 
-const isAsTold = ({ metadata, endpoints }: EndpointSlice, mirror: Mirror): boolean =>
+const matchesMirror = ({ metadata, endpoints }: EndpointSlice, mirror: Mirror): boolean =>
   semanticEqual(metadata.labels, mirror.labels) &&
   semanticEqual(metadata.annotations, mirror.annotations) &&
   semanticEqual(endpoints, mirror.endpoints);

@@ -140,14 +140,14 @@ class SliceSyncer {
         if (this.#parts.slices.get(keyOf(made)) === undefined)
           this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
       }
-      for (const { slice, endpoints: told } of [
+      for (const { slice, endpoints: desired } of [
         ...plan.update,
         ...stale.map((slice) => ({ slice, endpoints: slice.endpoints })),
       ]) {
         await client.update(endpointSlices, {
           ...slice,
           metadata: { ...slice.metadata, labels },
-          endpoints: [...told],
+          endpoints: [...desired],
         });
       }
       for (const slice of plan.delete)

@@ -212,17 +212,17 @@ export class JobSyncer {
     let conditions: readonly JobCondition[] = known.conditions ?? [];
     let startTime = job.status?.startTime ?? (suspended ? undefined : formatTime(nowMs));
     if (acted.managed && acted.ending === undefined) {
-      const told = suspended
+      const suspension = suspended
         ? jobCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', nowMs)
         : jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', nowMs);
-      const after = withCondition(conditions, told);
+      const after = withCondition(conditions, suspension);
       if (after !== conditions) {
         // The deadline restarts at each resumption.
         startTime = suspended ? undefined : formatTime(nowMs);
         this.#recorder.event(jobs, job, {
           type: 'Normal',
           reason: suspended ? 'Suspended' : 'Resumed',
-          message: told.message ?? '',
+          message: suspension.message ?? '',
         });
         conditions = after;
       }

@@ -2,14 +2,14 @@ import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node, NodeCondition } from '../../../api/core/node.ts';
 
 /** Conditions that a kubelet reports; others report the network's condition. */
-const told = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+const reported = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** The conditions of a node that has not been heard of for too long. */
 export function unknownConditions(node: Node, nowText: string): NodeCondition[] {
   const before = node.status?.conditions ?? [];
   const changed = before.map(
     (condition): NodeCondition =>
-      !told.includes(condition.type) || condition.status === 'Unknown'
+      !reported.includes(condition.type) || condition.status === 'Unknown'
         ? condition
         : {
             ...condition,
@@ -19,7 +19,7 @@ export function unknownConditions(node: Node, nowText: string): NodeCondition[] 
             lastTransitionTime: nowText,
           },
   );
-  const missing = told.filter((type) => !before.some((condition) => condition.type === type));
+  const missing = reported.filter((type) => !before.some((condition) => condition.type === type));
   const { creationTimestamp = nowText } = node.metadata;
   return [
     ...changed,

@@ -121,12 +121,12 @@ export class ClaimSyncer {
     const { accessModes: _, capacity, currentVolumeAttributesClassName: __, ...rest } = claim.status ?? {};
     const { accessModes, capacity: size, volumeAttributesClassName } = volume?.spec ?? {};
     const storage = size?.['storage'];
-    const told = claim.status?.phase !== phase && storage !== undefined ? { ...capacity, storage } : capacity;
+    const shown = claim.status?.phase !== phase && storage !== undefined ? { ...capacity, storage } : capacity;
     const status = {
       ...rest,
       phase,
       ...(volume !== undefined && accessModes !== undefined && { accessModes }),
-      ...(volume !== undefined && told !== undefined && { capacity: told }),
+      ...(volume !== undefined && shown !== undefined && { capacity: shown }),
       ...(volumeAttributesClassName !== undefined && { currentVolumeAttributesClassName: volumeAttributesClassName }),
     };
     if (!isDeepStrictEqual(claim.status, status))

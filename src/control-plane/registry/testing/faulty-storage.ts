@@ -77,15 +77,15 @@ export class FaultyStorage implements Storage {
     listener: (events: readonly StorageEvent[], revision: number) => void,
     onEnd: (error: StorageWatchEnd) => void,
   ): StorageWatch {
-    let told = Promise.resolve();
+    let last = Promise.resolve();
     let isLate = false;
     const tell = (events: readonly StorageEvent[], revision: number): void => {
       if (!isLate && !this.#happens(this.faults.delay)) return listener(events, revision);
       isLate = true;
-      const turn = (told = told
+      const turn = (last = last
         .then(() => this.#dawdle())
         .then(() => {
-          if (turn === told) isLate = false;
+          if (turn === last) isLate = false;
           if (this.#watches.has(open)) listener(events, revision);
         }));
     };

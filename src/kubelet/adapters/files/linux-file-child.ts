@@ -19,11 +19,11 @@ function say(line: FileAnswer | { progress: number }): void {
 /** Entries are counted in thousands, and the clock is read only then. */
 function progressTeller(): () => void {
   let entries = 0;
-  let toldMs = Date.now();
+  let reportedMs = Date.now();
   return () => {
     entries++;
-    if (entries % 1000 !== 0 || Date.now() - toldMs < PROGRESS_EVERY_MS) return;
-    toldMs = Date.now();
+    if (entries % 1000 !== 0 || Date.now() - reportedMs < PROGRESS_EVERY_MS) return;
+    reportedMs = Date.now();
     say({ progress: entries });
   };
 }

@@ -87,7 +87,7 @@ class Node {
       },
       sourcesReady: () => this.ready,
       runtime: () => this.runtime,
-      toldConditions: () => this.told,
+      publishedConditions: () => this.told,
       onChange: (uid) => void this.changed.push(uid),
       onAllocated: (uid) => void this.woken.push(uid),
     });

@@ -45,7 +45,7 @@ export interface AllocationManagerOptions {
   /** What runs of a pod; undefined while that is unknown. */
   readonly runtime: (uid: PodUid) => PodRuntimeStatus | undefined;
   /** Conditions reported before, by this run of the agent or an earlier one. */
-  readonly toldConditions: (uid: PodUid) => readonly PodCondition[];
+  readonly publishedConditions: (uid: PodUid) => readonly PodCondition[];
   /** The reported resize conditions of the pod changed. */
   readonly onChange: (uid: PodUid) => void;
   /** The pod's allocated resources differ from its actual ones: actuate them. */
@@ -317,7 +317,7 @@ export class AllocationManager {
   #state(uid: PodUid): ResizeState {
     let state = this.#states.get(uid);
     if (state === undefined) {
-      state = stateOfConditions(this.#options.toldConditions(uid));
+      state = stateOfConditions(this.#options.publishedConditions(uid));
       this.#states.set(uid, state);
     }
     return state;

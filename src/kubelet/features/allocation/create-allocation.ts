@@ -51,7 +51,7 @@ export function createAllocation(parts: CreateAllocationParts): AllocationManage
     misfit: (pod) => admission.misfit(pod),
     sourcesReady: parts.sourcesReady,
     runtime: (uid) => (cache.isRead(uid) ? cache.get(uid) : undefined),
-    toldConditions: (uid) => statuses.get(uid)?.conditions ?? store.byUid(uid)?.status?.conditions ?? [],
+    publishedConditions: (uid) => statuses.get(uid)?.conditions ?? store.byUid(uid)?.status?.conditions ?? [],
     // Queued, not run at once: a pod that is just being admitted has no probes yet, and a status now would report it as
     // not ready.
     onChange: sync,

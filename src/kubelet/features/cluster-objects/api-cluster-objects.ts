@@ -280,13 +280,13 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
       },
       synced: (misled) => {
         this.#keepKinds();
-        if (misled) this.#toldAfterSync(kind);
+        if (misled) this.#notifyAfterSync(kind);
       },
     });
   }
 
   /** Notifies those who received less than exists, or a cached object. */
-  #toldAfterSync(kind: ClusterKind): void {
+  #notifyAfterSync(kind: ClusterKind): void {
     if (kind === 'RuntimeClass')
       for (const name of this.#used().runtimeClasses) this.#tell(kind, { namespace: '', name });
     if (kind === 'CSIDriver') for (const name of this.#driversAsked) this.#tell(kind, { namespace: '', name });

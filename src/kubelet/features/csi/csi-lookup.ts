@@ -32,16 +32,16 @@ export interface Attachments {
  * log reports so once for each.
  */
 export function standaloneAttachments(log: Logger): Attachments {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return {
     check: () => Promise.resolve(),
     publishContext: (driver) => {
-      if (!told.has(driver))
+      if (!logged.has(driver))
         log.info(
           'a CSI driver may need its volumes attached, which a node without an API server cannot do; it is called without attaching (CSIDriver attachRequired: false silences this)',
           { driver },
         );
-      told.add(driver);
+      logged.add(driver);
       return Promise.resolve({});
     },
   };

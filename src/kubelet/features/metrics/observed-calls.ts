@@ -21,7 +21,7 @@ export function observedDrivers(drivers: CsiDrivers, clock: Clock, metrics: Agen
   return {
     node: (endpoint, driver) => {
       const node = drivers.node(endpoint, driver);
-      const told = async <T>(call: keyof CsiNode, work: () => Promise<CsiAnswer<T>>): Promise<CsiAnswer<T>> => {
+      const observed = async <T>(call: keyof CsiNode, work: () => Promise<CsiAnswer<T>>): Promise<CsiAnswer<T>> => {
         const startMs = clock.monotonicMs();
         const answer = await work();
         noteCsiCall(metrics, {
@@ -33,14 +33,14 @@ export function observedDrivers(drivers: CsiDrivers, clock: Clock, metrics: Agen
         return answer;
       };
       return {
-        getInfo: (timeoutMs) => told('getInfo', () => node.getInfo(timeoutMs)),
-        getCapabilities: (timeoutMs) => told('getCapabilities', () => node.getCapabilities(timeoutMs)),
-        stage: (request, timeoutMs) => told('stage', () => node.stage(request, timeoutMs)),
-        unstage: (request, timeoutMs) => told('unstage', () => node.unstage(request, timeoutMs)),
-        publish: (request, timeoutMs) => told('publish', () => node.publish(request, timeoutMs)),
-        unpublish: (request, timeoutMs) => told('unpublish', () => node.unpublish(request, timeoutMs)),
-        expand: (request, timeoutMs) => told('expand', () => node.expand(request, timeoutMs)),
-        stats: (request, timeoutMs) => told('stats', () => node.stats(request, timeoutMs)),
+        getInfo: (timeoutMs) => observed('getInfo', () => node.getInfo(timeoutMs)),
+        getCapabilities: (timeoutMs) => observed('getCapabilities', () => node.getCapabilities(timeoutMs)),
+        stage: (request, timeoutMs) => observed('stage', () => node.stage(request, timeoutMs)),
+        unstage: (request, timeoutMs) => observed('unstage', () => node.unstage(request, timeoutMs)),
+        publish: (request, timeoutMs) => observed('publish', () => node.publish(request, timeoutMs)),
+        unpublish: (request, timeoutMs) => observed('unpublish', () => node.unpublish(request, timeoutMs)),
+        expand: (request, timeoutMs) => observed('expand', () => node.expand(request, timeoutMs)),
+        stats: (request, timeoutMs) => observed('stats', () => node.stats(request, timeoutMs)),
       };
     },
   };

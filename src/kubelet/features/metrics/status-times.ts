@@ -23,7 +23,7 @@ export class StatusTimes {
     this.#sinceMs.set(uid, this.#monotonicMs());
   }
 
-  told(uid: string): void {
+  published(uid: string): void {
     const sinceMs = this.#sinceMs.get(uid);
     if (sinceMs === undefined) return;
     this.#sinceMs.delete(uid);

@@ -130,8 +130,8 @@ describe('metrics of work on the node', () => {
     nowMs = 3000;
     times.changed('u');
     nowMs = 4000;
-    times.told('u');
-    times.told('u');
+    times.published('u');
+    times.published('u');
     assert.deepEqual(await linesOf(metrics, /status_sync_duration_seconds_(sum|count)/), [
       'kubelet_pod_status_sync_duration_seconds_sum 3',
       'kubelet_pod_status_sync_duration_seconds_count 1',

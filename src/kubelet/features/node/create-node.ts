@@ -169,8 +169,8 @@ function hostIpsFor(
   const own = computeAddresses(rules, { named: [], ...networkOf({ network, machine }) }, []);
   const expected = own.kind === 'set' ? hostIpsOf(own.addresses) : [];
   return () => {
-    const told = hostIpsOf(watch.current()?.status?.addresses ?? []);
-    return told.length > 0 ? told : expected.length > 0 ? expected : machine.addresses;
+    const reported = hostIpsOf(watch.current()?.status?.addresses ?? []);
+    return reported.length > 0 ? reported : expected.length > 0 ? expected : machine.addresses;
   };
 }
 

@@ -85,7 +85,7 @@ export class NodeReporter {
   #lastProblems = '';
   #lastReport: { atMs: number; extraMs: number } | undefined;
   #unschedulable = false;
-  #rebootTold = false;
+  #rebootAnnounced = false;
   #said: { version: string; reasons: Set<string> } = { version: '', reasons: new Set() };
   #answer: Timer | undefined;
   #unfollow: (() => void) | undefined;
@@ -297,9 +297,9 @@ export class NodeReporter {
   #say(sayings: readonly NodeEventMessage[], version: string): void {
     if (this.#said.version !== version) this.#said = { version, reasons: new Set() };
     for (const { type, reason, message } of sayings) {
-      if (this.#said.reasons.has(reason) || (reason === nodeEvents.rebooted && this.#rebootTold)) continue;
+      if (this.#said.reasons.has(reason) || (reason === nodeEvents.rebooted && this.#rebootAnnounced)) continue;
       this.#said.reasons.add(reason);
-      if (reason === nodeEvents.rebooted) this.#rebootTold = true;
+      if (reason === nodeEvents.rebooted) this.#rebootAnnounced = true;
       this.#options.recorder.nodeEvent(type, reason, message);
     }
   }

@@ -7,7 +7,7 @@ export class PodCidr {
   readonly #update: (podCidr: string) => Promise<void>;
   readonly #log: Logger;
   /** The CIDR that the runtime has. */
-  #told = '';
+  #applied = '';
   #wanted = '';
   #running = false;
 
@@ -23,18 +23,18 @@ export class PodCidr {
     const wanted = podCidrs.join(',');
     if (wanted === '') return;
     this.#wanted = wanted;
-    if (!this.#running && wanted !== this.#told)
+    if (!this.#running && wanted !== this.#applied)
       inBackground(this.#log, 'passing the pod CIDR to the runtime', this.#tell());
   }
 
   async #tell(): Promise<void> {
     this.#running = true;
     try {
-      while (this.#wanted !== this.#told) {
+      while (this.#wanted !== this.#applied) {
         const wanted = this.#wanted;
         await this.#update(wanted);
-        this.#log.info('Updating Pod CIDR', { originalPodCIDR: this.#told, newPodCIDR: wanted });
-        this.#told = wanted;
+        this.#log.info('Updating Pod CIDR', { originalPodCIDR: this.#applied, newPodCIDR: wanted });
+        this.#applied = wanted;
       }
     } catch (error) {
       this.#log.error('failed to update pod CIDR', { podCIDR: this.#wanted, error: errorMessage(error) });

@@ -365,11 +365,11 @@ export class Pleg {
 
   async #takeSnapshot(pod: NonNullable<RuntimeEvent['pod']>): Promise<void> {
     const { cache } = this.#options;
-    const told = await this.#terminationMessages.inSnapshot(
+    const snapshot = await this.#terminationMessages.inSnapshot(
       pod,
       ({ id, state }) => state === 'exited' && cache.container(id)?.state !== 'exited',
     );
-    if (!this.#stopped) cache.commitSnapshot(told);
+    if (!this.#stopped) cache.commitSnapshot(snapshot);
   }
 
   #onCacheChange(change: CacheChange): void {

@@ -54,7 +54,7 @@ export class RuntimeCache {
    * Containers whose exit so far only an event has reported: the runtime's status may still add a message or an OOM
    * kill.
    */
-  readonly #toldByEvent = new Set<string>();
+  readonly #endedByEvent = new Set<string>();
   #everListed = false;
   readonly #troubles = new Map<PodUid, ReadTrouble>();
   readonly #waiters = new Map<PodUid, Set<() => void>>();
@@ -99,7 +99,7 @@ export class RuntimeCache {
 
   /** false for an exit that so far only an event has reported. */
   isConfirmed(id: string): boolean {
-    return !this.#toldByEvent.has(id);
+    return !this.#endedByEvent.has(id);
   }
 
   /** Whether the id was removed from the cache recently. */
@@ -172,7 +172,7 @@ export class RuntimeCache {
     origin: ChangeOrigin = 'own',
   ): void {
     if (this.#removals.has(status.id)) return;
-    if (status.state === 'exited') this.#toldByEvent.delete(status.id);
+    if (status.state === 'exited') this.#endedByEvent.delete(status.id);
     this.#change(pod.uid, pod, origin, (record, seq) => record.upsertContainer(status, seq));
   }
 
@@ -223,7 +223,7 @@ export class RuntimeCache {
     this.#unread.delete(uid);
     this.#unsure.delete(uid);
     // A read keeps from the cache only what is confirmed: an exit in it is the runtime's own answer.
-    for (const { id, state } of reading.containers) if (state === 'exited') this.#toldByEvent.delete(id);
+    for (const { id, state } of reading.containers) if (state === 'exited') this.#endedByEvent.delete(id);
     if (!this.#pods.has(uid) && reading.sandboxes.length === 0 && reading.containers.length === 0) return;
     this.#change(uid, reading, 'observed', (record) => record.applyReading(reading, seq));
   }
@@ -231,7 +231,7 @@ export class RuntimeCache {
   /** One container as read; undefined: it does not exist. Only for ids in the cache. */
   commitContainer(id: string, seq: Sequence, status: ContainerRuntimeStatus | undefined): void {
     // An answer from before the exit that an event reported meanwhile confirms nothing.
-    if (status === undefined || status.state === 'exited') this.#toldByEvent.delete(id);
+    if (status === undefined || status.state === 'exited') this.#endedByEvent.delete(id);
     const uid = this.#owners.get(id);
     if (uid === undefined) return;
     this.#change(uid, undefined, 'observed', (record) =>
@@ -257,7 +257,7 @@ export class RuntimeCache {
     if (sandbox.podUid === '' || this.ownerOf(sandbox.id) === undefined) return;
     const names = { name: sandbox.podName, namespace: sandbox.podNamespace };
     for (const { id, state } of snapshot.containers)
-      if (state === 'exited' && this.container(id)?.state !== 'exited') this.#noteToldByEvent(id);
+      if (state === 'exited' && this.container(id)?.state !== 'exited') this.#noteEndedByEvent(id);
     this.#change(sandbox.podUid, names, 'observed', (record, seq) =>
       record.applySnapshot(sandbox, snapshot.containers, seq),
     );
@@ -278,7 +278,7 @@ export class RuntimeCache {
       state: 'exited',
       reason: exit.exitCode === 0 ? 'Completed' : 'Error',
     };
-    this.#noteToldByEvent(id);
+    this.#noteEndedByEvent(id);
     this.#change(uid, undefined, 'observed', (record, seq) => record.upsertContainer(ended, seq));
     return true;
   }
@@ -296,10 +296,10 @@ export class RuntimeCache {
 
   // ---- Internals ----
 
-  #noteToldByEvent(id: string): void {
-    this.#toldByEvent.add(id);
-    if (this.#toldByEvent.size > REMEMBERED_REMOVALS)
-      this.#toldByEvent.delete(this.#toldByEvent.values().next().value as string);
+  #noteEndedByEvent(id: string): void {
+    this.#endedByEvent.add(id);
+    if (this.#endedByEvent.size > REMEMBERED_REMOVALS)
+      this.#endedByEvent.delete(this.#endedByEvent.values().next().value as string);
   }
 
   #recordOf(id: string): PodRecord | undefined {

@@ -50,7 +50,7 @@ interface CertificateRecord {
   readonly podUid: string;
   state: CertificateState;
   /** Which events the pod has about its current certificate. */
-  told: { readonly chain: string; readonly states: Set<string> } | undefined;
+  announced: { readonly chain: string; readonly states: Set<string> } | undefined;
   wake: (() => void) | undefined;
 }
 
@@ -120,7 +120,7 @@ export class IssuedCertificates implements PodCertificates {
     const key = `${pod.metadata.uid}/${volume}/${sourceIndex}`;
     let record = this.#records.get(key);
     if (record === undefined) {
-      record = { podUid: pod.metadata.uid, state: { kind: 'nothing' }, told: undefined, wake: undefined };
+      record = { podUid: pod.metadata.uid, state: { kind: 'nothing' }, announced: undefined, wake: undefined };
       this.#records.set(key, record);
     }
     return record;
@@ -245,7 +245,7 @@ export class IssuedCertificates implements PodCertificates {
 
   /** Each event once for a certificate. */
   #tell(record: CertificateRecord, pod: Pod, current: Credential): void {
-    if (record.told?.chain !== current.chain) record.told = { chain: current.chain, states: new Set() };
+    if (record.announced?.chain !== current.chain) record.announced = { chain: current.chain, states: new Set() };
     const nowMs = this.#options.clock.nowMs();
     const due = [
       nowMs > current.refreshAtMs + REFRESH_OVERDUE_MS && {
@@ -255,8 +255,8 @@ export class IssuedCertificates implements PodCertificates {
       nowMs > current.notAfterMs && { reason: 'CertificateExpired', message: 'PodCertificate expired' },
     ];
     for (const event of due) {
-      if (event === false || record.told.states.has(event.reason)) continue;
-      record.told.states.add(event.reason);
+      if (event === false || record.announced.states.has(event.reason)) continue;
+      record.announced.states.add(event.reason);
       this.#options.recorder.event(pod, 'Warning', event.reason, event.message);
     }
   }

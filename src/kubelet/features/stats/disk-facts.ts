@@ -186,7 +186,7 @@ export class DiskFacts {
       pods.map(async ({ uid }) => {
         const facts = (this.volumes.get(uid) ?? []).filter(({ volume }) => !concerns(volume));
         for (const volume of this.#options.volumes(uid).filter(concerns)) {
-          const usage = await this.#tolerant(`volume ${volume.name}`, () => this.#toldMeasure(volume));
+          const usage = await this.#tolerant(`volume ${volume.name}`, () => this.#observedMeasure(volume));
           if (usage !== undefined) facts.push({ volume, usage, atMs: this.#options.clock.nowMs() });
         }
         this.volumes.set(uid, facts);
@@ -194,7 +194,7 @@ export class DiskFacts {
     );
   }
 
-  async #toldMeasure(volume: MeasuredVolume): Promise<VolumeUsage | undefined> {
+  async #observedMeasure(volume: MeasuredVolume): Promise<VolumeUsage | undefined> {
     const { clock, onMeasured } = this.#options;
     const startMs = clock.monotonicMs();
     try {

@@ -209,12 +209,16 @@ function present(
  * The record of the last published run was removed, and one of an earlier run still exists: the published status is
  * kept.
  */
-function isBefore({ state, attempt, startedAtMs }: ContainerRuntimeStatus, id: string, told: ContainerStatus): boolean {
-  const { terminated } = told.state ?? {};
+function isBefore(
+  { state, attempt, startedAtMs }: ContainerRuntimeStatus,
+  id: string,
+  published: ContainerStatus,
+): boolean {
+  const { terminated } = published.state ?? {};
   return (
     state === 'exited' &&
-    told.containerID !== id &&
-    attempt < told.restartCount &&
+    published.containerID !== id &&
+    attempt < published.restartCount &&
     Date.parse(terminated?.startedAt ?? '') > startedAtMs
   );
 }

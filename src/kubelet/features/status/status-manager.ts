@@ -92,9 +92,9 @@ export class StatusManager {
       const isRecorded = last !== undefined && (stored === undefined || stored.recorded.has(condition.type));
       if (isRecorded) recorded.add(condition.type);
       // The record of an earlier run may be older than what it sent to the API server, which may be received late.
-      const told = isUnrecorded || isRecorded ? findSame(pod.status?.conditions, condition) : undefined;
-      if (isUnrecorded && told === undefined) assumed.add(condition.type);
-      const kept = isRecorded ? later(last, told) : (told ?? last);
+      const published = isUnrecorded || isRecorded ? findSame(pod.status?.conditions, condition) : undefined;
+      if (isUnrecorded && published === undefined) assumed.add(condition.type);
+      const kept = isRecorded ? later(last, published) : (published ?? last);
       const lastTransitionTime = condition.lastTransitionTime ?? kept?.lastTransitionTime ?? now;
       return { ...condition, lastTransitionTime };
     });
@@ -170,8 +170,10 @@ function startedAgain({
 }
 
 /** The one with the later transition. Times in RFC 3339 without fractions compare as texts. */
-function later(recorded: PodCondition, told: PodCondition | undefined): PodCondition {
-  return (told?.lastTransitionTime ?? '') > (recorded.lastTransitionTime ?? '') ? (told ?? recorded) : recorded;
+function later(recorded: PodCondition, published: PodCondition | undefined): PodCondition {
+  return (published?.lastTransitionTime ?? '') > (recorded.lastTransitionTime ?? '')
+    ? (published ?? recorded)
+    : recorded;
 }
 
 const findSame = (

@@ -16,38 +16,38 @@ const foreignFields: ReadonlySet<string> = new Set([
 const listKeys: Readonly<Record<string, string>> = lookupTable({ conditions: 'type', podIPs: 'ip', hostIPs: 'ip' });
 
 /**
- * The status to send to the API server: the agent's own status, with other clients' parts from `told`, the current
+ * The status to send to the API server: the agent's own status, with other clients' parts from `published`, the current
  * status in the API (upstream: status_manager.go mergePodStatus). A terminal phase and an observed generation are never
  * reverted.
  */
-export function mergeStatus(told: PodStatus, own: PodStatus): PodStatus {
+export function mergeStatus(published: PodStatus, own: PodStatus): PodStatus {
   const merged: Record<string, unknown> = { ...own };
   for (const field of foreignFields) {
-    const value = told[field as keyof PodStatus];
+    const value = published[field as keyof PodStatus];
     if (value === undefined) delete merged[field];
     else merged[field] = value;
   }
   const status = merged as PodStatus;
-  status.conditions = mergeConditions(told, own);
-  if (isTerminalPhase(told.phase) && !isTerminalPhase(own.phase))
-    Object.assign(status, { phase: told.phase, reason: told.reason, message: told.message });
+  status.conditions = mergeConditions(published, own);
+  if (isTerminalPhase(published.phase) && !isTerminalPhase(own.phase))
+    Object.assign(status, { phase: published.phase, reason: published.reason, message: published.message });
   // Set once, by whichever run of the agent: the start time does not change.
-  if (told.startTime !== undefined) status.startTime = told.startTime;
-  if (told.qosClass !== undefined) status.qosClass = told.qosClass;
-  if (told.observedGeneration !== undefined && (own.observedGeneration ?? 0) < told.observedGeneration)
-    status.observedGeneration = told.observedGeneration;
+  if (published.startTime !== undefined) status.startTime = published.startTime;
+  if (published.qosClass !== undefined) status.qosClass = published.qosClass;
+  if (published.observedGeneration !== undefined && (own.observedGeneration ?? 0) < published.observedGeneration)
+    status.observedGeneration = published.observedGeneration;
   if (own.containerStatuses !== undefined) status.containerStatuses = byName(own.containerStatuses);
   if (own.ephemeralContainerStatuses !== undefined)
     status.ephemeralContainerStatuses = byName(own.ephemeralContainerStatuses);
   return status;
 }
 
-function mergeConditions(told: PodStatus, own: PodStatus): PodCondition[] {
-  const foreign = (told.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
+function mergeConditions(published: PodStatus, own: PodStatus): PodCondition[] {
+  const foreign = (published.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
   const mine = (own.conditions ?? []).filter(({ type }) => ownConditions.has(type));
   const disruption = (own.conditions ?? []).find(({ type }) => type === SHARED);
   // Clients take this phase for the end of the pod, so it is published when the pod has ended, not before.
-  if (disruption === undefined || !isTerminalPhase(own.phase) || isTerminalPhase(told.phase))
+  if (disruption === undefined || !isTerminalPhase(own.phase) || isTerminalPhase(published.phase))
     return [...foreign, ...mine];
   return [...foreign.filter(({ type }) => type !== SHARED), disruption, ...mine];
 }

@@ -14,7 +14,7 @@ import { podKey } from '../../../api/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { StatusManager } from './status-manager.ts';
-import type { Told, Upload } from './upload-decision.ts';
+import type { Sent, Upload } from './upload-decision.ts';
 import { computeUpload, textOf } from './upload-decision.ts';
 
 export interface StatusUploaderParts {
@@ -36,7 +36,7 @@ export interface StatusUploaderParts {
 }
 
 interface Progress {
-  told: Told | undefined;
+  sent: Sent | undefined;
   failures: number;
   retry: Timer | undefined;
   reconciledAtMs: number | undefined;
@@ -141,7 +141,7 @@ export class StatusUploader {
       pod,
       own,
       version,
-      told: progress.told,
+      sent: progress.sent,
       isReleased: isReleased(uid),
       reconciledAgoMs,
     });
@@ -166,7 +166,7 @@ export class StatusUploader {
       { type: 'strategic', body: task.patch },
       { subresource: 'status' },
     );
-    progress.told = {
+    progress.sent = {
       objectUid: pod.metadata.uid,
       version,
       answered: onWritten(answered)?.status ?? {},
@@ -186,7 +186,7 @@ export class StatusUploader {
     }
     if (task.kind === 'patch' && isApiError(error, 'Invalid', 'BadRequest')) {
       log.error('the API server rejected the status of a pod', fields);
-      progress.told = {
+      progress.sent = {
         objectUid: task.pod.metadata.uid,
         version: task.version,
         answered: undefined,
@@ -228,7 +228,7 @@ export class StatusUploader {
     if (progress === undefined)
       this.#progress.set(
         uid,
-        (progress = { told: undefined, failures: 0, retry: undefined, reconciledAtMs: undefined, deleted: undefined }),
+        (progress = { sent: undefined, failures: 0, retry: undefined, reconciledAtMs: undefined, deleted: undefined }),
       );
     return progress;
   }

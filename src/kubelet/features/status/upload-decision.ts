@@ -4,7 +4,7 @@ import { isDeleted, isMirrorPod, isTerminalPhase, isTerminalPod } from '../../..
 import { computeStatusPatch, mergeStatus } from './status-patch.ts';
 
 /** The last status of a pod that was sent to the API server. */
-export interface Told {
+export interface Sent {
   /** The object it was sent to: a mirror pod may be deleted and recreated while its pod keeps running. */
   readonly objectUid: string;
   readonly version: number;
@@ -20,7 +20,7 @@ export interface UploadFacts {
   readonly own: PodStatus;
   /** Increases with each change of `own`; 0 for a status of an earlier run of the agent. */
   readonly version: number;
-  readonly told: Told | undefined;
+  readonly sent: Sent | undefined;
   /** Everything the pod held on the node was released. */
   readonly isReleased: boolean;
   /** How long ago a status was last sent again because others had changed it; undefined for never. */
@@ -43,21 +43,21 @@ const RECONCILE_MS = 10_000;
 /** What to send to the API server for a pod now (upstream: status_manager.go syncPod, needsReconcile, canBeDeleted). */
 export function computeUpload(facts: UploadFacts): Upload {
   const { pod, own, version, isReleased } = facts;
-  const told = facts.told?.objectUid === pod.metadata.uid ? facts.told : undefined;
+  const sent = facts.sent?.objectUid === pod.metadata.uid ? facts.sent : undefined;
   if (version === 0) return { kind: 'nothing' };
   const status = pod.status ?? {};
   const patch = computeStatusPatch(pod.metadata.uid, status, mergeStatus(baseOf(pod, own), own));
-  const isTold = told?.version === version;
-  const isRefused = isTold && told.answered === undefined;
-  if (patch !== undefined && !isTold) return { kind: 'patch', patch, reconciles: false };
+  const isSent = sent?.version === version;
+  const isRefused = isSent && sent.answered === undefined;
+  if (patch !== undefined && !isSent) return { kind: 'patch', patch, reconciles: false };
   if (isReleased && isDeleted(pod) && !isMirrorPod(pod) && (isTerminalPod(pod) || isRefused)) return { kind: 'delete' };
   if (patch === undefined || isRefused) return { kind: 'nothing' };
   // A status that the API server itself changed is not sent again. A patch of an outdated version leaves a different
   // remainder.
-  const answered = told?.answered ?? {};
+  const answered = sent?.answered ?? {};
   const isItsOwn =
     computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, answered)) === undefined &&
-    textOf(patch) === told?.patch;
+    textOf(patch) === sent?.patch;
   if (isItsOwn) return { kind: 'nothing' };
   const waitMs = RECONCILE_MS - (facts.reconciledAgoMs ?? RECONCILE_MS);
   return waitMs > 0 ? { kind: 'later', inMs: waitMs } : { kind: 'patch', patch, reconciles: true };

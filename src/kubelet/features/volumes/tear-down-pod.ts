@@ -8,7 +8,7 @@ import { pluginFolder } from '../../ports/volume-plugin.ts';
 import type { FoundVolume, PodFolders } from './pod-folders.ts';
 import type { StagingArea } from './staging-area.ts';
 import type { VolumeOperation } from './volume-operations.ts';
-import { qualifiedPlugin, toldOperation } from './volume-operations.ts';
+import { qualifiedPlugin, observedOperation } from './volume-operations.ts';
 
 export interface TearDownParts {
   readonly folders: PodFolders;
@@ -47,7 +47,7 @@ async function tearDownVolume(parts: TearDownParts, volume: FoundVolume): Promis
     plugin: qualifiedPlugin(plugin?.name ?? volume.folder, specAt?.(volume.path)),
     name: volume.mode === 'Block' ? 'unmap_volume' : 'volume_unmount',
   } as const;
-  await toldOperation(parts, what, async () => {
+  await observedOperation(parts, what, async () => {
     await plugin?.tearDown?.(volume);
     await folders.remove(volume.path, { mounted: volume.mounted || plugin?.tearDown !== undefined });
   });

@@ -22,7 +22,7 @@ import { failureText, makeVolume, resolveAny, resolveInline, NotAttached, SetUpF
 import type { TearDownParts } from './tear-down-pod.ts';
 import { findStaged, identifyStaged, tearDownPod } from './tear-down-pod.ts';
 import type { VolumeCounts, VolumeOperation } from './volume-operations.ts';
-import { counted, qualifiedPlugin, toldOperation } from './volume-operations.ts';
+import { counted, qualifiedPlugin, observedOperation } from './volume-operations.ts';
 import type { VolumeEvent } from './volume-state.ts';
 import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker } from './volume-state.ts';
 
@@ -337,7 +337,7 @@ export class VolumeManager {
     const make = (): Promise<Made> =>
       makeVolume(this.#options, pod, resolved, { again, mounted: before === undefined ? mounted : undefined });
     const work = (before ?? Promise.resolve()).then(() =>
-      toldOperation(this.#options, what, make, (error) => error instanceof NotAttached),
+      observedOperation(this.#options, what, make, (error) => error instanceof NotAttached),
     );
     entry.queues.set(
       path,

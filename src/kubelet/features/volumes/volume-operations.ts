@@ -28,7 +28,7 @@ export function qualifiedPlugin(plugin: string, spec: VolumeSpec | undefined): s
 }
 
 /** Reports the result. An error for which `isNone` is true is not an operation: it has not begun. */
-export async function toldOperation<T>(
+export async function observedOperation<T>(
   parts: { clock: Clock; onOperation?: ((operation: VolumeOperation) => void) | undefined },
   what: Pick<VolumeOperation, 'plugin' | 'name'>,
   work: () => Promise<T>,

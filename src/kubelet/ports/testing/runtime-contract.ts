@@ -255,9 +255,9 @@ const cases: Readonly<Record<string, Case>> = {
     const id = await bench.started(sandbox, 'main', sleepCommand);
     const resources = { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitBytes: 64 * 2 ** 20 };
     await run(runtime.updateContainerResources(id, resources));
-    const { state, resources: told } = await run(runtime.containerStatus(id));
+    const { state, resources: shown } = await run(runtime.containerStatus(id));
     // containerd 1.6 reports none.
-    assert.deepEqual([state, told ?? resources], ['running', resources]);
+    assert.deepEqual([state, shown ?? resources], ['running', resources]);
     assert.ok(
       ['ok', 'Unimplemented'].includes(
         await kindOf(run(runtime.updateSandboxResources(sandbox, { resources, overhead: {} }))),
