@@ -103,7 +103,7 @@ test('killed or asked to end in a loop, with pods running: no container restarts
   const transitions = names.map((name) => agent.pod(name).status?.conditions);
   const from = agent.watch.history.length;
   const random = randomFrom(11);
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < 8; round++) {
     await agent.restart(round % 3 === 0 ? 'SIGTERM' : 'SIGKILL');
     await pause(random() * 400);
   }
@@ -121,7 +121,7 @@ test('killed or asked to end in a loop, with pods running: no container restarts
 test('killed at random moments while pods are made and removed: each ends up once, or gone, with nothing left', async () => {
   const random = randomFrom(23);
   const wanted = new Set<string>();
-  for (let round = 0; round < 15; round++) {
+  for (let round = 0; round < 10; round++) {
     const name = `churn-${round}`;
     agent.writeManifest(
       name,
