@@ -73,6 +73,10 @@ describe('a question to an extender', () => {
       await failing((_, response) => response.end(`"${'x'.repeat(11 << 20)}"`)),
       /is longer than 10485760 bytes; with nodeCacheCapable: true names are enough/,
     );
+    const dense = `[${'[1],'.repeat(400_000)}1]`;
+    assert.match(await failing((_, response) => response.end(dense)), /has more than 400000 values/);
+    const deep = '['.repeat(600) + ']'.repeat(600);
+    assert.match(await failing((_, response) => response.end(deep)), /is nested deeper than 500/);
     assert.equal(await failing((_, response) => response.end()), 'nothing', 'a bind may answer with nothing');
   });
 

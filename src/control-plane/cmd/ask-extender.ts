@@ -1,17 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { Agent as SecureAgent, request as httpsRequest } from 'node:https';
+import { measureJson } from '../../api/measure-json.ts';
+import { objectLimits } from '../../api/object-limits.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { answerTo } from '../../base/node-answer.ts';
 import { parseJsonQuietly } from '../../base/quiet-parse.ts';
+import { nextTurn } from '../../base/turn.ts';
 import { readText } from '../../base/read-text.ts';
 import type { AskExtender, ExtenderTls } from '../scheduler/framework/extender.ts';
 
 /**
- * As much JSON as is parsed in less than 100 ms of the event loop. Names are enough for extenders of large clusters
- * (`nodeCacheCapable`).
+ * As much JSON as is parsed in less than 100 ms of the event loop: a thousand nodes with all that they have. Names are
+ * enough for extenders of large clusters (`nodeCacheCapable`).
  */
 const LONGEST_ANSWER_BYTES = 10 << 20;
+const MOST_ANSWER_VALUES = 400_000;
+/** What is encoded, or handed to the connection, in one turn of the event loop. */
+const TURN_CHARACTERS = 1 << 20;
 const SHOWN_CHARACTERS = 200;
 
 /** One for each set of credentials; those of an extender stay the same object. */
@@ -26,16 +32,24 @@ export const askExtender: AskExtender = async ({ url, tls, body, timeoutMs, sign
   const either = AbortSignal.any([timeout, signal]);
   try {
     const isSecure = url.startsWith('https:');
-    const length = body.reduce((bytes, piece) => bytes + Buffer.byteLength(piece), 0);
+    const chunks = await encode(body);
+    const length = chunks.reduce((bytes, chunk) => bytes + chunk.length, 0);
     const options = {
       method: 'POST',
       signal: either,
       headers: { 'content-type': 'application/json', accept: 'application/json', 'content-length': length },
     };
     const request = isSecure ? httpsRequest(url, { ...options, agent: secureAgentOf(tls) }) : httpRequest(url, options);
-    for (const piece of body) request.write(piece);
+    const answered = answerTo(request);
+    // It may fail while the rest of the question is still being sent.
+    answered.catch(() => {});
+    for (const chunk of chunks) {
+      request.write(chunk);
+      await nextTurn();
+      if (request.destroyed) break;
+    }
     request.end();
-    const answer = await answerTo(request);
+    const answer = await answered;
     const text = await readText(answer as AsyncIterable<Buffer>, LONGEST_ANSWER_BYTES, either);
     if (answer.statusCode !== 200)
       throw new KubeletError('Unavailable', `${url} answered with status ${answer.statusCode ?? 0}: ${shown(text)}`);
@@ -44,7 +58,7 @@ export const askExtender: AskExtender = async ({ url, tls, body, timeoutMs, sign
         'Invalid',
         `the answer of ${url} is longer than ${LONGEST_ANSWER_BYTES} bytes; with nodeCacheCapable: true names are enough`,
       );
-    return text.trim() === '' ? undefined : parseJsonQuietly(text);
+    return text.trim() === '' ? undefined : await parse(url, text);
   } catch (error) {
     if (error instanceof KubeletError) throw error;
     if (timeout.aborted)
@@ -52,6 +66,35 @@ export const askExtender: AskExtender = async ({ url, tls, body, timeoutMs, sign
     throw new KubeletError('Unavailable', `${url}: ${errorMessage(error)}`, { cause: error });
   }
 };
+
+/** Pieces joined to chunks: nodes are many, and each write to a connection costs. */
+async function encode(pieces: readonly string[]): Promise<readonly Buffer[]> {
+  const chunks: Buffer[] = [];
+  let gathered: string[] = [];
+  let characters = 0;
+  for (const piece of pieces) {
+    gathered.push(piece);
+    characters += piece.length;
+    if (characters < TURN_CHARACTERS) continue;
+    chunks.push(Buffer.from(gathered.join(''), 'utf8'));
+    [gathered, characters] = [[], 0];
+    await nextTurn();
+  }
+  chunks.push(Buffer.from(gathered.join(''), 'utf8'));
+  return chunks;
+}
+
+async function parse(url: string, text: string): Promise<unknown> {
+  await nextTurn();
+  const { values, depth } = measureJson(Buffer.from(text), MOST_ANSWER_VALUES);
+  if (values > MOST_ANSWER_VALUES || depth > objectLimits.depth)
+    throw new KubeletError(
+      'Invalid',
+      `the answer of ${url} has more than ${MOST_ANSWER_VALUES} values, or is nested deeper than ${objectLimits.depth}; with nodeCacheCapable: true names are enough`,
+    );
+  await nextTurn();
+  return parseJsonQuietly(text);
+}
 
 const shown = (text: string | undefined): string => (text ?? '').slice(0, SHOWN_CHARACTERS).replaceAll(/\s+/g, ' ');
 
