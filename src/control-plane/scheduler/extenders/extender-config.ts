@@ -100,7 +100,7 @@ function readExtender(
     managed.add(name);
   }
   return {
-    ...{ urlPrefix: urlPrefix.replace(/\/+$/, ''), filterVerb, prioritizeVerb, preemptVerb, bindVerb, weight },
+    ...{ urlPrefix: withoutSlashes(urlPrefix), filterVerb, prioritizeVerb, preemptVerb, bindVerb, weight },
     timeoutMs: timeoutMs <= 0 ? DEFAULT_TIMEOUT_MS : timeoutMs,
     nodeCacheCapable: source.nodeCacheCapable ?? false,
     managed: new Set(resources.map(({ name }) => name)),
@@ -137,4 +137,11 @@ function decoded<Key extends string>(key: Key, base64: string | undefined): Part
 function isHttpUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+}
+
+/** In time that grows with the text: a pattern would try from each slash on. */
+function withoutSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end--;
+  return url.slice(0, end);
 }
