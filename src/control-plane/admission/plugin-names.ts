@@ -52,7 +52,7 @@ export const knownPlugins: readonly KnownPlugin[] = [
   absent('JobValidation'),
   on('PodResizeValidator'),
   on('RBACEscalation'),
-  absent('MutatingAdmissionPolicy'),
+  on('MutatingAdmissionPolicy'),
   on('MutatingAdmissionWebhook'),
   on('ValidatingAdmissionPolicy'),
   on('ValidatingAdmissionWebhook'),

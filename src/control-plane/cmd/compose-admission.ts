@@ -41,6 +41,7 @@ import {
 import { taintNodesByCondition } from '../admission/taint-nodes-by-condition.ts';
 import type { FindKind } from '../admission/policies/find-params.ts';
 import { createMutatingWebhooks } from '../admission/webhooks/mutating-webhooks.ts';
+import { createMutatingPolicies } from '../admission/policies/mutating-policies.ts';
 import { createValidatingPolicies } from '../admission/policies/validating-policies.ts';
 import { createValidatingWebhooks } from '../admission/webhooks/validating-webhooks.ts';
 import { createConditionCheck } from '../admission/webhooks/webhook-conditions.ts';
@@ -52,6 +53,7 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
 import { equalJson } from '../patch/json-value.ts';
 import { checkRequestSignature, readCertificateRequest, readRequestKey } from '../../pki/request-reader.ts';
+import { mergedByPolicy } from '../registry/write/merged-by-policy.ts';
 import { patchedByWebhook } from '../registry/write/patched-by-webhook.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { readAdmissionSettings } from './read-admission-settings.ts';
@@ -129,8 +131,12 @@ export async function composeAdmission(
       'the admission plugin EventRateLimit needs a configuration: --admission-control-config-file',
     );
   const before = plain.filter(({ name }) => names.includes(name));
+  const changes = { before, patched: patchedByWebhook, merged: mergedByPolicy, sameJson: equalJson };
+  const mutating = createMutatingPolicies({ ...policies, ...changes });
+  const mayRepeat = names.includes('MutatingAdmissionPolicy') ? [...before, mutating.again] : before;
   const last: readonly AdmissionPlugin[] = [
-    createMutatingWebhooks({ ...calls, before, patched: patchedByWebhook, sameJson: equalJson }),
+    mutating.plugin,
+    createMutatingWebhooks({ ...calls, before: mayRepeat, patched: patchedByWebhook, sameJson: equalJson }),
     createValidatingPolicies(policies),
     createValidatingWebhooks(calls),
     createResourceQuota({ reader, nowMs, limited: settings.limitedResources, ledger: quotaLedger(parts.client) }),

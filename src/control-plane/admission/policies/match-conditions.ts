@@ -1,5 +1,5 @@
 import type { PolicyEvaluation } from './policy-variables.ts';
-import type { Prepared } from './validating-policy-list.ts';
+import type { Prepared } from './prepared.ts';
 import { CelError } from '../../../cel/values.ts';
 
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';

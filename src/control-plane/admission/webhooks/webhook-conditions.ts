@@ -6,8 +6,8 @@ import type { AdmissionAttributes } from '../../model/admission.ts';
 import { matchConditions } from '../policies/match-conditions.ts';
 import type { RequestVariableParts } from '../policies/policy-variables.ts';
 import { PolicyEvaluation, RequestVariables } from '../policies/policy-variables.ts';
-import type { Prepared } from '../policies/validating-policy-list.ts';
-import { prepareConditions } from '../policies/validating-policy-list.ts';
+import type { Prepared } from '../policies/prepared.ts';
+import { prepareConditions } from '../policies/prepared.ts';
 import type { Webhook } from './match-webhook.ts';
 
 /** Whether the conditions of a webhook are true. An error counts by the failure policy: it is thrown, or the webhook is not called. */

@@ -10,15 +10,24 @@ import { applyJsonPatch } from '../../patch/json-patch.ts';
  * dropped. Throws when it does not apply, or is none.
  */
 export function patchedByWebhook(
-  { definition, subresource }: AdmissionAttributes,
+  attributes: AdmissionAttributes,
   document: Readonly<Record<string, unknown>>,
   patch: unknown,
+): ApiObject {
+  return decodeChanged(attributes, document, applyJsonPatch(document, patch));
+}
+
+/** A changed document as the object it has to be, with its defaults. Throws when it is none. */
+export function decodeChanged(
+  { definition, subresource }: AdmissionAttributes,
+  document: Readonly<Record<string, unknown>>,
+  changed: unknown,
 ): ApiObject {
   const part =
     definition.actions?.find(({ name }) => name === subresource) ??
     definition.views?.find(({ name }) => name === subresource);
   const schema = part?.schema ?? definition.schema;
-  const { value, errors } = decodeAny(schema, applyJsonPatch(document, patch), { mode: 'lenient', noHints: true });
+  const { value, errors } = decodeAny(schema, changed, { mode: 'lenient', noHints: true });
   if (errors.length > 0) throw new Error(errors.map(formatDecodeError).join(', '));
   // The schema is that of an object of the API, whose metadata is required.
   const object = dropZeros(value as ApiObject, schema);

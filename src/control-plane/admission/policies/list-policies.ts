@@ -1,0 +1,49 @@
+import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+
+interface Policy extends ApiObject {
+  readonly spec: object;
+}
+interface Binding extends ApiObject {
+  readonly spec: { readonly policyName?: string };
+}
+
+export interface BoundPolicy<P, B, Expressions> {
+  readonly policy: P;
+  readonly bindings: readonly B[];
+  /** Compiled with the first request that the policy is about. */
+  readonly expressions: () => Expressions;
+}
+
+interface PolicyKinds<P extends Policy, B extends Binding, Expressions> {
+  readonly policies: ResourceType<P>;
+  readonly bindings: ResourceType<B>;
+  readonly compile: (policy: P) => Expressions;
+}
+
+/** Computes a value when it is first asked for. */
+function lazily<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** All policies that have a binding, by name. Made again only after a change; what has not changed stays compiled. */
+export function listPolicies<P extends Policy, B extends Binding, Expressions>(
+  reader: ObjectReader,
+  { policies, bindings, compile }: PolicyKinds<P, B, Expressions>,
+): () => readonly BoundPolicy<P, B, Expressions>[] {
+  let list: readonly BoundPolicy<P, B, Expressions>[] | undefined;
+  let compiled = new Map<P, () => Expressions>();
+  reader.onChange(policies, () => (list = undefined));
+  reader.onChange(bindings, () => (list = undefined));
+  return () => (list ??= read());
+  function read(): readonly BoundPolicy<P, B, Expressions>[] {
+    const byPolicy = Map.groupBy(reader.list(bindings, ''), ({ spec }) => spec.policyName ?? '');
+    const bound = reader.list(policies, '').filter(({ metadata }) => byPolicy.has(metadata.name));
+    const before = compiled;
+    compiled = new Map(bound.map((policy) => [policy, before.get(policy) ?? lazily(() => compile(policy))]));
+    return [...compiled]
+      .map(([policy, expressions]) => ({ policy, expressions, bindings: byPolicy.get(policy.metadata.name) ?? [] }))
+      .sort((left, right) => (left.policy.metadata.name < right.policy.metadata.name ? -1 : 1));
+  }
+}

@@ -1,0 +1,224 @@
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+} from '../../../api/admissionregistration/mutating-admission-policy.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '../../../api/client/resource-types.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { CelBudget } from '../../../cel/budget.ts';
+import type { Program } from '../../../cel/compile.ts';
+import { fromJson, toJson } from '../../../cel/json-values.ts';
+import type { CelValue } from '../../../cel/values.ts';
+import { CelError } from '../../../cel/values.ts';
+import { Work } from '../../../cel/work.ts';
+import { PER_CALL_LIMIT, RUNTIME_BUDGET } from '../../cel/limits.ts';
+import { mutationEnvironment, policyEnvironment, VariableScope } from '../../cel/policy-environment.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
+import { refusal } from '../attributes.ts';
+import { wireForm } from '../webhooks/admission-review.ts';
+import type { FindKind } from './find-params.ts';
+import { findParams } from './find-params.ts';
+import type { BoundPolicy } from './list-policies.ts';
+import { listPolicies } from './list-policies.ts';
+import { evaluatePrepared, matchConditions } from './match-conditions.ts';
+import { isPolicy, matchesResources } from './match-policy.ts';
+import type { RequestVariableParts } from './policy-variables.ts';
+import { PolicyEvaluation, RequestVariables } from './policy-variables.ts';
+import type { Prepared } from './prepared.ts';
+import { prepare, prepareConditions } from './prepared.ts';
+
+type Change = (
+  attributes: AdmissionAttributes,
+  document: Readonly<Record<string, unknown>>,
+  change: unknown,
+) => ApiObject;
+
+export interface MutatingPolicyOptions extends RequestVariableParts {
+  readonly findKind: FindKind;
+  /** The object with a JSON patch applied, defaulted. Throws when it does not apply. */
+  readonly patched: Change;
+  /** The object with an apply configuration merged into it, defaulted. Throws when it does not fit the schema. */
+  readonly merged: Change;
+  readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
+  /** The mutating plugins that have been asked before, to be asked again about what policies have changed. */
+  readonly before: readonly AdmissionPlugin[];
+}
+
+interface Expressions {
+  readonly variables: ReadonlyMap<string, Program>;
+  readonly conditions: readonly Prepared[];
+  readonly mutations: readonly (Prepared & { readonly isPatch: boolean })[];
+}
+
+type Bound = BoundPolicy<MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, Expressions>;
+
+function compilePolicy({ spec }: MutatingAdmissionPolicy): Expressions {
+  const whole = policyEnvironment({ hasParams: spec.paramKind !== undefined, hasAuthorizer: true });
+  const scope = new VariableScope(whole);
+  for (const variable of spec.variables ?? []) scope.add(variable);
+  const environment = mutationEnvironment(scope.environment);
+  return {
+    variables: scope.programs,
+    conditions: prepareConditions(spec.matchConditions ?? [], whole),
+    mutations: (spec.mutations ?? []).map(({ jsonPatch, applyConfiguration }) => {
+      const isPatch = jsonPatch !== undefined;
+      const source = (isPatch ? jsonPatch : applyConfiguration)?.expression ?? '';
+      return { ...prepare(source, environment, isPatch ? 'list' : 'object'), isPatch };
+    }),
+  };
+}
+
+/**
+ * Changes objects by MutatingAdmissionPolicies and their bindings, one after another. When one has changed the object,
+ * the plugins before are asked again, and then those policies that ran before the change and want to (`IfNeeded`), once.
+ * `again` is for plugins behind this one, which have changed the object. Upstream: MutatingAdmissionPolicy.
+ */
+export function createMutatingPolicies(options: MutatingPolicyOptions): {
+  readonly plugin: AdmissionPlugin;
+  readonly again: AdmissionPlugin;
+} {
+  const list = listPolicies(options.reader, {
+    policies: mutatingAdmissionPolicies,
+    bindings: mutatingAdmissionPolicyBindings,
+    compile: compilePolicy,
+  });
+  const name = 'MutatingAdmissionPolicy';
+  const handles = (attributes: AdmissionAttributes): boolean =>
+    list().length > 0 && attributes.object !== undefined && !isPolicy(attributes);
+  const isWilling = ({ policy }: Bound): boolean => policy.spec.reinvocationPolicy === 'IfNeeded';
+  const again: AdmissionPlugin = {
+    name,
+    handles,
+    mutate: async (attributes) => (await round(options, attributes, list().filter(isWilling))).object,
+  };
+  const plugin: AdmissionPlugin = {
+    name,
+    handles,
+    async mutate(attributes) {
+      const first = await round(options, attributes, list());
+      if (!first.changed) return first.object;
+      let { object } = first;
+      for (const before of options.before) {
+        const now = { ...attributes, object };
+        if (before.mutate !== undefined && before.handles(now)) object = await before.mutate(now);
+      }
+      const hasChanged = !options.sameJson(object, first.object);
+      const repeated = list().filter((each) => isWilling(each) && (hasChanged || first.toAskAgain.has(each.policy)));
+      return (await round(options, { ...attributes, object }, repeated)).object;
+    },
+  };
+  return { plugin, again };
+}
+
+interface RoundResult {
+  readonly object: ApiObject;
+  readonly changed: boolean;
+  /** Policies that ran before the last change. */
+  readonly toAskAgain: ReadonlySet<MutatingAdmissionPolicy>;
+}
+
+async function round(
+  options: MutatingPolicyOptions,
+  attributes: AdmissionAttributes,
+  policies: readonly Bound[],
+): Promise<RoundResult> {
+  // Only what has an object is handled.
+  let object = attributes.object as ApiObject;
+  let changed = false;
+  const ran = new Set<MutatingAdmissionPolicy>();
+  let toAskAgain: ReadonlySet<MutatingAdmissionPolicy> = new Set();
+  for (const bound of policies) {
+    const next = await applyPolicy(options, { ...attributes, object }, bound);
+    if (next !== object && !options.sameJson(next, object)) {
+      changed = true;
+      toAskAgain = new Set(ran);
+    }
+    object = next;
+    ran.add(bound.policy);
+  }
+  return { object, changed, toAskAgain };
+}
+
+async function applyPolicy(
+  options: MutatingPolicyOptions,
+  attributes: AdmissionAttributes,
+  bound: Bound,
+): Promise<ApiObject> {
+  const { policy, bindings } = bound;
+  const { matchConstraints, failurePolicy } = policy.spec;
+  let object = attributes.object as ApiObject;
+  if (matchConstraints === undefined || !matchesResources(matchConstraints, attributes, options.reader)) return object;
+  for (const binding of bindings) {
+    const { matchResources, paramRef } = binding.spec;
+    if (matchResources !== undefined && !matchesResources(matchResources, attributes, options.reader)) continue;
+    const params = findParams({ ...policy.spec, paramRef }, attributes, options);
+    const values =
+      typeof params === 'string' ? [] : (params?.map((each) => fromJson(wireForm(each.object, each.type))) ?? [null]);
+    const failures = typeof params === 'string' ? [params] : [];
+    for (const value of values) {
+      const outcome = await applyOnce(options, { ...attributes, object }, { bound, params: value });
+      if (typeof outcome === 'string') failures.push(outcome);
+      else object = outcome;
+    }
+    const [failure] = failures;
+    if (failure !== undefined && failurePolicy !== 'Ignore') throw denial(attributes, policy, binding, failure);
+  }
+  return object;
+}
+
+function denial(
+  attributes: AdmissionAttributes,
+  policy: MutatingAdmissionPolicy,
+  binding: MutatingAdmissionPolicyBinding,
+  failure: string,
+): ApiStatusError {
+  const text = `policy '${policy.metadata.name}' with binding '${binding.metadata.name}' denied request: ${failure}`;
+  const { message, details } = refusal(attributes, text);
+  return new ApiStatusError('Invalid', message, {
+    ...details,
+    causes: [...(details?.causes ?? []), { message: text }],
+  });
+}
+
+/** The changed object, or why it cannot be changed. */
+async function applyOnce(
+  options: MutatingPolicyOptions,
+  attributes: AdmissionAttributes,
+  { bound, params }: { readonly bound: Bound; readonly params: CelValue },
+): Promise<ApiObject | string> {
+  const { variables, conditions, mutations } = bound.expressions();
+  const own = new Map([['params', params]]);
+  const evaluationOf = (object: ApiObject): PolicyEvaluation =>
+    new PolicyEvaluation(
+      new RequestVariables({ ...attributes, object }, options),
+      own,
+      variables,
+      new CelBudget(RUNTIME_BUDGET),
+    );
+  let object = attributes.object as ApiObject;
+  const matches = await matchConditions(conditions, evaluationOf(object));
+  if (matches === false) return object;
+  if (matches !== true) return matches.error;
+  for (const mutation of mutations) {
+    const result = await evaluatePrepared(mutation, evaluationOf(object));
+    if ('error' in result) return result.error;
+    const change = toJson(result.value as CelValue, new Work(PER_CALL_LIMIT));
+    if (change instanceof CelError) return change.message;
+    try {
+      object = applyChange(options, { ...attributes, object }, { change, isPatch: mutation.isPatch });
+    } catch (error) {
+      return `error applying patch: ${errorMessage(error)}`;
+    }
+  }
+  return object;
+}
+
+function applyChange(
+  { patched, merged }: MutatingPolicyOptions,
+  attributes: AdmissionAttributes,
+  { change, isPatch }: { readonly change: unknown; readonly isPatch: boolean },
+): ApiObject {
+  const document = wireForm(attributes.object as ApiObject, attributes.definition.type);
+  return isPatch ? patched(attributes, document, change) : merged(attributes, document, change);
+}
