@@ -87,6 +87,7 @@ export const allowed: Record<string, readonly string[]> = {
       'storage',
       'pki',
       'patch',
+      'cel',
       'resources',
       'openapi',
       'registry',

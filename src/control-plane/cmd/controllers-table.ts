@@ -1,6 +1,8 @@
 import type { ResourceType } from '../../api/client/resource-type.ts';
 import { clusterTrustBundles, podCertificateRequests } from '../../api/client/resource-types.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
+import { findTypeWarnings } from '../cel/type-warnings.ts';
+import { createAdmissionPolicyStatusController } from '../controllers/admission-policy-status/admission-policy-status-controller.ts';
 import { createAttachDetachController } from '../controllers/attach-detach/attach-detach-controller.ts';
 import { createBootstrapSigner } from '../controllers/bootstrap-tokens/bootstrap-signer.ts';
 import { createTokenCleaner } from '../controllers/bootstrap-tokens/token-cleaner.ts';
@@ -44,6 +46,7 @@ import { createTaintEvictionController } from '../controllers/taint-eviction/tai
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { createAttributesClassProtectionController } from '../controllers/volume-attributes-class-protection/volume-attributes-class-protection-controller.ts';
 import { createVolumeExpandController } from '../controllers/volume-expand/volume-expand-controller.ts';
+import { allResources } from '../resources/all.ts';
 import type { AutoscalerMetrics } from '../controller-runtime/autoscaler-metrics.ts';
 import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
 import type { CertificateTools } from './certificate-tools.ts';
@@ -86,6 +89,8 @@ export interface ControllerEntry {
   readonly create: (options: ClusterControllerOptions) => Controller;
 }
 
+const checkedKinds = allResources.map(({ type, schema }) => ({ ...type, schema }));
+
 const CERTIFICATES = 'certificate-controller';
 
 /** Every controller, in the order they are started. */
@@ -96,6 +101,15 @@ export const controllersTable: readonly ControllerEntry[] = [
     name: 'legacy-serviceaccount-token-cleaner-controller',
     account: 'legacy-service-account-token-cleaner',
     create: (options) => createLegacyTokenCleaner({ ...options, cleanUpMs: options.settings.legacyTokenCleanUpMs }),
+  },
+  {
+    name: 'validatingadmissionpolicy-status-controller',
+    account: 'validatingadmissionpolicy-status-controller',
+    create: (options) =>
+      createAdmissionPolicyStatusController({
+        ...options,
+        warningsOf: (policy) => findTypeWarnings(policy, checkedKinds),
+      }),
   },
   {
     name: 'root-ca-certificate-publisher-controller',
