@@ -50,17 +50,27 @@ export interface ForwardingEntry {
 }
 
 interface StepArgs {
-  createVxlan: { readonly name: string; readonly mac: string; readonly mtu: number; readonly vxlan: VxlanSettings };
-  deleteLink: { readonly name: string };
-  setLink: { readonly name: string; readonly mtu: number };
-  addAddress: { readonly device: string; readonly address: string };
-  deleteAddress: { readonly device: string; readonly address: string };
-  replaceForwarding: ForwardingEntry;
-  deleteForwarding: ForwardingEntry;
-  replaceNeighbour: KernelNeighbour;
-  deleteNeighbour: KernelNeighbour;
-  replaceRoute: { readonly range: string; readonly gateway: string; readonly device: string; readonly onlink: boolean };
-  deleteRoute: KernelRoute;
+  readonly createVxlan: {
+    readonly name: string;
+    readonly mac: string;
+    readonly mtu: number;
+    readonly vxlan: VxlanSettings;
+  };
+  readonly deleteLink: { readonly name: string };
+  readonly setLink: { readonly name: string; readonly mtu: number };
+  readonly addAddress: { readonly device: string; readonly address: string };
+  readonly deleteAddress: { readonly device: string; readonly address: string };
+  readonly replaceForwarding: ForwardingEntry;
+  readonly deleteForwarding: ForwardingEntry;
+  readonly replaceNeighbour: KernelNeighbour;
+  readonly deleteNeighbour: KernelNeighbour;
+  readonly replaceRoute: {
+    readonly range: string;
+    readonly gateway: string;
+    readonly device: string;
+    readonly onlink: boolean;
+  };
+  readonly deleteRoute: KernelRoute;
 }
 export type NetworkStep = { [K in keyof StepArgs]: { readonly kind: K } & StepArgs[K] }[keyof StepArgs];
 

@@ -3,7 +3,7 @@ import type { ParsedFlags } from '../flags/flags-parse.ts';
 import type { ConfigFiles } from './config-file.ts';
 
 /** kubeadm makes this folder on every node, and names it in the configuration that it writes. */
-export const KUBEADM_MANIFESTS = '/etc/kubernetes/manifests';
+const KUBEADM_MANIFESTS = '/etc/kubernetes/manifests';
 
 /**
  * Two ways to start that older documents describe, as one of today:
