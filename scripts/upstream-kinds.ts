@@ -67,7 +67,6 @@ export const servedElsewhere: readonly string[] = ['ComponentStatus', 'Binding']
 export const insteadOf: Readonly<Record<string, string>> = {
   APIService: '`metrics.k8s.io` is served by the API server itself',
   ComponentStatus: 'deprecated; `kubectl get --raw /readyz?verbose`',
-  CustomResourceDefinition: 'operators do not run here',
   Ingress: 'a Service of type NodePort, or a proxy of your own that reads EndpointSlices',
   MutatingAdmissionPolicy: 'an admission webhook',
   NetworkPolicy: 'nothing filters the traffic between pods',

@@ -4,6 +4,7 @@ import { docs as validatingAdmissionPolicyDocs } from './admissionregistration/v
 import { docs as mutatingWebhookConfigurationDocs } from './admissionregistration/mutating-webhook-configuration.docs.ts';
 import { docs as validatingWebhookConfigurationDocs } from './admissionregistration/validating-webhook-configuration.docs.ts';
 import { docs as webhookDocs } from './admissionregistration/webhook.docs.ts';
+import { docs as customResourceDefinitionDocs } from './apiextensions/custom-resource-definition.docs.ts';
 import { docs as controllerRevisionDocs } from './apps/controller-revision.docs.ts';
 import { docs as daemonSetDocs } from './apps/daemon-set.docs.ts';
 import { docs as deploymentDocs } from './apps/deployment.docs.ts';
@@ -96,6 +97,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...policyPartsDocs,
   ...validatingAdmissionPolicyDocs,
   ...mutatingAdmissionPolicyDocs,
+  ...customResourceDefinitionDocs,
   ...controllerRevisionDocs,
   ...daemonSetDocs,
   ...deploymentDocs,

@@ -12,6 +12,7 @@ import type {
 } from '../admissionregistration/validating-admission-policy.ts';
 import type { MutatingWebhookConfiguration } from '../admissionregistration/mutating-webhook-configuration.ts';
 import type { ValidatingWebhookConfiguration } from '../admissionregistration/validating-webhook-configuration.ts';
+import type { CustomResourceDefinition } from '../apiextensions/custom-resource-definition.ts';
 import type { ControllerRevision } from '../apps/controller-revision.ts';
 import type { DaemonSet } from '../apps/daemon-set.ts';
 import type { Deployment } from '../apps/deployment.ts';
@@ -141,6 +142,11 @@ export const validatingAdmissionPolicyBindings = clusterScoped<ValidatingAdmissi
   'admissionregistration.k8s.io/v1',
   'ValidatingAdmissionPolicyBinding',
   'validatingadmissionpolicybindings',
+);
+export const customResourceDefinitions = clusterScoped<CustomResourceDefinition>(
+  'apiextensions.k8s.io/v1',
+  'CustomResourceDefinition',
+  'customresourcedefinitions',
 );
 export const controllerRevisions = namespaced<ControllerRevision>(
   'apps/v1',

@@ -63,12 +63,16 @@ export interface ArraySchema<Item extends Schema = Schema> {
   readonly patch?: 'replace' | 'merge' | { readonly key: string };
   /** Elements of a strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
   readonly retainKeys?: boolean;
+  /** It is written though nothing is in it, as custom kinds do. */
+  readonly keepsEmpty?: boolean;
 }
 export interface MapSchema<Value extends Schema = Schema> {
   readonly kind: 'map';
   readonly values: Value;
   /** One owner for all of it in server-side apply (x-kubernetes-map-type). */
   readonly atomic?: boolean;
+  /** As for lists. */
+  readonly keepsEmpty?: boolean;
 }
 export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly kind: 'object';
@@ -80,6 +84,8 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly retainKeys?: boolean;
   /** A strategic merge patch sets it as a whole (patchStrategy replace). */
   readonly patch?: 'replace';
+  /** Of a custom kind: a field is there only if it was written, and fields without a name here are of `rest`. */
+  readonly custom?: { readonly rest?: Schema };
 }
 /** Any JSON value, kept as it came. */
 export interface OpaqueSchema {

@@ -25,7 +25,10 @@ import { readSnapshotPage } from '../storage/snapshot/read-page.ts';
 import { createLocalClient } from '../registry/local-client.ts';
 import { WatchCache } from '../registry/cache/watch-cache.ts';
 import type { Registry } from '../registry/registry.ts';
+import { formatAge } from '../apiserver/output/table.ts';
+import { followCustomKinds } from '../custom-resources/custom-kinds.ts';
 import { allResources } from '../resources/all.ts';
+import { customResourceDefinitionResource } from '../resources/apiextensions/custom-resource-definition.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { computedResources } from '../resources/computed.ts';
@@ -65,9 +68,13 @@ async function openCache(
   { clock, log }: BaseDeps,
 ): Promise<{ definitions: DefinitionIndex; cache: WatchCache; reader: ObjectReader }> {
   const definitions = new DefinitionIndex(builtIn);
-  const cache = new WatchCache({ storage, definitions, clock, log });
+  const defining = customResourceDefinitionResource;
+  const cache = new WatchCache({ storage, definitions, defining, clock, log });
+  const reader = createCacheReader(cache, definitions);
+  // Custom kinds must be known when their objects are read.
+  followCustomKinds({ reader, definitions, formatAge });
   await cache.start();
-  return { definitions, cache, reader: createCacheReader(cache, definitions) };
+  return { definitions, cache, reader };
 }
 
 /** Reads the store, and joins the request path's parts in the order requests meet them. */

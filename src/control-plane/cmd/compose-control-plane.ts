@@ -6,6 +6,7 @@ import type { UserInfo } from '../model/user-info.ts';
 import { defaultPolicy } from '../authz/rbac/bootstrap/default-policy.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
+import { createCrdController } from '../custom-resources/crd-controller.ts';
 import { createBootstrapKeeper } from './bootstrap-objects.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import { createAllocationRepair } from '../registry/allocation/allocation-repair.ts';
@@ -99,6 +100,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     allocationRepair,
     addressRepair,
     createRoleAggregation({ ...deps, reader: api.reader, client }),
+    createCrdController({ ...deps, reader: api.reader, client }),
     leading,
   ]);
   return {

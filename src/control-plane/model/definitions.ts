@@ -4,6 +4,8 @@ import type { ResourceDefinition } from './resource-definition.ts';
 export interface DefinitionsChange {
   readonly removed: readonly ResourceDefinition[];
   readonly added: readonly ResourceDefinition[];
+  /** Objects are shown as before, so watches of them go on. */
+  readonly keepsWatches?: boolean;
 }
 
 /** The kinds there are. Those of custom resources come and go while the server runs; all are found in the same way. */

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../api/client/api-client.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import type { Status } from '../../api/status/status.ts';
+import type { Decoded } from '../../api/schema/decode.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
 import type { ControlPlaneGate } from './control-plane-gates.ts';
@@ -33,6 +34,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   /** Absent: all eight. */
   readonly verbs?: readonly ResourceVerb[];
   readonly schema: ObjectSchema;
+  /** How bodies are read, where it is not by `schema`: what is unknown is dropped, and named in the warnings. */
+  readonly readBody?: (value: unknown) => Decoded<unknown>;
   /**
    * What the documents of OpenAPI 2 and 3 show of the kind, without what every kind has, where that is more than
    * `schema` knows. Such a kind shares no types with others.
@@ -205,12 +208,14 @@ export interface ResourceRules<T extends ApiObject> {
 
 export interface TableColumn<T> {
   readonly name: string;
-  readonly type: 'string' | 'integer' | 'date' | 'boolean';
-  readonly format?: 'name';
+  readonly type: 'string' | 'integer' | 'number' | 'date' | 'boolean';
+  /** `name` for the name of the object. */
+  readonly format?: string;
   readonly description: string;
-  /** 0 always, 1 only with `-o wide`. */
-  readonly priority?: 0 | 1;
-  readonly cell: (object: T, nowMs: number) => string | number | boolean;
+  /** 0 always, higher ones only with `-o wide`. */
+  readonly priority?: number;
+  /** Null: the object has nothing to show there. */
+  readonly cell: (object: T, nowMs: number) => string | number | boolean | null;
 }
 
 /**

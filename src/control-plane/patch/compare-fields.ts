@@ -3,7 +3,7 @@ import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { equalJson, isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { planObject, valuesOf } from './object-plan.ts';
+import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, itemElement } from './path-element.ts';
 import { isAbsent, isAtomic, wholeNode } from './typed-fields.ts';
 
@@ -51,9 +51,8 @@ class Comparer {
   }
 
   #structs(schema: ObjectSchema, before: JsonObject, after: JsonObject): void {
-    const plan = planObject(schema);
     for (const key of Object.keys(after)) {
-      const field = plan.get(key);
+      const field = planField(schema, key);
       if (field === undefined) continue;
       const now = after[key];
       const then = Object.hasOwn(before, key) ? before[key] : undefined;
@@ -67,7 +66,7 @@ class Comparer {
       } else if (present) this.#new(field.element, field.schema, now, field.alwaysThere);
     }
     for (const key of Object.keys(before)) {
-      const field = plan.get(key);
+      const field = planField(schema, key);
       if (field !== undefined && !Object.hasOwn(after, key) && !isAbsent(field.schema, before[key]))
         this.#gone(field.element, field.schema, before[key]);
     }

@@ -31,7 +31,7 @@ const pointerFields = new Set([
 
 const plans = new WeakMap<ObjectSchema, ObjectPlan>();
 
-export function planObject(schema: ObjectSchema): ObjectPlan {
+function planObject(schema: ObjectSchema): ObjectPlan {
   let plan = plans.get(schema);
   if (plan === undefined) {
     plan = new Map(
@@ -40,7 +40,11 @@ export function planObject(schema: ObjectSchema): ObjectPlan {
         .filter(([name]) => name !== 'managedFields')
         .map(([name, field]) => {
           const { kind } = field.schema;
-          const byValue = kind === 'object' && valueFields.has(name) && !pointerFields.has(`${schema.name}.${name}`);
+          const byValue =
+            kind === 'object' &&
+            valueFields.has(name) &&
+            !pointerFields.has(`${schema.name}.${name}`) &&
+            (schema.custom === undefined || field.required);
           return [
             name,
             {
@@ -54,6 +58,13 @@ export function planObject(schema: ObjectSchema): ObjectPlan {
     plans.set(schema, plan);
   }
   return plan;
+}
+
+/** What is known of a field that was found in an object; undefined: the type has none of that name. */
+export function planField(schema: ObjectSchema, name: string): FieldPlan | undefined {
+  const known = planObject(schema).get(name);
+  if (known !== undefined || schema.custom?.rest === undefined || name === 'managedFields') return known;
+  return { element: fieldElement(name), schema: schema.custom.rest, alwaysThere: false };
 }
 
 /**

@@ -3,7 +3,7 @@ import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { planObject, valuesOf } from './object-plan.ts';
+import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 
 /** A list or map that has one owner for all of it, as scalars have; of what has no schema, lists. */
@@ -34,9 +34,8 @@ function applied(schema: Schema, value: unknown, member: boolean): FieldSet | un
 }
 
 function addStruct(out: FieldSetBuilder, schema: ObjectSchema, value: JsonObject): void {
-  const plan = planObject(schema);
   for (const key of Object.keys(value)) {
-    const field = plan.get(key);
+    const field = planField(schema, key);
     const child = value[key];
     if (field === undefined || child === undefined) continue;
     out.add(
@@ -111,9 +110,8 @@ function addWholeStruct(
   schema: ObjectSchema,
   { value, inherited }: { readonly value: JsonObject; readonly inherited: boolean },
 ): void {
-  const plan = planObject(schema);
   for (const key of Object.keys(value)) {
-    const field = plan.get(key);
+    const field = planField(schema, key);
     if (field !== undefined && !isAbsent(field.schema, value[key]))
       out.add(field.element, wholeNode(field.schema, value[key], inherited && field.alwaysThere ? 'kept' : 'new'));
   }
@@ -132,6 +130,6 @@ function addWholeItems(out: FieldSetBuilder, schema: Schema, items: readonly unk
 /** Lists and maps without anything in them are left out when the API server writes an object. */
 export function isAbsent(schema: Schema, value: unknown): boolean {
   if (value === undefined) return true;
-  if (schema.kind === 'array') return isJsonArray(value) && value.length === 0;
-  return schema.kind === 'map' && isEmptyMap(value);
+  if (schema.kind === 'array') return schema.keepsEmpty !== true && isJsonArray(value) && value.length === 0;
+  return schema.kind === 'map' && schema.keepsEmpty !== true && isEmptyMap(value);
 }

@@ -4,7 +4,7 @@ import { FieldSetBuilder, hasChildren, isMember, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { planObject, valuesOf } from './object-plan.ts';
+import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 import { isAtomic } from './typed-fields.ts';
 
@@ -37,11 +37,11 @@ const isEmptyContainer = (value: unknown): boolean =>
   isJsonArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
 
 function mergeObjects(schema: Schema, live: JsonObject, config: JsonObject): JsonObject {
-  const plan = schema.kind === 'object' ? planObject(schema) : undefined;
+  const named = schema.kind === 'object' ? schema : undefined;
   let out: Record<string, unknown> | undefined;
   for (const key of Object.keys(config)) {
-    const field = plan?.get(key);
-    if (plan !== undefined && field === undefined) continue;
+    const field = named && planField(named, key);
+    if (named !== undefined && field === undefined) continue;
     const before = Object.hasOwn(live, key) ? live[key] : undefined;
     const merged = mergeConfig(field?.schema ?? valuesOf(schema), before, config[key]);
     if (merged === before) continue;
@@ -104,7 +104,7 @@ export function removeFields(schema: Schema, value: unknown, set: FieldSet): unk
   if (isAtomic(schema, value)) return value;
   if (isJsonArray(value)) return schema.kind === 'array' ? removeItems(schema, value, set) : value;
   if (!isJsonObject(value)) return value;
-  const plan = schema.kind === 'object' ? planObject(schema) : undefined;
+  const named = schema.kind === 'object' ? schema : undefined;
   let out: Record<string, unknown> | undefined;
   for (const key of Object.keys(value)) {
     const element = fieldElement(key);
@@ -112,7 +112,7 @@ export function removeFields(schema: Schema, value: unknown, set: FieldSet): unk
     if (node === undefined) continue;
     out ??= { ...value };
     if (isMember(node)) delete out[key];
-    else setOwn(out, key, removeFields(plan?.get(key)?.schema ?? valuesOf(schema), value[key], node));
+    else setOwn(out, key, removeFields((named && planField(named, key))?.schema ?? valuesOf(schema), value[key], node));
   }
   return out ?? value;
 }
@@ -137,13 +137,13 @@ export function withNamedFields(schema: Schema | undefined, set: FieldSet | unde
 }
 
 function withNamed(schema: Schema | undefined, set: FieldSet, member: boolean): FieldSet | undefined {
-  const plan = schema?.kind === 'object' ? planObject(schema) : undefined;
+  const named = schema?.kind === 'object' ? schema : undefined;
   const items = schema === undefined ? undefined : itemsOf(schema);
   const out = new FieldSetBuilder(member);
   for (const element of Object.keys(set)) {
     const node = set[element] ?? leaf;
     if (element === '.') continue;
-    const field = element.startsWith('f:') ? plan?.get(element.slice(2)) : undefined;
+    const field = named !== undefined && element.startsWith('f:') ? planField(named, element.slice(2)) : undefined;
     out.add(
       element,
       hasChildren(node) ? withNamed(field?.schema ?? items, node, isMember(node) || field !== undefined) : leaf,

@@ -2,7 +2,7 @@ import { goQuote } from '../../api/go-quote.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { formatGoValue, isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
-import { planObject, valuesOf } from './object-plan.ts';
+import { planField, valuesOf } from './object-plan.ts';
 import { formatElement, isAssociative, itemElement, PathElementError } from './path-element.ts';
 
 /**
@@ -55,9 +55,8 @@ function visitScalar(schema: Schema, value: unknown, at: Place): void {
 }
 
 function visitStruct(schema: ObjectSchema, value: JsonObject, at: Place): void {
-  const plan = planObject(schema);
   for (const key of Object.keys(value)) {
-    const field = plan.get(key);
+    const field = planField(schema, key);
     if (field !== undefined) visit(field.schema, value[key], inside(at, `.${key}`));
     else if (!Object.hasOwn(schema.fields, key)) {
       fail(inside(at, `.${key}`), 'field not declared in schema');

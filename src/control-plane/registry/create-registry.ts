@@ -32,11 +32,10 @@ import type {
 } from './registry.ts';
 import { runAction, runReview } from './write/run-action.ts';
 import { createAllocationStore } from './allocation/allocation-store.ts';
-import { wireJson } from './cache/stored-form.ts';
 import { readPart } from './subresources.ts';
 import { updateObject } from './write/update-object.ts';
 import { watchKind } from './read/watch-kind.ts';
-import { servedBody } from './write/write-tools.ts';
+import { asServed, servedBody } from './write/write-tools.ts';
 import type { WriteTools } from './write/write-tools.ts';
 
 /** So many objects of a collection are deleted before others have their turn. */
@@ -68,7 +67,7 @@ export function createRegistry({ reader, allocationSettings, allocationClient, .
 class ObjectRegistry implements Registry {
   readonly #shared: Omit<WriteTools, 'pace'>;
   /** What is stored as another kind is converted once, however many read it. */
-  readonly #converted = new WeakMap<Served, Served>();
+  readonly #converted = new WeakMap<ResourceDefinition, WeakMap<Served, Served>>();
 
   constructor(shared: Omit<WriteTools, 'pace'>) {
     this.#shared = shared;
@@ -152,11 +151,12 @@ class ObjectRegistry implements Registry {
 
   #serve(definition: ResourceDefinition, served: Served): Served {
     if (definition.storedAs === undefined) return served;
-    let converted = this.#converted.get(served);
+    let known = this.#converted.get(definition);
+    if (known === undefined) this.#converted.set(definition, (known = new WeakMap()));
+    let converted = known.get(served);
     if (converted === undefined) {
-      const object = definition.storedAs.fromStored(served.object);
-      converted = { object, json: wireJson(definition, object) };
-      this.#converted.set(served, converted);
+      converted = asServed(definition, served);
+      known.set(served, converted);
     }
     return converted;
   }

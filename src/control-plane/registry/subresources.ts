@@ -31,9 +31,14 @@ const ownKind = (subresource: string): boolean => subresource === '' || subresou
 /** What a body of the subresource is. */
 export function bodyKind(definition: ResourceDefinition, subresource: string): BodyKind {
   const hideValues = definition.hideValues === true && { hideValues: true };
-  if (ownKind(subresource)) return { ...definition.type, schema: definition.schema, ...hideValues };
+  const own = {
+    schema: definition.schema,
+    ...(definition.readBody !== undefined && { readBody: definition.readBody }),
+  };
+  if (ownKind(subresource)) return { ...definition.type, ...own, ...hideValues };
   const view = viewOf(definition, subresource);
-  return { ...(view.kind ?? definition.type), schema: view.schema ?? definition.schema, ...hideValues };
+  const shape = view.schema === undefined ? own : { schema: view.schema };
+  return { ...(view.kind ?? definition.type), ...shape, ...hideValues };
 }
 
 /** The object as the subresource shows it: the body of its answers, and what patches of it start from. */

@@ -40,6 +40,7 @@ test('a PUT creates what upstream lets it create, and asks for a version where u
     'CSINode',
     'CSIStorageCapacity',
     'ClusterTrustBundle',
+    'CustomResourceDefinition',
     'Lease',
     'MutatingAdmissionPolicy',
     'MutatingAdmissionPolicyBinding',

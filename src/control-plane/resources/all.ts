@@ -25,6 +25,7 @@ import {
 } from './admissionregistration/validating-admission-policy.ts';
 import { mutatingWebhookConfigurationResource } from './admissionregistration/mutating-webhook-configuration.ts';
 import { validatingWebhookConfigurationResource } from './admissionregistration/validating-webhook-configuration.ts';
+import { customResourceDefinitionResource } from './apiextensions/custom-resource-definition.ts';
 import { controllerRevisionResource } from './apps/controller-revision.ts';
 import { daemonSetResource } from './apps/daemon-set.ts';
 import { deploymentResource } from './apps/deployment.ts';
@@ -95,6 +96,7 @@ export const allResources: readonly ResourceDefinition[] = [
   validatingAdmissionPolicyBindingResource,
   mutatingAdmissionPolicyResource,
   mutatingAdmissionPolicyBindingResource,
+  customResourceDefinitionResource,
   controllerRevisionResource,
   daemonSetResource,
   deploymentResource,

@@ -285,6 +285,20 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
         spec: { policyName: 'unknown' },
       },
     ),
+    inCluster(
+      'customresourcedefinition.apiextensions.k8s.io',
+      'apiextensions.k8s.io/v1',
+      'CustomResourceDefinition',
+      {
+        spec: {
+          group: 'every-kind.example.com',
+          scope: 'Namespaced',
+          names: { plural: 'things', kind: 'Thing' },
+          versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+        },
+      },
+      'things.every-kind.example.com',
+    ),
     inCluster('certificatesigningrequest.certificates.k8s.io', 'certificates.k8s.io/v1', 'CertificateSigningRequest', {
       spec: { request: certificateRequest, signerName: 'example.com/any', usages: ['client auth'] },
     }),

@@ -170,7 +170,7 @@ function validateResources(errors: FieldErrors, field: string, resources: readon
     errors.invalid(field, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
-function validateClient(errors: FieldErrors, path: string, { url, service }: WebhookClientConfig): void {
+export function validateClient(errors: FieldErrors, path: string, { url, service }: WebhookClientConfig): void {
   if ((url === undefined) === (service === undefined))
     errors.required(path, 'exactly one of url or service is required');
   else if (url !== undefined) validateUrl(errors, `${path}.url`, url);

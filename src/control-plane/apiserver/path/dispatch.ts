@@ -3,7 +3,6 @@ import { textReply } from '../http/reply.ts';
 import type { Reply } from '../http/reply.ts';
 import type { ResourceVerbs } from '../verbs/resource-verbs.ts';
 import type { WatchVerb } from '../verbs/watch-verb.ts';
-import { noCustomResources } from './custom-resources.ts';
 import { addWarning } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { routeOf } from './route.ts';
@@ -46,7 +45,7 @@ export async function dispatch(exchange: Exchange, parts: DispatchParts): Promis
     }
     return pageNotFound();
   }
-  if (!parts.resources.hasGroupVersion(info.group, info.version)) return noCustomResources(info) ?? pageNotFound();
+  if (!parts.resources.hasGroupVersion(info.group, info.version)) return pageNotFound();
   const resource = parts.resources.find(info.group, info.version, info.resource);
   if (resource === undefined) throw unknownResource();
   const route = routeOf(http.method, info, resource);

@@ -9,15 +9,22 @@ import type { Served } from '../registry.ts';
 /** How every stored object of a kind begins; what follows is the rest of its metadata. */
 const openings = new WeakMap<ResourceDefinition, string>();
 
-function openingOf(definition: ResourceDefinition): string {
+/** Where objects of several versions are kept, each says its own. */
+const versionIn = (definition: ResourceDefinition, { apiVersion }: ApiObject): string =>
+  definition.isInternal === true ? (apiVersion ?? '') : apiVersionOf(definition.type);
+
+function openingOf(definition: ResourceDefinition, object: ApiObject): string {
+  if (definition.isInternal === true) return formatOpening(definition.type.kind, versionIn(definition, object));
   let opening = openings.get(definition);
   if (opening === undefined) {
-    const { kind } = definition.type;
-    opening = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersionOf(definition.type))},"metadata":{`;
+    opening = formatOpening(definition.type.kind, apiVersionOf(definition.type));
     openings.set(definition, opening);
   }
   return opening;
 }
+
+const formatOpening = (kind: string, apiVersion: string): string =>
+  `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":{`;
 
 /** Metadata as it goes over the wire: what is '' inside, so that code need not ask, is absent outside. */
 function wireMetadata(metadata: ApiObject['metadata'], resourceVersion: string | undefined): object {
@@ -54,7 +61,7 @@ function toWire(
   const { kind: _, apiVersion: __, metadata, ...rest } = object;
   return {
     kind: definition.type.kind,
-    apiVersion: apiVersionOf(definition.type),
+    apiVersion: versionIn(definition, object),
     metadata: wireMetadata(metadata, resourceVersion),
     ...rest,
   };
@@ -108,7 +115,7 @@ export class CachedObject implements Served {
 
   get json(): string {
     if (this.#json === undefined) {
-      const opening = openingOf(this.#definition);
+      const opening = openingOf(this.#definition, this.object);
       const spliced =
         this.#stored?.startsWith(opening) === true
           ? `${opening}"resourceVersion":"${this.revision}",${this.#stored.slice(opening.length)}`

@@ -181,7 +181,7 @@ export class WatchCache {
   }
 
   /** Watches of a kind that changes end, whichever of its versions they are of. */
-  #changeKinds({ removed, added }: DefinitionsChange): void {
+  #changeKinds({ removed, added, keepsWatches }: DefinitionsChange): void {
     const touched = new Set<KindCache>();
     for (const definition of removed) {
       const kind = this.#kinds.get(definition) ?? this.find(definition);
@@ -189,6 +189,7 @@ export class WatchCache {
       this.#kinds.delete(definition);
     }
     for (const definition of added) this.#addKind(definition);
+    if (keepsWatches === true) return;
     for (const kind of touched) for (const end of [...kind.watches]) end(undefined);
   }
 

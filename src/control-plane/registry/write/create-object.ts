@@ -14,10 +14,11 @@ import { trackWrite } from '../../patch/managed-fields.ts';
 import { decodeBody } from './decode-body.ts';
 import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
-import { wireJson } from '../cache/stored-form.ts';
+import { bodyKind } from '../subresources.ts';
 import {
   admitMutating,
   admitValidating,
+  asServed,
   attributesOf,
   kindOf,
   preparePut,
@@ -32,11 +33,7 @@ const NAME_ATTEMPTS = 8;
 /** POST of an object. */
 export async function createObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
   const { definition, context } = request;
-  const decoded = decodeBody(
-    body,
-    { ...definition.type, schema: definition.schema, ...(definition.hideValues === true && { hideValues: true }) },
-    context,
-  );
+  const decoded = decodeBody(body, bodyKind(definition, ''), context);
   await tools.pace.rest();
   if (decoded.metadata.resourceVersion !== undefined && decoded.metadata.resourceVersion !== '')
     throw badRequest('resourceVersion should not be set on objects to be created');
@@ -126,7 +123,8 @@ function prepare(tools: WriteTools, request: ResourceRequest, object: ApiObject)
 
 /** A status is a struct in Go: it is there from the beginning, so that a JSON patch can add to it. */
 function withEmptyStatus(definition: ResourceDefinition, object: ApiObject & { status?: unknown }): ApiObject {
-  const status = definition.hasStatus === true ? definition.schema.fields.status : undefined;
+  const isStruct = definition.hasStatus === true && definition.schema.custom === undefined;
+  const status = isStruct ? definition.schema.fields.status : undefined;
   if (status === undefined || object.status !== undefined) return object;
   return { ...object, status: decodeAny(status.schema, {}).value } as ApiObject;
 }
@@ -156,9 +154,7 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
     const result = await put();
     stored = !('conflict' in result);
     if ('conflict' in result) throw nameTaken(definition, object, existing());
-    if (definition.storedAs === undefined) return result.served;
-    const shown = definition.storedAs.fromStored(result.served.object);
-    return { object: shown, json: wireJson(definition, shown) };
+    return asServed(definition, result.served);
   } finally {
     if (stored !== undefined) await allocated?.settle(stored);
   }

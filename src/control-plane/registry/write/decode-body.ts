@@ -6,9 +6,10 @@ import { objectLimits } from '../../../api/object-limits.ts';
 import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { Decoded, DecodeOptions } from '../../../api/schema/decode.ts';
 import type { ObjectSchema, Schema } from '../../../api/schema/schema.ts';
-import { badRequest } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import { tooManyValues } from '../../../api/status/too-many-values.ts';
 import type { RequestContext } from '../../model/request-context.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { WriteBody } from '../registry.ts';
 import { computeBodyDoubts } from './field-doubts.ts';
 
@@ -18,6 +19,7 @@ export interface BodyKind {
   readonly kind: string;
   readonly schema: ObjectSchema;
   readonly hideValues?: boolean;
+  readonly readBody?: ResourceDefinition['readBody'];
 }
 
 /**
@@ -25,21 +27,14 @@ export interface BodyKind {
  * refused, warned of or dropped without a word, as the request's field validation says.
  */
 export function decodeBody(body: WriteBody, expected: BodyKind, context: RequestContext): ApiObject {
+  if (body.protobuf !== undefined && expected.readBody !== undefined) throw notProtobuf();
   const value = body.protobuf === undefined ? body.value : fromProtobuf(body.protobuf, expected);
   const { kind } = expected;
   const apiVersion = apiVersionOf(expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest(`couldn't get version/kind; json parse error: expected an object of kind ${kind}`);
   checkKind(value, apiVersion, kind);
-  const {
-    value: decoded,
-    errors,
-    warnings,
-  } = decodeObject(expected.schema, value, {
-    mode: 'lenient',
-    noHints: true,
-    ...(expected.hideValues === true && { hideValues: true }),
-  });
+  const { value: decoded, errors, warnings } = readObject(expected, value);
   const refuse = (texts: readonly string[]): never => {
     throw badRequest(
       `${kind} in version ${JSON.stringify(expected.version)} cannot be handled as a ${kind}: ${texts.join(', ')}`,
@@ -47,21 +42,43 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
   };
   if (errors.length > 0) refuse(errors.map(formatDecodeError));
   if (context.fieldValidation !== 'Ignore') {
-    const doubts = computeBodyDoubts(body, expected.schema, warnings);
+    const doubts = computeBodyDoubts(body, expected.readBody === undefined ? expected.schema : undefined, warnings);
     if (doubts !== undefined && context.fieldValidation === 'Strict') refuse([doubts.refusal]);
     for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
   }
-  const object = dropZeros(decoded as ApiObject, expected.schema);
+  // In a custom kind nothing is zero but what was written so.
+  const object =
+    expected.readBody === undefined ? dropZeros(decoded as ApiObject, expected.schema) : (decoded as ApiObject);
   // The schema is that of an object of the API, whose metadata is required.
   return { ...object, kind, apiVersion };
 }
 
+/** A body as its kind reads it, leniently. Throws for too many values. */
+export function readObject(
+  expected: Pick<BodyKind, 'schema' | 'readBody' | 'hideValues'>,
+  value: unknown,
+): Decoded<unknown> {
+  if (expected.readBody !== undefined) return expected.readBody(value);
+  return decodeObject(expected.schema, value, {
+    mode: 'lenient',
+    noHints: true,
+    ...(expected.hideValues === true && { hideValues: true }),
+  });
+}
+
 /** Throws for more values than an object may have, whichever way they came. */
-export function decodeObject(schema: Schema, value: unknown, options: DecodeOptions): Decoded<unknown> {
+function decodeObject(schema: Schema, value: unknown, options: DecodeOptions): Decoded<unknown> {
   const decoded = decodeAny(schema, value, { ...options, maxValues: objectLimits.objectValues });
   if (decoded.errors.at(-1)?.problem === 'tooManyValues') throw tooManyValues(objectLimits.objectValues);
   return decoded;
 }
+
+/** Custom kinds have no form in protobuf. */
+const notProtobuf = (): ApiStatusError =>
+  new ApiStatusError(
+    'UnsupportedMediaType',
+    'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
+  );
 
 /** The kind is checked before the message is read: it would be nonsense as another. */
 function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {

@@ -6,7 +6,7 @@ import { formatDecodeError } from '../../../api/schema/decode.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import { formatGoValue } from '../../patch/json-value.ts';
-import { decodeObject } from './decode-body.ts';
+import { readObject } from './decode-body.ts';
 import type { BodyKind } from './decode-body.ts';
 import { computePatchDoubts } from './field-doubts.ts';
 import type { PatchBody } from '../registry.ts';
@@ -31,11 +31,7 @@ export function decodePatched(
     };
     throw new ApiStatusError('Invalid', ` "" is invalid: patch: ${cause.message}`, { causes: [cause] });
   };
-  const { value, errors, warnings } = decodeObject(expected.schema, patched, {
-    mode: 'lenient',
-    noHints: true,
-    hideValues,
-  });
+  const { value, errors, warnings } = readObject(expected, patched);
   if (errors.length > 0) refuse(errors.map(formatDecodeError).join(', '));
   if (context.fieldValidation !== 'Ignore') {
     const doubts = computePatchDoubts(patch, warnings);
@@ -43,7 +39,8 @@ export function decodePatched(
     for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
   }
   // The schema is that of an object of the API, whose metadata is required.
-  const object = dropZeros(value as ApiObject, expected.schema);
+  const object =
+    expected.readBody === undefined ? dropZeros(value as ApiObject, expected.schema) : (value as ApiObject);
   const { kind = expected.kind, apiVersion = apiVersionOf(expected) } = object;
   if (kind !== expected.kind || apiVersion !== apiVersionOf(expected))
     throw badRequest(

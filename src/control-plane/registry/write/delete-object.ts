@@ -9,10 +9,10 @@ import type { DeleteOptions } from '../../../api/core/delete-options.ts';
 import { planDeletion } from './plan-deletion.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
-import { wireJson } from '../cache/stored-form.ts';
 import {
   admitMutating,
   admitValidating,
+  asServed,
   attributesOf,
   currentObject,
   preparePut,
@@ -116,9 +116,8 @@ function checkPreconditions(
 }
 
 function asShown(definition: ResourceDefinition, served: Served): Served {
-  if (definition.storedAs === undefined) return { object: served.object, json: served.json };
-  const object = definition.storedAs.fromStored(served.object);
-  return { object, json: wireJson(definition, object) };
+  const { object, json } = asServed(definition, served);
+  return { object, json };
 }
 
 function deletedStatus({ type }: ResourceDefinition, { metadata }: ApiObject): Status {

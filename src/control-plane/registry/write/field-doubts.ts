@@ -29,18 +29,18 @@ const textOf = (step: PathStep | undefined): string =>
   step === undefined ? '' : typeof step === 'object' ? step.key : String(step);
 
 /**
- * The doubts about a whole object, undefined when there are none. A text of JSON has them in its order, a text of YAML
+ * The doubts about a whole object, undefined when there are none. Without a schema the order of the text is not known. A text of JSON has them in its order, a text of YAML
  * first the keys that stand twice, then unknown fields, sorted (upstream: serializer/json unmarshal).
  */
 export function computeBodyDoubts(
   body: WriteBody,
-  schema: Schema,
+  schema: Schema | undefined,
   unknown: readonly DecodeError[],
 ): FieldDoubts | undefined {
   if (body.duplicates.length === 0 && unknown.length === 0) return undefined;
   if (body.form === 'yaml') return yamlDoubts(body.duplicates, unknown.toSorted(comparePaths).map(formatDecodeError));
   return plainDoubts(
-    body.text === undefined
+    body.text === undefined || schema === undefined
       ? [...body.duplicates, ...unknown.map(formatDecodeError)]
       : scanJson(body.text, schema).problems,
   );

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
-import { badRequest, conflict, notFound } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError, badRequest, conflict, notFound } from '../../../api/status/api-status-error.ts';
 import { applyPatch } from '../../patch/apply.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 import { applyMergePatch } from '../../patch/merge-patch.ts';
@@ -19,6 +19,7 @@ import type { WriteTools } from './write-tools.ts';
 /** PATCH: after each conflict, the patch is applied again to the latest version. */
 export async function patchObject(tools: WriteTools, request: ResourceRequest, patch: PatchBody): Promise<Written> {
   const { definition, name, subresource } = request;
+  if (patch.type === 'strategic' && definition.readBody !== undefined) throw notStrategic();
   const apply = patch.type === 'apply';
   const propose = (current: ApiObject): Promise<ApiObject> =>
     apply ? applied(tools, request, patch, current) : patched(tools, request, patch, current);
@@ -38,6 +39,13 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
   const { object, json } = await createDecoded(tools, request, proposed, 'tracked');
   return { object, json, created: true };
 }
+
+/** A custom kind does not say how its lists are merged by such a patch. */
+const notStrategic = (): ApiStatusError =>
+  new ApiStatusError(
+    'UnsupportedMediaType',
+    'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor',
+  );
 
 async function patched(
   tools: WriteTools,

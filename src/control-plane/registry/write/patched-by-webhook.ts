@@ -27,11 +27,15 @@ export function decodeChanged(
     definition.actions?.find(({ name }) => name === subresource) ??
     definition.views?.find(({ name }) => name === subresource);
   const schema = part?.schema ?? definition.schema;
-  const { value, errors } = decodeAny(schema, changed, { mode: 'lenient', noHints: true });
+  const isOwnKind = part?.schema === undefined;
+  const { value, errors } =
+    isOwnKind && definition.readBody !== undefined
+      ? definition.readBody(changed)
+      : decodeAny(schema, changed, { mode: 'lenient', noHints: true });
   if (errors.length > 0) throw new Error(errors.map(formatDecodeError).join(', '));
   // The schema is that of an object of the API, whose metadata is required.
-  const object = dropZeros(value as ApiObject, schema);
-  const isOwnKind = part?.schema === undefined;
+  const object =
+    isOwnKind && definition.readBody !== undefined ? (value as ApiObject) : dropZeros(value as ApiObject, schema);
   const { kind, apiVersion } = document as { readonly kind: string; readonly apiVersion: string };
   const typed = {
     ...object,

@@ -16,11 +16,11 @@ import {
 import type { ResourceRequest, Served, WriteBody, Written } from '../registry.ts';
 import { equalJson } from '../../patch/json-value.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
-import { wireJson } from '../cache/stored-form.ts';
 import { bodyKind, resetFields, shownAs, validatePart, writePart } from '../subresources.ts';
 import {
   admitMutating,
   admitValidating,
+  asServed,
   attributesOf,
   currentObject,
   kindOf,
@@ -270,7 +270,6 @@ function isReleased(definition: ResourceRequest['definition'], object: ApiObject
 }
 
 function shown({ definition }: ResourceRequest, served: Served): Written {
-  if (definition.storedAs === undefined) return { object: served.object, json: served.json, created: false };
-  const object = definition.storedAs.fromStored(served.object);
-  return { object, json: wireJson(definition, object), created: false };
+  const { object, json } = asServed(definition, served);
+  return { object, json, created: false };
 }

@@ -178,6 +178,12 @@ export function preparePut(
   };
 }
 
+/** An object of the store as the kind shows it: the very object, where it is stored as it is shown. */
+export function asServed(definition: ResourceDefinition, served: Served): Served {
+  const object = definition.storedAs?.fromStored(served.object) ?? served.object;
+  return object === served.object ? served : servedUnstored(definition, object);
+}
+
 /** What a dry run answers with: refused where the write would be. */
 export function servedAsIfStored(
   definition: ResourceDefinition,

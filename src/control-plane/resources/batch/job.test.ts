@@ -292,7 +292,7 @@ test('indexes of a status belong to the job and to one list', () => {
 });
 
 test('tables show how far a job is', () => {
-  const cells = (changes: Record<string, unknown>): (string | number | boolean | undefined)[] =>
+  const cells = (changes: Record<string, unknown>): (string | number | boolean | null | undefined)[] =>
     ['Status', 'Completions', 'Duration'].map((name) => jobs.cells(changes)[name]);
   assert.deepEqual(cells({}), ['Running', '0/1', '']);
   assert.deepEqual(cells({ status: done }), ['Complete', '1/1', '60s']);

@@ -109,7 +109,7 @@ export class RulesFixture<T extends ApiObject = ApiObject> {
   }
 
   /** Cells by column, without name and age. */
-  cells(changes: Changes = {}): Record<string, string | number | boolean> {
+  cells(changes: Changes = {}): Record<string, string | number | boolean | null> {
     const object = this.defaulted(changes);
     return Object.fromEntries((this.definition.columns ?? []).map(({ name, cell }) => [name, cell(object, nowMs)]));
   }

@@ -1,0 +1,72 @@
+import { fieldOf, invalid } from './finding.ts';
+import type { Finding } from './finding.ts';
+import type { SchemaNode } from './schema-node.ts';
+
+/** The name of a JSON value's type in schemas. Numbers without a fraction are integers. */
+export function jsonTypeOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value))) return 'integer';
+  return typeof value;
+}
+
+/** Characters as Go counts them: a pair of surrogates is one. */
+function countCharacters(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0xdc00 || code > 0xdfff) count++;
+  }
+  return count;
+}
+
+export function checkString(value: string, { json, pattern }: SchemaNode, path: string): readonly Finding[] {
+  const { minLength, maxLength } = json;
+  const findings: Finding[] = [];
+  const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(value);
+  if (maxLength !== undefined && length > maxLength)
+    findings.push((errors) => errors.tooLong(fieldOf(path), maxLength));
+  if (minLength !== undefined && length < minLength)
+    findings.push(invalid(path, value, `should be at least ${minLength} chars long`));
+  if (pattern?.test(value) === false) findings.push(invalid(path, value, `should match '${json.pattern ?? ''}'`));
+  return findings;
+}
+
+const INT32_MAX = 2_147_483_647;
+
+export function checkNumber(value: number | bigint, { json, types }: SchemaNode, path: string): readonly Finding[] {
+  const { multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum, format } = json;
+  const findings: Finding[] = [];
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf))
+    findings.push(invalid(path, value, `should be a multiple of ${String(multipleOf)}`));
+  if (maximum !== undefined && (exclusiveMaximum === true ? value >= maximum : value > maximum))
+    findings.push(
+      invalid(path, value, `should be less than ${exclusiveMaximum === true ? '' : 'or equal to '}${String(maximum)}`),
+    );
+  if (minimum !== undefined && (exclusiveMinimum === true ? value <= minimum : value < minimum))
+    findings.push(
+      invalid(
+        path,
+        value,
+        `should be greater than ${exclusiveMinimum === true ? '' : 'or equal to '}${String(minimum)}`,
+      ),
+    );
+  if (
+    format === 'int32' &&
+    types.length === 1 &&
+    types[0] === 'integer' &&
+    (value > INT32_MAX || value < -INT32_MAX - 1)
+  )
+    findings.push(invalid(path, value, `must be of type int32: the number is out of range`));
+  return findings;
+}
+
+/** Decimal fractions are multiples of each other though their nearest doubles are not. */
+function isMultiple(value: number | bigint, factor: number | bigint): boolean {
+  if (typeof value === 'bigint' || typeof factor === 'bigint') {
+    if (!Number.isInteger(Number(value)) || !Number.isInteger(Number(factor))) return false;
+    return BigInt(factor) !== 0n && BigInt(value) % BigInt(factor) === 0n;
+  }
+  const ratio = value / factor;
+  return Number.isInteger(ratio) || Math.abs(ratio - Math.round(ratio)) < 1e-9 * Math.max(1, Math.abs(ratio));
+}

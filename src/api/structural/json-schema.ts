@@ -1,0 +1,202 @@
+/** JSONSchemaProps of apiextensions.k8s.io/v1 as its JSON has it (upstream: types_jsonschema.go). */
+export interface JsonSchema {
+  readonly id?: string;
+  readonly $schema?: string;
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly title?: string;
+  readonly default?: unknown;
+  readonly maximum?: number | bigint;
+  readonly exclusiveMaximum?: boolean;
+  readonly minimum?: number | bigint;
+  readonly exclusiveMinimum?: boolean;
+  readonly maxLength?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly maxItems?: number;
+  readonly minItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly multipleOf?: number | bigint;
+  readonly enum?: readonly unknown[];
+  readonly maxProperties?: number;
+  readonly minProperties?: number;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema | readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly not?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
+  readonly dependencies?: Readonly<Record<string, unknown>>;
+  readonly additionalItems?: JsonSchema | boolean;
+  readonly definitions?: Readonly<Record<string, JsonSchema>>;
+  readonly externalDocs?: { readonly description?: string; readonly url?: string };
+  readonly example?: unknown;
+  readonly nullable?: boolean;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-embedded-resource'?: boolean;
+  readonly 'x-kubernetes-int-or-string'?: boolean;
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-list-type'?: string;
+  readonly 'x-kubernetes-map-type'?: string;
+  readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
+}
+
+export interface ValidationRule {
+  readonly rule: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly reason?: string;
+  readonly fieldPath?: string;
+  readonly optionalOldSelf?: boolean;
+}
+
+/** What is wrong with the JSON of a schema. */
+export interface SchemaProblem {
+  readonly kind: 'wrongType' | 'unknownField';
+  /** With its dot: `.properties[spec].foo`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+type Reader = (value: unknown, path: string, problems: SchemaProblem[]) => unknown;
+
+const wrong = (path: string, problems: SchemaProblem[], expected: string): undefined =>
+  void problems.push({ kind: 'wrongType', path, message: `expected ${expected}` });
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Go leaves out what is zero, where it is no pointer. */
+const text =
+  (keepsEmpty: boolean): Reader =>
+  (value, path, problems) =>
+    typeof value !== 'string' ? wrong(path, problems, 'a string') : value === '' && !keepsEmpty ? undefined : value;
+const flag =
+  (keepsFalse: boolean): Reader =>
+  (value, path, problems) =>
+    typeof value !== 'boolean' ? wrong(path, problems, 'true or false') : value || keepsFalse ? value : undefined;
+const numeric: Reader = (value, path, problems) =>
+  typeof value === 'number' || typeof value === 'bigint' ? value : wrong(path, problems, 'a number');
+const whole: Reader = (value, path, problems) =>
+  typeof value === 'number' && Number.isInteger(value) ? value : wrong(path, problems, 'a whole number');
+const any: Reader = (value) => value;
+const list =
+  (item: Reader): Reader =>
+  (value, path, problems) => {
+    if (!Array.isArray(value)) return wrong(path, problems, 'a list');
+    return value.map((each: unknown, index) => item(each, `${path}[${index}]`, problems));
+  };
+const record =
+  (item: Reader): Reader =>
+  (value, path, problems) => {
+    if (!isRecord(value)) return wrong(path, problems, 'an object');
+    const entries = Object.keys(value).map((key) => [key, item(value[key], `${path}[${key}]`, problems)] as const);
+    return Object.fromEntries(entries);
+  };
+const node: Reader = (value, path, problems) => readNode(value, path, problems);
+const nodeOrFlag: Reader = (value, path, problems) =>
+  typeof value === 'boolean' ? value : readNode(value, path, problems);
+const nodeOrList: Reader = (value, path, problems) =>
+  Array.isArray(value) ? list(node)(value, path, problems) : readNode(value, path, problems);
+const fields =
+  (known: Readonly<Record<string, Reader>>): Reader =>
+  (value, path, problems) =>
+    readFields(value, { known: new Map(Object.entries(known)), path, problems });
+
+const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['id', text(false)],
+  ['$schema', text(false)],
+  ['$ref', text(true)],
+  ['description', text(false)],
+  ['type', text(false)],
+  ['format', text(false)],
+  ['title', text(false)],
+  ['default', any],
+  ['maximum', numeric],
+  ['exclusiveMaximum', flag(false)],
+  ['minimum', numeric],
+  ['exclusiveMinimum', flag(false)],
+  ['maxLength', whole],
+  ['minLength', whole],
+  ['pattern', text(false)],
+  ['maxItems', whole],
+  ['minItems', whole],
+  ['uniqueItems', flag(false)],
+  ['multipleOf', numeric],
+  ['enum', list(any)],
+  ['maxProperties', whole],
+  ['minProperties', whole],
+  ['required', list(text(true))],
+  ['items', nodeOrList],
+  ['allOf', list(node)],
+  ['oneOf', list(node)],
+  ['anyOf', list(node)],
+  ['not', node],
+  ['properties', record(node)],
+  ['additionalProperties', nodeOrFlag],
+  ['patternProperties', record(node)],
+  ['dependencies', record(any)],
+  ['additionalItems', nodeOrFlag],
+  ['definitions', record(node)],
+  ['externalDocs', fields({ description: text(false), url: text(false) })],
+  ['example', any],
+  ['nullable', flag(false)],
+  ['x-kubernetes-preserve-unknown-fields', flag(true)],
+  ['x-kubernetes-embedded-resource', flag(false)],
+  ['x-kubernetes-int-or-string', flag(false)],
+  ['x-kubernetes-list-map-keys', list(text(true))],
+  ['x-kubernetes-list-type', text(true)],
+  ['x-kubernetes-map-type', text(true)],
+  [
+    'x-kubernetes-validations',
+    list(
+      fields({
+        rule: text(true),
+        message: text(false),
+        messageExpression: text(false),
+        reason: text(true),
+        fieldPath: text(false),
+        optionalOldSelf: flag(true),
+      }),
+    ),
+  ],
+]);
+
+interface Place {
+  readonly known: ReadonlyMap<string, Reader>;
+  readonly path: string;
+  readonly problems: SchemaProblem[];
+}
+
+function readFields(value: unknown, { known, path, problems }: Place): unknown {
+  if (!isRecord(value)) return wrong(path, problems, 'an object');
+  const read: [string, unknown][] = [];
+  for (const key of Object.keys(value)) {
+    const reader = known.get(key);
+    if (reader === undefined) problems.push({ kind: 'unknownField', path: `${path}.${key}`, message: 'unknown field' });
+    else if (value[key] !== null) {
+      const found = reader(value[key], `${path}.${key}`, problems);
+      if (found !== undefined) read.push([key, found]);
+    }
+  }
+  return Object.fromEntries(read);
+}
+
+const readNode = (value: unknown, path: string, problems: SchemaProblem[]): unknown =>
+  readFields(value, { known: readers, path, problems });
+
+/** The schema in a JSON value, without what is none of its fields; and what was wrong. Linear, as deep as the value. */
+export function readJsonSchema(value: unknown): {
+  readonly schema: JsonSchema;
+  readonly problems: readonly SchemaProblem[];
+} {
+  const problems: SchemaProblem[] = [];
+  const schema = readNode(value, '', problems);
+  // Built field by field by the readers of these fields.
+  return { schema: (schema ?? {}) as JsonSchema, problems };
+}

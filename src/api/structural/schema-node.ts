@@ -1,0 +1,83 @@
+import { compilePattern } from '../../base/linear-pattern.ts';
+import type { LinearPattern } from '../../base/linear-pattern.ts';
+import { goJson } from '../go-json.ts';
+import type { JsonSchema } from './json-schema.ts';
+
+/**
+ * A schema made ready for values: names are looked up in maps, patterns are compiled, enums are sets. The same form
+ * serves the structural part and the validations nested in it.
+ */
+export interface SchemaNode {
+  /** '' when the schema says none. */
+  readonly type: string;
+  /** What a value may be: `integer` and `string` for int-or-string. Empty: anything. */
+  readonly types: readonly string[];
+  readonly nullable: boolean;
+  readonly intOrString: boolean;
+  readonly preserves: boolean;
+  readonly embedded: boolean;
+  readonly properties: ReadonlyMap<string, SchemaNode>;
+  /** The schema of fields without a name of their own; true: anything. */
+  readonly additional: SchemaNode | boolean | undefined;
+  readonly items: SchemaNode | undefined;
+  readonly hasDefault: boolean;
+  readonly listType: string | undefined;
+  readonly listMapKeys: readonly string[];
+  readonly mapType: string | undefined;
+  readonly pattern: LinearPattern | undefined;
+  /** The allowed values as canonical JSON. */
+  readonly allowed: ReadonlySet<string> | undefined;
+  readonly allOf: readonly SchemaNode[];
+  readonly anyOf: readonly SchemaNode[];
+  readonly oneOf: readonly SchemaNode[];
+  readonly not: SchemaNode | undefined;
+  /** Everything else is read from here. */
+  readonly json: JsonSchema;
+}
+
+const isList = (items: JsonSchema['items']): items is readonly JsonSchema[] => Array.isArray(items);
+
+/** Patterns that do not compile are none: such a schema was refused before it came here. */
+export function compileSchema(json: JsonSchema): SchemaNode {
+  const { type = '', items, additionalProperties, pattern, not } = json;
+  const compiled = pattern === undefined ? undefined : compilePattern(pattern);
+  const intOrString = json['x-kubernetes-int-or-string'] === true;
+  return {
+    json,
+    type,
+    types: intOrString ? ['integer', 'string'] : type === '' ? [] : [type],
+    nullable: json.nullable === true,
+    intOrString,
+    preserves: json['x-kubernetes-preserve-unknown-fields'] === true,
+    embedded: json['x-kubernetes-embedded-resource'] === true,
+    properties: new Map(Object.entries(json.properties ?? {}).map(([name, each]) => [name, compileSchema(each)])),
+    additional: typeof additionalProperties === 'object' ? compileSchema(additionalProperties) : additionalProperties,
+    items: items === undefined || isList(items) ? undefined : compileSchema(items),
+    hasDefault: json.default !== undefined,
+    listType: json['x-kubernetes-list-type'],
+    listMapKeys: json['x-kubernetes-list-map-keys'] ?? [],
+    mapType: json['x-kubernetes-map-type'],
+    pattern: typeof compiled === 'string' ? undefined : compiled,
+    allowed: json.enum === undefined ? undefined : new Set(json.enum.map(canonicalJson)),
+    allOf: (json.allOf ?? []).map(compileSchema),
+    anyOf: (json.anyOf ?? []).map(compileSchema),
+    oneOf: (json.oneOf ?? []).map(compileSchema),
+    not: not === undefined ? undefined : compileSchema(not),
+  };
+}
+
+/** The same text for equal values, whatever the order of their fields. */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return goJson(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const fields = value as Readonly<Record<string, unknown>>;
+  return `{${Object.keys(fields)
+    .sort()
+    .map((key) => `${goJson(key)}:${canonicalJson(fields[key])}`)
+    .join(',')}}`;
+}
+
+/** What a field of this name has to be; undefined for a field that the schema knows nothing of. */
+export function fieldNode(node: SchemaNode, name: string): SchemaNode | undefined {
+  return node.properties.get(name) ?? (typeof node.additional === 'object' ? node.additional : undefined);
+}

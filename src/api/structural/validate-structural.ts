@@ -1,0 +1,188 @@
+import { compilePattern } from '../../base/linear-pattern.ts';
+import { FieldErrors } from '../validation/field-error.ts';
+import type { FieldError } from '../validation/field-error.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { canonicalJson } from './schema-node.ts';
+
+type Level = 'root' | 'item' | 'field';
+
+/**
+ * What keeps a schema from being structural: it says the type of every field outside of its alternatives, and these
+ * only narrow what is allowed (upstream: schema/validation.go ValidateStructural).
+ */
+export function validateStructural(schema: JsonSchema, path: string): readonly FieldError[] {
+  const errors = new FieldErrors();
+  validateNode(errors, schema, 'root', path);
+  validateNested(errors, schema, { structural: schema, sPath: path, path });
+  return errors.list.toSorted((left, right) => (textOf(left) < textOf(right) ? -1 : 1));
+}
+
+const textOf = ({ field, message }: FieldError): string => `${field}: ${message}`;
+const isList = (items: JsonSchema['items']): items is readonly JsonSchema[] => Array.isArray(items);
+export const itemsOf = ({ items }: JsonSchema): JsonSchema | undefined =>
+  items === undefined || isList(items) ? undefined : items;
+export const additionalOf = ({ additionalProperties }: JsonSchema): JsonSchema | undefined =>
+  typeof additionalProperties === 'object' ? additionalProperties : undefined;
+
+function validateNode(errors: FieldErrors, schema: JsonSchema, level: Level, path: string): void {
+  const items = itemsOf(schema);
+  if (schema.type === 'array' && items === undefined) errors.required(`${path}.items`, 'must be specified');
+  if (items !== undefined) validateNode(errors, items, 'item', `${path}.items`);
+  for (const [name, property] of Object.entries(schema.properties ?? {}))
+    validateNode(errors, property, 'field', `${path}.properties[${name}]`);
+  if (schema.additionalProperties !== undefined && level === 'root')
+    errors.forbidden(`${path}.additionalProperties`, 'must not be used at the root');
+  const additional = additionalOf(schema);
+  if (additional !== undefined) validateNode(errors, additional, 'field', `${path}.additionalProperties`);
+  validateExtensions(errors, schema, path);
+  validateType(errors, schema, level, path);
+  validateMetadata(errors, schema, level, path);
+}
+
+function validateExtensions(errors: FieldErrors, schema: JsonSchema, path: string): void {
+  if (schema['x-kubernetes-int-or-string'] !== true) return;
+  const must = 'must be false if x-kubernetes-int-or-string is true';
+  for (const name of ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource'] as const)
+    if (schema[name] === true) errors.invalid(`${path}.${name}`, true, must);
+}
+
+const emptyTypes: Readonly<Record<Level, string>> = {
+  root: 'must not be empty at the root',
+  item: 'must not be empty for specified array items',
+  field: 'must not be empty for specified object fields',
+};
+
+function validateType(errors: FieldErrors, schema: JsonSchema, level: Level, path: string): void {
+  const { type = '' } = schema;
+  const embedded = schema['x-kubernetes-embedded-resource'] === true;
+  const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const detail = 'must be object if x-kubernetes-embedded-resource is true';
+  if (embedded && type !== 'object') {
+    if (type === '') errors.required(`${path}.type`, detail);
+    else errors.invalid(`${path}.type`, type, detail);
+  } else if (type === '' && schema['x-kubernetes-int-or-string'] !== true && !preserves)
+    errors.required(`${path}.type`, emptyTypes[level]);
+  if (embedded && schema.additionalProperties !== undefined)
+    errors.forbidden(`${path}.additionalProperties`, 'must not be used if x-kubernetes-embedded-resource is set');
+  if (level === 'root' && type !== '' && type !== 'object')
+    errors.invalid(`${path}.type`, type, 'must be object at the root');
+  if (embedded && !preserves && Object.keys(schema.properties ?? {}).length === 0)
+    errors.required(
+      `${path}.properties`,
+      'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
+    );
+}
+
+/** Of metadata a schema may restrict the name only. */
+function validateMetadata(errors: FieldErrors, schema: JsonSchema, level: Level, path: string): void {
+  const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true;
+  const { kind, apiVersion, metadata } = schema.properties ?? {};
+  if (isResource)
+    for (const [name, property] of Object.entries({ kind, apiVersion }))
+      if (property !== undefined && property.type !== 'string')
+        errors.invalid(`${path}.properties[${name}].type`, property.type ?? '', 'must be string');
+  if (metadata === undefined) return;
+  const at = `${path}.properties[metadata]`;
+  if (isResource && metadata.type !== 'object') errors.invalid(`${at}.type`, metadata.type ?? '', 'must be object');
+  if (level !== 'root') return;
+  const { type: _, default: __, properties = {}, description: ___, ...rest } = metadata;
+  const others = Object.keys(properties).filter((name) => name !== 'name' && name !== 'generateName');
+  if (others.length > 0 || Object.keys(rest).length > 0)
+    errors.forbidden(
+      at,
+      'must not specify anything other than name and generateName, but metadata is implicitly specified',
+    );
+}
+
+/** Where validations stand, and the structural schema that they are about; undefined: none speaks of it. */
+interface Nested {
+  readonly structural: JsonSchema | undefined;
+  readonly sPath: string;
+  readonly path: string;
+}
+
+const intOrString = canonicalJson([{ type: 'integer' }, { type: 'string' }]);
+const isIntOrString = ({ anyOf }: JsonSchema): boolean => anyOf !== undefined && canonicalJson(anyOf) === intOrString;
+
+/** The alternatives of a node, and those in what it is made of. */
+function validateNested(errors: FieldErrors, schema: JsonSchema, at: Nested): void {
+  validateAlternatives(errors, schema, at, isIntOrString(schema));
+  const { path } = at;
+  const structural = (of: JsonSchema, step: string): void =>
+    validateNested(errors, of, { structural: of, sPath: `${path}.${step}`, path: `${path}.${step}` });
+  const items = itemsOf(schema);
+  if (items !== undefined) structural(items, 'items');
+  const additional = additionalOf(schema);
+  if (additional !== undefined) structural(additional, 'additionalProperties');
+  for (const [name, property] of Object.entries(schema.properties ?? {})) structural(property, `properties[${name}]`);
+}
+
+function validateAlternatives(errors: FieldErrors, schema: JsonSchema, at: Nested, skipsAnyOf: boolean): void {
+  const inside = (value: JsonSchema, step: string, mayBeEither: boolean): void =>
+    validateValidation(errors, value, { ...at, path: `${at.path}.${step}` }, mayBeEither);
+  if (!skipsAnyOf) for (const [index, each] of (schema.anyOf ?? []).entries()) inside(each, `anyOf[${index}]`, false);
+  for (const [index, each] of (schema.allOf ?? []).entries())
+    inside(each, `allOf[${index}]`, index === 0 && isIntOrString(each));
+  for (const [index, each] of (schema.oneOf ?? []).entries()) inside(each, `oneOf[${index}]`, false);
+  if (schema.not !== undefined) inside(schema.not, 'not', false);
+  if (schema.pattern === undefined) return;
+  const pattern = compilePattern(schema.pattern);
+  if (typeof pattern === 'string')
+    errors.invalid(`${at.path}.pattern`, schema.pattern, `must be a valid regular expression, but isn't: ${pattern}`);
+}
+
+/** A schema inside an alternative: it may only narrow. */
+function validateValidation(errors: FieldErrors, schema: JsonSchema, at: Nested, mayBeEither: boolean): void {
+  const { structural, sPath, path } = at;
+  if (structural === undefined) return errors.required(sPath, `because it is defined in ${path}`);
+  validateAlternatives(errors, schema, at, mayBeEither);
+  const items = itemsOf(schema);
+  if (items !== undefined)
+    validateValidation(
+      errors,
+      items,
+      { structural: itemsOf(structural), sPath: `${sPath}.items`, path: `${path}.items` },
+      false,
+    );
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const step = `properties[${name}]`;
+    const known = structural.properties ?? {};
+    validateValidation(
+      errors,
+      property,
+      {
+        structural: Object.hasOwn(known, name) ? known[name] : undefined,
+        sPath: `${sPath}.${step}`,
+        path: `${path}.${step}`,
+      },
+      false,
+    );
+  }
+  validateForbidden(errors, schema, path);
+}
+
+const forbidden = [
+  ['type', 'must be empty to be structural'],
+  ['additionalProperties', 'must be undefined to be structural'],
+  ['default', 'must be undefined to be structural'],
+  ['title', 'must be empty to be structural'],
+  ['description', 'must be empty to be structural'],
+  ['nullable', 'must be false to be structural'],
+  ['x-kubernetes-preserve-unknown-fields', 'must be false to be structural'],
+  ['x-kubernetes-embedded-resource', 'must be false to be structural'],
+  ['x-kubernetes-int-or-string', 'must be false to be structural'],
+  ['x-kubernetes-list-map-keys', 'must be empty to be structural'],
+  ['x-kubernetes-list-type', 'must be undefined to be structural'],
+  ['x-kubernetes-map-type', 'must be undefined to be structural'],
+  ['x-kubernetes-validations', 'must be empty to be structural'],
+] as const;
+
+function validateForbidden(errors: FieldErrors, schema: JsonSchema, path: string): void {
+  for (const [name, detail] of forbidden) {
+    const value = schema[name];
+    const isEmpty = value === undefined || value === false || (Array.isArray(value) && value.length === 0);
+    if (!isEmpty) errors.forbidden(`${path}.${name}`, detail);
+  }
+  if (Object.hasOwn(schema.properties ?? {}, 'metadata'))
+    errors.forbidden(`${path}.properties[metadata]`, 'must not be specified in a nested context');
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { CustomResourceDefinition } from '../../apiextensions/custom-resource-definition.ts';
+import { CustomResourceDefinitionSchema } from '../../apiextensions/custom-resource-definition.ts';
+import { defaultCustomResourceDefinition } from '../../defaults/default-custom-resource-definition.ts';
+import { decode } from '../../schema/decode.ts';
+import type { JsonSchema } from '../../structural/json-schema.ts';
+import { formatFieldError } from '../field-error.ts';
+import {
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionUpdate,
+} from './validate-custom-resource-definition.ts';
+
+const version = (openAPIV3Schema: JsonSchema, more: object = {}): object => ({
+  name: 'v1',
+  served: true,
+  storage: true,
+  schema: { openAPIV3Schema },
+  ...more,
+});
+
+function definition(versions: readonly object[], spec: object = {}, metadata: object = {}): CustomResourceDefinition {
+  const { value } = decode(CustomResourceDefinitionSchema, {
+    metadata: { name: 'things.example.com', ...metadata },
+    spec: { group: 'example.com', scope: 'Namespaced', names: { plural: 'things', kind: 'Thing' }, versions, ...spec },
+  });
+  return defaultCustomResourceDefinition(value);
+}
+
+const problems = (value: CustomResourceDefinition): readonly string[] =>
+  validateCustomResourceDefinition(value).map(formatFieldError);
+const plain: JsonSchema = { type: 'object' };
+const v = 'spec.validation.openAPIV3Schema';
+
+describe('a custom resource definition', () => {
+  it('gets its missing names, its conversion and its stored version', () => {
+    const { spec, status } = definition([version(plain)]);
+    assert.deepEqual(
+      [spec.names, spec.conversion, status?.storedVersions],
+      [{ plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' }, { strategy: 'None' }, ['v1']],
+    );
+  });
+
+  it('loses fields that no schema has', () => {
+    const odd = { type: 'object', odd: 1 } as JsonSchema;
+    assert.deepEqual(definition([version(odd)]).spec.versions[0]?.schema?.openAPIV3Schema, { type: 'object' });
+  });
+
+  it('passes in its simplest form', () => assert.deepEqual(problems(definition([version(plain)])), []));
+
+  const cases: readonly [string, CustomResourceDefinition, string][] = [
+    [
+      'another name',
+      definition([version(plain)], {}, { name: 'x.example.com' }),
+      'metadata.name: Invalid value: "x.example.com": must be spec.names.plural+"."+spec.group',
+    ],
+    [
+      'a group without a dot',
+      definition([version(plain)], { group: 'example' }),
+      'spec.group: Invalid value: "example": should be a domain with at least one dot',
+    ],
+    [
+      'no schema',
+      definition([{ name: 'v1', served: true, storage: true }]),
+      'spec.versions[0].schema.openAPIV3Schema: Required value',
+    ],
+    [
+      'two storage versions',
+      definition([version(plain), version(plain, { name: 'v2' })]),
+      'spec.versions: Invalid value: ["v1","v2"]: must have exactly one version marked as storage version',
+    ],
+    ['no type at the root', definition([version({})]), `${v}.type: Required value: must not be empty at the root`],
+    [
+      'a default of a wrong type',
+      definition([version({ type: 'object', properties: { a: { type: 'integer', default: 'x' } } })]),
+      `${v}.properties[a].default: Invalid value: "string":  in body must be of type integer: "string"`,
+    ],
+    [
+      'a set of maps that are not atomic',
+      definition([
+        version({
+          type: 'object',
+          properties: { a: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'object' } } },
+        }),
+      ]),
+      `${v}.properties[a].items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set`,
+    ],
+    [
+      'keys of a map that may be missing',
+      definition([
+        version({
+          type: 'object',
+          properties: {
+            a: {
+              type: 'array',
+              'x-kubernetes-list-type': 'map',
+              'x-kubernetes-list-map-keys': ['k'],
+              items: { type: 'object', properties: { k: { type: 'string' } } },
+            },
+          },
+        }),
+      ]),
+      `${v}.properties[a].items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property`,
+    ],
+    [
+      'rules in CEL',
+      definition([version({ type: 'object', 'x-kubernetes-validations': [{ rule: 'true' }] })]),
+      `${v}.x-kubernetes-validations: Forbidden: this API server does not evaluate CEL rules; remove them from the schema`,
+    ],
+    [
+      'a conversion webhook',
+      definition([version(plain)], {
+        conversion: {
+          strategy: 'Webhook',
+          webhook: { clientConfig: { url: 'https://a.b/c' }, conversionReviewVersions: ['v1'] },
+        },
+      }),
+      'spec.conversion.strategy: Forbidden: this API server does not call conversion webhooks; use the strategy None',
+    ],
+    [
+      'a field to select by that is no scalar',
+      definition([
+        version({ type: 'object', properties: { a: { type: 'object' } } }, { selectableFields: [{ jsonPath: '.a' }] }),
+      ]),
+      'spec.selectableFields[0].jsonPath: Invalid value: ".a": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+    ],
+    [
+      'a group of the community without approval',
+      definition([version(plain)], { group: 'x.k8s.io' }, { name: 'things.x.k8s.io' }),
+      'metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111',
+    ],
+    [
+      'a column of an unknown type',
+      definition([version(plain, { additionalPrinterColumns: [{ name: 'A', type: 'x', jsonPath: 'a' }] })]),
+      'spec.additionalPrinterColumns[0].type: Invalid value: "x": must be one of boolean,date,integer,number,string',
+    ],
+  ];
+  for (const [what, given, text] of cases)
+    it(`is refused with ${what}`, () => assert.ok(problems(given).includes(text), problems(given).join('\n')));
+
+  it('keeps its names once it is established, and versions that may have objects', () => {
+    const old = definition([version(plain), version(plain, { name: 'v2', storage: false })]);
+    const established: CustomResourceDefinition = {
+      ...old,
+      status: {
+        acceptedNames: old.spec.names,
+        storedVersions: ['v1'],
+        conditions: [{ type: 'Established', status: 'True' }],
+      },
+    };
+    const changed = definition([version(plain, { name: 'v2' })], { scope: 'Cluster' });
+    const next = {
+      ...changed,
+      status: { conditions: [], acceptedNames: old.spec.names, storedVersions: ['v1', 'v2'] },
+    };
+    assert.deepEqual(
+      validateCustomResourceDefinitionUpdate(next, established).map(({ field }) => field),
+      ['spec.scope', 'status.storedVersions[0]'],
+    );
+  });
+});

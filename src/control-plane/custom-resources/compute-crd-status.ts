@@ -1,0 +1,171 @@
+import { approvalState, isProtectedGroup } from '../../api/apiextensions/api-approval.ts';
+import { findCrdCondition } from '../../api/apiextensions/custom-resource-definition.ts';
+import type {
+  CrdConditionType,
+  CustomResourceDefinition,
+  CustomResourceDefinitionCondition,
+  CustomResourceDefinitionNames,
+  CustomResourceDefinitionStatus,
+} from '../../api/apiextensions/custom-resource-definition.ts';
+import { readJsonSchema } from '../../api/structural/json-schema.ts';
+import { validateStructural } from '../../api/structural/validate-structural.ts';
+import { formatFieldError } from '../../api/validation/field-error.ts';
+
+export interface NewCondition {
+  readonly type: CrdConditionType;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The conditions with one of them as it is now; its time is that of its last change of status. */
+export function setCondition(
+  conditions: readonly CustomResourceDefinitionCondition[],
+  { type, status, reason, message }: NewCondition,
+  nowText: string,
+): CustomResourceDefinitionCondition[] {
+  const old = conditions.find((each) => each.type === type);
+  if (old?.status === status && old.reason === reason && old.message === message) return [...conditions];
+  const lastTransitionTime = old?.status === status ? (old.lastTransitionTime ?? nowText) : nowText;
+  const next = { type, status, lastTransitionTime, reason, message };
+  return old === undefined ? [...conditions, next] : conditions.map((each) => (each === old ? next : each));
+}
+
+/**
+ * The status of a definition as its names, its schemas and the other definitions of its group make it; undefined when it
+ * is so already (upstream: controller/status, establish, nonstructuralschema, apiapproval).
+ */
+export function computeCrdStatus(
+  definition: CustomResourceDefinition,
+  others: readonly CustomResourceDefinition[],
+  nowText: string,
+): CustomResourceDefinitionStatus | undefined {
+  const before = definition.status ?? { conditions: [], acceptedNames: { plural: '', kind: '' }, storedVersions: [] };
+  const { names, conflict } = acceptNames(definition, others);
+  const accepted: NewCondition =
+    conflict === undefined
+      ? { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
+      : { type: 'NamesAccepted', status: 'False', ...conflict };
+  let conditions = setCondition(before.conditions, accepted, nowText);
+  const established = establishedCondition(definition, conflict === undefined);
+  if (established !== undefined) conditions = setCondition(conditions, established, nowText);
+  conditions = withOptional(conditions, 'NonStructuralSchema', nonStructural(definition), nowText);
+  conditions = withOptional(conditions, 'KubernetesAPIApprovalPolicyConformant', approval(definition), nowText);
+  const next = { ...before, conditions, acceptedNames: names };
+  return JSON.stringify(next) === JSON.stringify(before) ? undefined : next;
+}
+
+/** Served once is served for ever, whatever becomes of the names. */
+function establishedCondition(definition: CustomResourceDefinition, isAccepted: boolean): NewCondition | undefined {
+  if (findCrdCondition(definition, 'Established')?.status === 'True') return undefined;
+  const message = 'the initial names have been accepted';
+  return isAccepted
+    ? { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message }
+    : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
+}
+
+interface Accepted {
+  readonly names: CustomResourceDefinitionNames;
+  readonly conflict?: { readonly reason: string; readonly message: string };
+}
+
+/** Names that no other definition of the group has are accepted; of the others the old ones stay. */
+function acceptNames(
+  { spec, status }: CustomResourceDefinition,
+  others: readonly CustomResourceDefinition[],
+): Accepted {
+  const wanted = spec.names;
+  const old: Partial<CustomResourceDefinitionNames> = status?.acceptedNames ?? {};
+  const resources = new Set(
+    others.flatMap(({ status: { acceptedNames: names } = { acceptedNames: undefined } }) => [
+      names?.plural,
+      names?.singular,
+      ...(names?.shortNames ?? []),
+    ]),
+  );
+  const kinds = new Set(
+    others.flatMap(({ status: other }) => [other?.acceptedNames.kind, other?.acceptedNames.listKind]),
+  );
+  const isFree = (name: string | undefined, mine: string | undefined, used: ReadonlySet<string | undefined>): boolean =>
+    name === mine || !used.has(name);
+  const used = (name: string): string => `${JSON.stringify(name)} is already in use`;
+  let conflict: Accepted['conflict'];
+  const pick = (field: 'plural' | 'singular' | 'kind' | 'listKind', reason: string): string => {
+    const set = field === 'plural' || field === 'singular' ? resources : kinds;
+    const name = wanted[field] ?? '';
+    if (isFree(name, old[field], set)) return name;
+    conflict = { reason, message: used(name) };
+    return old[field] ?? '';
+  };
+  const plural = pick('plural', 'PluralConflict');
+  const singular = pick('singular', 'SingularConflict');
+  const taken = (wanted.shortNames ?? []).filter(
+    (name) => old.shortNames?.includes(name) !== true && resources.has(name),
+  );
+  if (taken.length > 0) {
+    const texts = taken.map(used);
+    conflict = {
+      reason: 'ShortNamesConflict',
+      message: texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`,
+    };
+  }
+  const shortNames = taken.length > 0 ? old.shortNames : wanted.shortNames;
+  const kind = pick('kind', 'KindConflict');
+  const listKind = pick('listKind', 'ListKindConflict');
+  return {
+    names: {
+      plural,
+      ...(singular !== '' && { singular }),
+      ...(shortNames !== undefined && { shortNames }),
+      kind,
+      ...(listKind !== '' && { listKind }),
+      ...(wanted.categories !== undefined && { categories: wanted.categories }),
+    },
+    ...(conflict !== undefined && { conflict }),
+  };
+}
+
+function withOptional(
+  conditions: CustomResourceDefinitionCondition[],
+  type: CrdConditionType,
+  condition: NewCondition | undefined,
+  nowText: string,
+): CustomResourceDefinitionCondition[] {
+  if (condition !== undefined) return setCondition(conditions, condition, nowText);
+  return conditions.some((each) => each.type === type) ? conditions.filter((each) => each.type !== type) : conditions;
+}
+
+/** What was checked of a schema once; definitions share their schemas with the cache, unchanged. */
+const problemsOf = new WeakMap<object, readonly string[]>();
+
+function nonStructural({ spec }: CustomResourceDefinition): NewCondition | undefined {
+  const problems = spec.versions.flatMap(({ schema }, index) => {
+    const raw = schema?.openAPIV3Schema;
+    if (typeof raw !== 'object' || raw === null) return [];
+    let known = problemsOf.get(raw);
+    if (known === undefined) {
+      const path = `spec.versions[${index}].schema.openAPIV3Schema`;
+      known = validateStructural(readJsonSchema(raw).schema, path).map(formatFieldError);
+      problemsOf.set(raw, known);
+    }
+    return known;
+  });
+  if (spec.preserveUnknownFields === true)
+    problems.unshift('spec.preserveUnknownFields: Invalid value: true: must be false');
+  if (problems.length === 0) return undefined;
+  const message = problems.length === 1 ? (problems[0] ?? '') : `[${problems.join(', ')}]`;
+  return { type: 'NonStructuralSchema', status: 'True', reason: 'Violations', message };
+}
+
+const approvals = {
+  missing: { status: 'False', reason: 'MissingAnnotation' },
+  invalid: { status: 'False', reason: 'InvalidAnnotation' },
+  bypassed: { status: 'False', reason: 'UnapprovedAnnotation' },
+  approved: { status: 'True', reason: 'ApprovedAnnotation' },
+} as const;
+
+function approval({ metadata, spec }: CustomResourceDefinition): NewCondition | undefined {
+  if (!isProtectedGroup(spec.group)) return undefined;
+  const { state, reason } = approvalState(metadata.annotations);
+  return { type: 'KubernetesAPIApprovalPolicyConformant', ...approvals[state], message: reason };
+}

@@ -1,0 +1,168 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { nextTurn } from '../../base/turn.ts';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import { CLEANUP_FINALIZER, isCrdConditionTrue } from '../../api/apiextensions/custom-resource-definition.ts';
+import type { CustomResourceDefinition } from '../../api/apiextensions/custom-resource-definition.ts';
+import { keyOf } from '../../api/client/resource-type.ts';
+import { customResourceDefinitions } from '../../api/client/resource-types.ts';
+import { isApiError } from '../../api/status/api-status-error.ts';
+import { formatTime } from '../../api/time.ts';
+import { RateLimitingQueue } from '../controller-runtime/rate-limiting-queue.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import { computeCrdStatus, setCondition } from './compute-crd-status.ts';
+import type { NewCondition } from './compute-crd-status.ts';
+import { customPlace } from './define-custom-kind.ts';
+
+export interface CrdControllerOptions {
+  readonly reader: ObjectReader;
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const WORKERS = 5;
+const DELETIONS_PER_TURN = 20;
+/** The end of an object wakes its definition; this is for one whose end was not seen. */
+const UNSEEN_MS = 5000;
+
+/**
+ * Keeps the conditions of custom resource definitions, and empties those that are deleted (upstream: the controllers of
+ * apiextensions-apiserver). Each pass reads the definition as it is; conflicts are tried again.
+ */
+export function createCrdController(options: CrdControllerOptions): { start(): void; stop(): Promise<void> } {
+  const { reader, clock, log } = options;
+  const syncer = new CrdSyncer(options, (name) => queue.add(name));
+  const queue = new RateLimitingQueue({
+    name: 'custom-resource-definitions',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (name) => syncer.sync(name),
+  });
+  let stopWatching: (() => void) | undefined;
+  return {
+    start: () => {
+      stopWatching = reader.onChange(customResourceDefinitions, (before, after) => {
+        if (after !== undefined) return queue.add(after.metadata.name);
+        // Its names are free: others of its group may have waited for them.
+        syncer.forget(before?.metadata.name ?? '');
+        for (const each of reader.list(customResourceDefinitions, ''))
+          if (each.spec.group === before?.spec.group) queue.add(each.metadata.name);
+      });
+      for (const each of reader.list(customResourceDefinitions, '')) queue.add(each.metadata.name);
+      queue.start();
+    },
+    stop: async () => {
+      stopWatching?.();
+      syncer.close();
+      await queue.stop();
+    },
+  };
+}
+
+class CrdSyncer {
+  readonly #options: CrdControllerOptions;
+  readonly #wake: (name: string) => void;
+  /** Ends the watches of objects that are awaited. */
+  readonly #awaited = new Map<string, () => void>();
+
+  constructor(options: CrdControllerOptions, wake: (name: string) => void) {
+    this.#options = options;
+    this.#wake = wake;
+  }
+
+  forget(name: string): void {
+    this.#awaited.get(name)?.();
+    this.#awaited.delete(name);
+  }
+
+  close(): void {
+    for (const name of this.#awaited.keys()) this.forget(name);
+  }
+
+  async sync(name: string): Promise<number | undefined> {
+    const { reader, clock } = this.#options;
+    const definition = reader.get(customResourceDefinitions, { namespace: '', name });
+    if (definition === undefined) return undefined;
+    const { deletionTimestamp, finalizers = [] } = definition.metadata;
+    if (deletionTimestamp !== undefined)
+      return finalizers.includes(CLEANUP_FINALIZER) ? this.#cleanUp(definition) : undefined;
+    const others = reader
+      .list(customResourceDefinitions, '')
+      .filter((each) => each.metadata.name !== name && each.spec.group === definition.spec.group);
+    const status = computeCrdStatus(definition, others, formatTime(clock.nowMs()));
+    if (status !== undefined) await this.#writeStatus({ ...definition, status });
+    return undefined;
+  }
+
+  async #cleanUp(definition: CustomResourceDefinition): Promise<number | undefined> {
+    const { name } = definition.metadata;
+    if (!isCrdConditionTrue(definition, 'Established'))
+      return this.#letGo(definition, {
+        type: 'Terminating',
+        status: 'False',
+        reason: 'NeverEstablished',
+        message: 'resource was never established',
+      });
+    const { type } = customPlace(definition);
+    const { client, reader } = this.#options;
+    if (!this.#awaited.has(name))
+      this.#awaited.set(
+        name,
+        reader.onChange(type, (_, after) => after === undefined && this.#wake(name)),
+      );
+    const { items } = await client.list(type, '');
+    for (const [index, object] of items.entries()) {
+      if (object.metadata.deletionTimestamp !== undefined) continue;
+      if (index % DELETIONS_PER_TURN === 0) await nextTurn();
+      await client.delete(type, keyOf(object)).catch(unlessGone);
+    }
+    const left = (await client.list(type, '')).items.length;
+    if (left === 0) {
+      this.forget(name);
+      return this.#letGo(definition, {
+        type: 'Terminating',
+        status: 'False',
+        reason: 'InstanceDeletionCompleted',
+        message: 'removed all instances',
+      });
+    }
+    await this.#writeCondition(definition, {
+      type: 'Terminating',
+      status: 'True',
+      reason: 'InstanceDeletionInProgress',
+      message: 'CustomResource deletion is in progress',
+    });
+    return UNSEEN_MS;
+  }
+
+  #withCondition(definition: CustomResourceDefinition, condition: NewCondition): CustomResourceDefinition {
+    const { status } = definition;
+    if (status === undefined) return definition;
+    const conditions = setCondition(status.conditions, condition, formatTime(this.#options.clock.nowMs()));
+    return { ...definition, status: { ...status, conditions } };
+  }
+
+  async #writeCondition(definition: CustomResourceDefinition, condition: NewCondition): Promise<void> {
+    const next = this.#withCondition(definition, condition);
+    if (JSON.stringify(next.status) !== JSON.stringify(definition.status)) await this.#writeStatus(next);
+  }
+
+  async #letGo(definition: CustomResourceDefinition, condition: NewCondition): Promise<undefined> {
+    const next = this.#withCondition(definition, condition);
+    const finalizers = (next.metadata.finalizers ?? []).filter((each) => each !== CLEANUP_FINALIZER);
+    await this.#writeStatus({ ...next, metadata: { ...next.metadata, finalizers } });
+    return undefined;
+  }
+
+  async #writeStatus(definition: CustomResourceDefinition): Promise<void> {
+    await this.#options.client
+      .update(customResourceDefinitions, definition, { subresource: 'status' })
+      .then(() => undefined, unlessGone);
+  }
+}
+
+function unlessGone(error: unknown): void {
+  if (!isApiError(error, 'NotFound')) throw error;
+}

@@ -1,0 +1,39 @@
+import { ObjectMetaSchema } from '../../api/core/meta.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { Decoded, DecodeError } from '../../api/schema/decode.ts';
+import { decodeAny } from '../../api/schema/decode.ts';
+import { applySchemaDefaults } from '../../api/structural/apply-schema-defaults.ts';
+import { coerceEmbedded } from '../../api/structural/embedded-resources.ts';
+import { isJsonObject, prune } from '../../api/structural/prune.ts';
+import type { SchemaNode } from '../../api/structural/schema-node.ts';
+
+/** Objects in custom kinds are read by the structural schema: what it does not know is dropped, and named. */
+export function readCustomBody(value: unknown, root: SchemaNode): Decoded<unknown> {
+  if (!isJsonObject(value)) return { value: {}, errors: [], warnings: [] };
+  const metadata = decodeAny(ObjectMetaSchema, value['metadata'] ?? {}, {
+    mode: 'lenient',
+    noHints: true,
+    at: ['metadata'],
+  });
+  const dropped: string[] = [];
+  const kept = coerceEmbedded(prune(value, root, dropped), root);
+  const warnings = dropped.sort().map(
+    (path): DecodeError => ({
+      problem: 'unknownField',
+      path: path.split('.'),
+      message: `unknown field ${JSON.stringify(path)}`,
+    }),
+  );
+  return {
+    value: { ...kept, metadata: metadata.value },
+    errors: metadata.errors,
+    warnings: [...warnings, ...metadata.warnings],
+  };
+}
+
+/** As the server would have stored it, with what the schema fills in and without what it does not know. */
+export function normalise(object: ApiObject, root: SchemaNode): ApiObject {
+  // Metadata is kept as it is, and so an object stays one.
+  const pruned = prune(object as unknown as Readonly<Record<string, unknown>>, root);
+  return applySchemaDefaults(pruned, root) as unknown as ApiObject;
+}

@@ -1,0 +1,144 @@
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionVersion,
+} from '../../api/apiextensions/custom-resource-definition.ts';
+import { isCrdConditionTrue, storageVersionOf } from '../../api/apiextensions/custom-resource-definition.ts';
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import { readJsonSchema } from '../../api/structural/json-schema.ts';
+import { compileJsonPath } from '../../api/structural/json-path.ts';
+import { compileSchema } from '../../api/structural/schema-node.ts';
+import { checkDnsSubdomain } from '../../api/validation/names.ts';
+import type { ResourceDefinition, ResourceRules, ResourceVerb } from '../model/resource-definition.ts';
+import { convertedFrom, convertedTo } from './convert-object.ts';
+import { readCustomBody, normalise } from './custom-codec.ts';
+import { customRules } from './custom-rules.ts';
+import { customScale } from './custom-scale.ts';
+import { deprecationOf } from './deprecation.ts';
+import { objectSchemaOf } from './object-schema.ts';
+import { openApiOf } from './open-api.ts';
+import { printerColumns } from './printer-columns.ts';
+import type { FormatAge } from './printer-columns.ts';
+
+/** A value that is made when it is first asked for: most versions of most kinds are never used. */
+function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+const noRules: ResourceRules<ApiObject> = {
+  applyDefaults: (object) => object,
+  validate: () => [],
+  validateUpdate: () => [],
+};
+
+/**
+ * Where the objects of a custom kind are kept, in whichever version they were written. It stays the same while the
+ * definition changes, and so do the objects.
+ */
+export function customPlace({ spec: { group, names, scope } }: CustomResourceDefinition): ResourceDefinition {
+  return {
+    type: { group, version: '', kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced' },
+    isInternal: true,
+    singular: '',
+    schema: { kind: 'object', name: names.kind, fields: {}, custom: {} },
+    storagePath: `${group}/${names.plural}`,
+    rules: noRules,
+  };
+}
+
+const whileTerminating: readonly ResourceVerb[] = [
+  'get',
+  'list',
+  'watch',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+];
+
+/** The definitions of the versions that are served. */
+export function customVersions(
+  crd: CustomResourceDefinition,
+  place: ResourceDefinition,
+  formatAge: FormatAge,
+): readonly ResourceDefinition[] {
+  return crd.spec.versions
+    .filter(({ served }) => served)
+    .map((version) => customVersion(crd, version, { place, formatAge }));
+}
+
+interface Surroundings {
+  readonly place: ResourceDefinition;
+  readonly formatAge: FormatAge;
+}
+
+function customVersion(
+  crd: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  { place, formatAge }: Surroundings,
+): ResourceDefinition {
+  const names = crd.status?.acceptedNames ?? crd.spec.names;
+  const { group } = crd.spec;
+  const type: ResourceType = { ...place.type, version: version.name, kind: names.kind };
+  const json = lazily(() => readJsonSchema(version.schema?.openAPIV3Schema).schema);
+  const node = lazily(() => compileSchema(json()));
+  const schema = lazily(() => objectSchemaOf(names.kind, node()));
+  const hasStatus = version.subresources?.status !== undefined;
+  const { scale } = version.subresources ?? {};
+  const rules = customRules(node);
+  const deprecation = deprecationOf(crd, version);
+  const storedVersion = storageVersionOf(crd);
+  return {
+    type,
+    singular: names.singular ?? '',
+    ...(names.shortNames !== undefined && { shortNames: names.shortNames }),
+    ...(names.categories !== undefined && { categories: names.categories }),
+    ...(names.listKind !== undefined && { listKind: names.listKind }),
+    ...(deprecation !== undefined && { deprecation }),
+    ...(isCrdConditionTrue(crd, 'Terminating') && { verbs: whileTerminating }),
+    get schema() {
+      return schema();
+    },
+    readBody: (value) => readCustomBody(value, node()),
+    openApi: (dialect) => openApiOf(json(), dialect),
+    storagePath: place.storagePath,
+    storedAs: {
+      stored: place.type,
+      version: storedVersion,
+      fromStored: convertedFrom(`${group}/${version.name}`, (object) => normalise(object, node())),
+      toStored: convertedTo(`${group}/${storedVersion}`),
+    },
+    rules: { ...rules, validateName: checkDnsSubdomain },
+    ...selectable(version),
+    columns: printerColumns(version.additionalPrinterColumns, formatAge),
+    hasNoAge: true,
+    hasStatus,
+    countsGeneration: true,
+    ...(!hasStatus && { alsoCounts: statusChanged }),
+    ...(scale !== undefined && { views: [customScale(scale, rules.validateUpdate)] }),
+  };
+}
+
+/** Without the subresource, a status is a part of what is wanted. */
+function statusChanged(object: ApiObject, old: ApiObject): boolean {
+  const statusOf = (of: ApiObject): unknown => (of as { readonly status?: unknown }).status;
+  return JSON.stringify(statusOf(object)) !== JSON.stringify(statusOf(old));
+}
+
+function selectable({
+  selectableFields = [],
+}: CustomResourceDefinitionVersion): Pick<ResourceDefinition, 'selectableFields'> {
+  const paths = selectableFields.map(({ jsonPath }) => ({
+    name: jsonPath.replace(/^\./, ''),
+    find: compileJsonPath(jsonPath),
+  }));
+  return {
+    selectableFields: (object) =>
+      Object.fromEntries(paths.map(({ name, find }) => [name, textOf(find(object))] as const)),
+  };
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
+    ? String(value)
+    : '';

@@ -1,0 +1,96 @@
+import {
+  CLEANUP_FINALIZER,
+  CustomResourceDefinitionSchema,
+  findCrdCondition,
+  storageVersionOf,
+} from '../../../api/apiextensions/custom-resource-definition.ts';
+import type { CustomResourceDefinition } from '../../../api/apiextensions/custom-resource-definition.ts';
+import { customResourceDefinitions } from '../../../api/client/resource-types.ts';
+import { defaultCustomResourceDefinition } from '../../../api/defaults/default-custom-resource-definition.ts';
+import {
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionStatusUpdate,
+  validateCustomResourceDefinitionUpdate,
+} from '../../../api/validation/apiextensions/validate-custom-resource-definition.ts';
+import { checkDnsSubdomain } from '../../../api/validation/names.ts';
+import { defineResource } from '../define-resource.ts';
+
+export const customResourceDefinitionResource = defineResource<CustomResourceDefinition>({
+  type: customResourceDefinitions,
+  singular: 'customresourcedefinition',
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  schema: CustomResourceDefinitionSchema,
+  storagePath: 'apiextensions.k8s.io/customresourcedefinitions',
+  rules: {
+    applyDefaults: defaultCustomResourceDefinition,
+    prepareForCreate: withStoredVersion,
+    validate: validateCustomResourceDefinition,
+    validateName: checkDnsSubdomain,
+    prepareForUpdate: withStoredVersion,
+    validateUpdate: validateCustomResourceDefinitionUpdate,
+    validateStatusUpdate: validateCustomResourceDefinitionStatusUpdate,
+    requiresResourceVersion: true,
+    holdDeletion: heldForCleanup,
+  },
+  hasStatus: true,
+  countsGeneration: true,
+  columns: [
+    {
+      name: 'Created At',
+      type: 'date',
+      description: 'When the definition was made.',
+      cell: ({ metadata }) => metadata.creationTimestamp ?? '',
+    },
+  ],
+  hasNoAge: true,
+});
+
+/** Every version that was the storage version may have objects, until a migration says that it has none. */
+function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { status } = definition;
+  const stored = storageVersionOf(definition);
+  const storedVersions = status?.storedVersions ?? [];
+  if (stored === '' || storedVersions.includes(stored)) return definition;
+  return {
+    ...definition,
+    status: {
+      conditions: [],
+      acceptedNames: { plural: '', kind: '' },
+      ...status,
+      storedVersions: [...storedVersions, stored],
+    },
+  };
+}
+
+/**
+ * The first deletion leaves the definition to be emptied (upstream: registry/customresourcedefinition/etcd.go Delete);
+ * with the condition that says so, nothing but finalizers holds it.
+ */
+function heldForCleanup(definition: CustomResourceDefinition): CustomResourceDefinition | undefined {
+  if (findCrdCondition(definition, 'Terminating') !== undefined) return undefined;
+  const { metadata, spec, status } = definition;
+  const finalizers = metadata.finalizers ?? [];
+  return {
+    ...definition,
+    metadata: {
+      ...metadata,
+      finalizers: [...finalizers.filter((each) => each !== CLEANUP_FINALIZER), CLEANUP_FINALIZER],
+    },
+    status: {
+      acceptedNames: spec.names,
+      storedVersions: [],
+      ...status,
+      conditions: [
+        ...(status?.conditions ?? []),
+        {
+          type: 'Terminating',
+          status: 'True',
+          lastTransitionTime: metadata.deletionTimestamp ?? '',
+          reason: 'InstanceDeletionPending',
+          message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+        },
+      ],
+    },
+  };
+}

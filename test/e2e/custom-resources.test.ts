@@ -1,0 +1,226 @@
+// Custom kinds from their definition to their end, as kubectl sees them, and over a restart.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { waitUntil } from '../../src/up/processes.ts';
+import { startCluster } from './support/cluster.ts';
+import type { TestCluster } from './support/cluster.ts';
+
+const string = { type: 'string' };
+const sizeSchema = {
+  type: 'object',
+  description: 'A thing.',
+  properties: {
+    spec: {
+      type: 'object',
+      required: ['color'],
+      properties: {
+        color: { ...string, pattern: '^[a-z]+$', description: 'What it looks like.' },
+        shape: { ...string, default: 'round' },
+        size: { type: 'integer', minimum: 1, maximum: 9 },
+        port: { 'x-kubernetes-int-or-string': true },
+        parts: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+          items: { type: 'object', required: ['name'], properties: { name: string, value: string } },
+        },
+      },
+    },
+    status: { type: 'object', properties: { size: { type: 'integer' }, selector: string } },
+  },
+};
+
+const definition = (versions: readonly object[], names: object = {}, scope = 'Namespaced'): string =>
+  JSON.stringify({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.example.com' },
+    spec: {
+      group: 'example.com',
+      scope,
+      names: { plural: 'things', kind: 'Thing', shortNames: ['th'], categories: ['all'], ...names },
+      versions,
+    },
+  });
+const version = (name: string, more: object = {}): object => ({
+  name,
+  served: true,
+  storage: name === 'v1',
+  schema: { openAPIV3Schema: sizeSchema },
+  subresources: {
+    status: {},
+    scale: {
+      specReplicasPath: '.spec.size',
+      statusReplicasPath: '.status.size',
+      labelSelectorPath: '.status.selector',
+    },
+  },
+  additionalPrinterColumns: [
+    { name: 'Color', type: 'string', jsonPath: '.spec.color' },
+    { name: 'Size', type: 'integer', jsonPath: '.spec.size', priority: 1 },
+  ],
+  selectableFields: [{ jsonPath: '.spec.color' }],
+  ...more,
+});
+const thing = (name: string, spec: object, apiVersion = 'example.com/v1'): string =>
+  JSON.stringify({ apiVersion, kind: 'Thing', metadata: { name }, spec });
+
+describe('custom kinds', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await startCluster();
+    await cluster.kubectl(['apply', '-f', '-'], definition([version('v1')]));
+    await cluster.kubectl(['wait', '--for=condition=Established', 'crd/things.example.com']);
+  });
+  after(() => cluster.stop());
+
+  const apply = (input: string, ...args: string[]): Promise<string> =>
+    cluster.kubectl(['apply', ...args, '-f', '-'], input);
+  const refusal = async (args: readonly string[], input?: string): Promise<string> => {
+    const { code, stdout, stderr } = await cluster.tryKubectl(args, input);
+    assert.notEqual(code, 0, `${args.join(' ')} should have failed: ${stdout}`);
+    return stderr.trim();
+  };
+  const read = (name: string, path: string): Promise<string> =>
+    cluster.kubectl(['get', 'thing', name, '-o', `jsonpath=${path}`]);
+
+  it('are applied with their defaults, shown in their columns, found by short name, category and field', async () => {
+    await apply(thing('a', { color: 'red', size: 3, port: 'http' }));
+    await apply(thing('b', { color: 'blue' }));
+    assert.equal(await read('a', '{.spec.shape} {.metadata.generation}'), 'round 1');
+    assert.match(await cluster.kubectl(['get', 'th', 'a']), /^NAME +COLOR\na +red$/m);
+    assert.match(await cluster.kubectl(['get', 'th', 'b', '-o', 'wide']), /^NAME +COLOR +SIZE\nb +blue *$/m);
+    assert.equal(
+      await cluster.kubectl(['get', 'things', '--field-selector=spec.color=blue', '-o', 'name']),
+      'thing.example.com/b\n',
+    );
+    assert.match(
+      await refusal(['get', 'things', '--field-selector=spec.size=1']),
+      /field label not supported: spec.size/,
+    );
+    assert.match(await cluster.kubectl(['get', 'all', '-o', 'name']), /thing.example.com\/a/);
+  });
+
+  it('are explained', async () => {
+    assert.match(
+      await cluster.kubectl(['explain', 'thing.spec.color']),
+      /FIELD: color <string>[^]*What it looks like\./,
+    );
+  });
+
+  it('refuse what their schema does not allow, and unknown fields as the request says', async () => {
+    assert.equal(
+      await refusal(['apply', '--validate=false', '-f', '-'], thing('x', { color: 'R', size: 'x', odd: 1 })),
+      [
+        'The Thing "x" is invalid: ',
+        `* spec.color: Invalid value: "R": spec.color in body should match '^[a-z]+$'`,
+        '* spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
+      ].join('\n'),
+    );
+    assert.match(await refusal(['create', '-f', '-'], thing('x', { color: 'r', odd: 1 })), /unknown field "spec.odd"/);
+    await apply(thing('dropped', { color: 'r', odd: 1 }), '--validate=false');
+    assert.equal(await read('dropped', '{.spec}'), '{"color":"r","shape":"round"}');
+  });
+
+  it('are patched, but not by strategic merge patches', async () => {
+    await cluster.kubectl(['patch', 'thing', 'a', '--type=json', '-p', '[{"op":"add","path":"/spec/port","value":8}]']);
+    await cluster.kubectl(['patch', 'thing', 'a', '--type=merge', '-p', '{"spec":{"size":4}}']);
+    assert.equal(await read('a', '{.spec.port} {.spec.size} {.metadata.generation}'), '8 4 3');
+    assert.match(
+      await refusal(['patch', 'thing', 'a', '--type=strategic', '-p', '{}']),
+      /is not supported by example.com/,
+    );
+  });
+
+  it('have the lists that several managers apply merged by their keys', async () => {
+    const parts = (...names: string[]): object => ({
+      color: 'red',
+      parts: names.map((name) => ({ name, value: '1' })),
+    });
+    const as = (manager: string): string[] => ['--server-side', `--field-manager=${manager}`];
+    await apply(thing('merged', parts('x')), ...as('one'));
+    await apply(thing('merged', parts('y')), ...as('two'));
+    assert.equal(await read('merged', '{.spec.parts[*].name}'), 'x y');
+    await apply(thing('merged', parts()), ...as('one'));
+    assert.equal(await read('merged', '{.spec.parts[*].name}'), 'y');
+  });
+
+  it('keep status and spec apart, and scale', async () => {
+    const status = '{"spec":{"color":"none"},"status":{"size":4,"selector":"a=b"}}';
+    await cluster.kubectl(['patch', 'thing', 'a', '--subresource=status', '--type=merge', '-p', status]);
+    assert.equal(await read('a', '{.spec.color} {.status.size} {.metadata.generation}'), 'red 4 3');
+    await cluster.kubectl(['scale', 'thing/a', '--replicas=5']);
+    const scale = JSON.parse(
+      await cluster.kubectl(['get', '--raw', '/apis/example.com/v1/namespaces/default/things/a/scale']),
+    ) as { readonly spec: object; readonly status: object };
+    assert.deepEqual([scale.spec, scale.status], [{ replicas: 5 }, { replicas: 4, selector: 'a=b' }]);
+    assert.match(await refusal(['scale', 'thing/a', '--replicas=10']), /should be less than or equal to 9/);
+  });
+
+  it('count against a quota', async () => {
+    await cluster.kubectl(['create', 'namespace', 'counted']);
+    await cluster.kubectl(['-n', 'counted', 'create', 'quota', 'q', '--hard=count/things.example.com=1']);
+    const used = (): Promise<string> =>
+      cluster.kubectl(['-n', 'counted', 'get', 'quota', 'q', '-o', 'jsonpath={.status.used}']);
+    assert.ok(await waitUntil(async () => (await used()).includes('"count/things.example.com":"0"'), 10_000, 50));
+    await cluster.kubectl(['-n', 'counted', 'create', '-f', '-'], thing('one', { color: 'red' }));
+    assert.match(
+      await refusal(['-n', 'counted', 'create', '-f', '-'], thing('two', { color: 'red' })),
+      /exceeded quota: q, requested: count\/things.example.com=1, used: count\/things.example.com=1, limited: count\/things.example.com=1/,
+    );
+  });
+
+  it('are there again after a power cut', async () => {
+    await cluster.kill();
+    await cluster.start();
+    assert.equal(await read('a', '{.spec.color}'), 'red');
+  });
+
+  it('get a second version, in which the same objects are read and written', async () => {
+    await apply(definition([version('v1', { deprecated: true }), version('v2')]));
+    assert.ok(
+      await waitUntil(
+        async () => (await cluster.tryKubectl(['get', 'things.v2.example.com', 'a'])).code === 0,
+        5000,
+        50,
+      ),
+    );
+    await apply(thing('second', { color: 'green' }, 'example.com/v2'));
+    const { stdout, stderr } = await cluster.tryKubectl(['get', 'things.v1.example.com', 'second', '-o', 'yaml']);
+    assert.match(stdout, /apiVersion: example.com\/v1/);
+    assert.match(stderr, /Warning: example.com\/v1 Thing is deprecated; use example.com\/v2 Thing/);
+    // Clients prefer the higher version.
+    assert.match(await cluster.kubectl(['get', 'thing', 'a', '-o', 'yaml']), /apiVersion: example.com\/v2/);
+  });
+
+  it('are emptied when their definition goes: watchers see each object go, and the kind is no longer there', async () => {
+    const watched = cluster.follow(['get', 'things', '-w', '--output-watch-events'], (text) => /DELETED +a/.test(text));
+    const held = thing('held', { color: 'red' }).replace(
+      '"name":"held"',
+      '"name":"held","finalizers":["example.com/x"]',
+    );
+    await cluster.kubectl(['create', '-f', '-'], held);
+    await cluster.kubectl(['delete', 'crd', 'things.example.com', '--wait=false']);
+    await watched;
+    const create = ['create', '-f', '-'];
+    assert.match(
+      await refusal(create, thing('late', { color: 'red' })),
+      /does not allow this method|no matches for kind/,
+    );
+    await cluster.kubectl([
+      'patch',
+      'thing',
+      'held',
+      '--type=json',
+      '-p',
+      '[{"op":"remove","path":"/metadata/finalizers"}]',
+    ]);
+    await cluster.kubectl(['wait', '--for=delete', 'crd/things.example.com', '--timeout=20s']);
+    assert.match(
+      await refusal(['get', '--raw', '/apis/example.com/v2/things']),
+      /could not find the requested resource/,
+    );
+    assert.doesNotMatch(await cluster.kubectl(['get', '--raw', '/openapi/v3']), /example\.com/);
+    assert.doesNotMatch(await cluster.kubectl(['get', '--raw', '/apis']), /example\.com/);
+  });
+});
