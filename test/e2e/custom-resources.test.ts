@@ -157,6 +157,13 @@ describe('custom kinds', () => {
     assert.match(await refusal(['scale', 'thing/a', '--replicas=10']), /should be less than or equal to 9/);
   });
 
+  it('go with their namespace', async () => {
+    await cluster.kubectl(['create', 'namespace', 'going']);
+    await cluster.kubectl(['-n', 'going', 'create', '-f', '-'], thing('gone', { color: 'red' }));
+    await cluster.kubectl(['delete', 'namespace', 'going']);
+    assert.equal((await cluster.tryKubectl(['-n', 'going', 'get', 'thing', 'gone'])).code, 1);
+  });
+
   it('count against a quota', async () => {
     await cluster.kubectl(['create', 'namespace', 'counted']);
     await cluster.kubectl(['-n', 'counted', 'create', 'quota', 'q', '--hard=count/things.example.com=1']);

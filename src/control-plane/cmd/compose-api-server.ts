@@ -3,6 +3,7 @@ import type { Component } from '../apiserver/endpoints/component-registry.ts';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '../../api/client/api-client.ts';
+import type { ResourceType } from '../../api/client/resource-type.ts';
 import { KubeletError } from '../../base/errors.ts';
 import { formatGroupResource } from '../../api/status/api-status-error.ts';
 import { createApiServer } from '../apiserver/create-api-server.ts';
@@ -57,6 +58,8 @@ export interface ComposedApiServer {
   readonly clientCa: string;
   /** The API for a caller in this process, as that user. */
   clientOf(user: UserInfo, fieldManager: string): ApiClient;
+  /** Custom kinds, as their objects are kept: whichever of their versions are served. */
+  customTypes(): readonly ResourceType[];
   readonly signLegacyToken: ComposedAuthentication['services']['signLegacyToken'];
   listen(): Promise<{ readonly port: number }>;
   stop(): Promise<void>;
@@ -168,6 +171,7 @@ export async function composeApiServer(
     pki,
     clientCa,
     clientOf,
+    customTypes: () => definitions.all.filter(({ isInternal }) => isInternal === true).map(({ type }) => type),
     signLegacyToken: access.services.signLegacyToken,
     listen: async () => {
       const tls = { ...pairOf(pki.serving), clientCa };

@@ -59,6 +59,8 @@ export interface ClusterControllerOptions extends ControllerOptions {
   /** The kinds that are kept and can be deleted; events go by time. */
   readonly kept: readonly ResourceType[];
   readonly inNamespaces: readonly ResourceType[];
+  /** Custom kinds in namespaces, as they are now. */
+  readonly customInNamespaces: () => readonly ResourceType[];
   readonly certificates: CertificateTools;
   readonly claimMetrics: ClaimMetrics;
   readonly autoscalerMetrics: AutoscalerMetrics;
@@ -125,7 +127,8 @@ export const controllersTable: readonly ControllerEntry[] = [
   {
     name: 'namespace-controller',
     account: 'namespace-controller',
-    create: (options) => createNamespaceController({ ...options, types: options.inNamespaces }),
+    create: (options) =>
+      createNamespaceController({ ...options, types: options.inNamespaces, customTypes: options.customInNamespaces }),
   },
   {
     name: 'node-ipam-controller',

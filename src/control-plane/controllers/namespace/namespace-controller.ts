@@ -21,8 +21,10 @@ const FINALIZER = 'kubernetes';
 const UNSEEN_MS = 15_000;
 
 export interface NamespaceControllerOptions extends ControllerOptions {
-  /** All kinds that live in namespaces. */
+  /** All built-in kinds that live in namespaces. */
   readonly types: readonly ResourceType[];
+  /** Custom kinds that live in namespaces, as they are now. */
+  readonly customTypes?: () => readonly ResourceType[];
 }
 
 /**
@@ -106,7 +108,7 @@ class NamespaceEmptier {
     const counts = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const failures: string[] = [];
-    for (const type of this.#podsFirst) {
+    for (const type of [...this.#podsFirst, ...(this.#options.customTypes?.() ?? [])]) {
       try {
         await this.#deleteAll(type, namespace);
         const { items } = await this.#options.client.list(type, namespace);
