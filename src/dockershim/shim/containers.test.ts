@@ -269,6 +269,22 @@ describe('a command in a container', () => {
     assert.deepEqual([Buffer.from(stdout).toString(), exitCode], ['out', 4]);
   });
 
+  it('has its output cut at 16 MiB of each stream, and its exit code all the same', async () => {
+    const { engine, host, clock, id } = await running();
+    const most = 16 * 1024 * 1024;
+    const piece = frame('x'.repeat(1024 * 1024));
+    const error = Buffer.from(piece);
+    error[0] = 2;
+    const stdout = Buffer.concat([
+      ...Array.from({ length: 17 }, () => piece),
+      ...Array.from({ length: 18 }, () => error),
+    ]);
+    engine.execs = { stdout, exitCode: 7 };
+    const answer = await execSync({ engine, host, clock }, { containerId: id, cmd: ['yes'], timeoutS: 5 });
+    assert.deepEqual([answer.stdout.length, answer.stderr.length, answer.exitCode], [most, most, 7]);
+    assert.equal(clock.armedTimers, 0);
+  });
+
   it('is killed at its deadline: Docker would let it run', async () => {
     const { engine, host, clock, killed, id } = await running();
     engine.execs = { stdout: Buffer.alloc(0), exitCode: 0, hangs: true };

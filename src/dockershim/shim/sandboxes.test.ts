@@ -169,6 +169,20 @@ describe('ending a sandbox', () => {
 });
 
 describe('the list of sandboxes', () => {
+  it('keeps twenty thousand labels and annotations, whatever their names', async () => {
+    const { sandboxes } = createShimFixture();
+    const names = ['constructor', ...Array.from({ length: 20_000 }, (_none, index) => `name-${index}`)];
+    const config = {
+      metadata: { name: 'many', namespace: 'ns', uid: 'u', attempt: 0 },
+      labels: Object.fromEntries(names.map((name) => [name, `label of ${name}`])),
+      annotations: Object.fromEntries(names.map((name) => [name, `annotation of ${name}`])),
+    };
+    await sandboxes.run(RunPodSandboxRequest.fromPartial({ config }));
+    const [listed] = await sandboxes.list(undefined);
+    assert.equal(Object.keys(listed?.labels ?? {}).length, names.length);
+    assert.equal(listed?.annotations['name-19999'], 'annotation of name-19999');
+  });
+
   it('is chosen by id, state and labels', async () => {
     const { sandboxes } = createShimFixture();
     const one = await sandboxes.run(request({ labels: { app: 'a' } }));
