@@ -204,7 +204,7 @@ function execCalls(http: DockerHttp): Pick<DockerEngine, 'createExec' | 'startEx
 function imageCalls(http: DockerHttp): Pick<DockerEngine, 'listImages' | 'inspectImage' | 'pullImage' | 'removeImage'> {
   return {
     listImages: async (filters, call) => {
-      const query = { filters: filterText(filters), digests: true };
+      const query = { filters: filterText(filters) };
       const list = await http.json({ op: 'list images', method: 'GET', path: '/images/json', query, ...call });
       return listOf<ImageSummary>(list, 'list images');
     },
@@ -244,7 +244,8 @@ function objectOf<T extends object>(answer: unknown, op: string): T {
 }
 
 function listOf<T extends object>(answer: unknown, op: string): readonly T[] {
-  const list = answer ?? [];
+  // `null` is Docker's empty list; no answer at all is none.
+  const list = answer === null ? [] : answer;
   if (Array.isArray(list) && list.every(isRecord)) return list as readonly unknown[] as readonly T[];
   throw new KubeletError('Internal', `${op}: Docker's answer is not a list of objects`, { op });
 }

@@ -188,6 +188,20 @@ describe('the version of the API', () => {
 });
 
 describe('nonsense in place of an answer', () => {
+  it('is no list: an empty one is written, and an empty answer is a failure', async () => {
+    let text = '';
+    await withDocker(
+      (_request, response) => response.end(text),
+      async (http) => {
+        const client = createDockerClient(http);
+        await assert.rejects(client.listContainers({}), { kind: 'Internal', message: /not a list/ });
+        await assert.rejects(client.listImages({}), { kind: 'Internal', message: /not a list/ });
+        text = 'null';
+        assert.deepEqual(await client.listContainers({}), []);
+      },
+    );
+  });
+
   for (const nonsense of ['', 'null', '5', '"x"', '[5]', '[null]'])
     it(`is an error that says what was asked: ${nonsense || 'nothing'}`, () =>
       withDocker(
@@ -200,7 +214,7 @@ describe('nonsense in place of an answer', () => {
           await assert.rejects(client.inspectImage('a'), kind);
           await assert.rejects(client.inspectExec('a'), kind);
           await assert.rejects(client.stats('a'), kind);
-          if (nonsense === '' || nonsense === 'null') assert.deepEqual(await client.listContainers({}), []);
+          if (nonsense === 'null') assert.deepEqual(await client.listContainers({}), []);
           else await assert.rejects(client.listContainers({}), { message: /is not a list of objects/ });
         },
       ));

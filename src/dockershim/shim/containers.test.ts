@@ -62,6 +62,7 @@ describe('a container', () => {
       sandboxConfig: { metadata },
     });
     await assert.rejects(containers.create(request), { kind: 'NotFound' });
+    await assert.rejects(containers.create({ ...request, podSandboxId: '' }), { kind: 'Invalid' });
   });
 
   it('that is gone counts as stopped and removed', async () => {

@@ -20,6 +20,7 @@ import { nanosOf } from '../plan/docker-time.ts';
 import { securityOptions } from '../plan/security-options.ts';
 import type { ContainerLogs, LoggedContainer } from './container-logs.ts';
 import { createNamed } from './create-named.ts';
+import { needId } from './need-id.ts';
 import type { ShimHost } from './shim-ports.ts';
 
 export interface ContainersParts {
@@ -51,7 +52,7 @@ export class Containers {
     const { config, sandboxConfig, podSandboxId } = request;
     if (config?.metadata === undefined) throw new KubeletError('Invalid', 'the container has no metadata');
     if (sandboxConfig?.metadata === undefined) throw new KubeletError('Invalid', 'the sandbox has no metadata');
-    const sandbox = await engine.inspectContainer(podSandboxId, { signal });
+    const sandbox = await engine.inspectContainer(needId(podSandboxId), { signal });
     const security = config.linux?.securityContext;
     const securityOpt = await securityOptions(
       {

@@ -100,7 +100,7 @@ export class Sandboxes {
     if (sandbox === undefined) return;
     const label = labelFilter('container', {}, { [labelKeys.sandboxId]: sandbox.Id });
     // Whatever has processes: one that was paused by hand, too.
-    const filters = { label, status: ['running', 'paused', 'restarting'] };
+    const filters = { label, status: ['running', 'paused'] };
     const running = await engine.listContainers(filters, { signal });
     await Promise.all(running.map(({ Id }) => ignoreNotFound(engine.stopContainer(Id, 0, { signal }))));
     await ignoreNotFound(engine.stopContainer(sandbox.Id, SANDBOX_GRACE_S, { signal }));
