@@ -222,6 +222,19 @@ describe('attach', () => {
     assert.equal(await textOf(streams['stdout'] as SpdyStream), 'raw \u0001');
     assert.equal((JSON.parse(await textOf(streams['error'] as SpdyStream)) as { status: string }).status, 'Success');
   });
+
+  it('ends by itself when the container had ended before: Docker would wait for its next start', async () => {
+    const url = server.tickets.attach(AttachRequest.fromPartial({ containerId: 'gone', stdout: true, tty: true }));
+    const { streams } = await spdyClient(url, ['error', 'stdout', 'resize']);
+    const stdout = streams['stdout'] as SpdyStream;
+    docker.write('its last words');
+    const [words] = (await once(stdout, 'data')) as [Buffer];
+    assert.equal(words.toString(), 'its last words');
+    const ended = once(stdout, 'end');
+    await clock.advance(10_000);
+    await ended;
+    assert.equal((JSON.parse(await textOf(streams['error'] as SpdyStream)) as { status: string }).status, 'Success');
+  });
 });
 
 describe('exec over WebSocket', () => {

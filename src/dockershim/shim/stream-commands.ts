@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import type { Duplex, Writable } from 'node:stream';
-import type { Clock } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { errorMessage, isKind } from '../../base/errors.ts';
 import { parseRecord } from '../../base/json-record.ts';
 import type { AttachRequest, ExecRequest } from '../../cri/generated/cri-v1.ts';
 import type { CommandEnds } from '../../streaming/command-server.ts';
@@ -36,16 +36,47 @@ export async function serveExec(parts: StreamCommandParts, request: ExecRequest,
 
 /** `kubectl attach`: joins the streams of the container's first process with those of the client. */
 export async function serveAttach(
-  { engine }: StreamCommandParts,
+  { engine, clock }: StreamCommandParts,
   request: AttachRequest,
   ends: CommandEnds,
 ): Promise<void> {
   await report(ends, async () => {
     const stream = await engine.attach(request.containerId, { stdin: request.stdin });
     readSizes(ends, (size) => engine.resizeContainer(request.containerId, size));
-    await join(stream, ends, request.tty);
+    const limited = (await isRunning(engine, request.containerId)) ? undefined : endWhenSilent(stream, clock);
+    const onActivity = (): void => {
+      limited?.onActivity();
+      ends.onActivity();
+    };
+    await join(stream, { ...ends, onActivity }, request.tty);
+    limited?.cancel();
     return successStatus;
   });
+}
+
+async function isRunning(engine: DockerEngine, id: string): Promise<boolean> {
+  try {
+    return (await engine.inspectContainer(id)).State?.Running === true;
+  } catch (error) {
+    if (isKind(error, 'NotFound')) return false;
+    throw error;
+  }
+}
+
+/** What Docker still has of a container that ended comes at once, unless the client is slow. */
+const SILENCE_MS = 10_000;
+
+/** Docker never ends the stream of a container that ended just before: it waits for the next start. */
+function endWhenSilent(stream: Duplex, clock: Clock): { onActivity(): void; cancel(): void } {
+  const arm = (): Timer => clock.setTimer(SILENCE_MS, () => stream.destroy());
+  let timer = arm();
+  return {
+    onActivity: () => {
+      timer.cancel();
+      timer = arm();
+    },
+    cancel: () => timer.cancel(),
+  };
 }
 
 const successStatus = { metadata: {}, status: 'Success' } as const;
