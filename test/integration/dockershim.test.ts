@@ -134,7 +134,9 @@ describe('pods on Docker', () => {
     await docker.docker('image', 'prune', '--all', '--force');
     await docker.docker('rmi', '--force', WEB_IMAGE, PAUSE_IMAGE).catch(() => '');
     agent.writeManifest('waits', pod('waits', { containers: [container('main')] }));
-    await agent.explained('waits', 'the missing image', (now) => /connection refused/.test(JSON.stringify(now.blockers)));
+    await agent.explained('waits', 'the missing image', (now) =>
+      /connection refused/.test(JSON.stringify(now.blockers)),
+    );
     assert.equal(await agent.inside('keeps', 'echo ok'), 'ok');
     await docker.importImages(standardImages(process.arch, await readBusybox()));
     await agent.ready('waits', 60_000);
