@@ -1,24 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { KubeletError } from '../../base/errors.ts';
-import { parseAuditPolicy } from '../apiserver/audit/audit-policy.ts';
-import { RotatingFile } from '../apiserver/audit/rotating-file.ts';
 import { nodeDialer } from '../apiserver/connect/node-dialer.ts';
-import type { ApiServerOptions, AuditOptions, ProcessUsage } from '../apiserver/options.ts';
+import type { ApiServerOptions, ProcessUsage } from '../apiserver/options.ts';
 import type { BaseDeps } from './base-deps.ts';
+import { composeAudit } from './compose-audit.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { openTracer } from '../../tracing/open-tracer.ts';
 import type { OpenTracer } from '../../tracing/tracer-options.ts';
 import { readTracingConfig } from './read-tracing-config.ts';
-import { readYamlFile } from './read-yaml-file.ts';
 
 export interface ComposedFront {
   readonly options: Pick<ApiServerOptions, 'kubelets' | 'audit' | 'tracer' | 'publicAddress' | 'processUsage'>;
   /** Writes what waits for the audit log, and sends the last traces. */
   close(): Promise<void>;
 }
-
-const MEBIBYTE = 1024 * 1024;
 
 /** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
 export async function composeFront(options: ControlPlaneOptions, { clock, log }: BaseDeps): Promise<ComposedFront> {
@@ -63,31 +58,6 @@ async function composeTracer(
   if (tracingConfigFile === undefined) return undefined;
   const config = await readTracingConfig(tracingConfigFile);
   return openTracer({ ...config, service: 'apiserver', clock, log });
-}
-
-async function composeAudit(
-  { audit }: ControlPlaneOptions,
-  { clock, log }: Pick<BaseDeps, 'clock' | 'log'>,
-): Promise<{ readonly options: AuditOptions; close(): Promise<void> } | undefined> {
-  if (audit === undefined) return undefined;
-  const policy = await readYamlFile('audit-policy-file', audit.policyFile, 'allowed');
-  const parsed = parseAuditPolicy(policy);
-  if ('errors' in parsed)
-    throw new KubeletError('Invalid', `--audit-policy-file ${audit.policyFile}: ${parsed.errors.join('; ')}`);
-  if (audit.logPath === '-')
-    return {
-      options: { policy, sink: (line) => void process.stdout.write(`${line}\n`) },
-      close: () => Promise.resolve(),
-    };
-  const file = new RotatingFile({
-    file: audit.logPath,
-    maxBytes: audit.maxSizeMib * MEBIBYTE,
-    maxBackups: audit.maxBackups,
-    maxAgeDays: audit.maxAgeDays,
-    clock,
-    log,
-  });
-  return { options: { policy, sink: file.write }, close: () => file.close() };
 }
 
 const startTimeSeconds = (Date.now() - performance.now()) / 1000;

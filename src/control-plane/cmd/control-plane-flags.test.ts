@@ -134,8 +134,13 @@ describe('the command line of the control plane', () => {
   });
 
   it('refuses half an audit log', () => {
-    assert.deepEqual(errorsOf('--audit-policy-file=p.yaml'), ['--audit-policy-file needs --audit-log-path']);
+    assert.deepEqual(errorsOf('--audit-policy-file=p.yaml'), [
+      '--audit-policy-file needs --audit-log-path or --audit-webhook-config-file',
+    ]);
     assert.deepEqual(errorsOf('--audit-log-path=audit.log'), ['--audit-log-path needs --audit-policy-file']);
+    assert.deepEqual(errorsOf('--audit-webhook-config-file=hook.conf'), [
+      '--audit-webhook-config-file needs --audit-policy-file',
+    ]);
   });
 
   it('refuses an issuer that is no https URL, and claims that are no pairs', () => {

@@ -128,7 +128,11 @@ const flags = {
     file: true,
     help: 'apiserver.config.k8s.io/v1 TracingConfiguration: where traces of requests are sent',
   },
-  'audit-policy-file': { type: 'string', file: true, help: 'audit.k8s.io/v1 Policy; needs --audit-log-path' },
+  'audit-policy-file': {
+    type: 'string',
+    file: true,
+    help: 'audit.k8s.io/v1 Policy; needs --audit-log-path or --audit-webhook-config-file',
+  },
   'audit-log-path': {
     type: 'string',
     help: 'file for audit events, one JSON object per line; "-" for standard output',
@@ -136,6 +140,19 @@ const flags = {
   'audit-log-maxage': { type: 'string', default: '0', help: 'days to keep old files; 0 for no limit' },
   'audit-log-maxbackup': { type: 'string', default: '0', help: 'number of old files to keep; 0 for no limit' },
   'audit-log-maxsize': { type: 'string', default: '100', help: 'maximum size of a file in megabytes' },
+  'audit-webhook-config-file': {
+    type: 'string',
+    file: true,
+    help: 'kubeconfig of a webhook that receives lists of audit events',
+  },
+  'audit-webhook-batch-max-size': { type: 'string', default: '400', help: 'most events in one list' },
+  'audit-webhook-batch-max-wait': { type: 'string', default: '30s', help: 'how long events wait for a full list' },
+  'audit-webhook-batch-buffer-size': {
+    type: 'string',
+    default: '10000',
+    help: 'number of events that may wait; more are dropped',
+  },
+  'audit-webhook-initial-backoff': { type: 'string', default: '10s', help: 'time before the second try of a list' },
   'max-requests-inflight': { type: 'string', default: '400', help: 'maximum number of concurrent read requests' },
   'max-mutating-requests-inflight': {
     type: 'string',

@@ -50,7 +50,7 @@ export interface ControlPlaneOptions {
   readonly enabledAdmission: readonly string[];
   /** AdmissionConfiguration with the settings of plugins (PodSecurity, EventRateLimit, ...). */
   readonly admissionConfigFile?: string;
-  readonly audit?: AuditFileOptions;
+  readonly audit?: AuditBackendOptions;
   /** TracingConfiguration: where traces of requests go. */
   readonly tracingConfigFile?: string;
   readonly limits: {
@@ -102,8 +102,23 @@ export interface OidcOptions {
   readonly caFile?: string;
 }
 
-export interface AuditFileOptions {
+/** At least one of the two backends. */
+export interface AuditBackendOptions {
   readonly policyFile: string;
+  readonly file?: AuditFileOptions;
+  readonly webhook?: AuditWebhookOptions;
+}
+
+export interface AuditWebhookOptions {
+  /** In kubeconfig's format. */
+  readonly configFile: string;
+  readonly maxSize: number;
+  readonly maxWaitMs: number;
+  readonly bufferSize: number;
+  readonly initialBackoffMs: number;
+}
+
+export interface AuditFileOptions {
   /** `-` is standard output. */
   readonly logPath: string;
   readonly maxAgeDays: number;

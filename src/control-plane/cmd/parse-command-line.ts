@@ -293,19 +293,37 @@ function oidc(reader: FlagReader): { oidc?: OidcOptions } {
 }
 
 function audit(reader: FlagReader): Pick<ControlPlaneOptions, 'audit'> {
-  const [policyFile, logPath] = [reader.text('audit-policy-file'), reader.text('audit-log-path')];
-  if (logPath === undefined) {
-    if (policyFile !== undefined) reader.errors.push('--audit-policy-file needs --audit-log-path');
+  const policyFile = reader.text('audit-policy-file');
+  const [logPath, configFile] = [reader.text('audit-log-path'), reader.text('audit-webhook-config-file')];
+  if (logPath === undefined && configFile === undefined) {
+    if (policyFile !== undefined)
+      reader.errors.push('--audit-policy-file needs --audit-log-path or --audit-webhook-config-file');
     return {};
   }
-  if (policyFile === undefined) reader.errors.push('--audit-log-path needs --audit-policy-file');
+  if (policyFile === undefined)
+    reader.errors.push(
+      `--${logPath === undefined ? 'audit-webhook-config-file' : 'audit-log-path'} needs --audit-policy-file`,
+    );
   return {
     audit: {
       policyFile: policyFile ?? '',
-      logPath,
-      maxAgeDays: reader.number('audit-log-maxage'),
-      maxBackups: reader.number('audit-log-maxbackup'),
-      maxSizeMib: reader.number('audit-log-maxsize', 1),
+      ...(logPath !== undefined && {
+        file: {
+          logPath,
+          maxAgeDays: reader.number('audit-log-maxage'),
+          maxBackups: reader.number('audit-log-maxbackup'),
+          maxSizeMib: reader.number('audit-log-maxsize', 1),
+        },
+      }),
+      ...(configFile !== undefined && {
+        webhook: {
+          configFile,
+          maxSize: reader.number('audit-webhook-batch-max-size', 1),
+          maxWaitMs: reader.duration('audit-webhook-batch-max-wait'),
+          bufferSize: reader.number('audit-webhook-batch-buffer-size', 1),
+          initialBackoffMs: reader.duration('audit-webhook-initial-backoff'),
+        },
+      }),
     },
   };
 }

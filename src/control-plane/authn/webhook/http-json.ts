@@ -25,11 +25,11 @@ export interface HttpJsonAnswer {
 const LIMIT_BYTES = 4 << 20;
 
 /**
- * One JSON question to one fixed address: no redirects are followed, the answer is bounded in size and, from connecting
+ * One JSON question (a string is JSON already) to one fixed address: no redirects are followed, the answer is bounded in size and, from connecting
  * to its last byte, in time. Rejects with `Timeout`, `Unavailable` (no connection, no end) or `Invalid` (no JSON, too
  * much of it); a status is an answer whatever it is.
  */
-export async function askJson(target: HttpJsonTarget, body?: object): Promise<HttpJsonAnswer> {
+export async function askJson(target: HttpJsonTarget, body?: object | string): Promise<HttpJsonAnswer> {
   const signal = AbortSignal.timeout(target.timeoutMs);
   try {
     const response = await send(target, body, signal);
@@ -46,9 +46,9 @@ export async function askJson(target: HttpJsonTarget, body?: object): Promise<Ht
   }
 }
 
-function send(target: HttpJsonTarget, body: object | undefined, signal: AbortSignal): Promise<IncomingMessage> {
+function send(target: HttpJsonTarget, body: object | string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
   const { url, ca, certificate, key, bearerToken, serverName } = target;
-  const text = body === undefined ? undefined : JSON.stringify(body);
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const headers = {
     accept: 'application/json',
     ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
