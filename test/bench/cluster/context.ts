@@ -1,4 +1,5 @@
 /** What every measurement of the cluster part gets. */
+import type { HttpApiClient } from '../../../src/client/http-api-client.ts';
 import type { TestContainerd } from '../../integration/support/containerd.ts';
 import { RawPod } from '../raw-pod.ts';
 import type { Row } from '../report.ts';
@@ -10,6 +11,8 @@ export interface ClusterContext {
   readonly containerd: TestContainerd;
   readonly member: Member;
   readonly board: PodBoard;
+  /** Of an administrator. */
+  readonly client: HttpApiClient;
   readonly options: ClusterBenchOptions;
   add(row: Row): void;
   /** A finding that is not a number: shown below the table. */

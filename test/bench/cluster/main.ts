@@ -20,6 +20,7 @@ import { judge, renderMarkdown, renderTable } from '../report.ts';
 import type { ClusterContext } from './context.ts';
 import { wants } from './context.ts';
 import { measureBurst } from './measure-burst.ts';
+import { measureEndpoints } from './measure-endpoints.ts';
 import { measureExit, measureRestart, measureStartAndDelete } from './measure-single.ts';
 import { measureSteady } from './measure-steady.ts';
 import { Member, NODE_NAME } from './member.ts';
@@ -42,6 +43,7 @@ const STAGES: readonly {
   { rows: ['start', 'delete'], run: measureStartAndDelete },
   { rows: ['restart'], run: measureRestart },
   { rows: ['exit'], run: measureExit },
+  { rows: ['endpoints'], run: measureEndpoints },
   { rows: ['burst30'], run: (context) => measureBurst(context, 30) },
   { rows: ['burst100'], run: (context) => measureBurst(context, 100) },
   { rows: ['steady', 'scrape'], run: measureSteady },
@@ -142,7 +144,8 @@ async function measure(
   const { kubeconfig, nodeKubeconfig } = await findCluster(options, containerd, stops);
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'bench' });
   stops.push(() => transport.close());
-  const board = new PodBoard(new HttpApiClient(transport), NODE_NAME);
+  const client = new HttpApiClient(transport);
+  const board = new PodBoard(client, NODE_NAME);
   const member = await Member.prepare(containerd, {
     program: options.kubelet ?? (await builtProgram('kubelet')),
     kubeconfig,
@@ -163,7 +166,7 @@ async function measure(
     stops.push(() => plugin.dispose());
     await plugin.start();
   }
-  const context: ClusterContext = { ...sink, containerd, member, board, options };
+  const context: ClusterContext = { ...sink, containerd, member, board, options, client };
   for (const { rows, run: take } of STAGES.filter((stage) => wants(context, ...stage.rows))) {
     say(`taking ${rows.filter((row) => wants(context, row)).join(' and ')}`);
     await take(context);

@@ -2,7 +2,17 @@
 import { parseArgs } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
 
-const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst30', 'burst100', 'steady', 'scrape'] as const;
+const ROW_NAMES = [
+  'start',
+  'delete',
+  'restart',
+  'exit',
+  'endpoints',
+  'burst30',
+  'burst100',
+  'steady',
+  'scrape',
+] as const;
 export type ClusterRowName = (typeof ROW_NAMES)[number];
 
 export interface ClusterBenchOptions {

@@ -3,6 +3,7 @@
  * client of the cluster sees.
  */
 import { nodes, pods } from '../../../src/api/client/resource-types.ts';
+import type { Probe } from '../../../src/api/core/probe.ts';
 import type { Pod } from '../../../src/api/core/pod.ts';
 import type { HttpApiClient } from '../../../src/client/http-api-client.ts';
 import { WEB_IMAGE } from '../../../src/up/images/catalogue.ts';
@@ -48,6 +49,14 @@ export class PodBoard {
     const atMs = performance.now();
     await Promise.all(names.map((name) => this.#client.create(pods, this.#pod(name, restartPolicy))));
     return atMs;
+  }
+
+  /** One pod of a service, whose readiness the bench itself answers. */
+  async createServing(name: string, readinessProbe: Probe): Promise<void> {
+    const pod = this.#pod(name, 'Always');
+    const containers = pod.spec.containers.map((container) => ({ ...container, readinessProbe }));
+    const metadata = { ...pod.metadata, labels: { serving: name } };
+    await this.#client.create(pods, { ...pod, metadata, spec: { ...pod.spec, containers } });
   }
 
   /** Gracefully; says when the first was asked for. */
