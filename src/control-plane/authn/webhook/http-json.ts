@@ -46,7 +46,11 @@ export async function askJson(target: HttpJsonTarget, body?: object | string): P
   }
 }
 
-function send(target: HttpJsonTarget, body: object | string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
+function send(
+  target: HttpJsonTarget,
+  body: object | string | undefined,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const { url, ca, certificate, key, bearerToken, serverName } = target;
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const headers = {
