@@ -231,7 +231,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
       ],
       ebs: [
         { awsElasticBlockStore: { volumeID: 'vol-1' } },
-        /awsElasticBlockStore has moved to the CSI driver ebs.csi.aws.com/,
+        /driver name ebs.csi.aws.com not found in the list of registered CSI drivers/,
       ],
       huge: [
         { emptyDir: { medium: 'HugePages' } },

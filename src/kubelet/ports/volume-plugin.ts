@@ -33,7 +33,8 @@ export type VolumeSpec =
   | (SpecBase & {
       readonly kind: 'persistent';
       readonly persistentVolume: PersistentVolume;
-      readonly claim: PersistentVolumeClaim;
+      /** undefined for an inline volume of a kind that was moved to a CSI driver. */
+      readonly claim: PersistentVolumeClaim | undefined;
     });
 
 /** A volume prepared on the node, once for all pods that use it: CSI's NodeStage, a logged-in iSCSI disk. */

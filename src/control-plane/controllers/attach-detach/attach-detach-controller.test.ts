@@ -229,6 +229,35 @@ describe('volumes of CSI drivers', () => {
   });
 });
 
+it('a volume of a cloud is attached by its CSI driver, from a claim and from a pod itself', async () => {
+  const { world, api, run, addPod } = setUp({ source: { cinder: { volumeID: 'c' } } });
+  addPod('web', 'n1');
+  const ebs = { name: 'v', awsElasticBlockStore: { volumeID: 'vol-1', readOnly: true } };
+  const inline = buildPod({
+    'spec.volumes': [ebs],
+    'metadata.name': 'own',
+    'metadata.uid': 'own',
+    'spec.nodeName': 'n1',
+  });
+  api.seed(pods, inline);
+  await run();
+  const sourceOf = (handle: string, driver: string): unknown =>
+    api.peek(volumeAttachments, { namespace: '', name: attachmentName(handle, driver, 'n1') })?.spec.source;
+  assert.deepEqual(sourceOf('c', 'cinder.csi.openstack.org'), { persistentVolumeName: 'pv' });
+  assert.deepEqual(sourceOf('vol-1', 'ebs.csi.aws.com'), {
+    inlineVolumeSpec: {
+      csi: {
+        driver: 'ebs.csi.aws.com',
+        volumeHandle: 'vol-1',
+        readOnly: true,
+        volumeAttributes: { partition: '0' },
+      },
+      accessModes: ['ReadWriteOnce'],
+    },
+  });
+  await world.stop();
+});
+
 it('disks that nodes log in to need only be noted', async () => {
   const { world, api, run, addPod, attachedTo } = setUp({
     source: { iscsi: { targetPortal: '10.0.0.1', iqn: 'iqn.x', lun: 2 } },

@@ -1,4 +1,5 @@
 import { attachableVolume } from '../../../api/attachable-volume.ts';
+import { csiFormOf, inlineCsiForm } from '../../../api/csi-migration.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import {
@@ -25,7 +26,7 @@ import { createEventRecorder } from '../../controller-runtime/event-recorder.ts'
 import { hasOutOfServiceTaint } from '../../controller-runtime/out-of-service.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
-import type { WantedVolume } from './plan-attachments.ts';
+import type { AttachmentSource, WantedVolume } from './plan-attachments.ts';
 import { planAttachments } from './plan-attachments.ts';
 
 interface Views {
@@ -148,6 +149,8 @@ class NodeSyncer {
       volume.persistentVolumeClaim?.claimName ??
       (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
     if (claimName === undefined) {
+      const moved = inlineCsiForm(volume, pod.metadata.namespace);
+      if (moved !== undefined) return this.#wantedVolume(pod, moved, { inlineSpec: moved.spec });
       const inline = volume.csi === undefined ? attachableVolume(volume) : undefined;
       return inline === undefined ? undefined : { key: inline.key, name: volume.name, isShared: true, pod };
     }
@@ -156,21 +159,24 @@ class NodeSyncer {
     if (claim?.status?.phase !== 'Bound' || persistentVolume?.spec.claimRef?.uid !== claim.metadata.uid)
       return undefined;
     const { name } = persistentVolume.metadata;
-    const source = attachableVolume(persistentVolume.spec);
+    return this.#wantedVolume(pod, csiFormOf(persistentVolume), { persistentVolume: name });
+  }
+
+  /** undefined for a volume that needs no attaching. */
+  #wantedVolume(pod: Pod, { metadata, spec }: PersistentVolume, as: AttachmentSource): WantedVolume | undefined {
+    const source = attachableVolume(spec);
     if (
       source === undefined ||
       (source.csi !== undefined && this.#views.drivers.getByKey(source.csi.driver)?.spec.attachRequired === false)
     )
       return undefined;
-    const isShared = (persistentVolume.spec.accessModes ?? []).some(
-      (mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany',
-    );
+    const isShared = (spec.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany');
     return {
       key: source.key,
-      name,
+      name: metadata.name,
       isShared,
       pod,
-      ...(source.csi !== undefined && { csi: { ...source.csi, persistentVolume: name } }),
+      ...(source.csi !== undefined && { csi: { ...source.csi, source: as } }),
     };
   }
 
@@ -180,9 +186,11 @@ class NodeSyncer {
     for (const { metadata, status } of this.#views.nodes.list())
       if (metadata.name !== nodeName) for (const { name } of status?.volumesAttached ?? []) found.add(name);
     for (const { spec } of this.#views.attachments.list()) {
-      const source =
-        spec.nodeName === nodeName ? undefined : this.#views.volumes.getByKey(spec.source.persistentVolumeName ?? '');
-      const volume = source === undefined ? undefined : attachableVolume(source.spec);
+      if (spec.nodeName === nodeName) continue;
+      const { inlineVolumeSpec, persistentVolumeName = '' } = spec.source;
+      const claimed = this.#views.volumes.getByKey(persistentVolumeName);
+      const source = inlineVolumeSpec ?? (claimed === undefined ? undefined : csiFormOf(claimed).spec);
+      const volume = source === undefined ? undefined : attachableVolume(source);
       if (volume !== undefined) found.add(volume.key);
     }
     return found;
@@ -210,7 +218,8 @@ function wakeBy(views: Views, queue: RateLimitingQueue): (() => void)[] {
           volume.persistentVolumeClaim !== undefined ||
           volume.ephemeral !== undefined ||
           volume.iscsi !== undefined ||
-          volume.fc !== undefined,
+          volume.fc !== undefined ||
+          inlineCsiForm(volume, '') !== undefined,
       )
     )
       nodeOf(pod).forEach(wake);

@@ -16,7 +16,7 @@ const nameOf = (handle: string): string => attachmentName(handle, 'd', NODE);
 
 const csi = (handle: string, isShared = false): WantedVolume => ({
   ...{ key: keyOf(handle), name: `pv-${handle}`, isShared, pod },
-  csi: { driver: 'd', handle, persistentVolume: `pv-${handle}` },
+  csi: { driver: 'd', handle, source: { persistentVolume: `pv-${handle}` } },
 });
 /** A volume that only the node's status has to name. */
 const iscsi = (name: string, isShared = false): WantedVolume => ({ key: `iscsi/${name}`, name, isShared, pod });

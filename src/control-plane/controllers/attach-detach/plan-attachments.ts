@@ -1,15 +1,22 @@
 import { attachmentName, isAttachmentName } from '../../../api/attachable-volume.ts';
+import type { PersistentVolumeSpec } from '../../../api/core/persistent-volume.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { hasOutOfServiceTaint } from '../../controller-runtime/out-of-service.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
+
+/** How a VolumeAttachment names its volume. */
+export type AttachmentSource =
+  | { readonly persistentVolume: string }
+  /** Of a pod itself, of a kind that was moved to a CSI driver. */
+  | { readonly inlineSpec: PersistentVolumeSpec };
 
 /** A volume that pods of a node want there. */
 export interface WantedVolume {
   readonly key: string;
   /** For people: the PersistentVolume's name, or the volume's in the pod. */
   readonly name: string;
-  readonly csi?: { readonly driver: string; readonly handle: string; readonly persistentVolume: string };
+  readonly csi?: { readonly driver: string; readonly handle: string; readonly source: AttachmentSource };
   /** Whether several nodes may have it at once. */
   readonly isShared: boolean;
   readonly pod: Pod;
@@ -116,12 +123,19 @@ function isAttached({ csi }: WantedVolume, attachment: VolumeAttachment | undefi
 
 function attachmentOf(
   { key: _ }: WantedVolume,
-  { driver, handle, persistentVolume }: NonNullable<WantedVolume['csi']>,
+  { driver, handle, source }: NonNullable<WantedVolume['csi']>,
   nodeName: string,
 ): VolumeAttachment {
   return {
     metadata: { name: attachmentName(handle, driver, nodeName), namespace: '', uid: '' },
-    spec: { attacher: driver, nodeName, source: { persistentVolumeName: persistentVolume } },
+    spec: {
+      attacher: driver,
+      nodeName,
+      source:
+        'inlineSpec' in source
+          ? { inlineVolumeSpec: source.inlineSpec }
+          : { persistentVolumeName: source.persistentVolume },
+    },
   };
 }
 

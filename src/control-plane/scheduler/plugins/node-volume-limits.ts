@@ -1,4 +1,6 @@
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { csiFormOf, inlineCsiForm } from '../../../api/csi-migration.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { checkWith, skip } from '../framework/plugin.ts';
@@ -14,7 +16,10 @@ const exceeded = unschedulable(NAME, 'node(s) exceed max volume count');
 
 const hasClaims = (pod: Pod): boolean =>
   (pod.spec.volumes ?? []).some(
-    (volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined,
+    (volume) =>
+      volume.persistentVolumeClaim !== undefined ||
+      volume.ephemeral !== undefined ||
+      inlineCsiForm(volume, pod.metadata.namespace) !== undefined,
   );
 
 /** How many volumes of a CSI driver a node takes, as its CSINode says. */
@@ -78,16 +83,18 @@ function collect(pod: Pod, objects: ClusterObjects, into: Volumes): string | und
   let missing: string | undefined;
   for (const volume of pod.spec.volumes ?? []) {
     const named = claimNameOf(pod, volume);
-    if (named === undefined) continue;
+    if (named === undefined) {
+      addVolume(inlineCsiForm(volume, pod.metadata.namespace), into);
+      continue;
+    }
     const claim = objects.claim(pod.metadata.namespace, named.name);
     if (claim === undefined) {
       missing ??= named.name;
       continue;
     }
     const source = objects.volume(claim.spec.volumeName ?? '');
-    if (source?.spec.csi !== undefined)
-      into.set(`${source.spec.csi.driver}/${source.spec.csi.volumeHandle}`, source.spec.csi.driver);
-    else if (source === undefined) {
+    if (source !== undefined) addVolume(csiFormOf(source), into);
+    else {
       // Not made yet: by the class it will be one of its provisioner's.
       const provisioner = objects.storageClass(classOfClaim(claim))?.provisioner;
       if (provisioner !== undefined && provisioner !== '')
@@ -97,10 +104,16 @@ function collect(pod: Pod, objects: ClusterObjects, into: Volumes): string | und
   return missing;
 }
 
+function addVolume(volume: PersistentVolume | undefined, into: Volumes): void {
+  const csi = volume?.spec.csi;
+  if (csi !== undefined) into.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
+}
+
 function collectAttachments(nodeName: string, objects: ClusterObjects, into: Volumes): void {
   for (const { spec } of objects.volumeAttachments()) {
-    const volume = spec.nodeName === nodeName ? objects.volume(spec.source.persistentVolumeName ?? '') : undefined;
-    if (volume?.spec.csi !== undefined && spec.attacher !== '')
-      into.set(`${spec.attacher}/${volume.spec.csi.volumeHandle}`, spec.attacher);
+    if (spec.nodeName !== nodeName || spec.attacher === '') continue;
+    const claimed = objects.volume(spec.source.persistentVolumeName ?? '');
+    const csi = (spec.source.inlineVolumeSpec ?? (claimed === undefined ? undefined : csiFormOf(claimed).spec))?.csi;
+    if (csi !== undefined) into.set(`${spec.attacher}/${csi.volumeHandle}`, spec.attacher);
   }
 }

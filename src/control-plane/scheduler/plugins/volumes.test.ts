@@ -365,6 +365,28 @@ describe('NodeVolumeLimits', () => {
       ['', '', ''],
     );
   });
+  it('counts volumes of a cloud as those of its driver, of claims and of pods themselves', () => {
+    const cinder = (id: string): object => ({ cinder: { volumeID: id } });
+    const moved = {
+      csiNodes: [
+        {
+          metadata: { name: 'a', namespace: '', uid: 'ca' },
+          spec: {
+            drivers: [{ name: 'cinder.csi.openstack.org', nodeID: 'a', topologyKeys: [], allocatable: { count: 1 } }],
+          },
+        },
+      ],
+      volumes: [volumeOf('pv1', cinder('one'))],
+      claims: [boundClaim('c1', 'pv1')],
+      there: [bound(using('y', 'c1'), 'a')],
+    };
+    const own = (id: string): Pod => ({
+      ...using('x'),
+      spec: { ...using('x').spec, volumes: [{ name: 'v', ...cinder(id) }] },
+    });
+    assert.deepEqual(filterAll(nodeVolumeLimits, own('two'), moved), ['node(s) exceed max volume count', '', '']);
+    assert.deepEqual(filterAll(nodeVolumeLimits, own('one'), moved), ['', '', '']);
+  });
   it('counts what is attached still though no pod uses it', () => {
     const attachments = ['1', '2'].map((number) => ({
       metadata: { name: `va${number}`, namespace: '', uid: number },

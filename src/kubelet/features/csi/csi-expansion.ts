@@ -69,6 +69,9 @@ export class CsiExpansion {
     const { request, source, dataFolder } = grown;
     const wanted = wantedBytes(request.spec);
     if (request.spec.kind !== 'persistent' || wanted === undefined) return undefined;
+    const { claim } = request.spec;
+    // Inline volumes have no size that anything could ask to change.
+    if (claim === undefined) return undefined;
     const data = await readVolumeData(this.#context.files, dataFolder);
     const known = Math.max(recordedBytes(data) ?? 0, this.#sizes.get(key) ?? 0, claimedBytes(request.spec) ?? 0);
     if (known === 0 || wanted <= known) return this.#tellFinished(request, wanted);
@@ -84,12 +87,12 @@ export class CsiExpansion {
       );
       return undefined;
     }
-    await this.#context.claims?.tell(request.spec.claim, { kind: 'inProgress' });
+    await this.#context.claims?.tell(claim, { kind: 'inProgress' });
     try {
       await this.#expand(grown, wanted);
     } catch (error) {
       const retryMs = this.#failed(key, grown, wanted, error);
-      await this.#tellFailed(request.spec.claim, error);
+      await this.#tellFailed(claim, error);
       return retryMs;
     }
     this.#sizes.set(key, wanted);
@@ -116,8 +119,9 @@ export class CsiExpansion {
    */
   async #tellFinished({ spec }: VolumeRequest, wanted: number): Promise<number | undefined> {
     const { claims } = this.#context;
-    if (claims === undefined || spec.kind !== 'persistent' || spec.readOnly || (claimedBytes(spec) ?? wanted) >= wanted)
+    if (claims === undefined || spec.kind !== 'persistent' || spec.claim === undefined || spec.readOnly)
       return undefined;
+    if ((claimedBytes(spec) ?? wanted) >= wanted) return undefined;
     const size =
       (isStep(spec.claim) ? spec.claim.status?.allocatedResources : spec.persistentVolume.spec.capacity)?.['storage'] ??
       String(wanted);
@@ -180,7 +184,9 @@ function bytesOf(text: string | undefined): number | undefined {
 
 function wantedBytes(spec: VolumeSpec): number | undefined {
   if (spec.kind !== 'persistent') return undefined;
-  const step = isStep(spec.claim) ? bytesOf(spec.claim.status?.allocatedResources?.['storage']) : undefined;
+  const { claim } = spec;
+  const step =
+    claim !== undefined && isStep(claim) ? bytesOf(claim.status?.allocatedResources?.['storage']) : undefined;
   return step ?? bytesOf(spec.persistentVolume.spec.capacity?.['storage']);
 }
 
@@ -191,7 +197,7 @@ function isStep({ status }: PersistentVolumeClaim): boolean {
 }
 
 function claimedBytes(spec: VolumeSpec): number | undefined {
-  return spec.kind === 'persistent' ? bytesOf(spec.claim.status?.capacity?.['storage']) : undefined;
+  return spec.kind === 'persistent' ? bytesOf(spec.claim?.status?.capacity?.['storage']) : undefined;
 }
 
 function recordedBytes(data: VolumeData | undefined): number | undefined {

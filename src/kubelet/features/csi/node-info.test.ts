@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import { csiNodes, nodes } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
+import { migratedPlugins } from '../../../api/csi-migration.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import { seededRandom } from '../../../base/random.ts';
@@ -189,6 +190,7 @@ describe('the published CSI drivers of a node', () => {
       metadata: {
         ...NAME,
         uid: 'c',
+        annotations: { 'storage.alpha.kubernetes.io/migrated-plugins': migratedPlugins.join() },
         ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' }],
       },
       spec: { drivers: null },

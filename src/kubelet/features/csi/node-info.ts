@@ -1,11 +1,16 @@
 import { ownValue } from '../../../base/lookup.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { CSINode, CSINodeDriver } from '../../../api/storage/csi-node.ts';
+import { migratedPlugins } from '../../../api/csi-migration.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 import type { NodeDriver } from './check-driver.ts';
 
 /** Which driver uses which id for this node (upstream: nodeinfomanager.go). */
 const NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
+
+/** Upstream's attach/detach controller hands volumes of these kinds to CSI drivers on nodes that say so. */
+const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
+const migrated = migratedPlugins.join();
 
 export interface NodeInfoFacts {
   readonly nodeName: string;
@@ -28,7 +33,13 @@ export function planCsiNode(existing: CSINode | undefined, facts: NodeInfoFacts)
     return {
       kind: 'create',
       object: {
-        metadata: { name: nodeName, namespace: '', uid: '', ownerReferences: [owner] },
+        metadata: {
+          name: nodeName,
+          namespace: '',
+          uid: '',
+          annotations: { [MIGRATED_PLUGINS]: migrated },
+          ownerReferences: [owner],
+        },
         spec: { drivers: mergeDrivers([], facts) },
       },
     };
@@ -40,9 +51,12 @@ export function planCsiNode(existing: CSINode | undefined, facts: NodeInfoFacts)
   if (!owned) return { kind: 'delete' };
   const before = driversOf(existing);
   const drivers = mergeDrivers(before, facts);
-  return JSON.stringify(drivers) === JSON.stringify(before)
-    ? { kind: 'none' }
-    : { kind: 'update', object: { ...existing, spec: { ...existing.spec, drivers } } };
+  const { metadata } = existing;
+  if (JSON.stringify(drivers) === JSON.stringify(before) && metadata.annotations?.[MIGRATED_PLUGINS] === migrated)
+    return { kind: 'none' };
+  const annotations = { ...metadata.annotations, [MIGRATED_PLUGINS]: migrated };
+  const object = { ...existing, metadata: { ...metadata, annotations }, spec: { ...existing.spec, drivers } };
+  return { kind: 'update', object };
 }
 
 /** Upstream's API server writes an empty list as null. */

@@ -2,6 +2,7 @@ import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
+import { migratedInline, migratedVolume } from '../../../api/csi-migration.ts';
 import { allContainers } from '../../../api/pod.ts';
 import { boundVolumeOf } from '../../../api/volume-binding.ts';
 import { KubeletError } from '../../../base/errors.ts';
@@ -23,9 +24,25 @@ export function volumeUses(pod: Pod): { mounts: ReadonlySet<string>; devices: Re
   return { mounts, devices };
 }
 
-/** The spec of an inline volume; undefined for one that names a claim. */
-export function inlineSpec(volume: Volume): VolumeSpec | undefined {
+/**
+ * The spec of an inline volume; undefined for one that names a claim. A kind that was moved to a CSI driver becomes that
+ * driver's PersistentVolume (upstream: csimigration). Throws `Invalid` for one that cannot.
+ */
+export function inlineSpec(volume: Volume, namespace: string): VolumeSpec | undefined {
   if (claimNameOf({ metadata: { name: '' } }, volume) !== undefined) return undefined;
+  const persistentVolume = migratedInline(volume, namespace);
+  if (persistentVolume !== undefined)
+    return {
+      kind: 'persistent',
+      // It names folders, and some handles are paths (upstream: EscapeQualifiedName).
+      name: persistentVolume.metadata.name.replaceAll('/', '~'),
+      podVolume: volume.name,
+      persistentVolume,
+      claim: undefined,
+      readOnly: persistentVolume.spec.csi?.readOnly === true,
+      mode: 'Filesystem',
+      mountOptions: [],
+    };
   const source = Object.entries(volume).find(([key, value]) => key !== 'name' && value !== undefined)?.[1];
   const readOnly = typeof source === 'object' && 'readOnly' in source && source.readOnly === true;
   return {
@@ -77,7 +94,7 @@ export async function claimedSpec(pod: Pod, volume: Volume, context: ClaimContex
     );
   const found = await volumeOf(claim, context);
   if (typeof found === 'string') throw failed(found);
-  return persistentSpec({ pod, volume, persistentVolume: found, claim });
+  return persistentSpec({ pod, volume, persistentVolume: migratedVolume(found), claim });
 }
 
 /** The PersistentVolume of a claim, or why there is none. */

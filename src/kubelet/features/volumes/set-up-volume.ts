@@ -1,7 +1,7 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import { volumeEvents } from '../../../api/reasons.ts';
-import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import type { MountedVolume } from '../../model/pod-volumes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
@@ -65,7 +65,7 @@ export interface Made {
  * Throws `Invalid` for a name that leaves its folder; undefined for a claim, and for a kind that no plugin supports.
  */
 export function resolveInline(parts: SetUpParts, pod: Pod, volume: Volume): Resolved | undefined {
-  const spec = inlineSpec(volume);
+  const spec = inlineIfUsable(pod, volume);
   if (spec === undefined) return undefined;
   const plugin = parts.plugins.find((one) => one.supports(spec));
   return resolvedBy(parts, pod, spec, plugin);
@@ -88,7 +88,7 @@ function resolvedBy(
 
 /** Resolves claim, PersistentVolume and plugin, and checks whether the pod may use it. Throws SetUpFailed. */
 export async function resolveAny(parts: SetUpParts, pod: Pod, volume: Volume): Promise<Resolved> {
-  const spec = inlineSpec(volume) ?? (await claimed(parts, pod, volume));
+  const spec = await specOf(parts, pod, volume);
   const plugin = parts.plugins.find((one) => one.supports(spec));
   const step = spec.mode === 'Block' ? 'MapVolume' : 'MountVolume';
   const fail = (what: string, why: string): SetUpFailed =>
@@ -103,9 +103,19 @@ export async function resolveAny(parts: SetUpParts, pod: Pod, volume: Volume): P
   return resolvedBy(parts, pod, spec, plugin) as Resolved;
 }
 
-async function claimed(parts: SetUpParts, pod: Pod, volume: Volume): Promise<VolumeSpec> {
+function inlineIfUsable(pod: Pod, volume: Volume): VolumeSpec | undefined {
   try {
-    return await claimedSpec(pod, volume, parts);
+    return inlineSpec(volume, pod.metadata.namespace);
+  } catch (error) {
+    // The pass that sets it up reports it.
+    if (isKind(error, 'Invalid')) return undefined;
+    throw error;
+  }
+}
+
+async function specOf(parts: SetUpParts, pod: Pod, volume: Volume): Promise<VolumeSpec> {
+  try {
+    return inlineSpec(volume, pod.metadata.namespace) ?? (await claimedSpec(pod, volume, parts));
   } catch (error) {
     throw new SetUpFailed(
       volumeEvents.failedMount,

@@ -351,11 +351,13 @@ test('an orphan that cannot be removed is not retried in every housekeeping run'
 
 test('an unsupported kind is reported, and a uid or name that is a path is rejected', async () => {
   const world = volumeWorld();
-  void world.manager.ensure(testPod('u1', [{ name: 'n', gcePersistentDisk: { pdName: 'x' } }])).catch(() => undefined);
+  void world.manager
+    .ensure(testPod('u1', [{ name: 'n', rbd: { monitors: ['m'], image: 'x' } }]))
+    .catch(() => undefined);
   await world.clock.settle();
   assert.match(
     world.events[0] ?? '',
-    /MountVolume.FindPluginBySpec failed for volume "n" : gcePersistentDisk has moved to the CSI driver pd.csi.storage.gke.io/,
+    /MountVolume.FindPluginBySpec failed for volume "n" : no volume plugin matched: rbd was removed from Kubernetes/,
   );
   await assert.rejects(
     world.manager.ensure(testPod('../../etc', [{ name: 'e', emptyDir: {} }])),

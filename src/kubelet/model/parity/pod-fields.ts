@@ -124,9 +124,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
     ),
     ...wholeAll(
       'gcePersistentDisk awsElasticBlockStore cinder azureFile vsphereVolume azureDisk portworxVolume',
-      honoured(
-        'migrated to CSI: the event FailedMount names the driver; upstream passes it to that driver automatically',
-      ),
+      honoured('handed to its CSI driver, as in upstream; no such driver is tested, only the translation'),
     ),
     ...wholeAll(
       'glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos',

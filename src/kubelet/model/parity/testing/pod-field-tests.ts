@@ -30,6 +30,7 @@ const kinds = real('volume-kinds');
 
 /** Used by the scheduler, or on another operating system: tests show that the runtime configuration does not change. */
 const withoutEffect = [plain, fields];
+const migration = 'src/api/csi-migration.test.ts';
 const refusedKind = [volume('refused-kinds')];
 const objectVolume = {
   'items optional': [volume('kinds/plugins'), objectFields, fields],
@@ -107,8 +108,8 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     'iscsi fc': [volume('disks/network-disks')],
     flexVolume: [volume('kinds/flex-volume'), real('configuration')],
     gitRepo: [volume('refused-kinds'), kinds],
-    awsElasticBlockStore: [volume('refused-kinds'), kinds],
-    'gcePersistentDisk cinder azureFile vsphereVolume azureDisk portworxVolume': refusedKind,
+    awsElasticBlockStore: [migration, kinds],
+    'gcePersistentDisk cinder azureFile vsphereVolume azureDisk portworxVolume': [migration],
     'glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos': refusedKind,
   },
   HostPathVolumeSource: { '*': [volume('kinds/plugins'), kinds] },

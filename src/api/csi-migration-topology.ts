@@ -1,0 +1,68 @@
+/** Zones of in-tree PersistentVolumes, by the labels that CSI drivers give nodes (upstream: in_tree_volume.go). Pure. */
+import type { NodeSelectorTerm } from './core/scheduling.ts';
+import type { PersistentVolume } from './core/persistent-volume.ts';
+import type { PersistentVolumeAccessMode } from './core/volume-source.ts';
+
+const GA = { zone: 'topology.kubernetes.io/zone', region: 'topology.kubernetes.io/region' };
+const BETA = { zone: 'failure-domain.beta.kubernetes.io/zone', region: 'failure-domain.beta.kubernetes.io/region' };
+const ZONES_APART = '__';
+
+const termsOf = ({ spec }: PersistentVolume): readonly NodeSelectorTerm[] =>
+  spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+const names = (terms: readonly NodeSelectorTerm[], key: string): boolean =>
+  terms.some(({ matchExpressions }) => matchExpressions?.some((each) => each.key === key) === true);
+
+/** Which generation of labels the volume uses; what it requires of nodes counts more than its own labels. */
+function labelsOf(pv: PersistentVolume): typeof GA {
+  const terms = termsOf(pv);
+  if (names(terms, GA.zone)) return GA;
+  if (names(terms, BETA.zone)) return BETA;
+  const own = pv.metadata.labels ?? {};
+  return Object.hasOwn(own, GA.zone) || !Object.hasOwn(own, BETA.zone) ? GA : BETA;
+}
+
+/**
+ * What the volume requires of its node, by the driver's labels: renamed where it stands in the node affinity, added from
+ * the volume's own labels where it does not.
+ */
+export function withZoneTopology(
+  pv: PersistentVolume,
+  keys: { readonly zone: string; readonly region?: string | undefined },
+): PersistentVolume {
+  const labels = labelsOf(pv);
+  const renamed = new Map([
+    [labels.zone, keys.zone],
+    ...(keys.region === undefined ? [] : [[labels.region, keys.region] as const]),
+    [BETA.region, keys.region ?? GA.region],
+  ]);
+  const before = termsOf(pv);
+  const terms = before.map((term) => ({
+    ...term,
+    ...(term.matchExpressions !== undefined && {
+      matchExpressions: term.matchExpressions.map((each) => ({ ...each, key: renamed.get(each.key) ?? each.key })),
+    }),
+  }));
+  const own = pv.metadata.labels?.[labels.zone];
+  const added = names(before, labels.zone) ? [] : zonesIn(own ?? '');
+  if (terms.length === 0 && added.length === 0) return pv;
+  const nodeSelectorTerms = added.length === 0 ? terms : withZones(terms.length === 0 ? [{}] : terms, keys.zone, added);
+  return { ...pv, spec: { ...pv.spec, nodeAffinity: { required: { nodeSelectorTerms } } } };
+}
+
+const zonesIn = (label: string): string[] =>
+  [...new Set(label.split(ZONES_APART).map((zone) => zone.trim()))].filter((zone) => zone !== '').sort();
+
+const withZones = (terms: readonly NodeSelectorTerm[], key: string, values: string[]): NodeSelectorTerm[] =>
+  terms.map((term) => ({
+    ...term,
+    matchExpressions: [...(term.matchExpressions ?? []), { key, operator: 'In' as const, values }],
+  }));
+
+/** What the in-tree plugin took for one writer, its driver takes for nothing else (upstream: gce_pd.go). */
+export function backwardCompatibleModes(
+  modes: readonly PersistentVolumeAccessMode[] | undefined,
+): PersistentVolumeAccessMode[] | undefined {
+  if (modes === undefined) return undefined;
+  const isReadOnly = modes.length > 0 && modes.every((mode) => mode === 'ReadOnlyMany');
+  return [isReadOnly ? 'ReadOnlyMany' : 'ReadWriteOnce'];
+}
