@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { agentFlags } from './flags-agent.ts';
 import { configFlags } from './flags-config.ts';
 import { parseFlags } from './flags-parse.ts';
+import { removedFlags } from './removed-flags.ts';
 
 const parse = (...argv: string[]) => parseFlags(argv, [...agentFlags, ...configFlags]);
 const values = (...argv: string[]): Record<string, unknown> => {
@@ -162,4 +163,20 @@ test('no two flags share a name or a shorthand', () => {
     shorthand === undefined || shorthand === name ? [name] : [name, shorthand],
   );
   assert.equal(new Set(names).size, names.length);
+});
+
+test('a flag that upstream removed is refused with what does its work now', () => {
+  assert.deepEqual(parse('--allow_privileged=true', '--rkt-path', '/x', '--low-diskspace-threshold-mb=256').errors, [
+    '--allow-privileged was removed from the kubelet: Pod Security of the API server decides who may run privileged containers',
+    '--rkt-path was removed from the kubelet: rkt was given up in 2020; run its images on containerd or Docker',
+    '--low-diskspace-threshold-mb was removed from the kubelet: --eviction-hard=nodefs.available<SIZE does its work',
+  ]);
+});
+
+test('no flag is both removed and accepted', () => {
+  const names = new Set([...agentFlags, ...configFlags].map(({ name }) => name));
+  assert.deepEqual(
+    Object.keys(removedFlags).filter((name) => names.has(name)),
+    [],
+  );
 });

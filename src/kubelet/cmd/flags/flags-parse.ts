@@ -3,7 +3,9 @@
  * attached, `--` as the end of flags, positionals between flags. A generic option library cannot do the first four
  * together; see docs/adr/flag-parsing.md.
  */
+import { ownValue } from '../../../base/lookup.ts';
 import { closestName } from '../../../api/schema/closest-name.ts';
+import { removedFlags } from './removed-flags.ts';
 import type { FlagSpec } from './flags-types.ts';
 import { combineFlagValues, readFlagValue } from './flags-values.ts';
 
@@ -81,9 +83,14 @@ class Parser {
   }
 
   #unknown(name: string, mayTakeNext: boolean): void {
+    const instead = ownValue(removedFlags, normalise(name));
     const near = closestName(name, [...this.#byName.keys()]);
     const hint = near === undefined ? 'kubelet --help lists the accepted ones' : `did you mean --${near}?`;
-    this.errors.push(`unknown flag: --${name} (${hint})`);
+    this.errors.push(
+      instead === undefined
+        ? `unknown flag: --${name} (${hint})`
+        : `--${name} was removed from the kubelet: ${instead}`,
+    );
     // Its value must not be taken for a command as well: one mistake, one error.
     if (mayTakeNext && this.#rest[0] !== undefined && !this.#rest[0].startsWith('-')) this.#rest.shift();
   }
