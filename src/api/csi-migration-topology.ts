@@ -3,8 +3,8 @@ import type { NodeSelectorTerm } from './core/scheduling.ts';
 import type { PersistentVolume } from './core/persistent-volume.ts';
 import type { PersistentVolumeAccessMode } from './core/volume-source.ts';
 
-const GA = { zone: 'topology.kubernetes.io/zone', region: 'topology.kubernetes.io/region' };
-const BETA = { zone: 'failure-domain.beta.kubernetes.io/zone', region: 'failure-domain.beta.kubernetes.io/region' };
+const stable = { zone: 'topology.kubernetes.io/zone', region: 'topology.kubernetes.io/region' };
+const beta = { zone: 'failure-domain.beta.kubernetes.io/zone', region: 'failure-domain.beta.kubernetes.io/region' };
 const ZONES_APART = '__';
 
 const termsOf = ({ spec }: PersistentVolume): readonly NodeSelectorTerm[] =>
@@ -13,12 +13,12 @@ const names = (terms: readonly NodeSelectorTerm[], key: string): boolean =>
   terms.some(({ matchExpressions }) => matchExpressions?.some((each) => each.key === key) === true);
 
 /** Which generation of labels the volume uses; what it requires of nodes counts more than its own labels. */
-function labelsOf(pv: PersistentVolume): typeof GA {
+function labelsOf(pv: PersistentVolume): typeof stable {
   const terms = termsOf(pv);
-  if (names(terms, GA.zone)) return GA;
-  if (names(terms, BETA.zone)) return BETA;
+  if (names(terms, stable.zone)) return stable;
+  if (names(terms, beta.zone)) return beta;
   const own = pv.metadata.labels ?? {};
-  return Object.hasOwn(own, GA.zone) || !Object.hasOwn(own, BETA.zone) ? GA : BETA;
+  return Object.hasOwn(own, stable.zone) || !Object.hasOwn(own, beta.zone) ? stable : beta;
 }
 
 /**
@@ -33,7 +33,7 @@ export function withZoneTopology(
   const renamed = new Map([
     [labels.zone, keys.zone],
     ...(keys.region === undefined ? [] : [[labels.region, keys.region] as const]),
-    [BETA.region, keys.region ?? GA.region],
+    [beta.region, keys.region ?? stable.region],
   ]);
   const before = termsOf(pv);
   const terms = before.map((term) => ({

@@ -1,29 +1,29 @@
 /** Flags that older documents start the kubelet with and upstream removed: what does their work now. */
 import { lookupTable } from '../../../base/lookup.ts';
 
-const runtime = 'it is a setting of the container runtime';
-const dockershim = '--container-runtime=docker runs Docker through the dockershim of this agent, see docs/docker.md';
-const kubeconfig = 'the address and credentials of the API server are in the file of --kubeconfig';
-const needless = 'it can be left out';
+const RUNTIME = 'it is a setting of the container runtime';
+const DOCKERSHIM = '--container-runtime=docker runs Docker through the dockershim of this agent, see docs/docker.md';
+const KUBECONFIG = 'the address and credentials of the API server are in the file of --kubeconfig';
+const NEEDLESS = 'it can be left out';
 
 export const removedFlags: Readonly<Record<string, string>> = lookupTable({
   'allow-privileged': 'Pod Security of the API server decides who may run privileged containers',
-  'api-servers': kubeconfig,
-  'auth-path': kubeconfig,
-  'babysit-daemons': needless,
+  'api-servers': KUBECONFIG,
+  'auth-path': KUBECONFIG,
+  'babysit-daemons': NEEDLESS,
   'bootstrap-checkpoint-path': 'the agent remembers the last known pods in --root-dir',
-  'chaos-chance': needless,
+  'chaos-chance': NEEDLESS,
   'cloud-config': 'a cloud controller manager takes it; start the kubelet with --cloud-provider=external',
-  'cni-cache-dir': runtime,
+  'cni-cache-dir': RUNTIME,
   'configure-cbr0': 'a CNI plugin makes the bridge',
-  'docker-exec-handler': dockershim,
-  'docker-root': dockershim,
+  'docker-exec-handler': DOCKERSHIM,
+  'docker-root': DOCKERSHIM,
   'dynamic-config-dir': 'restart the agent with another file of --config',
   'enable-custom-metrics': 'Prometheus scrapes metrics from the pods themselves',
   'enable-debugging-flags': '--enable-debugging-handlers is its name',
   'experimental-bootstrap-kubeconfig': '--bootstrap-kubeconfig is its name',
-  'experimental-dockershim': dockershim,
-  'image-pull-progress-deadline': runtime,
+  'experimental-dockershim': DOCKERSHIM,
+  'image-pull-progress-deadline': RUNTIME,
   'keep-terminated-pod-volumes': 'volumes of ended pods are always unmounted',
   'low-diskspace-threshold-mb': '--eviction-hard=nodefs.available<SIZE does its work',
   'master-service-namespace': 'the service of the API server is in the namespace default',
@@ -31,7 +31,7 @@ export const removedFlags: Readonly<Record<string, string>> = lookupTable({
   'network-plugin-dir': '--cni-conf-dir and --cni-bin-dir, with --container-runtime=docker, are its names',
   'non-masquerade-cidr': 'the CNI plugin, or ip-masq-agent, masquerades',
   'outofdisk-transition-frequency': '--eviction-pressure-transition-period does its work',
-  'really-crash-for-testing': needless,
+  'really-crash-for-testing': NEEDLESS,
   'reconcile-cidr': 'the node’s podCIDR is taken when it changes',
   'redirect-container-streaming': 'streams always pass through the agent',
   'register-schedulable': '--register-with-taints=node.kubernetes.io/unschedulable:NoSchedule does its work',
