@@ -45,7 +45,7 @@ export function parseUnsigned(text: string): CelResult {
 
 const faultOf = (value: bigint | undefined): string => (value === undefined ? 'invalid syntax' : 'value out of range');
 
-const doubleText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const doubleText = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const namedDoubles = new Map([
   ['inf', Number.POSITIVE_INFINITY],
   ['infinity', Number.POSITIVE_INFINITY],

@@ -8,7 +8,8 @@ const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** Bytes of base64, with padding or without. */
 export function decodeBase64(text: string): Uint8Array | undefined {
-  const bare = text.replace(/=+$/, '');
+  const padding = text.indexOf('=');
+  const bare = padding < 0 ? text : text.slice(0, padding);
   if (!base64.test(text) || bare.length % 4 === 1) return undefined;
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }

@@ -157,7 +157,7 @@ function flatten(list: CelList, depth: bigint | Work, rest?: Work): CelResult {
 }
 
 /** Longest list that `lists.range` makes. */
-const RANGE_LIMIT = 1_000_000n;
+const RANGE_LIMIT = 100_000n;
 
 function range(length: bigint, work: Work): CelResult {
   if (length > RANGE_LIMIT) return new CelError(`lists.range: at most ${RANGE_LIMIT} elements`);

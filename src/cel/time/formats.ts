@@ -39,7 +39,7 @@ export function splitTimestamp({ nanos }: Timestamp): { readonly ms: number; rea
 export function formatTimestamp(time: Timestamp): string {
   const { ms, restNanos } = splitTimestamp(time);
   const text = new Date(ms).toISOString();
-  const fraction = (text.slice(-4, -1) + String(restNanos).padStart(6, '0')).replace(/0+$/, '');
+  const fraction = withoutZeros(text.slice(-4, -1) + String(restNanos).padStart(6, '0'));
   return `${text.slice(0, -5)}${fraction === '' ? '' : `.${fraction}`}Z`;
 }
 
@@ -78,11 +78,16 @@ export function parseDuration(text: string): CelResult {
   return duration instanceof Duration ? duration : invalid;
 }
 
+/** A fraction without the zeros at its end. */
+function withoutZeros(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === '0') end -= 1;
+  return digits.slice(0, end);
+}
+
 /** Seconds, as `string(duration)` gives them: `90s`, `0.5s`. */
 export function formatDuration({ nanos }: Duration): string {
   const size = nanos < 0n ? -nanos : nanos;
-  const fraction = String(size % SECOND_NS)
-    .padStart(9, '0')
-    .replace(/0+$/, '');
+  const fraction = withoutZeros(String(size % SECOND_NS).padStart(9, '0'));
   return `${nanos < 0n ? '-' : ''}${size / SECOND_NS}${fraction === '' ? '' : `.${fraction}`}s`;
 }

@@ -83,17 +83,17 @@ export function createMutatingPolicies(options: MutatingPolicyOptions): {
     bindings: mutatingAdmissionPolicyBindings,
     compile: compilePolicy,
   });
-  const name = 'MutatingAdmissionPolicy';
+
   const handles = (attributes: AdmissionAttributes): boolean =>
     list().length > 0 && attributes.object !== undefined && !isPolicy(attributes);
   const isWilling = ({ policy }: Bound): boolean => policy.spec.reinvocationPolicy === 'IfNeeded';
   const again: AdmissionPlugin = {
-    name,
+    name: 'MutatingAdmissionPolicy',
     handles,
     mutate: async (attributes) => (await round(options, attributes, list().filter(isWilling))).object,
   };
   const plugin: AdmissionPlugin = {
-    name,
+    name: 'MutatingAdmissionPolicy',
     handles,
     async mutate(attributes) {
       const first = await round(options, attributes, list());
