@@ -72,10 +72,14 @@ export async function writeAgentConfig(
   cgroupDriver: CgroupDriver = 'cgroupfs',
   cluster?: ClusterFacts,
 ): Promise<{ port: number; healthzPort: number }> {
-  const ports = {
-    port: await freePort(KUBELET_PORT, cluster === undefined ? undefined : (cluster.address ?? '0.0.0.0')),
-    healthzPort: await freePort(HEALTHZ_PORT, cluster === undefined ? undefined : instance.loopback),
-  };
+  // A network of its own has all ports free, and this process does not see its addresses.
+  const isOwnNetwork = instance.enter.length > 0;
+  const ports = isOwnNetwork
+    ? { port: KUBELET_PORT, healthzPort: HEALTHZ_PORT }
+    : {
+        port: await freePort(KUBELET_PORT, cluster === undefined ? undefined : (cluster.address ?? '0.0.0.0')),
+        healthzPort: await freePort(HEALTHZ_PORT, cluster === undefined ? undefined : instance.loopback),
+      };
   mkdirSync(instance.kubeletRoot, { recursive: true });
   writeFileSync(
     instance.kubeletConfig,

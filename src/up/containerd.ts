@@ -68,7 +68,10 @@ async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
 export async function startOwnContainerd(
   instance: Instance,
   warn: (message: string) => void,
-  wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> & { network?: 'made'; onEnd?: (how: string) => void } = {},
+  wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> & {
+    network?: 'made' | 'later';
+    onEnd?: (how: string) => void;
+  } = {},
 ): Promise<ContainerdFacts> {
   const { network, onEnd, ...chosen } = wanted;
   checkSocketPaths(instance);
@@ -81,7 +84,7 @@ export async function startOwnContainerd(
   ])
     mkdirSync(folder, { recursive: true });
   const facts = { ...(await readContainerdFacts(instance)), ...chosen };
-  if (network !== 'made') await setUpNetwork(instance, warn);
+  if (network === undefined) await setUpNetwork(instance, warn);
   // With the other driver systemd makes the slice.
   if (wanted.cgroupDriver !== 'systemd') ensureCgroupRoot(instance.cgroupRoot);
   await launchContainerd(instance, facts, onEnd);
@@ -103,7 +106,8 @@ export async function launchContainerd(
       writeFileSync(adapterPath(instance, name), renderRunscAdapter(program), { mode: 0o755 });
   rmSync(instance.containerdSocket, { force: true });
   const log = openSync(instance.containerdLog, 'a');
-  const child = spawn('containerd', ['--config', instance.containerdConfig], {
+  const [program = '', ...args] = [...instance.enter, 'containerd', '--config', instance.containerdConfig];
+  const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', log, log],
     env: machineEnvironment(),
@@ -118,7 +122,7 @@ export async function launchContainerd(
     async () => ended !== undefined || (await accepts(instance.containerdSocket)),
     START_TIMEOUT_MS,
   );
-  if (ended === undefined && up && (await criAnswers(instance.containerdSocket))) {
+  if (ended === undefined && up && (await criAnswers(instance))) {
     child.once('exit', (code, signal) => onEnd(signal === null ? `exit ${code}` : `signal ${signal}`));
     return;
   }
@@ -138,13 +142,15 @@ export function accepts(socket: string): Promise<boolean> {
   });
 }
 
-async function criAnswers(socket: string): Promise<boolean> {
-  const client = openCri(socket);
+/** A node in a namespace gets the network of its pods when it has a range of addresses. */
+async function criAnswers({ containerdSocket, enter }: Instance): Promise<boolean> {
+  const client = openCri(containerdSocket);
+  const isNeeded = (type: string): boolean => enter.length === 0 || type !== 'NetworkReady';
   try {
     return await waitUntil(
       () =>
         client.runtime.status({}, { timeoutMs: 2000 }).then(
-          (answer) => answer.status?.conditions.every((condition) => condition.status) === true,
+          (answer) => answer.status?.conditions.every(({ type, status }) => status || !isNeeded(type)) === true,
           () => false,
         ),
       START_TIMEOUT_MS,

@@ -19,8 +19,8 @@ const STICKY = 0o1000;
 
 /** Names in the folder that `up` gives. */
 function ownEntries(instance: Instance): Set<string> {
-  const paths = Object.values(instance as unknown as Record<string, string>).filter((value) =>
-    value.startsWith(`${instance.dataDir}/`),
+  const paths = Object.values(instance as unknown as Record<string, unknown>).filter(
+    (value): value is string => typeof value === 'string' && value.startsWith(`${instance.dataDir}/`),
   );
   return new Set([
     MARKER,

@@ -39,6 +39,8 @@ export interface Instance {
   readonly controlPlaneDir: string;
   readonly controlPlaneLog: string;
   readonly adminConfig: string;
+  /** A data folder for each node of `up --nodes`. */
+  readonly nodesDir: string;
   /** What was chosen for the cluster at its first start, and stays. */
   readonly clusterRecord: string;
   /** The node's credentials: they outlive a `down`. */
@@ -59,6 +61,8 @@ export interface Instance {
   readonly loopback: string;
   /** Absolute within each cgroup hierarchy; all containers live beneath. */
   readonly cgroupRoot: string;
+  /** What stands before commands that run on the node; empty where it is the machine itself. */
+  readonly enter: readonly string[];
   /** The same with the cgroup driver systemd: the slice that `cgroupRoot` becomes. */
   readonly cgroupSlice: string;
 }
@@ -93,6 +97,7 @@ export function deriveInstance(dataDir: string): Instance {
     controlPlaneDir: at('control-plane'),
     controlPlaneLog: at('control-plane.log'),
     adminConfig: at('control-plane', 'admin.conf'),
+    nodesDir: at('nodes'),
     clusterRecord: at('cluster.json'),
     nodeDir: at('node'),
     nodeNetworkConfig: at('node', 'node-network.conf'),
@@ -105,6 +110,7 @@ export function deriveInstance(dataDir: string): Instance {
     registryLog: at('registry.log'),
     upLog: at('up.log'),
     loopback: dataDir === DEFAULT_DATA_DIR ? '127.0.0.1' : loopbackOf(id),
+    enter: [],
     cgroupRoot: `/kubelet-ts-${id}`,
     cgroupSlice: `kubelet_ts_${id}.slice`,
   };

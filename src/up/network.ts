@@ -29,7 +29,7 @@ import {
 import { doesKubeletRun } from './processes.ts';
 import { renderCniConfig } from './runtime-config.ts';
 import type { Route, Subnet } from './subnet.ts';
-import { chooseServiceRange, chooseSubnet, isSubnetFree } from './subnet.ts';
+import { choosePodRange, chooseServiceRange, chooseSubnet, isSubnetFree } from './subnet.ts';
 
 /** Of our own rules. */
 const tables = ['nat', 'filter'] as const;
@@ -136,6 +136,11 @@ export async function claimServiceRange(instance: Instance, wanted: string | und
         { op: 'ip route add' },
       );
   }
+}
+
+/** The range of the pods of several nodes. Each node's part gets a route on the bridge, which goes with the bridge. */
+export async function claimPodRange({ bridge }: Instance, wanted: string | undefined): Promise<string> {
+  return choosePodRange(wanted, await readRoutes(), bridge);
 }
 
 function readRecord(instance: Instance): NetworkRecord | undefined {

@@ -17,6 +17,7 @@ ${DATA_USAGE}
   --standalone        start a node without a control plane, with pods from a directory of manifests
   --join KUBECONFIG   start only the agent, as a node of the cluster in this kubeconfig (an administrator's or a bootstrap kubeconfig)
   --runtime-only      start only containerd and its network
+  --nodes N           start N nodes, each with its own runtime, agent, host name and network (default: this machine as the only one)
   --no-example        start with an empty cluster
   --no-dns            do not serve DNS; bring CoreDNS, as the Service kube-dns in kube-system
   --no-service-routing
@@ -77,6 +78,8 @@ export interface CommandLine {
   readonly cgroupDriver: CgroupDriver;
   /** Programs of runtime handlers beside runc, by name. */
   readonly runtimeHandlers: RuntimeHandlers;
+  /** Undefined: the machine is the only node. */
+  readonly nodes: number | undefined;
   readonly detach: boolean;
   readonly purge: boolean;
   readonly example: boolean;
@@ -106,6 +109,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       'runtime-handler': { type: 'string', multiple: true, default: [] },
       join: text,
       'node-name': text,
+      nodes: text,
       'node-labels': text,
       'kubelet-arg': { type: 'string', multiple: true, default: [] },
       'control-plane-arg': { type: 'string', multiple: true, default: [] },
@@ -147,6 +151,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     endpoint: values['container-runtime-endpoint'],
     cgroupDriver: cgroupDriverOf(values['cgroup-driver']),
     runtimeHandlers,
+    nodes: nodesOf(values.nodes, { modes, endpoint: values['container-runtime-endpoint'] }),
     detach: values.detach,
     purge: values.purge,
     example: !values['no-example'],
@@ -162,6 +167,22 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     controlPlaneArgs: values['control-plane-arg'],
     args,
   };
+}
+
+/** More would not fit into the memory of usual machines. */
+const MAX_NODES = 16;
+
+function nodesOf(
+  text: string | undefined,
+  { modes, endpoint }: { readonly modes: readonly string[]; readonly endpoint: string | undefined },
+): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > MAX_NODES)
+    throw mistyped(`--nodes must be a number from 1 to ${MAX_NODES}, not "${text}"`);
+  if (modes.length > 0) throw mistyped(`--nodes and --${modes[0]} exclude each other`);
+  if (endpoint !== undefined)
+    throw mistyped('--nodes and --container-runtime-endpoint exclude each other: each node has its own runtime');
+  return Number(text);
 }
 
 function isFlagOf(command: string | undefined, flag: string): boolean {

@@ -59,6 +59,22 @@ export function chooseServiceRange(routes: readonly Route[], ownBridge: string):
   return found;
 }
 
+/** Of the pods of several nodes: sixteen candidates behind those of services. */
+const POD_RANGES = Array.from({ length: 16 }, (_, index) => `10.${112 + index}.0.0/16`);
+
+/** The first range for pods that no route leads into, `wanted` if it still is free. Throws `Conflict` when all are taken. */
+export function choosePodRange(wanted: string | undefined, routes: readonly Route[], ownBridge: string): string {
+  const found = [...(wanted === undefined ? [] : [wanted]), ...POD_RANGES].find((cidr) =>
+    isRangeFree(cidr, routes, ownBridge),
+  );
+  if (found === undefined || (wanted !== undefined && found !== wanted))
+    throw new KubeletError(
+      'Conflict',
+      `the range for pods ${wanted ?? 'from 10.112.0.0/16 to 10.127.0.0/16'} overlaps a route of this machine`,
+    );
+  return found;
+}
+
 /**
  * The address of that number in a range: the first is the API server's service, the tenth, as kubeadm has it, the name
  * service's.

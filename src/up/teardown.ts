@@ -12,8 +12,9 @@ import { registryPidFile } from './cluster/registry.ts';
 import { accepts, containerdPidFile, openCri, runningContainerd } from './containerd.ts';
 import { ownMounts, purgeDataFolder } from './data-folder.ts';
 import type { Instance } from './instance.ts';
-import { endpointFile } from './instance.ts';
+import { deriveInstance, endpointFile } from './instance.ts';
 import { networkLeftovers, tearDownNetwork } from './network.ts';
+import { nodeSpaceLeftovers, removeNodeSpace } from './node-space.ts';
 import {
   commandLine,
   findByOption,
@@ -77,6 +78,10 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
     await stopProcess(record, 5000);
   };
   adoptPrograms(instance);
+  const nodes = localNodes(instance);
+  const quiet = { ...options, purge: false, say: () => undefined };
+  if (nodes.length > 0) options.say(`removing ${nodes.length} nodes`);
+  await Promise.all(nodes.map((node) => tearDown(node, quiet)));
   // The agent first, so that it restores nothing of what is removed; the rest are independent of each other.
   await stop('the agent', kubeletPidFile(instance));
   await Promise.all(beside(instance).map(([what, file]) => stop(what, file)));
@@ -92,6 +97,11 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
   // With a mount still in place, deleting would reach through it.
   if (left.length === 0) removeFiles(instance, { ...options, keepImages: clean });
   return left;
+}
+
+/** The nodes of `up --nodes`, each with a folder of its own. */
+export function localNodes({ dataDir }: Instance): Instance[] {
+  return globSync('nodes/*', { cwd: dataDir }).map((path) => deriveInstance(join(dataDir, path)));
 }
 
 /** The programs of a cluster beside its agent and its runtime. */
@@ -111,6 +121,7 @@ async function removeOnce(instance: Instance, options: TeardownOptions): Promise
     () => killLeftovers(instance),
     () => unmountAll(instance),
     async () => removeShimSockets(instance),
+    () => removeNodeSpace(instance),
     () => tearDownNetwork(instance),
     () => removeCgroupTree(instance.cgroupRoot),
     () => removeSlice(instance),
@@ -138,7 +149,9 @@ export async function findLeftovers(instance: Instance): Promise<string[]> {
     ...[...shims, ...children].map((record) => `process ${record.pid} (${commandLine(record)})`),
     ...ownMounts(instance).map((point) => `mount ${point}`),
     ...[instance.cgroupRoot, `/${instance.cgroupSlice}`].flatMap(listCgroupTree).map((folder) => `cgroup ${folder}`),
+    ...nodeSpaceLeftovers(instance),
     ...(await networkLeftovers(instance)),
+    ...(await Promise.all(localNodes(instance).map(findLeftovers))).flat(),
   ];
 }
 

@@ -39,7 +39,7 @@ export function renderCniConfig({ ranges, mtu }: NodeNetworkFacts, settings: Cni
       {
         type: 'bridge',
         bridge,
-        isDefaultGateway: true,
+        isGateway: true,
         // A node that was deleted and came back has another range.
         forceAddress: true,
         hairpinMode: true,

@@ -29,7 +29,8 @@ const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
 export const DNS_PORT = 10_053;
 
 /** Reading what names, routes and rules of policies are made of, and the addresses of load balancers in the status of services. */
-export function nodeNetworkRights(): WantedObject[] {
+/** `overlay`: with several nodes it announces its node, as flannel does. */
+export function nodeNetworkRights(overlay = false): WantedObject[] {
   const verbs = ['list', 'watch'];
   return rightsOf(NODE_NETWORK_USER, [
     { apiGroups: [''], resources: ['services', 'namespaces', 'pods'], verbs },
@@ -37,6 +38,12 @@ export function nodeNetworkRights(): WantedObject[] {
     { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs },
     { apiGroups: [''], resources: ['services/status'], verbs: ['update'] },
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+    ...(overlay
+      ? [
+          { apiGroups: [''], resources: ['nodes'], verbs },
+          { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
+        ]
+      : []),
   ]);
 }
 
@@ -59,7 +66,7 @@ export const DEFAULT_CLASS = 'standard';
  * The default StorageClass: volumes on the disk of this node, made when the first pod that needs one is scheduled. Only
  * this node has a provisioner, so only it may be selected.
  */
-export const defaultStorageClass = (hostname: string): StorageClass => ({
+export const defaultStorageClass = (hostnames: readonly string[]): StorageClass => ({
   metadata: {
     name: DEFAULT_CLASS,
     namespace: '',
@@ -70,7 +77,7 @@ export const defaultStorageClass = (hostname: string): StorageClass => ({
   reclaimPolicy: 'Delete',
   volumeBindingMode: 'WaitForFirstConsumer',
   allowVolumeExpansion: true,
-  allowedTopologies: [{ matchLabelExpressions: [{ key: nodeLabels.hostname, values: [hostname] }] }],
+  allowedTopologies: [{ matchLabelExpressions: [{ key: nodeLabels.hostname, values: [...hostnames] }] }],
 });
 
 function rightsOf(user: string, rules: readonly object[]): WantedObject[] {

@@ -8,6 +8,8 @@ export interface ClusterRecord {
   /** Of pods; its gateway is the address of node, API server and name service. */
   readonly subnet: Subnet;
   readonly serviceRange: string;
+  /** Of the pods of several nodes; absent with one. */
+  readonly podRange?: string;
   readonly apiPort: number;
   readonly registryPort: number;
   /** The example was applied once; what a person did with it since then stays so. */
@@ -21,11 +23,14 @@ export interface ClusterRecord {
 export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
   if (!existsSync(instance.clusterRecord)) return undefined;
   try {
-    const { subnet, serviceRange, apiPort, registryPort, seeded } = JSON.parse(
+    const { subnet, serviceRange, podRange, apiPort, registryPort, seeded } = JSON.parse(
       readFileSync(instance.clusterRecord, 'utf8'),
     ) as Partial<ClusterRecord>;
     if (subnet !== undefined && serviceRange !== undefined && apiPort !== undefined && registryPort !== undefined)
-      return { subnet, serviceRange, apiPort, registryPort, seeded: seeded === true };
+      return {
+        ...{ subnet, serviceRange, apiPort, registryPort, seeded: seeded === true },
+        ...(podRange !== undefined && { podRange }),
+      };
   } catch (cause) {
     throw new KubeletError(
       'Invalid',
@@ -46,7 +51,9 @@ export function writeClusterRecord(instance: Instance, record: ClusterRecord): v
 export interface RecordChoices {
   readonly subnet: Subnet;
   readonly serviceRange: string;
-  readonly loopback: string;
+  readonly podRange: string | undefined;
+  /** Where the registry listens. */
+  readonly registryAddress: string;
   readonly freePort: (wanted: number, address: string) => Promise<number>;
 }
 
@@ -56,13 +63,14 @@ const REGISTRY_PORT = 5000;
 /** Ports that another program has taken meanwhile are replaced. */
 export async function chooseClusterRecord(
   before: ClusterRecord | undefined,
-  { subnet, serviceRange, loopback, freePort }: RecordChoices,
+  { subnet, serviceRange, podRange, registryAddress, freePort }: RecordChoices,
 ): Promise<ClusterRecord> {
   return {
     subnet,
     serviceRange,
+    ...(podRange !== undefined && { podRange }),
     apiPort: await freePort(before?.apiPort ?? API_PORT, subnet.gateway),
-    registryPort: await freePort(before?.registryPort ?? REGISTRY_PORT, loopback),
+    registryPort: await freePort(before?.registryPort ?? REGISTRY_PORT, registryAddress),
     seeded: before?.seeded ?? false,
   };
 }

@@ -50,7 +50,8 @@ describe('what a cluster keeps', () => {
       chooseClusterRecord(record, {
         subnet,
         serviceRange: record.serviceRange,
-        loopback: '127.0.0.1',
+        podRange: undefined,
+        registryAddress: '127.0.0.1',
         freePort: async (wanted) => (wanted === taken ? 40_000 : wanted),
       });
     assert.deepEqual(await choose(1), record);
@@ -110,7 +111,7 @@ describe('what up puts into a cluster', () => {
   });
 
   it('the default StorageClass selects the node that has a provisioner', () => {
-    const { metadata, allowedTopologies, volumeBindingMode } = defaultStorageClass('node-1');
+    const { metadata, allowedTopologies, volumeBindingMode } = defaultStorageClass(['node-1']);
     assert.deepEqual(
       [metadata.annotations, volumeBindingMode, allowedTopologies],
       [

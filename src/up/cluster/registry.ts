@@ -35,7 +35,7 @@ export interface ClusterRegistry {
  */
 export async function prepareRegistry(instance: Instance, host: string): Promise<ClusterRegistry> {
   makePrivateFolder(instance.registryDir);
-  const { authority, server, client } = await ensureRegistryCertificates(instance);
+  const { authority, server, client } = await ensureRegistryCertificates(instance, host);
   const config = join(instance.registryDir, 'config.yml');
   writeFileSync(
     config,
@@ -87,7 +87,7 @@ interface RegistryCertificates {
 /**
  * The authority is not the cluster's: a certificate that the cluster signed for a node or a user opens nothing here.
  */
-async function ensureRegistryCertificates(instance: Instance): Promise<RegistryCertificates> {
+async function ensureRegistryCertificates(instance: Instance, host: string): Promise<RegistryCertificates> {
   const [folder, clientDir] = [join(instance.registryDir, 'pki'), registryClientDir(instance)];
   const nowMs = systemClock.nowMs();
   const authority = await ensureAuthority(folder, nowMs);
@@ -95,7 +95,13 @@ async function ensureRegistryCertificates(instance: Instance): Promise<RegistryC
   await ensureIssuedFiles(
     folder,
     'server',
-    { commonName: 'registry', organizations: [], purpose: 'server', dnsNames: [], ipAddresses: [instance.loopback] },
+    {
+      commonName: 'registry',
+      organizations: [],
+      purpose: 'server',
+      dnsNames: [],
+      ipAddresses: [host.slice(0, host.lastIndexOf(':'))],
+    },
     context,
   );
   const client = await ensureIssuedFiles(

@@ -15,7 +15,7 @@ export interface RuntimeOptions {
   readonly endpoint: string | undefined;
   readonly cgroupDriver: CgroupDriver;
   readonly runtimeHandlers: RuntimeHandlers;
-  readonly network?: 'made';
+  readonly network?: 'made' | 'later';
   readonly say: (message: string) => void;
   /** Ends the looking after. */
   readonly signal: AbortSignal;

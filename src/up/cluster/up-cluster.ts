@@ -12,8 +12,9 @@ import type { Registry } from '../images/registry-push.ts';
 import { prepareNodePage } from '../node-page.ts';
 import type { NodePageFacts } from '../node-page.ts';
 import type { Instance } from '../instance.ts';
-import { checkSocketPaths, DEFAULT_DATA_DIR } from '../instance.ts';
-import { allowLoopbackNodePorts, claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
+import { checkSocketPaths, DEFAULT_DATA_DIR, deriveInstance } from '../instance.ts';
+import { allowLoopbackNodePorts, claimPodRange, claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
+import { enterNode } from '../node-space.ts';
 import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import type { RuntimeHandlers } from '../runtime-handlers.ts';
@@ -50,6 +51,8 @@ import {
   newBootstrapToken,
   writeBootstrapConfig,
 } from './credentials.ts';
+import type { LocalNode, LocalNodeFacts } from './local-node.ts';
+import { startLocalPrograms, startLocalRuntime } from './local-node.ts';
 import type { Program, RunningProgram } from './program.ts';
 import { keepRunning } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
@@ -67,6 +70,8 @@ export interface UpClusterOptions {
   readonly storage: boolean;
   readonly example: boolean;
   readonly nodeName: string | undefined;
+  /** Nodes in namespaces of their own; undefined: the machine is the node. */
+  readonly nodes: number | undefined;
   /** For the agent, behind our own arguments. */
   readonly agentArgs: readonly string[];
   /** For the control plane, behind our own arguments. */
@@ -106,17 +111,19 @@ class ClusterStart {
   async run(): Promise<void> {
     const record = await this.#prepare();
     const { subnet, apiPort } = record;
-    const registryHost = `${this.#instance.loopback}:${record.registryPort}`;
+    const nodes = this.#localNodes(record);
+    const registryHost = `${this.#registryAddress(subnet.gateway)}:${record.registryPort}`;
     const server = `https://${subnet.gateway}:${apiPort}`;
     const registry = await prepareRegistry(this.#instance, registryHost);
     const programs = { registry: this.#start(registry.program), controlPlane: this.#start(this.#controlPlane(record)) };
     // The first waiter reports the failure.
     const images = this.#publishImages(programs.registry, registry.access);
-    const runtime = this.#startRuntime();
+    const runtime = nodes.length === 0 ? this.#startRuntime() : this.#startLocalRuntimes(nodes, record);
     const cluster = this.#prepareCluster(programs.controlPlane, record, server);
     for (const each of [images, runtime, cluster]) each.catch(() => undefined);
     const [facts, client] = await Promise.all([runtime, cluster]);
     try {
+      if (nodes.length > 0) return await this.#startLocalNodes(nodes, record, { client, images });
       const page = await prepareNodePage(this.#instance, subnet.gateway);
       const kubelet = await this.#prepareAgent(record);
       const network = this.#startNodeNetwork(record, [kubelet.port, page.port]);
@@ -161,9 +168,86 @@ class ClusterStart {
     const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
     await keepBridgeUp(instance);
     const serviceRange = await claimServiceRange(instance, before?.serviceRange, subnet.gateway);
-    const record = await chooseClusterRecord(before, { subnet, serviceRange, loopback: instance.loopback, freePort });
+    const podRange =
+      this.#options.nodes === undefined ? before?.podRange : await claimPodRange(instance, before?.podRange);
+    const registryAddress = this.#registryAddress(subnet.gateway);
+    const record = await chooseClusterRecord(before, { subnet, serviceRange, podRange, registryAddress, freePort });
     writeClusterRecord(instance, record);
     return record;
+  }
+
+  /** Nodes in networks of their own do not reach the loopback network of the machine. */
+  #registryAddress(gateway: string): string {
+    return this.#options.nodes === undefined ? this.#instance.loopback : gateway;
+  }
+
+  /** `NAME-1` with the second address of the bridge, and so on. */
+  #localNodes({ subnet }: ClusterRecord): LocalNode[] {
+    return Array.from({ length: this.#options.nodes ?? 0 }, (_, at) => {
+      const name = `${this.#nodeName}-${at + 1}`;
+      const instance = deriveInstance(join(this.#instance.nodesDir, `${at + 1}`));
+      const enter = enterNode(instance, name);
+      // Its network is its own: no other cluster is on its loopback address.
+      const own = { ...instance, enter, loopback: '127.0.0.1' };
+      return { name, instance: own, address: addressInRange(subnet.cidr, at + 2) };
+    });
+  }
+
+  #localFacts({ subnet, serviceRange, podRange = '' }: ClusterRecord): LocalNodeFacts {
+    const { cgroupDriver, runtimeHandlers, say, serviceRouting, networkPolicy, storage, agentArgs, dns } =
+      this.#options;
+    return {
+      ...{
+        cgroupDriver,
+        runtimeHandlers,
+        say,
+        signal: this.#signal,
+        serviceRouting,
+        networkPolicy,
+        storage,
+        agentArgs,
+      },
+      ...{ cluster: this.#instance, gateway: subnet.gateway, prefixLength: subnet.prefixLength },
+      ...{ podRange, serviceRange, clusterDns: dns ? [addressInRange(serviceRange, DNS_INDEX)] : [] },
+      start: (program) => this.#start(program),
+    };
+  }
+
+  #nodeNames(record: ClusterRecord): readonly string[] {
+    const names = this.#localNodes(record).map(({ name }) => name);
+    return names.length > 0 ? names : [this.#nodeName];
+  }
+
+  /** Side by side. */
+  async #startLocalRuntimes(nodes: readonly LocalNode[], record: ClusterRecord): Promise<undefined> {
+    for (const { instance } of nodes) checkSocketPaths(instance);
+    await Promise.all(nodes.map((node) => startLocalRuntime(node, this.#localFacts(record))));
+    this.#done(`${nodes.length} runtimes run`);
+  }
+
+  async #startLocalNodes(
+    nodes: readonly LocalNode[],
+    record: ClusterRecord,
+    { client, images }: { readonly client: ClusterClient; readonly images: Promise<void> },
+  ): Promise<void> {
+    const network = this.#startNodeNetwork(record, []);
+    const programs = nodes.map((node) => startLocalPrograms(node, this.#localFacts(record)));
+    await Promise.all([images, network?.ready, ...programs]);
+    const example = await this.#waitForPods(
+      client,
+      nodes.map(({ name }) => name),
+    );
+    const { adminConfig, dataDir } = this.#instance;
+    this.#options.say(
+      [
+        '',
+        ...nodes.map(({ name, address, instance }) => `  node      ${name}, ${address}, files in ${instance.dataDir}`),
+        ...(example === undefined ? [] : [`  example   ${example}`]),
+        `  data      ${dataDir}`,
+        `  kubectl   kubectl --kubeconfig ${adminConfig} get nodes`,
+        `  stop      ${this.#options.stopCommand}${this.#options.detached ? '' : ', or Ctrl-C'}`,
+      ].join('\n'),
+    );
   }
 
   #start(program: Program): RunningProgram {
@@ -174,7 +258,7 @@ class ClusterStart {
     this.#options.say(stepLine(this.#clock.monotonicMs() - this.#startMs, text));
   }
 
-  #controlPlane({ subnet, serviceRange, apiPort }: ClusterRecord): Program {
+  #controlPlane({ subnet, serviceRange, podRange, apiPort }: ClusterRecord): Program {
     const { controlPlaneDir, controlPlaneLog } = this.#instance;
     return {
       name: 'the control plane',
@@ -185,6 +269,7 @@ class ClusterStart {
         `--bind-address=${subnet.gateway}`,
         `--advertise-address=${subnet.gateway}`,
         `--service-cluster-ip-range=${serviceRange}`,
+        ...(podRange === undefined ? [] : ['--allocate-node-cidrs', `--cluster-cidr=${podRange}`]),
         // The name of this machine need not be known to anybody; kubeadm's order.
         '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
         // Nodes ask for what they serve with, as they do for what they prove themselves with; what they then show is
@@ -251,13 +336,14 @@ class ClusterStart {
     const { gateway } = record.subnet;
     await applyObjects(client.api, [
       bootstrapTokenSecret(token),
-      ...nodeNetworkRights(),
+      ...nodeNetworkRights(this.#options.nodes !== undefined),
       ...(this.#options.storage ? nodeStorageRights() : []),
       ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : []),
     ]);
     for (const each of runtimeClassesOf(this.#options.runtimeHandlers))
       await createMissing(client.api, runtimeClasses, each);
-    if (this.#options.storage) await createMissing(client.api, storageClasses, defaultStorageClass(this.#nodeName));
+    if (this.#options.storage)
+      await createMissing(client.api, storageClasses, defaultStorageClass(this.#nodeNames(record)));
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
       writeClusterRecord(this.#instance, { ...record, seeded: true });
@@ -268,10 +354,12 @@ class ClusterStart {
 
   /** `nodePorts`: what the agent serves on the node's address. No service takes these ports. */
   #startNodeNetwork(
-    { subnet, serviceRange, apiPort }: ClusterRecord,
+    { subnet, serviceRange, podRange, apiPort }: ClusterRecord,
     nodePorts: readonly number[],
   ): RunningProgram | undefined {
-    const { dns, serviceRouting, networkPolicy } = this.#options;
+    const { dns, serviceRouting, nodes } = this.#options;
+    const hasPods = nodes === undefined;
+    const networkPolicy = this.#options.networkPolicy && hasPods;
     if (!dns && !serviceRouting && !networkPolicy) return undefined;
     const { nodeNetworkConfig, nodeNetworkLog, iptablesChain, bridge } = this.#instance;
     const admitted = [`${apiPort}/tcp`, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map(
@@ -286,10 +374,11 @@ class ClusterStart {
         `--node-name=${this.#nodeName}`,
         `--chain-prefix=${iptablesChain}`,
         ...(networkPolicy ? ['--network-policy', `--pod-bridge=${bridge}`] : []),
+        ...(hasPods ? [] : ['--overlay=observe', `--cluster-cidr=${podRange}`, `--public-ip=${subnet.gateway}`]),
         ...(dns ? [`--dns-listen=${subnet.gateway}:${DNS_PORT}`, ...resolvConf] : []),
         ...(serviceRouting
           ? [
-              `--pod-cidr=${subnet.cidr}`,
+              `--pod-cidr=${hasPods ? subnet.cidr : (podRange ?? '')}`,
               `--service-cidr=${serviceRange}`,
               ...admitted,
               ...nodePorts.map((port) => `--keep=${subnet.gateway}:${port}/tcp`),
@@ -359,7 +448,7 @@ class ClusterStart {
   }
 
   /** Where the example is served, if it is there. */
-  async #waitForPods({ api }: ClusterClient): Promise<string | undefined> {
+  async #waitForPods({ api }: ClusterClient, nodeNames = [this.#nodeName]): Promise<string | undefined> {
     const shown = new Map<string, string>();
     const over = new AbortController();
     const either = AbortSignal.any([this.#signal, over.signal]);
@@ -375,11 +464,13 @@ class ClusterStart {
       either,
     );
     try {
-      await whenNodeReady(api, this.#nodeName, {
-        sinceMs: this.#clock.nowMs() - (this.#clock.monotonicMs() - this.#startMs),
-        signal: either,
-      });
-      this.#done(`node ${this.#nodeName} is ready`);
+      const sinceMs = this.#clock.nowMs() - (this.#clock.monotonicMs() - this.#startMs);
+      await Promise.all(
+        nodeNames.map(async (name) => {
+          await whenNodeReady(api, name, { sinceMs, signal: either });
+          this.#done(`node ${name} is ready`);
+        }),
+      );
       if (!(await exists(api, services, exampleService)) || !this.#options.example) return undefined;
       await whenAvailable(api, exampleDeployment, either);
       const url = `http://${(await api.get(services, exampleService)).spec.clusterIP}`;

@@ -1,0 +1,130 @@
+/** A node of `up --nodes`: its own containerd, agent, cgroups, host name and network namespace on this machine. */
+import { copyFileSync, cpSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { kubeletProgram, programPath, writeAgentConfig } from '../agent.ts';
+import type { Instance } from '../instance.ts';
+import { addNodeSpace } from '../node-space.ts';
+import { kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
+import { agentConfig, authorityFile, bootstrapConfig } from './credentials.ts';
+import type { Program, RunningProgram } from './program.ts';
+import type { RuntimeOptions } from './runtime.ts';
+import { startNodeRuntime } from './runtime.ts';
+
+export interface LocalNode {
+  readonly name: string;
+  readonly instance: Instance;
+  /** On the cluster's bridge. */
+  readonly address: string;
+}
+
+export interface LocalNodeFacts extends Pick<RuntimeOptions, 'cgroupDriver' | 'runtimeHandlers' | 'say' | 'signal'> {
+  /** Of the whole cluster: its bridge, its files. */
+  readonly cluster: Instance;
+  readonly gateway: string;
+  readonly prefixLength: number;
+  readonly podRange: string;
+  readonly serviceRange: string;
+  readonly clusterDns: readonly string[];
+  readonly serviceRouting: boolean;
+  readonly networkPolicy: boolean;
+  readonly storage: boolean;
+  readonly agentArgs: readonly string[];
+  /** Starts a program and looks after it. */
+  readonly start: (program: Program) => RunningProgram;
+}
+
+/** The bridge of the pods in a node's own network. */
+const POD_BRIDGE = 'cni0';
+
+/** As far as no API server is needed: network and runtime, with the images that pods cannot do without. */
+export async function startLocalRuntime({ instance, address }: LocalNode, facts: LocalNodeFacts): Promise<void> {
+  const { cluster, gateway, prefixLength, cgroupDriver, runtimeHandlers, say, signal } = facts;
+  for (const folder of [instance.runDir, instance.nodeDir, instance.staticPodsDir, instance.cniConfDir])
+    mkdirSync(folder, { recursive: true });
+  await addNodeSpace(instance, { bridge: cluster.bridge, address: `${address}/${prefixLength}`, gateway });
+  cpSync(cluster.registryCertsDir, instance.registryCertsDir, { recursive: true });
+  await startNodeRuntime(instance, {
+    endpoint: undefined,
+    cgroupDriver,
+    runtimeHandlers,
+    network: 'later',
+    say,
+    signal,
+  });
+}
+
+/** Starts the programs; resolves when those beside the agent serve. The credentials must be there. */
+export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts): Promise<void> {
+  const { cluster, storage, start } = facts;
+  const { instance } = node;
+  for (const [from, to] of [
+    [bootstrapConfig(cluster), bootstrapConfig(instance)],
+    [cluster.nodeNetworkConfig, instance.nodeNetworkConfig],
+    [cluster.nodeStorageConfig, instance.nodeStorageConfig],
+  ] as const)
+    if (existsSync(from)) copyFileSync(from, to);
+  await writeAgentConfig(instance, `unix://${instance.containerdSocket}`, facts.cgroupDriver, {
+    address: node.address,
+    requestServingCertificate: true,
+    clientCaFile: authorityFile(cluster),
+    clusterDns: facts.clusterDns,
+    clusterDomain: 'cluster.local',
+  });
+  start(onNode(node, agentOf(node, facts)));
+  const beside = [start(onNode(node, networkOf(node, facts)))];
+  if (storage) beside.push(start(onNode(node, storageOf(node))));
+  await Promise.all(beside.map(({ ready }) => ready));
+}
+
+function onNode({ instance }: LocalNode, program: Program): Program {
+  const [command = '', ...args] = [...instance.enter, program.command, ...program.args];
+  return { ...program, command, args };
+}
+
+function agentOf({ name, instance, address }: LocalNode, { agentArgs }: LocalNodeFacts): Program {
+  return {
+    name: `the agent of ${name}`,
+    command: kubeletProgram,
+    args: [
+      ...['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot],
+      ...['--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance)],
+      ...['--bootstrap-kubeconfig', bootstrapConfig(instance)],
+      ...['--hostname-override', name, '--node-ip', address],
+      ...agentArgs,
+    ],
+    log: instance.kubeletLog,
+    pidFile: kubeletPidFile(instance),
+  };
+}
+
+function networkOf({ name, instance, address }: LocalNode, facts: LocalNodeFacts): Program {
+  const { podRange, serviceRange, serviceRouting, networkPolicy } = facts;
+  return {
+    name: `names and services of ${name}`,
+    command: programPath('kubelet-node-network'),
+    args: [
+      `--kubeconfig=${instance.nodeNetworkConfig}`,
+      `--node-name=${name}`,
+      ...['--overlay=vxlan', `--cluster-cidr=${podRange}`, `--public-ip=${address}`],
+      ...[`--subnet-file=${join(instance.dataDir, 'subnet.env')}`, `--cni-bridge=${POD_BRIDGE}`],
+      `--cni-config=${join(instance.cniConfDir, '10-kubelet-ts.conflist')}`,
+      ...[`--cni-network=${instance.networkName}`, `--cni-data-dir=${instance.ipamDir}`],
+      ...(networkPolicy ? ['--network-policy', `--pod-bridge=${POD_BRIDGE}`] : []),
+      ...(serviceRouting ? [`--pod-cidr=${podRange}`, `--service-cidr=${serviceRange}`] : []),
+    ],
+    log: instance.nodeNetworkLog,
+    pidFile: nodeNetworkPidFile(instance),
+    ready: '"serving"',
+  };
+}
+
+function storageOf({ name, instance }: LocalNode): Program {
+  return {
+    name: `the volumes of ${name}`,
+    command: programPath('kubelet-node-storage'),
+    args: [`--kubeconfig=${instance.nodeStorageConfig}`, `--node-name=${name}`, `--root=${instance.storageDir}`],
+    log: instance.nodeStorageLog,
+    pidFile: nodeStoragePidFile(instance),
+    ready: '"serving"',
+  };
+}

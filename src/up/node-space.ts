@@ -1,0 +1,53 @@
+/** A network namespace that stands for a machine on the bridge of a cluster. */
+import { existsSync } from 'node:fs';
+import { runCommand, tryCommand } from './commands.ts';
+import type { Instance } from './instance.ts';
+
+const spaceOf = ({ id }: Instance): string => `kts-${id}`;
+/** The end of the cable at the bridge. */
+const cableOf = ({ id }: Instance): string => `ktv${id}`;
+const isThere = (name: string): boolean => existsSync(`/run/netns/${name}`);
+
+/** What stands before a command that is to run on the node: with its network and its host name, and the files of all. */
+export const enterNode = (node: Instance, hostname: string): readonly string[] => [
+  ...['nsenter', `--net=/run/netns/${spaceOf(node)}`, 'unshare', '--uts'],
+  ...['sh', '-c', 'hostname "$0" && exec "$@"', hostname],
+];
+
+export interface NodeAddress {
+  /** The bridge that stands for the network between the machines. */
+  readonly bridge: string;
+  /** With its prefix length. */
+  readonly address: string;
+  readonly gateway: string;
+}
+
+/** Makes it; one that is there already is made again. */
+export async function addNodeSpace(node: Instance, { bridge, address, gateway }: NodeAddress): Promise<void> {
+  const [space, cable] = [spaceOf(node), cableOf(node)];
+  await removeNodeSpace(node);
+  await runCommand(['ip', 'netns', 'add', space]);
+  await runCommand(['ip', 'link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space]);
+  await runCommand(['ip', 'link', 'set', cable, 'master', bridge, 'up']);
+  const lines = [
+    'link set lo up',
+    `address add ${address} dev eth0`,
+    'link set eth0 up',
+    `route add default via ${gateway}`,
+  ];
+  await runCommand(['ip', '-n', space, '-batch', '-'], Buffer.from(`${lines.join('\n')}\n`));
+  await runCommand(['nsenter', `--net=/run/netns/${space}`, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward']);
+}
+
+export async function removeNodeSpace(node: Instance): Promise<void> {
+  const [space, cable] = [spaceOf(node), cableOf(node)];
+  if (existsSync(`/sys/class/net/${cable}`)) await tryCommand(['ip', 'link', 'del', cable]);
+  if (isThere(space)) await tryCommand(['ip', 'netns', 'del', space]);
+}
+
+export function nodeSpaceLeftovers(node: Instance): string[] {
+  return [
+    ...(isThere(spaceOf(node)) ? [`network namespace ${spaceOf(node)}`] : []),
+    ...(existsSync(`/sys/class/net/${cableOf(node)}`) ? [`network interface ${cableOf(node)}`] : []),
+  ];
+}

@@ -1,0 +1,162 @@
+// `up --nodes 3`: one cluster of three nodes, each in a network namespace, in which everything is shown.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { machineEnvironment } from '../../src/up/commands.ts';
+import { deriveInstance } from '../../src/up/instance.ts';
+import { isAlive, readProcessFile, signalProcess } from '../../src/up/processes.ts';
+import { findLeftovers, kubeletPidFile, localNodes } from '../../src/up/teardown.ts';
+import { eventually } from '../e2e/support/eventually.ts';
+import { builtUp } from './support/agent-build.ts';
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-nodes-')));
+const cluster = deriveInstance(join(folder, 'c'));
+const names = [1, 2, 3].map((at) => `${hostname().toLowerCase()}-${at}`) as [string, string, string];
+let program: readonly string[] = [];
+
+function run(command: string, args: readonly string[]): Promise<{ status: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...machineEnvironment(), HOME: folder },
+      timeout: 300_000,
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.on('close', (status) => resolve({ status, output }));
+  });
+}
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { status, output } = await run('kubectl', ['--kubeconfig', cluster.adminConfig, ...args]);
+  assert.equal(status, 0, `kubectl ${args.join(' ')}: ${output}`);
+  return output.trim();
+}
+
+const nodeOf = async (pod: string): Promise<string> =>
+  kubectl('get', 'pod', pod, '--output=jsonpath={.spec.nodeName} {.status.phase}');
+const isReady = async (name: string): Promise<string> =>
+  kubectl('get', 'node', name, '--output=jsonpath={.status.conditions[?(@.type=="Ready")].status}');
+
+/** A pod on each node that serves its node's name, and a service of all. */
+const podOn = (node: string, at: number): string[] => [
+  'run',
+  `web-${at}`,
+  '--image=busybox',
+  '--labels=app=web',
+  `--overrides={"spec":{"nodeName":"${node}","terminationGracePeriodSeconds":1}}`,
+  '--command',
+  '--',
+  ...['sh', '-c', 'mkdir /w && echo $HOSTNAME > /w/index.html && exec httpd -f -p 80 -h /w'],
+];
+const inPod = async (pod: string, script: string): Promise<string> =>
+  (await run('kubectl', ['--kubeconfig', cluster.adminConfig, 'exec', pod, '--', 'sh', '-c', script])).output.trim();
+const fetchFrom = async (pod: string, host: string): Promise<string> =>
+  (await inPod(pod, `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 2 ${host} 80`)).split('\n').at(-1) ?? '';
+
+before(async () => {
+  program = await builtUp();
+  const { status, output } = await run(process.execPath, [
+    ...program,
+    ...['up', '--data', cluster.dataDir, '--nodes', '3', '--detach', '--no-example'],
+    '--control-plane-arg=--node-monitor-grace-period=8s',
+    '--control-plane-arg=--default-not-ready-toleration-seconds=1',
+    '--kubelet-arg=--node-status-update-frequency=2s',
+  ]);
+  assert.equal(status, 0, output);
+});
+
+after(async () => {
+  await run(process.execPath, [...program, 'down', '--data', cluster.dataDir, '--purge']);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('each node is ready with a range of its own, and announces itself as flannel does', async () => {
+  const lines = (
+    await kubectl(
+      'get',
+      'nodes',
+      '--output=jsonpath={range .items[*]}{.metadata.name} {.spec.podCIDR} {.metadata.annotations.flannel\\.alpha\\.coreos\\.com/backend-type} {.status.conditions[?(@.type=="NetworkUnavailable")].status}{"\\n"}{end}',
+    )
+  ).split('\n');
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ 10\.\d+\.\d+\.0\/24 /, ' RANGE ')),
+    names.map((name) => `${name} RANGE vxlan False`),
+  );
+  assert.equal(new Set(lines.map((line) => line.split(' ')[1])).size, 3);
+});
+
+test('pods reach services and names across nodes, and the API server reaches the kubelets', async () => {
+  await Promise.all(names.map((name, at) => kubectl(...podOn(name, at + 1))));
+  await kubectl('create', 'service', 'clusterip', 'web', '--tcp=80:80');
+  await kubectl('wait', '--for=condition=Ready', 'pod', '--selector=app=web', '--timeout=60s');
+  assert.deepEqual(
+    await Promise.all([1, 2, 3].map((at) => nodeOf(`web-${at}`))),
+    names.map((name) => `${name} Running`),
+  );
+  const ip = await kubectl('get', 'pod', 'web-2', '--output=jsonpath={.status.podIP}');
+  await eventually(async () => assert.equal(await fetchFrom('web-1', ip), 'web-2'));
+  const service = await kubectl('get', 'service', 'web', '--output=jsonpath={.spec.clusterIP}');
+  assert.match(
+    await inPod('web-3', 'nslookup web.default.svc.cluster.local'),
+    new RegExp(service.replaceAll('.', '\\.')),
+  );
+  const seen = new Set<string>();
+  await eventually(async () => {
+    seen.add(await fetchFrom('web-3', service));
+    assert.deepEqual([...seen].filter((each) => each.startsWith('web-')).toSorted(), ['web-1', 'web-2', 'web-3']);
+  });
+  assert.equal(await kubectl('logs', 'web-2'), '');
+});
+
+test('a drained node loses its pods and takes none; a node whose agent restarts keeps them', async () => {
+  await kubectl('create', 'deployment', 'app', '--image=busybox', '--replicas=2', '--', 'sleep', '1000000');
+  await kubectl('rollout', 'status', 'deployment/app', '--timeout=60s');
+  await kubectl('drain', names[0], '--force', '--ignore-daemonsets', '--grace-period=1', '--timeout=60s');
+  const places = await kubectl('get', 'pods', '--output=jsonpath={.items[*].spec.nodeName}');
+  assert.ok(!places.split(' ').includes(names[0]), places);
+  await kubectl('uncordon', names[0]);
+  const [, second] = localNodes(cluster).toSorted((left, right) => (left.dataDir < right.dataDir ? -1 : 1));
+  const agent = second === undefined ? undefined : readProcessFile(kubeletPidFile(second));
+  assert.ok(isAlive(agent));
+  signalProcess(agent, 'SIGKILL');
+  await eventually(async () => {
+    const again = second === undefined ? undefined : readProcessFile(kubeletPidFile(second));
+    assert.ok(isAlive(again) && again.pid !== agent.pid);
+    assert.equal(await isReady(names[1]), 'True');
+  });
+  assert.equal(
+    await kubectl('get', 'pod', 'web-2', '--output=jsonpath={.status.containerStatuses[0].restartCount}'),
+    '0',
+  );
+});
+
+/** Of each pod of the deployment that runs and stays, whether its node is reachable. */
+async function livePlaces(): Promise<boolean[]> {
+  const { items } = JSON.parse(await kubectl('get', 'pods', '--selector=app=app', '--output=json')) as {
+    items: { metadata: { deletionTimestamp?: string }; spec: { nodeName?: string }; status: { phase?: string } }[];
+  };
+  return items
+    .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status.phase === 'Running')
+    .map(({ spec }) => spec.nodeName !== names[2]);
+}
+
+test('pods of a node that is cut off move, and the node comes back', async () => {
+  const third = localNodes(cluster).find(({ dataDir }) => dataDir.endsWith('/3'));
+  const cut = (state: 'up' | 'down'): Promise<unknown> => run('ip', ['link', 'set', `ktv${third?.id}`, state]);
+  await cut('down');
+  await eventually(async () => assert.equal(await isReady(names[2]), 'Unknown'), 60_000);
+  await eventually(async () => assert.deepEqual(await livePlaces(), [true, true]), 60_000);
+  await cut('up');
+  await eventually(async () => assert.equal(await isReady(names[2]), 'True'), 60_000);
+});
+
+test('down leaves nothing of any node', async () => {
+  const { status, output } = await run(process.execPath, [...program, 'down', '--data', cluster.dataDir]);
+  assert.equal(status, 0, output);
+  assert.deepEqual(await findLeftovers(cluster), []);
+});
