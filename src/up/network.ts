@@ -7,6 +7,7 @@ import { createIptables } from '../node-network/adapters/iptables.ts';
 import { createNft } from '../node-network/adapters/nft.ts';
 import { POLICY_FAMILY, policyTable } from '../node-network/network-policy/policy-enforcer.ts';
 import { removeTable } from '../node-network/nftables/table-writer.ts';
+import { serviceTable } from '../node-network/service-routing/nft-router.ts';
 import { computeRemoval } from '../node-network/service-routing/restore-text.ts';
 import type { RulesByTable } from './host-tables.ts';
 import {
@@ -216,10 +217,16 @@ async function removeServiceRules(instance: Instance): Promise<void> {
   if (removal !== undefined) await filter.apply(removal);
 }
 
-/** So do the rules of network policies. Without the program there are none. */
-async function removePolicyRules(instance: Instance): Promise<void> {
-  const [nft, table] = [createNft(), policyTable(instance.iptablesChain)];
-  if ((await nft.show(POLICY_FAMILY, table).catch(() => '')) !== '') await removeTable(nft, POLICY_FAMILY, table);
+const nftTables = ({ iptablesChain }: Instance): readonly (readonly [family: string, table: string])[] => [
+  [POLICY_FAMILY, policyTable(iptablesChain)],
+  ...['ip', 'ip6'].map((family) => [family, serviceTable(iptablesChain)] as const),
+];
+
+/** So do the tables of nftables. Without the program there are none. */
+async function removeNftTables(instance: Instance): Promise<void> {
+  const nft = createNft();
+  for (const [family, table] of nftTables(instance))
+    if ((await nft.show(family, table).catch(() => '')) !== '') await removeTable(nft, family, table);
 }
 
 /** Our own chain only, in both tables, and the plugins' rules for our network. */
@@ -265,7 +272,7 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   removeCniCache(instance);
   await withMachineLock(async () => {
     await removeServiceRules(instance);
-    await removePolicyRules(instance);
+    await removeNftTables(instance);
     await removeRules(instance);
     await removeShared(instance);
   });
@@ -298,11 +305,12 @@ function removeCniFolders(before: MachineRecord | undefined): void {
 /** Names of the bridge, rules and cached results that still bear the instance's name. */
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
   const rules = (await Promise.all(tables.map((table) => listRules(table)))).join('\n').split('\n');
-  const policies = await createNft()
-    .show(POLICY_FAMILY, policyTable(instance.iptablesChain))
-    .catch(() => '');
+  const nft = createNft();
+  const tablesLeft: string[] = [];
+  for (const [family, table] of nftTables(instance))
+    if ((await nft.show(family, table).catch(() => '')) !== '') tablesLeft.push(`nftables table ${family} ${table}`);
   return [
-    ...(policies === '' ? [] : [`nftables table ${POLICY_FAMILY} ${policyTable(instance.iptablesChain)}`]),
+    ...tablesLeft,
     ...[instance.bridge, `${instance.bridge}p`]
       .filter((name) => existsSync(`/sys/class/net/${name}`))
       .map((name) => `network interface ${name}`),

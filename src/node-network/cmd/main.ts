@@ -28,6 +28,10 @@ import { createOverlay } from '../overlay/overlay-manager.ts';
 import type { ServiceRouter } from '../service-routing/service-router.ts';
 import { createLoadBalancerController } from '../service-routing/load-balancer-controller.ts';
 import { nodeLoadBalancer } from '../service-routing/ruleset.ts';
+import type { NftServiceFacts } from '../service-routing/nft-base.ts';
+import { createNftRouter, serviceTable } from '../service-routing/nft-router.ts';
+import type { NftRouterOptions } from '../service-routing/nft-router.ts';
+import { computeRemoval } from '../service-routing/restore-text.ts';
 import { createServiceRouter } from '../service-routing/service-router.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
 import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
@@ -47,7 +51,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   return {
     start: async () => {
       // First of all: what else it does may wait, a pod without its policies may not.
-      if (options.policy === undefined) await removeStalePolicies(options.policyTable, log);
+      if (options.policy === undefined) await removeStale(POLICY_FAMILY, options.policyTable, log);
       else {
         const { podBridge } = options.policy;
         enforcer = createPolicyEnforcer({
@@ -68,13 +72,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
           balancers = createLoadBalancerController({ client, informers, balancer, ...parts });
           balancers.start();
         }
-        router = createServiceRouter({
-          informers,
-          filter: createIptables(),
-          nodeName,
-          facts: { ...routing, bridgeNetfilter: isBridgeFiltered() },
-          ...parts,
-        });
+        router = await createRouter(routing, { informers, nodeName, balancer, ...parts });
         router.start();
       }
       if (dns !== undefined) {
@@ -99,7 +97,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
       ]).then(() =>
         log.info('serving', {
           dns: dns === undefined ? 'off' : `${dns.address}:${server?.port ?? dns.port}`,
-          routing: routing === undefined ? 'off' : 'iptables',
+          routing: routing?.backend ?? 'off',
           overlay: overlay?.backend ?? 'off',
           policies: enforcer === undefined ? 'off' : 'nftables',
         }),
@@ -119,15 +117,41 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   };
 }
 
-/** Of a run that enforced them: without a writer they would be in force as they were then. */
-async function removeStalePolicies(table: string, log: Logger): Promise<void> {
+type Routing = Exclude<NodeNetworkOptions['routing'], undefined>;
+type RouterParts = Pick<NftRouterOptions, 'informers' | 'nodeName' | 'clock' | 'random' | 'log' | 'balancer'>;
+
+/** What the other backend left is removed first: both would lead a packet to different endpoints. */
+async function createRouter(routing: Routing, parts: RouterParts): Promise<ServiceRouter> {
+  const { chainPrefix, podCidr, serviceCidr, second, admitted, kept, loopbackNodePorts, zone } = routing;
+  const [bridgeNetfilter, iptables, nft, tableName] = [
+    isBridgeFiltered(),
+    createIptables(),
+    createNft(),
+    serviceTable(chainPrefix),
+  ];
+  if (routing.backend === 'iptables') {
+    for (const family of ['ip', 'ip6']) await removeStale(family, tableName, parts.log);
+    return createServiceRouter({ filter: iptables, facts: { ...routing, bridgeNetfilter }, zone, ...parts });
+  }
+  const removal = computeRemoval(await iptables.read().catch(() => ''), chainPrefix);
+  if (removal !== undefined) await iptables.apply(removal);
+  const common = { bridgeNetfilter, kept: [...admitted, ...kept], loopbackNodePorts };
+  const facts: readonly NftServiceFacts[] = [
+    { family: 'IPv4', podCidr, serviceCidr, ...common },
+    ...(second === undefined ? [] : [{ family: 'IPv6', ...second, ...common } as const]),
+  ];
+  return createNftRouter({ nft, tableName, facts, zone, ...parts });
+}
+
+/** Of a run that had other flags: without a writer its rules would be in force as they were then. */
+async function removeStale(family: string, table: string, log: Logger): Promise<void> {
   const nft = createNft();
   try {
-    if ((await nft.show(POLICY_FAMILY, table)) !== '') await removeTable(nft, POLICY_FAMILY, table);
+    if ((await nft.show(family, table)) !== '') await removeTable(nft, family, table);
   } catch (error) {
     // Without the program there is no table of ours.
     if (!(error instanceof KubeletError && error.kind === 'NotFound'))
-      log.warn('cannot remove the rules of network policies', { table, error: errorMessage(error) });
+      log.warn('cannot remove a table that an earlier run left', { table, error: errorMessage(error) });
   }
 }
 

@@ -15,8 +15,16 @@ it('names, routes and policies are asked for by their own flags', () => {
     kept: [{ ip: '10.84.0.1', protocol: 'tcp', port: 10_250 }],
     loadBalancerAddress: '10.84.0.1',
     loopbackNodePorts: true,
+    zone: 'z1',
+    backend: 'iptables',
+    second: undefined,
   };
-  const balancer = ['--keep=10.84.0.1:10250/tcp', '--load-balancer-address=10.84.0.1', '--loopback-node-ports'];
+  const balancer = [
+    '--keep=10.84.0.1:10250/tcp',
+    '--load-balancer-address=10.84.0.1',
+    '--loopback-node-ports',
+    '--node-zone=z1',
+  ];
   const line = { kubeconfig: 'k', nodeName: 'n', policyTable: 'KTS-policy' };
   assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), {
     kind: 'run',
@@ -72,6 +80,9 @@ const wrong: readonly [args: readonly string[], says: RegExp][] = [
   [[...both, ...routing, '--keep=10.84.0.1:6443/x'], /--keep/],
   [[...both, ...routing, '--load-balancer-address=fd00::1'], /--load-balancer-address/],
   [[...both, '--network-policy', '--pod-bridge=a"b'], /--pod-bridge/],
+  [[...both, ...routing, '--service-backend=ipvs'], /--service-backend/],
+  [[...both, '--pod-cidr=10.84.0.0/22,fd00::/64', '--service-cidr=10.96.0.0/16,fd00:96::/112'], /nftables/],
+  [[...both, '--service-backend=nftables', '--pod-cidr=10.84.0.0/22,fd00::/64', '--service-cidr=10.96.0.0/16'], /IPv6/],
   [['--nonsense'], /nonsense/],
 ];
 for (const [args, says] of wrong) {

@@ -3,6 +3,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { ParsedArguments } from '../../base/run-main.ts';
 import { policyTable } from '../network-policy/policy-enforcer.ts';
 import type { AdmittedPort } from '../service-routing/ruleset.ts';
+import { rangeOf } from '../service-routing/ip-family.ts';
 import { isIpv4, isIpv4Range } from '../service-routing/ipv4-range.ts';
 import type { OverlayOptions } from '../overlay/overlay-manager.ts';
 import { readOverlayOptions } from './overlay-flags.ts';
@@ -28,6 +29,10 @@ export interface NodeNetworkOptions {
         /** Undefined: services of the type LoadBalancer get no address here. */
         readonly loadBalancerAddress: string | undefined;
         readonly loopbackNodePorts: boolean;
+        readonly zone: string | undefined;
+        readonly backend: 'iptables' | 'nftables';
+        /** Of IPv6, with nftables alone. */
+        readonly second: { readonly podCidr: string; readonly serviceCidr: string } | undefined;
       }
     | undefined;
   /** Of nftables; one that an earlier run left is removed when policies are not enforced. */
@@ -46,8 +51,12 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
   --dns-listen IP:PORT     serve DNS on this address (default: no DNS)
   --cluster-domain NAME    DNS zone of the cluster (default cluster.local)
   --resolv-conf FILE       name servers for all other names (default /etc/resolv.conf)
-  --pod-cidr RANGE         pod addresses of this node; with --service-cidr: route services with iptables
-  --service-cidr RANGE     service addresses
+  --pod-cidr RANGE[,RANGE6]
+                           pod addresses of this node; with --service-cidr: route services
+  --service-cidr RANGE[,RANGE6]
+                           service addresses; the second range is of IPv6, and with nftables alone
+  --node-zone NAME         zone of the node (its label topology.kubernetes.io/zone): hints of endpoints for the zone count
+  --service-backend NAME   iptables (default) or nftables: how services are routed
   --admit IP:PORT/PROTO    let pods reach this port of the node despite its firewall; tcp or udp, repeatable
   --keep IP:PORT/PROTO     the node serves this port itself: no service takes it; repeatable
   --load-balancer-address IP
@@ -72,49 +81,65 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
   --chain-prefix NAME      prefix of the iptables chains and of tables of nftables, at most 14 characters (default KTS)
 `;
 
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean', default: false } as const;
+const flagTypes = {
+  kubeconfig: text,
+  'node-name': text,
+  'dns-listen': text,
+  'cluster-domain': text,
+  'resolv-conf': text,
+  'pod-cidr': text,
+  'service-cidr': text,
+  'chain-prefix': text,
+  'service-backend': text,
+  'node-zone': text,
+  admit: { type: 'string', multiple: true, default: [] as string[] },
+  keep: { type: 'string', multiple: true, default: [] as string[] },
+  'load-balancer-address': text,
+  'loopback-node-ports': flag,
+  'network-policy': flag,
+  'pod-bridge': text,
+  overlay: text,
+  'cluster-cidr': text,
+  'public-ip': text,
+  'overlay-vni': text,
+  'overlay-port': text,
+  'subnet-file': text,
+  'cni-config': text,
+  'cni-bridge': text,
+  'cni-network': text,
+  'cni-data-dir': text,
+  'overlay-chain-prefix': text,
+  help: flag,
+} as const;
+
 export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeNetworkOptions> {
   try {
-    const text = { type: 'string' } as const;
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        kubeconfig: text,
-        'node-name': text,
-        'dns-listen': text,
-        'cluster-domain': text,
-        'resolv-conf': text,
-        'pod-cidr': text,
-        'service-cidr': text,
-        'chain-prefix': text,
-        admit: { type: 'string', multiple: true, default: [] },
-        keep: { type: 'string', multiple: true, default: [] },
-        'load-balancer-address': text,
-        'loopback-node-ports': { type: 'boolean', default: false },
-        'network-policy': { type: 'boolean', default: false },
-        'pod-bridge': text,
-        overlay: text,
-        'cluster-cidr': text,
-        'public-ip': text,
-        'overlay-vni': text,
-        'overlay-port': text,
-        'subnet-file': text,
-        'cni-config': text,
-        'cni-bridge': text,
-        'cni-network': text,
-        'cni-data-dir': text,
-        'overlay-chain-prefix': text,
-        help: { type: 'boolean' },
-      },
-    });
+    const { values } = parseArgs({ args: [...args], options: flagTypes });
     if (values.help === true) return { kind: 'help' };
     const {
       kubeconfig,
       'node-name': nodeName,
       'dns-listen': listen,
-      'pod-cidr': podCidr,
-      'service-cidr': serviceCidr,
+      'pod-cidr': podCidrs,
+      'service-cidr': serviceCidrs,
       'chain-prefix': chainPrefix = 'KTS',
+      'service-backend': backend = 'iptables',
     } = values;
+    const [podCidr, podCidr6, ...morePods] = podCidrs?.split(',') ?? [];
+    const [serviceCidr, serviceCidr6, ...moreServices] = serviceCidrs?.split(',') ?? [];
+    if (backend !== 'iptables' && backend !== 'nftables')
+      return wrong(`--service-backend: ${JSON.stringify(backend)} is neither iptables nor nftables`);
+    const second = secondRanges(podCidr6, serviceCidr6);
+    if (
+      second === 'wrong' ||
+      morePods.length + moreServices.length > 0 ||
+      (second !== undefined && backend === 'iptables')
+    )
+      return wrong(
+        '--pod-cidr and --service-cidr: a second range of both is of IPv6, and needs --service-backend=nftables',
+      );
     if (kubeconfig === undefined || nodeName === undefined) return wrong('--kubeconfig and --node-name are required');
     if ((podCidr === undefined) !== (serviceCidr === undefined))
       return wrong('--pod-cidr and --service-cidr must be set together');
@@ -163,6 +188,9 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
             kept,
             loadBalancerAddress,
             loopbackNodePorts: values['loopback-node-ports'],
+            zone: values['node-zone'],
+            backend: backend === 'nftables' ? ('nftables' as const) : ('iptables' as const),
+            second,
           };
     return {
       kind: 'run',
@@ -182,6 +210,15 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
 }
 
 const wrong = (error: string): ParsedArguments<NodeNetworkOptions> => ({ kind: 'error', errors: [error] });
+
+function secondRanges(
+  podCidr: string | undefined,
+  serviceCidr: string | undefined,
+): { readonly podCidr: string; readonly serviceCidr: string } | 'wrong' | undefined {
+  if (podCidr === undefined && serviceCidr === undefined) return undefined;
+  const [pods, services] = [podCidr, serviceCidr].map((range) => rangeOf(range ?? '', 'IPv6'));
+  return pods === undefined || services === undefined ? 'wrong' : { podCidr: pods, serviceCidr: services };
+}
 
 function nodePortOf(text: string): AdmittedPort | undefined {
   const [, ip = '', port = '', protocol] = /^([\d.]+):(\d{1,5})\/(tcp|udp)$/.exec(text) ?? [];

@@ -1,10 +1,12 @@
 /**
  * Brings a table into the kernel and keeps it there.
  * 1. The first writing replaces whatever an earlier run left, in one transaction.
- * 2. Later ones hold what has changed. What a writing failed at is unknown: the next one writes all.
+ * 2. Later ones hold what has changed. One that was refused is followed by a whole one at once: programs before nft 1.0.7
+ *    do not read back all that they have written, and refuse new rules over some maps.
  * 3. A check every `CHECK_MS` finds what others have removed.
  */
 import type { Clock } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { isTableWhole } from './is-table-whole.ts';
 import type { Nft } from './nft-port.ts';
@@ -32,23 +34,33 @@ export class TableWriter {
   async write(): Promise<void> {
     const { draft, nft, clock } = this.#parts;
     if (this.#isWritten && clock.monotonicMs() - this.#checkedMs >= CHECK_MS) await this.#check();
-    const text = this.#isWritten ? draft.takeChanges() : draft.takeWhole();
-    if (text === undefined) return;
-    const isFirst = !this.#isWritten;
+    if (this.#isWritten && (await this.#writeChanges())) return;
     this.#isWritten = false;
-    await nft.apply(text);
+    await nft.apply(draft.takeWhole());
     this.#isWritten = true;
-    if (isFirst) this.#checkedMs = clock.monotonicMs();
+    this.#checkedMs = clock.monotonicMs();
+  }
+
+  /** False: refused, and nothing is known about what is there. */
+  async #writeChanges(): Promise<boolean> {
+    const { draft, nft, log } = this.#parts;
+    const text = draft.takeChanges();
+    if (text === undefined) return true;
+    try {
+      await nft.apply(text);
+      return true;
+    } catch (error) {
+      log.info('a change of a table was refused; writing it whole', { table: draft.name, error: errorMessage(error) });
+      return false;
+    }
   }
 
   /** The draft may be ahead of the kernel: what is not written yet is no difference. */
   async #check(): Promise<void> {
     const { draft, nft, clock, log } = this.#parts;
-    const pending = draft.takeChanges();
-    if (pending !== undefined) {
+    if (!(await this.#writeChanges())) {
       this.#isWritten = false;
-      await nft.apply(pending);
-      this.#isWritten = true;
+      return;
     }
     this.#checkedMs = clock.monotonicMs();
     if (isTableWhole(draft, await nft.show(draft.family, draft.name))) return;

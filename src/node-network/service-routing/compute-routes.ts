@@ -1,6 +1,7 @@
 import type { Service, ServicePort } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
-import { isIpv4, isIpv4Range } from './ipv4-range.ts';
+import type { IpFamily } from './ip-family.ts';
+import { addressOf, rangeOf } from './ip-family.ts';
 import type { NodeLoadBalancer } from './node-load-balancer.ts';
 import { assignNodeAddress } from './node-load-balancer.ts';
 import type { Backend } from './select-backends.ts';
@@ -51,59 +52,77 @@ const MAX_AFFINITY_SECONDS = 86_400;
 const MAX_NAME_LENGTH = 63;
 
 /**
- * Every port of every service with an IPv4 address of its own. Headless services and those that are only names have
+ * Every port of every service with an address of its own, of one family. Headless services and those that are only names have
  * none; who asks for another proxy (`service.kubernetes.io/service-proxy-name`) gets none of us. Sorted, so that the
  * same services give the same routes in whatever order they came.
  */
 export function computeRoutes(
   services: readonly Service[],
   slicesOf: (service: Service) => readonly EndpointSlice[],
-  { nodeName, balancer }: { readonly nodeName: string; readonly balancer?: NodeLoadBalancer | undefined },
+  place: RoutingPlace & { readonly balancer?: NodeLoadBalancer | undefined },
 ): ServiceRoute[] {
+  const nodeAddressOf = nodeAddresses(services, place.balancer);
+  return services
+    .filter((service) => isRouted(service, place.family ?? 'IPv4'))
+    .flatMap((service) => routesOf(service, slicesOf(service), nodeAddressOf(service), place))
+    .sort((left, right) => compare(left.name, right.name) || compare(left.protocol, right.protocol));
+}
+
+export interface RoutingPlace {
+  readonly nodeName: string;
+  /** Of the node. */
+  readonly zone?: string | undefined;
+  /** IPv4 unless given. */
+  readonly family?: IpFamily | undefined;
+}
+
+/** The node's address for the services that have it. What the status says of it does not count: others write there. */
+export function nodeAddresses(
+  services: readonly Service[],
+  balancer: NodeLoadBalancer | undefined,
+): (service: Service) => string | undefined {
   const assigned = balancer === undefined ? undefined : assignNodeAddress(services, balancer);
-  // What the status says of the node's address does not count: others may write there.
-  const nodeAddressOf = ({ metadata }: Service): string | undefined => {
+  return ({ metadata }) => {
     const key = `${metadata.namespace}/${metadata.name}`;
     return assigned?.has(key) === true && assigned.get(key) === undefined ? balancer?.address : undefined;
   };
-  return services
-    .filter(isRouted)
-    .flatMap((service) => {
-      const slices = slicesOf(service);
-      return (service.spec.ports ?? []).flatMap(
-        (port) => routeOf(service, port, { slices, nodeName, nodeAddress: nodeAddressOf(service) }) ?? [],
-      );
-    })
-    .sort((left, right) => compare(left.name, right.name) || compare(left.protocol, right.protocol));
+}
+
+/** The ports of one service. */
+export function routesOf(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  nodeAddress: string | undefined,
+  place: RoutingPlace,
+): ServiceRoute[] {
+  if (!isRouted(service, place.family ?? 'IPv4')) return [];
+  return (service.spec.ports ?? []).flatMap((port) => routeOf(service, port, { slices, nodeAddress, ...place }) ?? []);
 }
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 const isName = (text: string): boolean =>
   text.length <= MAX_NAME_LENGTH && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
 
-function isRouted({ metadata, spec }: Service): boolean {
+function isRouted({ metadata, spec }: Service, family: IpFamily): boolean {
   if (spec.type === 'ExternalName' || metadata.labels?.['service.kubernetes.io/service-proxy-name'] !== undefined)
     return false;
-  return clusterIpOf(spec) !== undefined && isName(metadata.namespace) && isName(metadata.name);
+  return clusterIpOf(spec, family) !== undefined && isName(metadata.namespace) && isName(metadata.name);
 }
 
-function clusterIpOf(spec: Service['spec']): string | undefined {
-  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).find(isIpv4);
+function clusterIpOf(spec: Service['spec'], family: IpFamily): string | undefined {
+  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).flatMap((ip) => addressOf(ip, family) ?? [])[0];
 }
 
 function routeOf(
   service: Service,
   servicePort: ServicePort,
-  {
-    slices,
-    nodeName,
-    nodeAddress,
-  }: { readonly slices: readonly EndpointSlice[]; readonly nodeName: string; readonly nodeAddress: string | undefined },
+  place: RoutingPlace & { readonly slices: readonly EndpointSlice[]; readonly nodeAddress: string | undefined },
 ): ServiceRoute | undefined {
   const { metadata, spec } = service;
+  const { slices, nodeName, nodeAddress, zone, family = 'IPv4' } = place;
   const { name: portName = '', port, nodePort } = servicePort;
   const protocol = protocols.get(servicePort.protocol ?? 'TCP');
-  const clusterIp = clusterIpOf(spec);
+  const clusterIp = clusterIpOf(spec, family);
   if (protocol === undefined || clusterIp === undefined || !isPort(port) || (portName !== '' && !isName(portName)))
     return undefined;
   const reachedFromOutside =
@@ -114,12 +133,12 @@ function routeOf(
     clusterIp,
     port,
     nodePort: spec.type === 'ClusterIP' || !isPort(nodePort) ? undefined : nodePort,
-    externalIps: externalAddresses(service, nodeAddress),
+    externalIps: externalAddresses(service, nodeAddress, family),
     affinitySeconds:
       spec.sessionAffinity === 'ClientIP'
         ? affinitySeconds(spec.sessionAffinityConfig?.clientIP?.timeoutSeconds)
         : undefined,
-    ...selectBackends(slices, { nodeName, portName, protocol: servicePort.protocol ?? 'TCP' }),
+    ...selectBackends(slices, { nodeName, zone, family, portName, protocol: servicePort.protocol ?? 'TCP' }),
     internalLocal: spec.internalTrafficPolicy === 'Local',
     externalLocal: reachedFromOutside && spec.externalTrafficPolicy === 'Local',
   };
@@ -135,12 +154,19 @@ function affinitySeconds(seconds: number | undefined): number {
  * If none of the ranges can be used, for example because of their family, no client is allowed: no ranges would mean
  * everybody.
  */
-function externalAddresses({ spec, status }: Service, nodeAddress: string | undefined): ExternalAddress[] {
+function externalAddresses(
+  { spec, status }: Service,
+  nodeAddress: string | undefined,
+  family: IpFamily,
+): ExternalAddress[] {
   const given = (spec.externalIPs ?? []).map((ip) => ({ ip }));
   const ranges = (spec.loadBalancerSourceRanges ?? []).map((range) => range.trim());
-  const sources = ranges.length === 0 ? {} : { sourceRanges: ranges.filter(isIpv4Range) };
+  const sources = ranges.length === 0 ? {} : { sourceRanges: ranges.flatMap((range) => rangeOf(range, family) ?? []) };
   const ingress = spec.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress ?? []) : [];
   const balanced = ingress.filter(({ ipMode }) => ipMode !== 'Proxy').map(({ ip = '' }) => ({ ip, ...sources }));
   const own = nodeAddress === undefined ? [] : [{ ip: nodeAddress, ...sources, isNodes: true as const }];
-  return [...given, ...balanced.filter(({ ip }) => ip !== nodeAddress), ...own].filter(({ ip }) => isIpv4(ip));
+  return [...given, ...balanced.filter(({ ip }) => ip !== nodeAddress), ...own].flatMap((each) => {
+    const ip = addressOf(each.ip, family);
+    return ip === undefined ? [] : [{ ...each, ip }];
+  });
 }

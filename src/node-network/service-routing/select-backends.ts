@@ -1,5 +1,6 @@
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
-import { isIpv4, isSpecial } from './ipv4-range.ts';
+import type { IpFamily } from './ip-family.ts';
+import { addressOf, isSpecialAddress } from './ip-family.ts';
 
 /** One address of a service, for one of its ports. */
 export interface Backend {
@@ -11,6 +12,10 @@ export interface Backend {
 
 export interface BackendQuery {
   readonly nodeName: string;
+  /** Of the node; absent: it has none, and hints of zones do not count. */
+  readonly zone?: string | undefined;
+  /** IPv4 unless given. */
+  readonly family?: IpFamily | undefined;
   /** Of the port of the service; '' when it has none. */
   readonly portName: string;
   readonly protocol: string;
@@ -19,6 +24,9 @@ export interface BackendQuery {
 interface Candidate extends Backend {
   readonly ready: boolean;
   readonly drains: boolean;
+  /** Whether it is meant for this node, and for its zone; undefined: no hint says for which. */
+  readonly forNode: boolean | undefined;
+  readonly forZone: boolean | undefined;
 }
 
 export const isPort = (value: number | undefined): value is number =>
@@ -27,7 +35,8 @@ export const isPort = (value: number | undefined): value is number =>
 /**
  * Where the traffic of one port of a service may go: to what is ready or, while nothing is, to what still serves while
  * it ends. The rule holds for all endpoints and, on its own, for those of this node (upstream: pkg/proxy/topology.go).
- * In the order of their addresses, whatever the slices' order.
+ * Hints (topology-aware routing, `trafficDistribution`) narrow all endpoints to those of this node or its zone. In the
+ * order of their addresses, whatever the slices' order.
  */
 export function selectBackends(
   slices: readonly EndpointSlice[],
@@ -43,20 +52,36 @@ export function selectBackends(
   const candidates = [...found.entries()]
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([, candidate]) => candidate);
-  return { all: usable(candidates), local: usable(candidates.filter((candidate) => candidate.local)) };
+  return { all: usable(hinted(candidates)), local: usable(candidates.filter((candidate) => candidate.local)) };
 }
 
-function candidatesOf(slice: EndpointSlice, { nodeName, portName, protocol }: BackendQuery): Candidate[] {
-  if (slice.addressType !== 'IPv4') return [];
+/**
+ * Hints count if every ready endpoint has one and at least one of them is for this node, or else for its zone: half of
+ * the hints may be from before a change (upstream: topologyModeFromHints).
+ */
+function hinted(candidates: readonly Candidate[]): readonly Candidate[] {
+  const ready = candidates.filter((candidate) => candidate.ready);
+  for (const key of ['forNode', 'forZone'] as const)
+    if (ready.some((candidate) => candidate[key] === true) && ready.every((candidate) => candidate[key] !== undefined))
+      return ready.filter((candidate) => candidate[key]);
+  return candidates;
+}
+
+function candidatesOf(
+  slice: EndpointSlice,
+  { nodeName, zone, portName, protocol, family = 'IPv4' }: BackendQuery,
+): Candidate[] {
+  if (slice.addressType !== family) return [];
   const port = (slice.ports ?? []).find(
     (each) => (each.name ?? '') === portName && (each.protocol ?? 'TCP') === protocol,
   )?.port;
   if (!isPort(port)) return [];
-  return (slice.endpoints ?? []).flatMap(({ addresses, conditions, nodeName: on }) => {
+  return (slice.endpoints ?? []).flatMap(({ addresses, conditions, nodeName: on, hints }) => {
     // All addresses of an endpoint lead to the same place; one is enough.
-    const ip = addresses[0];
+    const ip = addressOf(addresses[0], family);
     // Led to loopback or link-local, a packet of the node itself would reach what listens there for the node alone.
-    if (ip === undefined || !isIpv4(ip) || isSpecial(ip)) return [];
+    if (ip === undefined || isSpecialAddress(ip)) return [];
+    const { forNodes = [], forZones = [] } = hints ?? {};
     const ready = conditions?.ready ?? true;
     return [
       {
@@ -65,6 +90,8 @@ function candidatesOf(slice: EndpointSlice, { nodeName, portName, protocol }: Ba
         local: on === nodeName,
         ready,
         drains: (conditions?.serving ?? ready) && conditions?.terminating === true,
+        forNode: forNodes.length === 0 ? undefined : forNodes.some(({ name }) => name === nodeName),
+        forZone: zone === undefined || forZones.length === 0 ? undefined : forZones.some(({ name }) => name === zone),
       },
     ];
   });

@@ -32,6 +32,8 @@ export interface ServiceRouterOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly nodeName: string;
+  /** Of the node, if it has one. */
+  readonly zone?: string | undefined;
   readonly facts: RulesFacts;
 }
 
@@ -103,13 +105,14 @@ class RulesWriting {
   }
 
   async pass(): Promise<void> {
-    const { informers, filter, clock, log, facts, nodeName } = this.#options;
+    const { informers, filter, clock, log, facts, nodeName, zone } = this.#options;
     if (!informers.hasSynced()) return;
     try {
       const isDue = this.#applied === undefined || clock.monotonicMs() - this.#checkedMs >= CHECK_MS;
       const looked = isDue ? await this.#look() : undefined;
       const routes = computeRoutes(informers.for(services).list(), this.#slicesOf, {
         nodeName,
+        zone,
         balancer: nodeLoadBalancer(facts),
       });
       this.#warnOfReserved(routes);

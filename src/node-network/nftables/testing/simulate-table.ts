@@ -36,6 +36,7 @@ export function simulateChain(draft: TableDraft, chain: string, packet: Simulate
 
 const field =
   '(?:(?:ip|ip6) [sd]addr|th [sd]port|meta l4proto|meta nfproto|meta mark and 0x[0-9a-f]+|ct direction|ct state|icmpv6 type|[io]ifname|fib [sd]addr type)';
+const verdictMap = new RegExp(`^(${field}(?: \\. ${field})*) vmap @(\\S+)$`);
 const comparison = new RegExp(`^(${field}(?: \\. ${field})*) (!= )?(@\\S+|\\{[^}]*\\}|"[^"]*"|\\S+)`);
 
 type Outcome = Verdict | 'return' | undefined;
@@ -79,6 +80,13 @@ class Run {
     if (simple !== null) return { outcome: { kind: simple[1] as 'accept' } };
     const jump = take(/^(jump|goto) (\S+)$/);
     if (jump !== null) return this.#follow(jump[1] ?? '', jump[2] ?? '');
+    const update = take(/^update @\S+ \{ [^}]* \}/);
+    if (update !== null) return { rest: text.slice(update[0].length) };
+    const draw = take(/^numgen random mod (\d+) (\d+)(?= )/);
+    if (draw !== null)
+      return (this.#packet.draw ?? 0) % Number(draw[1]) === Number(draw[2])
+        ? { rest: text.slice(draw[0].length) }
+        : 'no match';
     const mark = take(/^meta mark set meta mark or (0x[\da-f]+)/);
     if (mark !== null) {
       this.mark |= Number(mark[1]);
@@ -93,7 +101,7 @@ class Run {
     const direct = take(/^dnat (?:ip|ip6) to (\[[^\]]+\]|[\d.]+):(\d+)$/);
     if (direct !== null)
       return { outcome: { kind: 'dnat', ip: (direct[1] ?? '').replaceAll(/[[\]]/g, ''), port: Number(direct[2]) } };
-    const map = take(/^(.+?) vmap @(\S+)$/);
+    const map = take(verdictMap);
     if (map !== null) {
       const found = this.#lookup(map[2] ?? '', this.#values(map[1] ?? ''));
       return found === undefined ? 'no match' : this.#verdictOf(found);

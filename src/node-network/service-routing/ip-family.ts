@@ -1,0 +1,36 @@
+import { addressScope, canonicalIp, parseIp } from '../../base/ip-address.ts';
+import { containsPrefix, parseIpPrefix } from '../../base/ip-prefix.ts';
+
+/** As EndpointSlices and Services name it. */
+export type IpFamily = 'IPv4' | 'IPv6';
+
+/** What nftables calls it. */
+export const nftWord = { IPv4: 'ip', IPv6: 'ip6' } as const;
+export const nftAddress = { IPv4: 'ipv4_addr', IPv6: 'ipv6_addr' } as const;
+
+/** The address in its canonical form, if the text is one of the family: what comes from others goes into rules as text. */
+export function addressOf(text: unknown, family: IpFamily): string | undefined {
+  if (typeof text !== 'string' || parseIp(text) === undefined) return undefined;
+  const ip = canonicalIp(text);
+  return ip !== undefined && ip.includes(':') === (family === 'IPv6') ? ip : undefined;
+}
+
+/** The range in its canonical form, if the text is one of the family. */
+export function rangeOf(text: string, family: IpFamily): string | undefined {
+  const [base = '', length = '', ...more] = text.split('/');
+  const ip = addressOf(base, family);
+  return ip === undefined || more.length > 0 || parseIpPrefix(`${ip}/${length}`) === undefined
+    ? undefined
+    : `${ip}/${Number(length)}`;
+}
+
+/** Addresses at which no pod and no service of another machine is. */
+export function isSpecialAddress(ip: string): boolean {
+  const bytes = parseIp(ip);
+  return bytes === undefined || addressScope(bytes) !== 'other' || (bytes.length === 4 && (bytes[0] ?? 0) >= 240);
+}
+
+export function isInPrefix(ip: string, range: string): boolean {
+  const [outer, inner] = [parseIpPrefix(range), parseIpPrefix(`${ip}/${ip.includes(':') ? 128 : 32}`)];
+  return outer !== undefined && inner !== undefined && containsPrefix(outer, inner);
+}

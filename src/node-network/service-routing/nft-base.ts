@@ -1,0 +1,125 @@
+/**
+ * The fixed part of the table of services: where packets enter it. Addresses and node ports are looked up in maps, so a
+ * packet costs the same however many services there are.
+ */
+import type { NftChain, NftSet } from '../nftables/table-draft.ts';
+import type { IpFamily } from './ip-family.ts';
+import { nftAddress, nftWord } from './ip-family.ts';
+import type { AdmittedPort } from './ruleset.ts';
+
+export interface NftServiceFacts {
+  readonly family: IpFamily;
+  /** Addresses of pods: traffic from elsewhere gets the node's address, so that answers come back this way. */
+  readonly podCidr: string;
+  /** Traffic to an unassigned address is refused at once. */
+  readonly serviceCidr: string;
+  /** Without it the node stands in for every client: answers between two pods of a bridge would go past us. */
+  readonly bridgeNetfilter: boolean;
+  /** What the node itself serves: no service takes it. */
+  readonly kept: readonly AdmittedPort[];
+  /** Of IPv4 alone. */
+  readonly loopbackNodePorts: boolean;
+}
+
+/** Upstream's mark for what is to leave with the node's address. */
+export const MARK = '0x4000';
+export const setNames = {
+  /** Address, protocol and port of a service to what is to be done. */
+  services: 'services',
+  nodePorts: 'node-ports',
+  /** Without endpoints: refused, or dropped where another node may be meant. */
+  closed: 'closed-services',
+  closedNodePorts: 'closed-node-ports',
+  /** The same and a number to an endpoint. */
+  backends: 'backends',
+  nodeBackends: 'node-backends',
+  /** Endpoints of this node, for traffic from outside that is to stay on it. */
+  localBackends: 'local-backends',
+  localNodeBackends: 'local-node-backends',
+  /** Endpoints with themselves: a pod that reaches itself by a service. */
+  hairpins: 'hairpins',
+  kept: 'kept-ports',
+} as const;
+
+export function baseSets(family: IpFamily): ReadonlyMap<string, NftSet> {
+  const [word, address] = [nftWord[family], nftAddress[family]];
+  const tuple = `${word} daddr . meta l4proto . th dport`;
+  const endpoint = `${word} daddr . th dport`;
+  const map = (body: string): NftSet => ({ kind: 'map', body });
+  return new Map<string, NftSet>([
+    [setNames.services, map(`type ${address} . inet_proto . inet_service : verdict;`)],
+    [setNames.nodePorts, map('type inet_proto . inet_service : verdict;')],
+    [setNames.closed, map(`type ${address} . inet_proto . inet_service : verdict;`)],
+    [setNames.closedNodePorts, map('type inet_proto . inet_service : verdict;')],
+    [setNames.backends, map(`typeof ${tuple} . numgen random mod 65536 : ${endpoint};`)],
+    [setNames.localBackends, map(`typeof ${tuple} . numgen random mod 65536 : ${endpoint};`)],
+    [setNames.nodeBackends, map(`typeof meta l4proto . th dport . numgen random mod 65536 : ${endpoint};`)],
+    [setNames.localNodeBackends, map(`typeof meta l4proto . th dport . numgen random mod 65536 : ${endpoint};`)],
+    [setNames.hairpins, { kind: 'set', body: `type ${address} . ${address};` }],
+    [setNames.kept, { kind: 'set', body: `type ${address} . inet_proto . inet_service;` }],
+  ]);
+}
+
+export function baseChains(facts: NftServiceFacts): ReadonlyMap<string, NftChain> {
+  const { family, serviceCidr, loopbackNodePorts } = facts;
+  const word = nftWord[family];
+  const tuple = `${word} daddr . meta l4proto . th dport`;
+  const loopback = family === 'IPv4' ? '127.0.0.0/8' : '::1/128';
+  const nat = (hook: string, priority: number, rules: readonly string[]): NftChain => ({
+    head: `type nat hook ${hook} priority ${priority}; policy accept;`,
+    rules,
+  });
+  const filter = (hook: string, rules: readonly string[]): NftChain => ({
+    head: `type filter hook ${hook} priority -1; policy accept;`,
+    rules,
+  });
+  const isLoopback = loopbackNodePorts && family === 'IPv4';
+  return new Map([
+    [
+      'route',
+      {
+        rules: [
+          `${tuple} @${setNames.kept} return`,
+          `${tuple} vmap @${setNames.services}`,
+          ...(isLoopback
+            ? [`ip saddr 127.0.0.0/8 ip daddr 127.0.0.1 meta l4proto . th dport vmap @${setNames.nodePorts}`]
+            : []),
+          // Other addresses of the loopback network cannot leave the machine: a node port on them would lead nowhere.
+          `${word} daddr ${loopback} return`,
+          `fib daddr type local meta l4proto . th dport vmap @${setNames.nodePorts}`,
+        ],
+      },
+    ],
+    ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
+    [
+      'closed',
+      {
+        rules: [
+          `${tuple} @${setNames.kept} return`,
+          `${tuple} vmap @${setNames.closed}`,
+          `fib daddr type local meta l4proto . th dport vmap @${setNames.closedNodePorts}`,
+          `${word} daddr ${serviceCidr} meta l4proto { tcp, udp, sctp } goto refuse`,
+        ],
+      },
+    ],
+    ['prerouting', nat('prerouting', -100, ['jump route'])],
+    ['output', nat('output', -100, ['jump route'])],
+    [
+      'postrouting',
+      nat('postrouting', 100, [
+        `ct status dnat ${word} saddr . ${word} daddr @${setNames.hairpins} masquerade`,
+        `meta mark and ${MARK} == ${MARK} masquerade`,
+      ]),
+    ],
+    [
+      'closed-input',
+      filter('input', [
+        // What comes for a loopback address from elsewhere and is no answer (CVE-2020-8558).
+        ...(isLoopback ? ['ip saddr != 127.0.0.0/8 ip daddr 127.0.0.0/8 ct state new ct status != dnat drop'] : []),
+        'ct state new jump closed',
+      ]),
+    ],
+    ['closed-forward', filter('forward', ['ct state new jump closed'])],
+    ['closed-output', filter('output', ['ct state new jump closed'])],
+  ]);
+}

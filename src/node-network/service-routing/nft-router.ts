@@ -1,0 +1,96 @@
+/**
+ * Service routing with nftables: one table for each family, each change in one transaction that holds what has changed.
+ * Otherwise as the router with iptables (`service-router.ts`).
+ */
+import type { Clock } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop } from '../../base/loop.ts';
+import type { Random } from '../../base/random.ts';
+import { Pace } from '../../base/turn.ts';
+import { endpointLabels } from '../../api/annotations.ts';
+import type { Informers } from '../../api/client/informer.ts';
+import { endpointSlices, services } from '../../api/client/resource-types.ts';
+import type { Service } from '../../api/core/service.ts';
+import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import { CHECK_MS, TableWriter } from '../nftables/table-writer.ts';
+import type { Nft } from '../nftables/nft-port.ts';
+import type { NftServiceFacts } from './nft-base.ts';
+import { NftServices } from './nft-services.ts';
+import type { NodeLoadBalancer } from './node-load-balancer.ts';
+import { RouteCache } from './route-cache.ts';
+import type { ServiceRouter } from './service-router.ts';
+
+export interface NftRouterOptions {
+  readonly informers: Informers;
+  readonly nft: Nft;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly nodeName: string;
+  /** Of the node, if it has one. */
+  readonly zone?: string | undefined;
+  readonly tableName: string;
+  /** One for each family. */
+  readonly facts: readonly NftServiceFacts[];
+  readonly balancer?: NodeLoadBalancer | undefined;
+}
+
+const RETRY_MS = 1000;
+export const serviceTable = (prefix: string): string => `${prefix}-services`;
+
+export function createNftRouter(options: NftRouterOptions): ServiceRouter {
+  const { informers, clock, log, nodeName, zone, tableName, balancer } = options;
+  const families = options.facts.map((facts) => {
+    const table = new NftServices(tableName, facts);
+    return { facts, table, cache: new RouteCache(), writer: new TableWriter({ ...options, draft: table.draft }) };
+  });
+  const slices = informers.for(endpointSlices).index('service', ({ metadata }) => {
+    const name = metadata.labels?.[endpointLabels.serviceName];
+    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+  });
+  const slicesOf = ({ metadata }: Service): readonly EndpointSlice[] =>
+    slices.get(`${metadata.namespace}/${metadata.name}`);
+  const routed = Promise.withResolvers<undefined>();
+  let hasFailed = false;
+
+  const pass = async (): Promise<void> => {
+    if (!informers.hasSynced()) return;
+    try {
+      for (const { facts, table, cache, writer } of families) {
+        const place = { nodeName, zone, family: facts.family };
+        const pace = new Pace(clock);
+        const routes = cache.compute(informers.for(services).list(), slicesOf, place, balancer);
+        await pace.rest();
+        for (const steps = table.steps(routes); steps.next().done !== true; ) await pace.rest();
+        await writer.write();
+      }
+      hasFailed = false;
+      routed.resolve(undefined);
+    } catch (error) {
+      hasFailed = true;
+      log.error('unable to write the rules of services', { error: errorMessage(error), retryMs: RETRY_MS });
+    }
+  };
+  const loop = createLoop({
+    ...options,
+    name: 'service-routing',
+    periodMs: () => (hasFailed ? RETRY_MS : CHECK_MS),
+    pass,
+  });
+  const wake = (): void => loop.wake();
+  const ends: (() => void)[] = [];
+  return {
+    start: () => {
+      for (const informer of [informers.for(services), informers.for(endpointSlices)])
+        ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
+      void informers.whenSynced().then(wake);
+      loop.start();
+    },
+    whenRouted: () => routed.promise,
+    stop: async () => {
+      ends.forEach((end) => end());
+      await loop.stop();
+    },
+  };
+}
