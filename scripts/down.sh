@@ -7,4 +7,4 @@ cd "$here/.."
 check_clone
 case " $* " in *" --help "*) ;; *) [ "$(id -u)" = 0 ] || { echo "down removes mounts and cgroups: run it as root" >&2; exit 1; } ;; esac
 [ -x node_modules/.bin/node ] || sh scripts/setup-machine.sh up
-exec node_modules/.bin/node src/up/main.ts down "$@"
+exec node_modules/.bin/node --no-concurrent-sparkplug src/up/main.ts down "$@"

@@ -53,7 +53,7 @@ export interface Outcome {
   readonly output: string;
 }
 
-/** In a shell that stops at the first command that fails. */
+/** In a shell that stops at the first command that fails. What it started ends with it when it takes too long. */
 export function runShell(
   commands: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -65,11 +65,17 @@ export function runShell(
       cwd,
       env: { ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: limitMs,
+      detached: true,
     });
+    const timer = setTimeout(() => {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    }, limitMs);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.on('close', (code) => resolve({ code, output }));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, output });
+    });
   });
 }

@@ -96,7 +96,7 @@ test('a clone with blanks, quotes and a leading dash in its name is one word', a
   const own = clone('-a  b"c$(id)');
   assert.deepEqual(
     run(own, 'scripts/down.sh', { args: ['--data', '/x y', '$(id)'] }).lines.filter((_, at) => at !== 2 && at !== 3),
-    ['-a  b"c$(id)', own, 'none', 'src/up/main.ts down --data /x y $(id)'],
+    ['-a  b"c$(id)', own, 'none', '--no-concurrent-sparkplug src/up/main.ts down --data /x y $(id)'],
   );
 });
 

@@ -10,4 +10,4 @@ case " $* " in *" --help "*) ;; *) sh scripts/setup-machine.sh up ;; esac
 node_modules/.bin/node scripts/build.ts >/dev/null
 # It waits for nearly all of its life: little memory counts more than speed.
 export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-2}"
-exec node_modules/.bin/node --optimize-for-size --max-semi-space-size=2 --max-old-space-size=128 --disable-warning=ExperimentalWarning dist/up.js up "$@"
+exec node_modules/.bin/node --no-concurrent-sparkplug --optimize-for-size --max-semi-space-size=2 --max-old-space-size=128 --disable-warning=ExperimentalWarning dist/up.js up "$@"

@@ -13,6 +13,7 @@ import type { Instance } from './instance.ts';
 export const READY_LINE = '-- serving --';
 /** It waits for nearly all of its life. */
 const small = [
+  '--no-concurrent-sparkplug',
   '--optimize-for-size',
   '--max-semi-space-size=2',
   '--max-old-space-size=128',

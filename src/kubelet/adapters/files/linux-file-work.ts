@@ -119,6 +119,7 @@ function startWork<K extends FileRequest['op']>(
 /** Optimized for size rather than speed: it mostly waits for the disk. */
 const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
+  '--no-concurrent-sparkplug',
   '--optimize-for-size',
   '--max-semi-space-size=1',
   '--max-old-space-size=64',
