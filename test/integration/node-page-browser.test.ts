@@ -157,9 +157,8 @@ test('a pod that failed is not called settled, and says why it ended', async () 
           : pod,
       ),
   );
-  await tab.waitForSelector('article.pod .blocker');
+  await until(`document.querySelector('.blocker .error')?.textContent === 'Evicted: The node was low.'`);
   assert.equal(await ask(`document.querySelector('.settled')`), null);
-  assert.equal(await ask(`document.querySelector('.blocker .error').textContent`), 'Evicted: The node was low.');
 });
 
 test('limits, requests and thresholds are drawn in and written, however small the use is', async () => {
