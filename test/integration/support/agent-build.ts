@@ -37,7 +37,12 @@ export async function builtProgram(name: Program): Promise<string> {
 
 /** `up` as `npm run up` runs it; arguments for node. */
 export async function builtUp(): Promise<readonly string[]> {
-  return ['--no-concurrent-sparkplug', '--optimize-for-size', '--disable-warning=ExperimentalWarning', join(await programs(), 'dist', 'up.js')];
+  return [
+    '--no-concurrent-sparkplug',
+    '--optimize-for-size',
+    '--disable-warning=ExperimentalWarning',
+    join(await programs(), 'dist', 'up.js'),
+  ];
 }
 
 function programs(): Promise<string> {
