@@ -371,7 +371,10 @@ describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
       await run('api-resources --categories=all -o name'),
       /^pods\nreplicationcontrollers\nservices\ndaemonsets\.apps\n/,
     );
-    assert.match(await run('api-versions'), /^admissionregistration\.k8s\.io\/v1\napiextensions\.k8s\.io\/v1\napps\/v1\n[\s\S]*\nv1$/);
+    assert.match(
+      await run('api-versions'),
+      /^admissionregistration\.k8s\.io\/v1\napiextensions\.k8s\.io\/v1\napps\/v1\n[\s\S]*\nv1$/,
+    );
     assert.match(await run('version'), /Server Version: v1\.36\./);
     assert.match(await run('cluster-info'), /control plane.* is running at .*https:\/\/127\.0\.0\.1:/);
     assert.match(await run('options'), /--as=/);
