@@ -110,8 +110,10 @@ export function compileTyped(
 
 /** Variables of a policy: each knows those before it. A faulty one is dyn for those behind it. */
 export class VariableScope {
-  readonly #types: Record<string, CelType> = Object.create(null) as Record<string, CelType>;
+  readonly #types = new Map<string, CelType>();
   readonly programs = new Map<string, Program>();
+  /** One type for all variables: a type for each would take the square of their number. */
+  readonly #type: CelType = { kind: 'object', name: 'kubernetes.variables', field: (name) => this.#types.get(name) };
   #environment: Environment;
 
   constructor(environment: Environment) {
@@ -126,9 +128,9 @@ export class VariableScope {
   add({ name, expression }: Variable): string | undefined {
     const program = compileTyped(expression, this.#environment, []);
     const isFaulty = 'fault' in program;
-    this.#types[name] = isFaulty ? dynType : program.type;
+    if (this.#types.size === 0) this.#environment = this.#environment.withVariables({ variables: this.#type });
+    this.#types.set(name, isFaulty ? dynType : program.type);
     if (!isFaulty) this.programs.set(name, program);
-    this.#environment = this.#environment.withVariables({ variables: objectType('kubernetes.variables', this.#types) });
     return isFaulty ? program.fault : undefined;
   }
 }
