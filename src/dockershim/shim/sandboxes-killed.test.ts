@@ -28,7 +28,8 @@ class Machine {
       new Proxy(target, {
         get: (from, name) => {
           const member: unknown = Reflect.get(from, name, from);
-          if (typeof member !== 'function') return member;
+          // A question that is answered at once is no effect.
+          if (typeof member !== 'function' || name === 'isProcessOf') return member;
           return async (...given: unknown[]): Promise<unknown> => {
             const mine = effects;
             effects += 1;
