@@ -38,7 +38,8 @@ export interface KindUnderTest {
 
 /** No object of the kind is called so, before and after. */
 export function missingName({ type }: ResourceDefinition): string {
-  return type.kind === 'IPAddress' ? '192.0.2.77' : 'missing-one';
+  if (type.kind === 'IPAddress') return '192.0.2.77';
+  return type.kind === 'CustomResourceDefinition' ? 'missing.every-kind.example.com' : 'missing-one';
 }
 
 const patchTypes = ['json-patch', 'merge-patch', 'strategic-merge-patch'] as const;
@@ -53,10 +54,21 @@ export function collectionPath(
   return `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? `/namespaces/${namespace}` : ''}/${plural}`;
 }
 
+/** What in an object must agree with its name: the kind that a definition defines. */
+function contentFor({ kind, spec }: KindManifest['manifest'], name = ''): object {
+  if (kind !== 'CustomResourceDefinition') return {};
+  const [plural] = name.split('.');
+  return { spec: { ...(spec as object), names: { ...(spec as { readonly names: object }).names, plural } } };
+}
+
 /** What can be asked about objects themselves. */
 export function attemptsOn({ definition, kind: { name, manifest }, path }: KindUnderTest): readonly Attempt[] {
-  const named = (as: object): string =>
-    JSON.stringify({ ...manifest, metadata: { ...(manifest['metadata'] as object), name: undefined, ...as } });
+  const named = (as: { readonly name?: string; readonly generateName?: string }): string =>
+    JSON.stringify({
+      ...manifest,
+      ...contentFor(manifest, as.name),
+      metadata: { ...(manifest['metadata'] as object), name: undefined, ...as },
+    });
   const read = (what: string, where: string, needs: Verb): Attempt => ({
     what,
     method: 'GET',
