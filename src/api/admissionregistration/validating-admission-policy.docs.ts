@@ -16,7 +16,7 @@ import {
 export const docs: readonly TypeDocs[] = [
   describe(ValidationSchema, 'A rule of a policy.', {
     expression: 'A CEL expression that must be true for the request to be accepted.',
-    message: 'What the user is told when it is false.',
+    message: 'What the user reads when it is false.',
     reason: 'The reason of the refusal: Unauthorized, Forbidden, Invalid or RequestEntityTooLarge. Default Invalid.',
     messageExpression: 'A CEL expression that gives the message; it takes precedence over message.',
   }),

@@ -223,7 +223,7 @@ describe('attach', () => {
     assert.equal((JSON.parse(await textOf(streams['error'] as SpdyStream)) as { status: string }).status, 'Success');
   });
 
-  it('ends by itself when the container had ended before: Docker would wait for its next start', async () => {
+  it('ends without a client when the container had ended before: Docker would wait for its next start', async () => {
     const url = server.tickets.attach(AttachRequest.fromPartial({ containerId: 'gone', stdout: true, tty: true }));
     const { streams } = await spdyClient(url, ['error', 'stdout', 'resize']);
     const stdout = streams['stdout'] as SpdyStream;

@@ -36,7 +36,7 @@ export function baseChains(podBridge: string | undefined): ReadonlyMap<string, N
       return `${word} saddr . ${word} daddr @${selfName(family)} accept`;
     }),
   ];
-  // Policies know pods by their addresses. Those of the link are nobody's, and would lead past every policy.
+  // Policies know pods by their addresses. Those of the link belong to no pod, and would lead past every policy.
   const ofTheLink =
     podBridge === undefined ? [] : [`iifname "${podBridge}" oifname "${podBridge}" ip6 saddr fe80::/10 drop`];
   const chainsOf = (direction: Direction, priority: number): [string, NftChain][] => {
