@@ -8,7 +8,8 @@ import { podUid } from '../model/ids.ts';
 import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import type { ClusterObjectChange } from '../ports/cluster-objects.ts';
 import type { CredentialChange } from '../ports/pod-credentials.ts';
-import { connectChangeReactions, connectRuntimeReaction } from './change-reactions.ts';
+import { connectChangeReactions, connectPodReactions, connectRuntimeReaction } from './change-reactions.ts';
+import { PodChanges } from './pod-changes.ts';
 import type { SyncInput } from './sync-queue.ts';
 
 const uid = podUid('a');
@@ -66,6 +67,21 @@ describe('a change of a pod in the runtime', () => {
     const { cache, done } = changes();
     cache.notify({ uid, before: runtimeStatus, after: undefined, origin: 'observed' });
     assert.deepEqual(done, ['status a', 'managers']);
+  });
+});
+
+describe('a change of a pod that a feature announces', () => {
+  it('shows in the status at once, and a pod that is gone is no longer part of a shutdown', () => {
+    const { done, pod } = fixture();
+    const announced = new PodChanges();
+    connectPodReactions({
+      changes: announced,
+      status: { refresh: (changed) => (done.push(`status ${changed}`), undefined) },
+      shutdownState: { forget: (gone) => void done.push(`forget ${gone}`) },
+    });
+    announced.notify(uid);
+    announced.notifyGone(pod);
+    assert.deepEqual(done, ['status a', 'forget a']);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { DriverRegistry } from '../features/csi/driver-registry.ts';
+import type { ShutdownState } from '../features/node-shutdown/shutdown-state.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
@@ -7,6 +8,7 @@ import type { VolumeManager } from '../features/volumes/volume-manager.ts';
 import { podUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
 import type { CredentialChange } from '../ports/pod-credentials.ts';
+import type { PodChanges } from './pod-changes.ts';
 import type { ResourceManagers } from './resource-managers.ts';
 import type { RuntimeMonitor } from './runtime-monitor.ts';
 import type { StatusUpdater } from './status-updater.ts';
@@ -51,6 +53,18 @@ export function connectChangeReactions(parts: ChangeReactionsParts): void {
     queue.post({ kind: 'sync', uids: ending.map(([uid]) => uid) });
     queue.post({ kind: 'housekeeping' });
   });
+}
+
+export interface PodReactionsParts {
+  readonly changes: Pick<PodChanges, 'onChange' | 'onGone'>;
+  readonly status: Pick<StatusUpdater, 'refresh'>;
+  readonly shutdownState: Pick<ShutdownState, 'forget'>;
+}
+
+/** What the agent does when a feature announces a change of a pod, and when nothing of a pod is left. */
+export function connectPodReactions({ changes, status, shutdownState }: PodReactionsParts): void {
+  changes.onChange((uid) => void status.refresh(uid));
+  changes.onGone(({ metadata }) => shutdownState.forget(podUid(metadata.uid)));
 }
 
 export interface RuntimeReactionParts {

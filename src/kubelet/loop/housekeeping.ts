@@ -7,8 +7,10 @@ import type { PodConfig } from '../features/pod-config/pod-config.ts';
 import type { PodUid } from '../model/ids.ts';
 import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import { isAnythingRunning } from '../model/runtime-status.ts';
-import { ORPHAN_GRACE_MS } from './pod-handlers.ts';
 import type { PodCleanup } from './pod-cleanup.ts';
+
+/** Grace for unknown pods: one second, as in upstream, because their own grace period is not known. */
+export const ORPHAN_GRACE_MS = 1000;
 
 /** Evaluated at each decision, because a pod may be added while a cleaner runs. */
 export type KnownPods = Pick<ReadonlySet<PodUid>, 'has'>;

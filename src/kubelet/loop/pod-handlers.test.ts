@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { silentLogger } from '../../base/log.ts';
 import type { Changes } from '../../api/testing/pod-builder.ts';
 import { buildPod } from '../../api/testing/pod-builder.ts';
+import type { Node } from '../../api/core/node.ts';
 import type { PodPhase } from '../../api/core/pod-status.ts';
 import { PodStore } from '../features/pod-store/pod-store.ts';
 import { podUid } from '../model/ids.ts';
@@ -12,6 +13,14 @@ import { createPodHandlers } from './pod-handlers.ts';
 
 const pod = (uid: string, changes: Changes = {}) => buildPod({ 'metadata.uid': uid, 'metadata.name': uid, ...changes });
 
+const nodeWith = (...declaredFeatures: string[]): Node => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'n', uid: 'n', namespace: '' },
+  spec: {},
+  status: { declaredFeatures },
+});
+
 function harness() {
   const calls: string[] = [];
   const runtime: PodRuntimeStatus[] = [];
@@ -19,7 +28,6 @@ function harness() {
   const working = new Set<string>();
   const over = new Set<string>();
   const adopted: string[][] = [];
-  const missing: string[] = [];
   const phases = new Map<string, PodPhase>();
   /** Calls to the allocation manager. */
   const asked: string[] = [];
@@ -41,22 +49,23 @@ function harness() {
     admission: {
       adopt: (pods) => void adopted.push(pods.map((subject) => subject.metadata.uid)),
       admit: (subject) => void calls.push(`admit ${subject.metadata.uid}`),
-      missingFeatures: () => missing,
     },
     allocation: {
       podUpdated: (subject) => void asked.push(`updated ${subject.metadata.uid}`),
       podRemoved: (uid) => void asked.push(`removed ${uid}`),
+      retry: () => void calls.push('retry'),
     },
     recorder: {
       event: (subject, type, reason, message) =>
         void calls.push(`${subject.metadata.uid} ${type} ${reason}: ${message}`),
     },
-    onPodsChanged: () => void calls.push('changed'),
-    cleanup: () => void calls.push('clean'),
+    node: () => nodeWith('InPlacePodVerticalScalingInitContainers'),
+    cgroups: { podsChanged: () => void calls.push('changed') },
+    housekeeping: { request: () => void calls.push('clean') },
     queue: { post: ({ kind }) => void calls.push(`post ${kind}`) },
     log: silentLogger,
   } as Parameters<typeof createPodHandlers>[0]);
-  return { calls, handlers, store, runtime, unread, working, over, adopted, missing, asked, phases };
+  return { calls, handlers, store, runtime, unread, working, over, adopted, asked, phases };
 }
 
 describe('how the loop handles its inputs', () => {
@@ -75,6 +84,7 @@ describe('how the loop handles its inputs', () => {
       'start b',
       'status b',
       'changed',
+      'retry',
     ]);
     assert.deepEqual(adopted, [['b', 'a']]);
     assert.equal(store.size, 2);
@@ -109,7 +119,7 @@ describe('how the loop handles its inputs', () => {
     const { handlers, calls, working } = harness();
     working.add('a');
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
-    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
+    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed', 'retry']);
   });
 
   it('does not run admission for a pod that is already deleted', () => {
@@ -119,20 +129,25 @@ describe('how the loop handles its inputs', () => {
       source: 'api',
       pods: [pod('a', { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z' })],
     });
-    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
+    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed', 'retry']);
   });
 
   it('reports an update that needs features the node does not declare, and continues', () => {
-    const { handlers, calls, store, missing } = harness();
-    missing.push('X', 'Y');
-    handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [pod('new')] });
-    assert.deepEqual(calls, ['update new', 'changed']);
-    store.set(pod('a'));
-    handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [pod('a')] });
-    assert.deepEqual(calls.slice(2), [
-      'a Warning FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: X, Y',
+    const { handlers, calls, store } = harness();
+    const asking = (uid: string, cpu: string) =>
+      pod(uid, {
+        'spec.resources': { requests: { cpu } },
+        'spec.initContainers': [{ name: 'i', image: 'x', resources: { requests: { cpu } } }],
+      });
+    handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [asking('new', '2')] });
+    assert.deepEqual(calls, ['update new', 'changed', 'retry']);
+    store.set(asking('a', '1'));
+    handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [asking('a', '2')] });
+    assert.deepEqual(calls.slice(3), [
+      'a Warning FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: InPlacePodLevelResourcesVerticalScaling',
       'update a',
       'changed',
+      'retry',
     ]);
   });
 
@@ -141,7 +156,7 @@ describe('how the loop handles its inputs', () => {
     handlers.podUpdates({ op: 'UPDATE', source: 'file', pods: [pod('a')] });
     handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
     handlers.podRemoves({ op: 'REMOVE', source: 'file', pods: [pod('a')] });
-    assert.deepEqual(calls, ['update a', 'changed', 'status a', 'kill a removed', 'changed']);
+    assert.deepEqual(calls, ['update a', 'changed', 'retry', 'status a', 'kill a removed', 'changed', 'retry']);
     assert.deepEqual([asked, store.size], [['updated a', 'removed a'], 0]);
   });
 
@@ -158,7 +173,7 @@ describe('how the loop handles its inputs', () => {
     for (const uid of ['a', 'b']) working.add(uid);
     over.add('a');
     handlers.podUpdates({ op: 'DELETE', source: 'api', pods: [pod('a'), pod('b')] });
-    assert.deepEqual(calls, ['update a', 'status a', 'update b', 'changed']);
+    assert.deepEqual(calls, ['update a', 'status a', 'update b', 'changed', 'retry']);
   });
 
   it('never runs a mirror pod; notifies the mirror manager of it and of its static pod', () => {
@@ -177,7 +192,7 @@ describe('how the loop handles its inputs', () => {
     });
     handlers.podAdditions({ op: 'ADD', source: 'api', pods: [mirror] });
     handlers.podRemoves({ op: 'REMOVE', source: 'api', pods: [mirror] });
-    assert.deepEqual(calls, ['mirror mirror', 'changed', 'mirror mirror', 'changed']);
+    assert.deepEqual(calls, ['mirror mirror', 'changed', 'retry', 'mirror mirror', 'changed', 'retry']);
   });
 
   it('syncs the pod of an event; queues a clean-up for an unknown pod', () => {
@@ -208,7 +223,7 @@ describe('what the loop does about mirrors and about what others say', () => {
     handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [mirror('m')] });
     handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [mirror('m')] });
     handlers.podRemoves({ op: 'REMOVE', source: 'api', pods: [mirror('m')] });
-    assert.deepEqual(calls, ['mirror m', 'changed', 'mirror m', 'changed']);
+    assert.deepEqual(calls, ['mirror m', 'changed', 'retry', 'mirror m', 'changed', 'retry']);
     assert.deepEqual(asked, ['removed m']);
   });
 
@@ -229,7 +244,7 @@ describe('what the loop does about mirrors and about what others say', () => {
     const { handlers, calls } = harness();
     handlers.podSyncs([podUid('a'), podUid('b')]);
     handlers.podCleanups();
-    assert.deepEqual(calls, ['sync a', 'sync b', 'clean']);
+    assert.deepEqual(calls, ['sync a', 'sync b', 'clean', 'retry']);
   });
 
   it('does not work for a container that was removed, and cleans up after pods that it does not know', () => {

@@ -1,9 +1,12 @@
 import type { Logger } from '../../base/log.ts';
 import { isDeleted, isMirrorPod, isStaticPod, isTerminalPhase, podKey } from '../../api/pod.ts';
 import { podEvents } from '../../api/reasons.ts';
+import type { Node } from '../../api/core/node.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { AdmissionManager } from '../features/admission/admission-manager.ts';
+import { missingForUpdate } from '../features/admission/predicates.ts';
 import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
+import type { ContainerManager } from '../features/container-manager/container-manager.ts';
 import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
@@ -16,6 +19,9 @@ import type { PodUpdate } from '../model/pod-update.ts';
 import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
+import type { ClusterPods } from './cluster-pods.ts';
+import type { Housekeeping } from './housekeeping.ts';
+import { ORPHAN_GRACE_MS } from './housekeeping.ts';
 import type { StatusUpdater } from './status-updater.ts';
 import type { SyncHandlers } from './sync-loop.ts';
 import type { SyncQueue } from './sync-queue.ts';
@@ -27,27 +33,21 @@ export interface PodHandlersParts {
   readonly cache: Pick<RuntimeCache, 'all' | 'unread'>;
   readonly status: Pick<StatusUpdater, 'refresh'>;
   readonly probes: Pick<ProbeManager, 'addPod'>;
-  readonly admission: Pick<AdmissionManager, 'adopt'> & {
-    admit(pod: Pod): unknown;
-    /** Features an update needs and the node does not declare. */
-    missingFeatures(before: Pod, after: Pod): readonly string[];
-  };
+  readonly admission: Pick<AdmissionManager, 'adopt'> & { admit(pod: Pod): unknown };
+  /** The node as it would be published now. */
+  readonly node: () => Node;
+  readonly cgroups: Pick<ContainerManager, 'podsChanged'>;
   /** Tracks allocated resources; new pods are reported to it when they are admitted. */
-  readonly allocation: Pick<AllocationManager, 'podUpdated' | 'podRemoved'>;
-  /** Static pods are shown in the API, if there is one. */
-  readonly mirrors: { podChanged(pod: Pod): void };
+  readonly allocation: Pick<AllocationManager, 'podUpdated' | 'podRemoved' | 'retry'>;
+  /** Static pods are shown in the API; undefined on a standalone node. */
+  readonly mirrors: Pick<ClusterPods, 'podChanged'> | undefined;
   readonly recorder: EventRecorder;
   /** A source changed the pod it wants. */
   readonly onUpdate?: (before: Pod, after: Pod) => void;
-  /** The set of pods or their requests changed. */
-  readonly onPodsChanged: () => void;
-  readonly cleanup: () => void;
+  readonly housekeeping: Pick<Housekeeping, 'request'>;
   readonly queue: Pick<SyncQueue, 'post'>;
   readonly log: Logger;
 }
-
-/** Grace for unknown pods: one second, as in upstream, because their own grace period is not known. */
-export const ORPHAN_GRACE_MS = 1000;
 
 /**
  * How the sync loop handles each input (upstream: kubelet.go HandlePodAdditions and the other handlers): update the
@@ -56,7 +56,12 @@ export const ORPHAN_GRACE_MS = 1000;
 export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
   const { store, workers, status, log } = parts;
 
-  const mirrorChanged = (mirror: Pod): void => parts.mirrors.podChanged(mirror);
+  const mirrorChanged = (mirror: Pod): void => parts.mirrors?.podChanged(mirror);
+  /** The set of pods or their requests changed. */
+  const podsChanged = (): void => {
+    parts.cgroups.podsChanged();
+    parts.allocation.retry();
+  };
 
   return {
     podAdditions(update: PodUpdate): void {
@@ -68,18 +73,18 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
         if (isMirrorPod(pod)) mirrorChanged(pod);
         else begin(parts, pod);
       }
-      if (update.pods.length > 0) parts.onPodsChanged();
+      if (update.pods.length > 0) podsChanged();
     },
     podUpdates(update: PodUpdate): void {
       for (const pod of update.pods) {
         log.info(`SyncLoop ${update.op}`, { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
         const before = store.byUid(podUid(pod.metadata.uid));
-        if (before !== undefined) tellUpdate(parts, before, pod);
+        if (before !== undefined) reportUpdate(parts, before, pod);
         store.set(pod);
         if (isMirrorPod(pod)) mirrorChanged(pod);
         else change(parts, pod);
       }
-      parts.onPodsChanged();
+      podsChanged();
     },
     podRemoves(update: PodUpdate): void {
       for (const pod of update.pods) {
@@ -89,7 +94,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
         if (isMirrorPod(pod)) mirrorChanged(pod);
         parts.allocation.podRemoved(podUid(pod.metadata.uid));
       }
-      parts.onPodsChanged();
+      podsChanged();
     },
     podReconcile(update: PodUpdate): void {
       for (const pod of update.pods) {
@@ -111,7 +116,11 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
       // A failed liveness or startup probe needs a restart; a passed startup probe lets the next container start.
       if (update.type !== 'readiness') workers.sync(update.podUid);
     },
-    podCleanups: () => parts.cleanup(),
+    podCleanups: () => {
+      parts.housekeeping.request();
+      // The sources may have become ready just now.
+      parts.allocation.retry();
+    },
   };
 }
 
@@ -123,7 +132,7 @@ function begin(parts: PodHandlersParts, pod: Pod): void {
   if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined && !isDeleted(pod)) parts.admission.admit(pod);
   parts.workers.update(pod, true);
   parts.status.refresh(podUid(pod.metadata.uid));
-  if (isStaticPod(pod)) parts.mirrors.podChanged(pod);
+  if (isStaticPod(pod)) parts.mirrors?.podChanged(pod);
 }
 
 /**
@@ -160,9 +169,9 @@ function change({ allocation, workers, status }: PodHandlersParts, pod: Pod): vo
 }
 
 /** Upstream: HandlePodUpdates reports it and continues. */
-function tellUpdate({ admission, recorder, onUpdate }: PodHandlersParts, before: Pod, pod: Pod): void {
+function reportUpdate({ node, recorder, onUpdate }: PodHandlersParts, before: Pod, pod: Pod): void {
   if (!isMirrorPod(pod)) onUpdate?.(before, pod);
-  const missing = admission.missingFeatures(before, pod);
+  const missing = missingForUpdate(before, pod, node());
   if (missing.length > 0)
     recorder.event(
       pod,

@@ -50,7 +50,7 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     },
     probes: { get: () => undefined },
     failures: { get: () => undefined },
-    runtimeName: () => 'containerd',
+    runtimeName: 'containerd',
     hostIps: [],
   });
   const contain = (state: 'running' | 'exited', exitCode = 0): PodRuntimeStatus => {
@@ -493,7 +493,7 @@ function updater(restored: Record<string, PodStatus>, isRead: () => boolean) {
     },
     probes: { get: () => undefined },
     failures: { get: () => undefined },
-    runtimeName: () => 'containerd',
+    runtimeName: 'containerd',
     hostIps: [],
   });
   return { status, told };

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Pod } from '../../api/core/pod.ts';
-import type { ContainerStatus, PodStatus, ResourceStatus } from '../../api/core/pod-status.ts';
+import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
 import { annotations } from '../../api/annotations.ts';
 import { isStaticPod, isTerminalPhase } from '../../api/pod.ts';
 import { podReasons } from '../../api/reasons.ts';
@@ -22,6 +22,7 @@ import type { PodUid } from '../model/ids.ts';
 import { podUid } from '../model/ids.ts';
 import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import { isAnythingRunning } from '../model/runtime-status.ts';
+import type { DeviceHealth } from './device-health.ts';
 import type { PodDirectory } from './pod-directory.ts';
 
 export interface StatusUpdaterParts {
@@ -40,12 +41,11 @@ export interface StatusUpdaterParts {
   readonly actuated: Pick<ResourceCheckpoint, 'container' | 'podLevel'>;
   /** Processes that the kernel killed. */
   readonly oomKills: Pick<OomRecords, 'of'>;
-  /** The health of a container's devices; undefined when it has none. */
-  readonly deviceHealth?: (pod: Pod, container: string) => ResourceStatus[] | undefined;
+  readonly deviceHealth?: DeviceHealth;
   readonly rules: RestartRules;
   readonly probes: ProbeVerdicts;
   readonly failures: StartFailures;
-  readonly runtimeName: () => string;
+  readonly runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   readonly stopSignals?: boolean;
   readonly hidesReadyToStart?: boolean;
@@ -134,7 +134,7 @@ export class StatusUpdater {
       probes,
       failures,
       deviceHealth: (container) => this.#parts.deviceHealth?.(pod, container),
-      runtimeName: runtimeName(),
+      runtimeName,
       stopSignals: this.#parts.stopSignals,
       hidesReadyToStart: this.#parts.hidesReadyToStart,
       hostIps,

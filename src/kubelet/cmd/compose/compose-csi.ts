@@ -1,3 +1,4 @@
+import { folderPrefix } from '../../../base/folder-path.ts';
 import { createCsi } from '../../features/csi/create-csi.ts';
 import type { DeviceParts } from '../../features/device-manager/create-device-manager.ts';
 import type { DraParts } from '../../features/dra/create-dra.ts';
@@ -12,7 +13,7 @@ export function composeCsi(
 ): CsiParts {
   const { settings, platform, objects, tokens, recorder, node } = parts;
   const { clock, random, log, files, mounts, machine, csiDrivers, pluginDial, cluster } = platform;
-  const rootDir = settings.rootDir.replace(/(?<!\/)\/+$/, '');
+  const rootDir = folderPrefix(settings.rootDir);
   const { statusChanges, watch: nodeWatch } = node;
   const { drivers, volumes, nodeInfo } = createCsi({
     rootDir,

@@ -22,21 +22,9 @@ export function composeEviction(parts: KubeletParts, stats: StatsParts | undefin
     record: records.evicted,
     activePods: () => admission.activePods(),
     isReady: parts.sourcesReady,
-    isCleanedUp: (uid) => {
-      const phase = states.get(uid)?.phase;
-      return phase === undefined || phase === 'finished';
-    },
-    reclaimer: {
-      deleteUnusedContainers: () => containerGc.deleteUnused(),
-      deleteUnusedImages: () => imageGc.deleteUnused(),
-    },
-    reclaimable: async () => {
-      const [containers, { images, imageBytes }] = await Promise.all([
-        containerGc.countUnused(),
-        imageGc.countUnused(),
-      ]);
-      return { containers, images, imageBytes };
-    },
+    isCleanedUp: (uid) => states.hasFinished(uid),
+    containerGc,
+    imageGc,
     pod: (uid) => parts.directory.byUid(uid),
     saveEvicted: () => records.saveEvicted(),
     kill: (uid, graceMs) => workers.kill(uid, { cause: 'evicted', graceMs }),

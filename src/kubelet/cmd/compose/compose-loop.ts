@@ -1,5 +1,3 @@
-import type { Node } from '../../../api/core/node.ts';
-import { missingForUpdate } from '../../features/admission/predicates.ts';
 import { createContainerGc } from '../../features/container-gc/create-container-gc.ts';
 import { createExplain } from '../../features/explain/create-explain.ts';
 import type { ExplainStore } from '../../features/explain/explain-store.ts';
@@ -17,9 +15,11 @@ import { createNodeShutdown } from '../../features/node-shutdown/create-node-shu
 import { createUserNamespaces } from '../../features/user-namespaces/create-user-namespaces.ts';
 import { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
 import type { RestartRules } from '../../features/status/interfaces.ts';
-import { connectRuntimeReaction } from '../../loop/change-reactions.ts';
+import { connectPodReactions, connectRuntimeReaction } from '../../loop/change-reactions.ts';
 import type { ClusterPods } from '../../loop/cluster-pods.ts';
 import { createClusterPods } from '../../loop/cluster-pods.ts';
+import { cleanUpObjects } from '../../loop/clean-up-objects.ts';
+import { createDeviceHealth } from '../../loop/device-health.ts';
 import { firstEnding } from '../../loop/first-ending.ts';
 import { Housekeeping } from '../../loop/housekeeping.ts';
 import { PodCleanup } from '../../loop/pod-cleanup.ts';
@@ -29,7 +29,6 @@ import { KubeletPodSyncer } from '../../loop/pod-syncer.ts';
 import { StatusUpdater } from '../../loop/status-updater.ts';
 import { SyncLoop } from '../../loop/sync-loop.ts';
 import { isDefinitionChanged } from '../../features/pod-runtime/plan/container-hash.ts';
-import { podUid } from '../../model/ids.ts';
 import type { FeatureParts, Given, KnownParts, LoopParts } from './kubelet-parts.ts';
 import { observedSyncer } from '../../features/metrics/observed-syncer.ts';
 import { tracedSyncer } from '../../features/tracing/traced-syncer.ts';
@@ -108,8 +107,8 @@ export function composeLoop(parts: Given<keyof KnownParts | keyof FeatureParts>)
   });
   const housekeeping = composeHousekeeping(parts, { workers, cleanup, userNamespaces });
   const loop: SyncLoop = composeSyncLoop(parts, { workers, status, housekeeping, clusterPods });
-  changes.onChange((uid) => void status.refresh(uid));
   connectRuntimeReaction({ ...parts, loop });
+  connectPodReactions({ ...parts, status });
   return {
     sources,
     workers,
@@ -154,11 +153,8 @@ function composeStatus(
     allocation: parts.allocation,
     actuated: records.actuated,
     oomKills: parts.oomWatcher.records,
-    ...(settings.config.gates.enabled('ResourceHealthStatus') && {
-      deviceHealth: (pod, container) =>
-        parts.dra.withClaims(parts.devices.manager.health(podUid(pod.metadata.uid), container), pod, container),
-    }),
-    runtimeName: () => platform.runtimeName,
+    deviceHealth: createDeviceHealth({ ...parts, gates: settings.config.gates }),
+    runtimeName: platform.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
     hidesReadyToStart: !settings.config.gates.enabled('PodReadyToStartContainersCondition'),
     // Read for each status: addresses may change.
@@ -174,7 +170,6 @@ function composeNodeShutdown(
 ): NodeShutdown {
   const { settings, platform, admission, directory, states, shutdownState } = parts;
   const { cluster, files, loginManager, clock, log } = platform;
-  parts.changes.onGone(({ metadata }) => shutdownState.forget(podUid(metadata.uid)));
   return createNodeShutdown({
     config: settings.config,
     standalone: cluster === undefined,
@@ -271,7 +266,7 @@ function composeSyncer(
 
 function composeClusterPods(
   parts: Given<'directory' | 'eventUploader' | 'node' | 'podConfig' | 'recorder' | 'sourcesReady' | 'states' | 'store'>,
-  workers: () => Pick<PodWorkers, 'retryOf'>,
+  workers: () => Pick<PodWorkers, 'failing'>,
 ): ClusterPods | undefined {
   const { platform, records, queue } = parts;
   const { cluster, clock, random, log } = platform;
@@ -289,7 +284,7 @@ function composeClusterPods(
     remembered: records.apiPods,
     podConfig,
     sourcesReady,
-    failedPods: () => [...states.known().keys()].filter((uid) => workers().retryOf(uid).lastError !== undefined),
+    failedPods: () => workers().failing(),
     eventUploader,
     recorder,
     queue,
@@ -336,14 +331,7 @@ function composeHousekeeping(
       resources: (known) => parts.allocation.retain(known),
       managers: () => parts.managers.release(),
       timelines: (known) => records.timeline.retireUnknown(known),
-      objects: (known) => {
-        parts.clusterObjects?.retain(parts.store.pods());
-        const isKnown = {
-          has: (uid: string) => known.has(podUid(uid)) || parts.store.byUid(podUid(uid)) !== undefined,
-        };
-        parts.tokens.retain(isKnown);
-        parts.podCredentials.certificates?.retain(isKnown);
-      },
+      objects: (known) => cleanUpObjects(known, parts),
     },
     log: platform.log,
   });
@@ -356,31 +344,20 @@ function composeSyncLoop(
   const { platform, queue, store, cache, admission } = parts;
   const { workers, status, housekeeping, clusterPods } = driven;
   const { clock, random, log } = platform;
-  const node = (): Node => parts.node.object(parts.monitor.health);
   const handlers = createPodHandlers({
     store,
     workers,
     status,
     probes: parts.probes,
     cache,
-    admission: {
-      adopt: (pods) => admission.adopt(pods),
-      admit: (pod) => admission.admit(pod),
-      missingFeatures: (before, after) => missingForUpdate(before, after, node()),
-    },
+    admission,
+    node: () => parts.node.object(parts.monitor.health),
+    cgroups: parts.cgroups,
     allocation: parts.allocation,
-    mirrors: { podChanged: (pod) => clusterPods?.podChanged(pod) },
+    mirrors: clusterPods,
     recorder: parts.recorder,
     onUpdate: (before, after) => noteRequestedResizes(parts.observation.metrics, before, after),
-    onPodsChanged: () => {
-      parts.cgroups.podsChanged();
-      parts.allocation.retry();
-    },
-    cleanup: () => {
-      housekeeping.request();
-      // The sources may have become ready just now.
-      parts.allocation.retry();
-    },
+    housekeeping,
     queue,
     log,
   });

@@ -8,7 +8,7 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 export interface ComposeSettings {
   readonly config: KubeletConfig;
   readonly rootDir: string;
-  /** Between two samples of the groups of containers; absent: 10 to 15 s. */
+  /** Between two samples of the groups of containers. */
   readonly housekeeping?: { periodMs: number; longestMs: number };
   /** Whether manifests are accepted over HTTP. */
   readonly manifestServer: boolean;

@@ -22,7 +22,7 @@ export function composeStats(parts: Given<'cache' | 'store' | 'volumes'>): Stats
     logFolder: (pod) => podLogDirectory(config.containerLogs.podLogsDir, pod),
     list: (path) => files.list(path),
     onMeasured: observeVolumeMeasurements(parts.observation.metrics),
-    housekeeping: settings.housekeeping ?? { periodMs: 10_000, longestMs: 15_000 },
+    housekeeping: settings.housekeeping,
     volumePeriodMs: config.volumes.statsPeriodMs,
     clock,
     random,

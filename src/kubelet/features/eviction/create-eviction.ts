@@ -23,7 +23,7 @@ import { parseThresholds, withContainerFs } from './thresholds.ts';
 export interface CreateEvictionParts
   extends Pick<
     EvictionManagerParts,
-    'reclaimer' | 'activePods' | 'isReady' | 'isCleanedUp' | 'onStatsAge' | 'clock' | 'random' | 'log'
+    'activePods' | 'isReady' | 'isCleanedUp' | 'onStatsAge' | 'clock' | 'random' | 'log'
   > {
   readonly config: Pick<KubeletConfig, 'eviction' | 'reserved' | 'versioned' | 'gates'>;
   readonly rootDir: string;
@@ -38,7 +38,8 @@ export interface CreateEvictionParts
   readonly saveEvicted: () => Promise<void>;
   readonly kill: (uid: PodUid, graceMs: number) => void;
   readonly onEvicted: (signal: string) => void;
-  readonly reclaimable: EvictionReporterParts['reclaimable'];
+  readonly containerGc: EvictionManagerParts['containerGc'] & EvictionReporterParts['containerGc'];
+  readonly imageGc: EvictionManagerParts['imageGc'] & EvictionReporterParts['imageGc'];
   readonly pod: EvictionReporterParts['pod'];
 }
 
@@ -72,7 +73,8 @@ export function createEviction(parts: CreateEvictionParts): EvictionParts {
     pressure: parts.pressure,
     findLayout,
     usage,
-    reclaimer: parts.reclaimer,
+    containerGc: parts.containerGc,
+    imageGc: parts.imageGc,
     evictor: new PodEvictor({ record, save: parts.saveEvicted, kill, events, onEvicted, log }),
     activePods: parts.activePods,
     isReady: parts.isReady,
@@ -90,7 +92,8 @@ export function createEviction(parts: CreateEvictionParts): EvictionParts {
     manager,
     usage,
     findLayout,
-    reclaimable: parts.reclaimable,
+    containerGc: parts.containerGc,
+    imageGc: parts.imageGc,
     pod: parts.pod,
     monotonicMs,
   });

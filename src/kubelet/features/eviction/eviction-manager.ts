@@ -8,6 +8,7 @@ import type { Loop } from '../../../base/loop.ts';
 import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { PodUid } from '../../model/ids.ts';
+import type { ReclaimableReport } from '../../model/eviction-report.ts';
 import { podUid } from '../../model/ids.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import { nodeReclaimOf } from './disk-layout.ts';
@@ -26,11 +27,11 @@ import { signalFacts } from './signals.ts';
 import type { Threshold } from './thresholds.ts';
 import { isHard, isMet } from './thresholds.ts';
 
-/** What the node can free without a pod. */
-export interface NodeReclaimer {
-  /** Ended containers that no status needs. */
-  deleteUnusedContainers(): Promise<void>;
-  deleteUnusedImages(): Promise<unknown>;
+/** What the node can free without ending a pod: `Report` says how much. */
+export interface UnusedThings<Report> {
+  deleteUnused(): Promise<unknown>;
+  /** What `deleteUnused` would remove now. */
+  countUnused(): Promise<Report>;
 }
 
 export interface EvictionManagerParts {
@@ -45,7 +46,9 @@ export interface EvictionManagerParts {
   readonly pressure: NodePressure;
   readonly findLayout: () => Promise<DiskLayout>;
   readonly usage: PodUsageParts;
-  readonly reclaimer: NodeReclaimer;
+  /** Ended containers that no status needs. */
+  readonly containerGc: Pick<UnusedThings<number>, 'deleteUnused'>;
+  readonly imageGc: Pick<UnusedThings<Omit<ReclaimableReport, 'containers'>>, 'deleteUnused'>;
   readonly evictor: Pick<PodEvictor, 'evict' | 'isEvicted'>;
   /** The pods that have a place on the node and have not ended. */
   readonly activePods: () => readonly Pod[];
@@ -227,11 +230,11 @@ export class EvictionManager {
 
   /** Whether anything was tried. */
   async #freeOnNode({ signal }: Threshold, layout: DiskLayout): Promise<boolean> {
-    const { reclaimer, log } = this.#parts;
+    const { containerGc, imageGc, log } = this.#parts;
     const { containers, images } = nodeReclaimOf(signal, layout);
     const tasks = [
-      ...(containers ? [() => reclaimer.deleteUnusedContainers()] : []),
-      ...(images ? [() => reclaimer.deleteUnusedImages()] : []),
+      ...(containers ? [() => containerGc.deleteUnused()] : []),
+      ...(images ? [() => imageGc.deleteUnused()] : []),
     ];
     for (const task of tasks) {
       try {

@@ -4,7 +4,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { EvictionReport, RankingReport, ReclaimableReport, SignalReport } from '../../model/eviction-report.ts';
 import type { DiskLayout } from './disk-layout.ts';
-import type { EvictionManager } from './eviction-manager.ts';
+import type { EvictionManager, UnusedThings } from './eviction-manager.ts';
 import type { PodUsageParts } from './pod-usage.ts';
 import { PodUsage } from './pod-usage.ts';
 import type { PressureState } from './pressure-state.ts';
@@ -22,7 +22,8 @@ export interface EvictionReporterParts {
   readonly manager: Pick<EvictionManager, 'assess' | 'candidates' | 'leaving'>;
   readonly usage: PodUsageParts;
   readonly findLayout: () => Promise<DiskLayout>;
-  readonly reclaimable: () => Promise<ReclaimableReport>;
+  readonly containerGc: Pick<UnusedThings<number>, 'countUnused'>;
+  readonly imageGc: Pick<UnusedThings<Omit<ReclaimableReport, 'containers'>>, 'countUnused'>;
   readonly pod: (uid: PodUid) => Pod | undefined;
   readonly monotonicMs: () => number;
 }
@@ -46,11 +47,11 @@ export class EvictionReporter {
   }
 
   async report(): Promise<EvictionReport> {
-    const { readings, thresholds, transitionMs, manager, usage, findLayout, reclaimable } = this.#parts;
+    const { readings, thresholds, transitionMs, manager, usage, findLayout } = this.#parts;
     const layout = await findLayout();
     await readings.readAll();
     const pods = manager.candidates();
-    const [measured, unused] = await Promise.all([PodUsage.withDisks(usage, layout, pods), reclaimable()]);
+    const [measured, unused] = await Promise.all([PodUsage.withDisks(usage, layout, pods), this.#reclaimable()]);
     const nowMs = this.#parts.monotonicMs();
     const { state, conditions } = manager.assess();
     const leaving = manager.leaving();
@@ -65,6 +66,12 @@ export class EvictionReporter {
       reclaimable: unused,
       rankings: rankedSignals(thresholds()).map((signal) => ranking(signal, pods, measured)),
     };
+  }
+
+  async #reclaimable(): Promise<ReclaimableReport> {
+    const { containerGc, imageGc } = this.#parts;
+    const [containers, images] = await Promise.all([containerGc.countUnused(), imageGc.countUnused()]);
+    return { containers, ...images };
   }
 }
 

@@ -128,6 +128,7 @@ describe('pod workers', () => {
     workers.update(pod('a'), true);
     await clock.advance(1);
     assert.equal(workers.retryOf(podUid('a')).lastError, 'runtime is down');
+    assert.deepEqual(workers.failing(), ['a']);
     await clock.advance(60_000);
     assert.ok(calls.length >= 7 && calls.length <= 14, `${calls.length} passes in a minute`);
   });

@@ -151,6 +151,11 @@ export class PodWorkers {
     return { lastError: this.#workers.get(uid)?.lastError, inMs: this.#queue.delayOf(uid) };
   }
 
+  /** The pods whose last sync failed. */
+  failing(): PodUid[] {
+    return [...this.#workers].filter(([, { lastError }]) => lastError !== undefined).map(([uid]) => uid);
+  }
+
   /** How long the current sync has been running; undefined when none is. */
   busyForMs(uid: PodUid): number | undefined {
     const beganMs = this.#workers.get(uid)?.passBeganMs;

@@ -26,7 +26,9 @@ export interface PodPaths {
 
 export interface CreateStatsParts
   extends Omit<DiskFactsOptions, 'fs' | 'runtime' | 'volumes'>,
-    Pick<StatsProviderOptions, 'random' | 'nodeName' | 'runtimePods' | 'housekeeping'> {
+    Pick<StatsProviderOptions, 'random' | 'nodeName' | 'runtimePods'> {
+  /** Between two samples of the groups of containers; undefined: 10 to 15 s, as in upstream. */
+  readonly housekeeping: StatsProviderOptions['housekeeping'] | undefined;
   /** Undefined on a platform where nothing is measured. */
   readonly sources: NodeStatsSources | undefined;
   readonly volumes: { measurable(uid: PodUid): ReturnType<DiskFactsOptions['volumes']> };
@@ -34,6 +36,8 @@ export interface CreateStatsParts
   /** Undefined where pods have no groups of their own. */
   readonly podPaths: PodPaths | undefined;
 }
+
+const defaultHousekeeping: StatsProviderOptions['housekeeping'] = { periodMs: 10_000, longestMs: 15_000 };
 
 /** Statistics of the node and its pods, and their endpoints. Undefined where nothing is measured. */
 export function createStats({ sources, volumes, podPaths, store, ...parts }: CreateStatsParts): StatsParts | undefined {
@@ -50,7 +54,7 @@ export function createStats({ sources, volumes, podPaths, store, ...parts }: Cre
     nodeName,
     runtimePods,
     place: (uid) => placeOf(store.byUid(podUid(uid)), podPaths),
-    housekeeping: parts.housekeeping,
+    housekeeping: parts.housekeeping ?? defaultHousekeeping,
     podsGroups: podPaths?.top ?? [],
   });
   const endpoints = statsEndpoints({ stats: provider, machine, nowMs: () => clock.nowMs(), gzip: gzipText, log });

@@ -108,9 +108,10 @@ export class EvictionWorld {
       activePods: () => [...this.pods.values()].map(({ pod }) => pod),
       isReady: () => this.ready,
       isCleanedUp: (uid) => !this.pods.has(uid),
-      reclaimer: {
-        deleteUnusedContainers: () => this.#free('containers'),
-        deleteUnusedImages: () => this.#free('images'),
+      containerGc: { deleteUnused: () => this.#free('containers'), countUnused: async () => 2 },
+      imageGc: {
+        deleteUnused: () => this.#free('images'),
+        countUnused: async () => ({ images: 1, imageBytes: 5 * MiB }),
       },
       saveEvicted: async () => undefined,
       kill: (uid, graceMs) => this.#kill(uid, graceMs),
@@ -126,7 +127,6 @@ export class EvictionWorld {
       clock: this.clock,
       random: seededRandom(1),
       log: this.log,
-      reclaimable: async () => ({ containers: 2, images: 1, imageBytes: 5 * MiB }),
       pod: (uid) => this.pods.get(uid)?.pod,
     });
     this.manager = manager;
