@@ -145,7 +145,7 @@ test('credentials that cannot be used make requests fail; the next one looks aga
 
 test('listeners are notified of the end of an outage, not of a hiccup', async (t) => {
   let away = true;
-  for (const [outageMs, told] of [
+  for (const [outageMs, reported] of [
     [0, 1],
     [60_000, 0],
   ] as const) {
@@ -161,7 +161,7 @@ test('listeners are notified of the end of an outage, not of a hiccup', async (t
       await client.get(configMaps, key).catch(() => undefined);
     }
     end();
-    assert.deepEqual([returns, transport.problem()], [told, undefined]);
+    assert.deepEqual([returns, transport.problem()], [reported, undefined]);
   }
 });
 
@@ -178,11 +178,11 @@ test('a new or changed access counts as a return: waiting requests are sent at o
   });
   const { client } = await groundOf(t, (_, response) => found(response), { source });
   await assert.rejects(client.get(configMaps, key));
-  const told = new Promise<string>((resolve) => client.onReturn(resolve));
+  const reported = new Promise<string>((resolve) => client.onReturn(resolve));
   changed();
   usable = true;
   changed();
-  assert.equal(await told, 'admitted');
+  assert.equal(await reported, 'admitted');
 });
 
 test('listeners are notified when refusals of all requests end, not of single refusals', async (t) => {

@@ -31,7 +31,7 @@ function config({
 
 const plugin = { apiVersion: 'client.authentication.k8s.io/v1', command: 'bin/sign-in', interactiveMode: 'Never' };
 
-test('a program that signs in is found beside the kubeconfig, with what it is given and told', () => {
+test('a program that signs in is found beside the kubeconfig, with its arguments and its environment', () => {
   const cluster = {
     'certificate-authority-data': base64('CA'),
     extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }],
@@ -57,8 +57,9 @@ test('a program that signs in is found beside the kubeconfig, with what it is gi
     },
   });
   const beta = { apiVersion: 'client.authentication.k8s.io/v1beta1', command: 'sign-in' };
-  const { command, cluster: told } = parseKubeconfigEntry(config({ user: { exec: beta } }), '/x/config').exec ?? {};
-  assert.deepEqual([command, told], ['sign-in', undefined]);
+  const { command, cluster: clusterInfo } =
+    parseKubeconfigEntry(config({ user: { exec: beta } }), '/x/config').exec ?? {};
+  assert.deepEqual([command, clusterInfo], ['sign-in', undefined]);
 });
 
 test('impersonation and a proxy are read', () => {

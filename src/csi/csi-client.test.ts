@@ -102,14 +102,14 @@ test('a plugin is asked what it is and notified of the result; one that does not
   const client = createRegistrationClient({ socketPath, clock: systemClock });
   context.after(() => client.close());
   assert.equal(errorKind(await client.channel.ready(20).catch((error: unknown) => error)), 'Timeout');
-  const told: unknown[] = [];
+  const received: unknown[] = [];
   const ready = client.channel.ready(10_000);
   const server = await serveRegistration({
     socketPath,
     registration: {
       getInfo: async () => ({ type: 'CSIPlugin', name: 'x.example', endpoint: '/e', supportedVersions: ['1.0.0'] }),
       notifyRegistrationStatus: async (status) => {
-        told.push(status);
+        received.push(status);
         return {};
       },
     },
@@ -123,5 +123,5 @@ test('a plugin is asked what it is and notified of the result; one that does not
     supportedVersions: ['1.0.0'],
   });
   await client.registration.notifyRegistrationStatus({ pluginRegistered: true });
-  assert.deepEqual(told, [{ pluginRegistered: true, error: '' }]);
+  assert.deepEqual(received, [{ pluginRegistered: true, error: '' }]);
 });

@@ -76,8 +76,8 @@ test('a server that is killed in the middle of an answer is unavailable', () => 
   const error = errorFromStatus('Put', cut);
   assert.deepEqual([error.kind, grpcCodeOf(error)], ['Unavailable', 'Unavailable']);
   assert.match(error.message, /^rpc error: code = Unavailable desc = Received RST_STREAM/);
-  const told = errorFromStatus('Put', { code: 13, details: 'disk' });
-  assert.deepEqual([told.kind, grpcCodeOf(told)], ['Internal', 'Internal']);
+  const mapped = errorFromStatus('Put', { code: 13, details: 'disk' });
+  assert.deepEqual([mapped.kind, grpcCodeOf(mapped)], ['Internal', 'Internal']);
 });
 
 test('what is no gRPC status is internal and names the operation', () => {

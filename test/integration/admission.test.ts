@@ -56,7 +56,7 @@ const asked = (name: string): number =>
         .split('\n')
         .filter((line) => line === podName(name)).length
     : 0;
-const told = ({ status }: Pod): unknown[] => [status?.phase, status?.reason, status?.message];
+const verdictOf = ({ status }: Pod): unknown[] => [status?.phase, status?.reason, status?.message];
 const rejected = (name: string): Promise<Pod> =>
   agent.waitFor(
     name,
@@ -75,7 +75,7 @@ test('a pod whose port of the host is taken is turned away; who has the port kee
   const first = await agent.run(pod('port-first', { containers: [container('main', { ports })] }));
   agent.writeManifest('port-second', pod('port-second', { containers: [container('main', { ports })] }));
   const second = await rejected('port-second');
-  assert.deepEqual(told(second), [
+  assert.deepEqual(verdictOf(second), [
     'Failed',
     'NodePorts',
     "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
@@ -95,7 +95,7 @@ test('a pod whose port of the host is taken is turned away; who has the port kee
 
 test('a pod that asks for more than there is does not run; with a manifest that asks for less it does', async () => {
   agent.writeManifest('big', pod('big', asking('1500m')));
-  assert.deepEqual(told(await rejected('big')), [
+  assert.deepEqual(verdictOf(await rejected('big')), [
     'Failed',
     'OutOfcpu',
     "Pod was rejected: Node didn't have enough resource: cpu, requested: 1500, used: 0, capacity: 1000",
@@ -103,7 +103,7 @@ test('a pod that asks for more than there is does not run; with a manifest that 
   agent.writeManifest('big', pod('big', asking('600m')));
   await agent.ready('big');
   agent.writeManifest('next', pod('next', asking('500m')));
-  assert.match(String(told(await rejected('next'))[2]), /cpu, requested: 500, used: 600, capacity: 1000$/);
+  assert.match(String(verdictOf(await rejected('next'))[2]), /cpu, requested: 500, used: 600, capacity: 1000$/);
   await agent.remove('big', 'next');
 });
 
@@ -159,7 +159,7 @@ test('the labels of the node decide, and a static pod they kept out gets its cha
     },
   };
   agent.writeManifest('in-zone', pod('in-zone', { affinity: { nodeAffinity } }));
-  assert.deepEqual(told(await rejected('in-zone')), [
+  assert.deepEqual(verdictOf(await rejected('in-zone')), [
     'Failed',
     'NodeAffinity',
     "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
@@ -216,7 +216,7 @@ test('a hook holds a pod, which says so, takes no room, survives the agent, and 
   const isHeld = ({ status }: Pod): boolean =>
     status?.reason === 'AdmissionHeld' && status.message?.endsWith('not loaded') === true;
   const held = await agent.waitFor('held-one', 'held', isHeld);
-  assert.deepEqual(told(held), [
+  assert.deepEqual(verdictOf(held), [
     'Pending',
     'AdmissionHeld',
     'held by admission hooks: 10-driver: the driver is not loaded',
@@ -235,13 +235,12 @@ test('a hook holds a pod, which says so, takes no room, survives the agent, and 
   assert.equal(await sandboxesOf('held-one'), 0);
   writeFileSync(join(folder, 'ready'), '');
   const ready = await agent.ready('held-one');
-  assert.deepEqual(told(ready), ['Running', undefined, undefined]);
+  assert.deepEqual(verdictOf(ready), ['Running', undefined, undefined]);
   agent.writeManifest('barred', pod('barred-one'));
-  assert.deepEqual(told(await agent.waitFor('barred-one', 'rejected', ({ status }) => status?.phase === 'Failed')), [
-    'Failed',
-    'NoGpu',
-    'Pod was rejected: this node has no GPU',
-  ]);
+  assert.deepEqual(
+    verdictOf(await agent.waitFor('barred-one', 'rejected', ({ status }) => status?.phase === 'Failed')),
+    ['Failed', 'NoGpu', 'Pod was rejected: this node has no GPU'],
+  );
   agent.removeManifest('barred');
   await Promise.all([agent.gone('barred-one'), agent.remove('held-one')]);
 });
@@ -281,7 +280,7 @@ test('what runs is never admitted again: not after the agent was killed, nor wit
     await agent.start();
   }
   agent.writeManifest('newcomer', pod('newcomer'));
-  assert.equal(told(await rejected('newcomer'))[1], 'OutOfpods');
+  assert.equal(verdictOf(await rejected('newcomer'))[1], 'OutOfpods');
   await Promise.all(names.map((name) => agent.ready(name)));
   await pause(500);
   assert.deepEqual(facts(), before);

@@ -160,7 +160,7 @@ test('its server shows a certificate of the cluster, which the API server checks
   );
 });
 
-test('its server speaks TLS as it was told', async () => {
+test('its server speaks TLS as configured', async () => {
   assert.equal((await ask('/pods', undefined, { maxVersion: 'TLSv1.2' })).status, 401);
   await assert.rejects(ask('/pods', undefined, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }));
   await assert.rejects(

@@ -85,7 +85,7 @@ describe('commands', SIDE_BY_SIDE, () => {
     const which = await agent.cli('exec', 'executed', '--', 'true');
     assert.equal(which.code, 1);
     assert.match(which.stderr, /several containers: main, other/);
-    // Counts to a number and not to the end: a runtime that speaks v4 of the protocol at most cannot be told that input
+    // Counts to a number and not to the end: a runtime that speaks v4 of the protocol at most cannot be notified that input
     // is over.
     const child = agent.cliProcess('exec', 'executed', '-c', 'other', '-i', '--', 'sh', '-c', 'head -c 100000 | wc -c');
     let counted = '';

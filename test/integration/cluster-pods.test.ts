@@ -270,7 +270,7 @@ test('neither a restart of the agent nor an API server that is away touches a po
   await fixture.cluster.kill();
   await fixture.agent.start();
   const { agent } = fixture;
-  // From what it was told last.
+  // From the last state it received.
   const known = await eventually(async () => {
     const found = (await agent.pods()).find(({ metadata }) => metadata.name === 'steady');
     assert.ok(found !== undefined && isReady(found));

@@ -14,7 +14,7 @@ const fixture = agentFixture({ name: 'csi' });
 const drivers: TestCsiDriver[] = [];
 after(() => Promise.all(drivers.map((driver) => driver.dispose())));
 
-/** A driver of the test's own, started unless told otherwise, so that tests may script and end theirs side by side. */
+/** A driver of the test's own, started by default, so that tests may script and end theirs side by side. */
 async function driverOf(name: string, start = true): Promise<TestCsiDriver> {
   const driver = new TestCsiDriver(`${name}.csi.test`, fixture.agent.rootDir);
   drivers.push(driver);

@@ -61,7 +61,7 @@ describe('pods on Docker', () => {
       'missing',
       pod('missing', { containers: [container('main', { command: ['/no/such/program'] })] }),
     );
-    const seen = await agent.waitFor('missing', 'told', (each) => {
+    const seen = await agent.waitFor('missing', 'reported', (each) => {
       const { state, lastState } = containerOf(each);
       return [state, lastState].some((one) =>
         /no such file/.test(one?.terminated?.message ?? one?.waiting?.message ?? ''),

@@ -45,7 +45,7 @@ describe('a container', SIDE_BY_SIDE, () => {
       Object.keys(asking).map((name) => agent.inside('input', 'readlink /proc/1/fd/0', name)),
     );
     assert.match(inputs.join(' '), /^\/dev\/null pipe:\S+ \/dev\/pts\/\d+$/);
-    const told = await Promise.all(
+    const reported = await Promise.all(
       Object.keys(asking).map(
         async (name) =>
           (await containerd.cri.runtime.containerStatus({ containerId: containerId(seen, name), verbose: true })).info[
@@ -54,7 +54,7 @@ describe('a container', SIDE_BY_SIDE, () => {
       ),
     );
     assert.deepEqual(
-      told.map((info) => /"stdin_once": ?true/.test(info)),
+      reported.map((info) => /"stdin_once": ?true/.test(info)),
       [false, true, false],
     );
   });
@@ -249,11 +249,11 @@ describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
           containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
         }),
       );
-    const told = async (): Promise<boolean> => {
+    const reported = async (): Promise<boolean> => {
       const problems = (await agent.problems()).join('\n');
       return Object.values(sources).every(([, what]) => problems.includes(what));
     };
-    assert.ok(await waitUntil(told, 10_000, 50), (await agent.problems()).join('\n'));
+    assert.ok(await waitUntil(reported, 10_000, 50), (await agent.problems()).join('\n'));
     agent.removeManifest(...Object.keys(sources));
   });
 });
@@ -391,10 +391,10 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
 
 test('a resolver configuration of the node that exceeds the limits of pods is an event of the node', async () => {
   const { items } = await fixture.agent.get<ListOf<Event>>('/api/events');
-  const told = items
+  const reported = items
     .filter(({ reason }) => reason === 'CheckLimitsForResolvConf')
     .map(({ type, message, involvedObject }) => [type, message, involvedObject.kind]);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ['Warning', `Resolv.conf file '${resolvConf}' contains search line consisting of more than 29 domains!`, 'Node'],
   ]);
 });

@@ -175,16 +175,16 @@ describe('environment', SIDE_BY_SIDE, () => {
       resources: { requests: { cpu: '250m' }, limits: { memory: '64Mi' } },
     });
     const seen = await agent.run(
-      pod('told', { containers: [main] }, { annotations: { 'a/b': 'note' } }),
+      pod('shown', { containers: [main] }, { annotations: { 'a/b': 'note' } }),
       configMap('odd-keys', { '1st.key': 'odd', constructor: 'c' }),
       secret('odd-secret', { 'a-b': 'deep-secret' }),
     );
-    assert.ok(await waitUntil(() => agent.output('told') !== '', 5000, 20), 'nothing was written');
-    assert.match(agent.output('told'), new RegExp(`^${NODE} \\$\\(NODE\\) \\$\\(NOPE\\) odd$`));
+    assert.ok(await waitUntil(() => agent.output('shown') !== '', 5000, 20), 'nothing was written');
+    assert.match(agent.output('shown'), new RegExp(`^${NODE} \\$\\(NODE\\) \\$\\(NOPE\\) odd$`));
     const { podIP, hostIP, hostIPs } = seen.status ?? {};
     assert.equal(
       await agent.inside(
-        'told',
+        'shown',
         'echo "$NODE|$UID_|$SPACE|$NOTE|$IPS|$HOST|$HOSTS|$REQUEST|$MEMORY"; tr "\\0" "\\n" < /proc/1/environ | grep -E "^(1st.key|constructor|S_a-b)=" | sort; test "$CPU" -ge 1000 && echo whole',
       ),
       `${NODE}|${seen.metadata.uid}|default|note|${podIP}|${hostIP}|${(hostIPs ?? []).map(({ ip }) => ip).join()}|250|64\n1st.key=odd\nS_a-b=deep-secret\nconstructor=c\nwhole`,
@@ -195,7 +195,7 @@ describe('environment', SIDE_BY_SIDE, () => {
   test('a pod on the network of the host sees the addresses of the host as its own', async () => {
     const { agent } = fixture;
     const seen = await agent.run(
-      pod('host-told', {
+      pod('host-shown', {
         hostNetwork: true,
         containers: [
           container('main', {
@@ -207,7 +207,7 @@ describe('environment', SIDE_BY_SIDE, () => {
         ],
       }),
     );
-    assert.equal(await agent.inside('host-told', 'echo "$IP|$HOST"'), `${seen.status?.hostIP}|${seen.status?.hostIP}`);
+    assert.equal(await agent.inside('host-shown', 'echo "$IP|$HOST"'), `${seen.status?.hostIP}|${seen.status?.hostIP}`);
   });
 });
 

@@ -66,7 +66,7 @@ const asked = (registry: TestRegistry, name: string): number =>
 const stateReason = (seen: Parameters<typeof containerOf>[0]): string | undefined =>
   containerOf(seen).state?.waiting?.reason;
 
-test('an image is pulled from an open registry, told as it goes, and found present the next time', async () => {
+test('an image is pulled from an open registry, with its progress reported, and found present the next time', async () => {
   const reference = await push(open, 'plain', 1);
   await agent.run(using('plain', reference));
   const { timeline } = await agent.explained('plain', 'the pull', (now) =>

@@ -240,7 +240,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     await agent.remove('rules');
   });
 
-  test('a container that was killed runs again at once, with its number counted and the old end told', async () => {
+  test('a container that was killed runs again at once, with its number counted and the old end reported', async () => {
     const { agent, containerd } = fixture;
     const before = await agent.run(
       pod('killed', { containers: [container('main', { command: ['sleep', '100000'] }), container('other')] }),
@@ -258,7 +258,7 @@ describe('containers', SIDE_BY_SIDE, () => {
       change.pod.metadata.name === podName('killed') &&
       !isReady(change.pod) &&
       containerOf(change.pod).restartCount <= 1;
-    assert.ok(agent.watch.history.some(isTold), 'the pod was never told as not ready');
+    assert.ok(agent.watch.history.some(isTold), 'the pod was never reported as not ready');
   });
 
   test('SIGTERM comes first; what ignores it is killed when the grace is over, and not earlier', async () => {
@@ -359,7 +359,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     const oldEnd = agent.watch.history.findLast(
       (change) => change.pod.metadata.uid === old.metadata.uid && exitOf(change.pod) !== undefined,
     );
-    assert.ok(oldEnd !== undefined, 'the end of the old pod was not told');
+    assert.ok(oldEnd !== undefined, 'the end of the old pod was not reported');
     const { status } = await containerd.cri.runtime.containerStatus({ containerId: containerId(fresh) });
     const endedAtMs = Date.parse(containerOf(oldEnd.pod).state?.terminated?.finishedAt ?? '');
     assert.ok(Number(status?.createdAt) / 1e6 >= endedAtMs, 'both versions ran at the same time');

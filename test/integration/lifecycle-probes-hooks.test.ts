@@ -177,7 +177,7 @@ describe('probes', SIDE_BY_SIDE, () => {
     await agent.waitFor('never-up', 'restarted', (seen) => containerOf(seen).restartCount >= 1);
   });
 
-  test('what a probe ends runs again in a pod that restarts on failure only, though it ended well when told to', async () => {
+  test('what a probe ends runs again in a pod that restarts on failure only, though it exits with 0 on SIGTERM', async () => {
     const { agent } = fixture;
     const failsOnce = {
       exec: { command: shell('[ -e /host/ends-well ] || { touch /host/ends-well; false; }') },
@@ -201,7 +201,7 @@ describe('probes', SIDE_BY_SIDE, () => {
     const phases = agent.watch.history
       .filter(({ pod: seen }) => seen.metadata.name === podName('ends-well'))
       .map(({ pod: seen }) => seen.status?.phase);
-    assert.ok(!phases.includes('Succeeded'), 'it was told as over between its end and its start');
+    assert.ok(!phases.includes('Succeeded'), 'it was reported as over between its end and its start');
   });
 
   test('an exec probe that hangs fails at its timeout and is not left running', async () => {

@@ -231,12 +231,12 @@ describe('events', SIDE_BY_SIDE, () => {
   test('they are listed with object, source and count, over the API and on the command line', async () => {
     const { agent } = fixture;
     await agent.run(
-      pod('told', {
+      pod('shown', {
         containers: [container('main', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } })],
       }),
     );
     const list = await agent.get<ListOf<Event>>('/api/events');
-    const mine = list.items.filter(({ involvedObject }) => involvedObject.name === podName('told'));
+    const mine = list.items.filter(({ involvedObject }) => involvedObject.name === podName('shown'));
     assert.deepEqual(
       mine
         .filter(({ reason }) => reason === 'Created' || reason === 'Started')
@@ -254,9 +254,9 @@ describe('events', SIDE_BY_SIDE, () => {
         ['Normal', 'Started', 'Container started', 'spec.containers{main}', 'kubelet', 'kubelet', 1],
       ],
     );
-    const { stdout, code } = await agent.cli('events', 'told');
+    const { stdout, code } = await agent.cli('events', 'shown');
     assert.equal(code, 0);
     assert.match(stdout, /^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n/);
-    assert.match(stdout, new RegExp(`Normal +Started +pod/${podName('told')} +Container started`));
+    assert.match(stdout, new RegExp(`Normal +Started +pod/${podName('shown')} +Container started`));
   });
 });

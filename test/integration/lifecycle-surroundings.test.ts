@@ -260,7 +260,7 @@ describe('resources', SIDE_BY_SIDE, () => {
         ],
       }),
     );
-    // The exit may be told before the kernel's reason for it, which containerd learns apart; the end of the pod not
+    // The exit may be reported before the kernel's reason for it, which containerd learns apart; the end of the pod not
     // before a pass that is under way has ended.
     const seen = await agent.waitFor(
       'oom',

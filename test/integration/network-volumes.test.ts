@@ -102,9 +102,11 @@ describe('volumes on the network', { skip: allMissing }, () => {
     test('a target that asks for a secret refuses a wrong one, and the pod says so', async () => {
       const { agent } = fixture;
       agent.writeManifest('wrong', chap('not the password'), withVolume('wrong', { iscsi }));
-      const told = await agent.explained('wrong', 'the refusal', (now) => /iscsi/.test(JSON.stringify(now.blockers)));
-      assert.match(JSON.stringify(told.blockers), /failed to attach disk/);
-      assert.doesNotMatch(JSON.stringify(told.blockers), /not the password/);
+      const explained = await agent.explained('wrong', 'the refusal', (now) =>
+        /iscsi/.test(JSON.stringify(now.blockers)),
+      );
+      assert.match(JSON.stringify(explained.blockers), /failed to attach disk/);
+      assert.doesNotMatch(JSON.stringify(explained.blockers), /not the password/);
       await agent.remove('wrong');
       assert.deepEqual(await iscsiSessions(), []);
     });

@@ -38,7 +38,7 @@ after(async () => {
 
 const isDown = (): boolean => logind.started.includes('poweroff.target');
 const critical = { priorityClassName: 'system-node-critical' };
-const told = ({ status }: Pod): unknown[] => [status?.phase, status?.reason, status?.message];
+const verdictOf = ({ status }: Pod): unknown[] => [status?.phase, status?.reason, status?.message];
 const TERMINATED = ['Failed', 'Terminated', 'Pod was terminated in response to imminent node shutdown.'];
 
 async function runningPods(): Promise<Set<string | undefined>> {
@@ -67,7 +67,7 @@ test('logind waits until the pods have ended, ordinary ones before critical ones
   await logind.shutDown();
   agent.writeManifest('late', pod('late', {}));
   const late = await agent.waitFor('late', 'rejected', ({ status }) => status?.phase === 'Failed');
-  assert.deepEqual(told(late), [
+  assert.deepEqual(verdictOf(late), [
     'Failed',
     'NodeShutdown',
     'Pod was rejected: Pod was rejected as the node is shutting down.',
@@ -76,7 +76,7 @@ test('logind waits until the pods have ended, ordinary ones before critical ones
   assert.ok(orderly, 'not before its pods, and in order');
   assert.equal((await runningPods()).size, 0);
   for (const name of ['web', 'dns']) {
-    assert.deepEqual(told(agent.pod(name)), TERMINATED);
+    assert.deepEqual(verdictOf(agent.pod(name)), TERMINATED);
     const condition = agent.pod(name).status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
     assert.deepEqual([condition?.status, condition?.reason], ['True', 'TerminationByKubelet']);
   }

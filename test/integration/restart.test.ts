@@ -63,7 +63,7 @@ async function facts(prefix: string): Promise<string[]> {
     .sort();
 }
 
-/** What was told of these pods since `from` that a person would call a flap. */
+/** The changes of these pods since `from` that are a flap. */
 function flaps(from: number, prefix: string): string[] {
   return agent.watch.history
     .slice(from)

@@ -70,8 +70,8 @@ test('events of CRI bring the pod with its end since containerd 1.7; before, the
     if (!since(1, 7)) return await assert.rejects(stream, { kind: 'Unimplemented' });
     assert.ok(await waitUntil(() => open, 10_000));
     const config = {
-      metadata: { name: 'told', namespace: 'default', uid: 'told', attempt: 0 },
-      labels: { 'io.kubernetes.pod.uid': 'told' },
+      metadata: { name: 'shown', namespace: 'default', uid: 'shown', attempt: 0 },
+      labels: { 'io.kubernetes.pod.uid': 'shown' },
       linux: {
         cgroupParent: containerd.cgroupPath('contract'),
         securityContext: { namespaceOptions: { network: NamespaceMode.NODE } },
@@ -100,7 +100,7 @@ test('events of CRI bring the pod with its end since containerd 1.7; before, the
         end()?.pod?.sandbox.id,
         end()?.pod?.containers.map(({ id, state, exitCode }) => [id, state, exitCode]),
       ],
-      ['told', podSandboxId, [[containerId, 'exited', 3]]],
+      ['shown', podSandboxId, [[containerId, 'exited', 3]]],
     );
     await client.runtime.stopPodSandbox({ podSandboxId });
     await client.runtime.removePodSandbox({ podSandboxId });

@@ -134,14 +134,14 @@ test('an event stream that breaks again and again loses no exit', async () => {
     if (round === 1)
       await agent.waitFor(
         'deaf',
-        'restarted though no event told',
+        'restarted without an event',
         (seen) => containerOf(seen).restartCount >= round && isReady(seen),
         20_000,
       );
     else
       await agent.waitFor(
         'deaf',
-        'seen as exited though no event told',
+        'seen as exited without an event',
         (seen) => containerOf(seen).lastState?.terminated !== undefined,
         20_000,
       );

@@ -208,8 +208,8 @@ describe('rights', SIDE_BY_SIDE, () => {
       pod('empty', { containers: [secured('main', { seccompProfile: { type: 'Localhost' } })] }),
     );
     await agent.remove('no-profile', 'init-seccomp');
-    const told = /outside[^]*empty|empty[^]*outside/;
-    await waitUntil(async () => told.test((await agent.problems()).join('\n')), 10_000, 50);
+    const refusal = /outside[^]*empty|empty[^]*outside/;
+    await waitUntil(async () => refusal.test((await agent.problems()).join('\n')), 10_000, 50);
     const problems = (await agent.problems()).join('\n');
     assert.match(
       problems,

@@ -53,10 +53,10 @@ const fixture = agentFixture({
 
 const noticed = (what: RegExp) => (): Promise<boolean> =>
   fixture.agent.problems().then((problems) => problems.some((problem) => what.test(problem)));
-const told = async (what: RegExp): Promise<void> =>
+const problemShown = async (what: RegExp): Promise<void> =>
   assert.ok(
     await waitUntil(noticed(what), 10_000, 20),
-    `not told: ${what}; told: ${(await fixture.agent.problems()).join(' | ')}`,
+    `no problem matches ${what}: ${(await fixture.agent.problems()).join(' | ')}`,
   );
 
 describe('folder', () => {
@@ -77,13 +77,13 @@ describe('folder', () => {
       }),
     );
     await agent.run(pod('beside'));
-    await told(/a-broken\.yaml:[45]:/);
-    await told(/b-wrong\.yaml:6:.*spec\.containers\[0\]\.name/);
-    await told(/c-unknown\.yaml:.*conatiners/);
+    await problemShown(/a-broken\.yaml:[45]:/);
+    await problemShown(/b-wrong\.yaml:6:.*spec\.containers\[0\]\.name/);
+    await problemShown(/c-unknown\.yaml:.*conatiners/);
     for (const name of ['a-broken', 'b-wrong', 'c-unknown']) agent.removeManifest(name);
     assert.ok(
       await waitUntil(async () => (await agent.problems()).length === 0, 5000, 20),
-      'problems of files that are gone are still told',
+      'problems of files that are gone are still listed',
     );
   });
 
@@ -91,9 +91,9 @@ describe('folder', () => {
     const { agent } = fixture;
     const before = await agent.run(pod('durable'));
     agent.writeRaw('durable.yaml', '{{{{ not yaml');
-    await told(/durable\.yaml/);
+    await problemShown(/durable\.yaml/);
     agent.writeRaw('durable.yaml', `# ${'x'.repeat(11 * 1024 * 1024)}\n`);
-    await told(/durable\.yaml.*10 ?MB|durable\.yaml.*large|durable\.yaml.*10485760/);
+    await problemShown(/durable\.yaml.*10 ?MB|durable\.yaml.*large|durable\.yaml.*10485760/);
     assert.equal(containerId(agent.pod('durable')), containerId(before));
     assert.ok(isReady(agent.pod('durable')));
     agent.writeManifest('durable', pod('durable', {}, { labels: { version: '2' } }));
@@ -111,7 +111,7 @@ describe('folder', () => {
       (_, level) => `l${level}: &l${level} [${level === 0 ? 'x, x' : `*l${level - 1}, *l${level - 1}`}]`,
     );
     agent.writeRaw('bomb.yaml', `apiVersion: v1\nkind: Pod\n${levels.join('\n')}\n`);
-    await told(/bomb\.yaml/);
+    await problemShown(/bomb\.yaml/);
     const startMs = performance.now();
     await agent.run(pod('after-bomb'));
     assert.ok(performance.now() - startMs < 10_000);
@@ -123,7 +123,7 @@ describe('folder', () => {
     const text = `${JSON.stringify(pod('half'), null, 2)}\n`;
     const path = join(agent.manifestsDir, 'half.yaml');
     writeFileSync(path, text.slice(0, text.length / 2));
-    await told(/half\.yaml/);
+    await problemShown(/half\.yaml/);
     writeFileSync(path, text);
     await agent.ready('half');
   });
@@ -145,7 +145,7 @@ describe('folder', () => {
         10_000,
         20,
       ),
-      'the duplicate is not told',
+      'the duplicate is not listed',
     );
     assert.equal(agent.pod('twin').metadata.labels?.['file'], '1');
     agent.removeManifest('twin-1');
@@ -190,7 +190,7 @@ describe('folder', () => {
       pod('two'),
     );
     await Promise.all([agent.ready('one'), agent.ready('two')]);
-    await told(/many\.yaml/);
+    await problemShown(/many\.yaml/);
     agent.removeManifest('many');
     await Promise.all([agent.gone('one'), agent.gone('two')]);
   });

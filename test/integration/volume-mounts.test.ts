@@ -202,7 +202,7 @@ describe('read-only', SIDE_BY_SIDE, () => {
       );
     one('rro-writable', {});
     one('rro-propagated', { readOnly: true, mountPropagation: 'HostToContainer' });
-    const told = [
+    const expected = [
       /spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when readOnly is true/,
       /spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when mountPropagation is None or not specified/,
     ];
@@ -210,7 +210,7 @@ describe('read-only', SIDE_BY_SIDE, () => {
       await waitUntil(
         async () => {
           const problems = (await agent.problems()).join('\n');
-          return told.every((message) => message.test(problems));
+          return expected.every((message) => message.test(problems));
         },
         10_000,
         50,

@@ -135,7 +135,7 @@ const killAndForget: Act = async (scenario) => {
 };
 
 /**
- * What the agent knew of statuses is older than what it told: it was killed before it was written down. Where the
+ * The agent's record of statuses is older than what it published: it was killed before it was written down. Where the
  * machine went, too, nothing is left to read it from.
  */
 const killWithOldRecord: Act = async (scenario) => {

@@ -227,22 +227,22 @@ export class ClusterScenario {
     const who = `${before.metadata.name} ${before.metadata.uid.slice(0, 8)}`;
     if (verb === 'delete') return this.#judgeDeletion(before, who);
     if (after === undefined) return;
-    const told = before.status ?? {};
+    const earlier = before.status ?? {};
     const now = after.status ?? {};
     // Of a static pod's status only this agent's records know the times.
     const isMirror = before.metadata.annotations?.[annotations.configMirror] !== undefined;
     if (
       !isMirror &&
-      withoutTimes(told) === withoutTimes(now) &&
+      withoutTimes(earlier) === withoutTimes(now) &&
       before.metadata.resourceVersion !== after.metadata.resourceVersion
     )
       this.report(`${who}: a status that differs only in time: ${differenceOf({ verb, before, after })}`);
-    const isOver = isTerminalPhase(told.phase) && !(isMirror && this.wasShutDown);
-    if (isOver && told.phase !== now.phase) this.report(`${who} went from ${told.phase} to ${now.phase}`);
-    if (isOver && endsOf(told) !== '' && endsOf(told) !== endsOf(now))
-      this.report(`${who} is over, and the ends of its containers became others: ${endsOf(told)} -> ${endsOf(now)}`);
-    if (told.startTime !== undefined && told.startTime !== now.startTime)
-      this.report(`${who}: startTime ${told.startTime} became ${now.startTime}`);
+    const isOver = isTerminalPhase(earlier.phase) && !(isMirror && this.wasShutDown);
+    if (isOver && earlier.phase !== now.phase) this.report(`${who} went from ${earlier.phase} to ${now.phase}`);
+    if (isOver && endsOf(earlier) !== '' && endsOf(earlier) !== endsOf(now))
+      this.report(`${who} is over, and the ends of its containers became others: ${endsOf(earlier)} -> ${endsOf(now)}`);
+    if (earlier.startTime !== undefined && earlier.startTime !== now.startTime)
+      this.report(`${who}: startTime ${earlier.startTime} became ${now.startTime}`);
     const counts = (pod: Pod): number => pod.status?.containerStatuses?.[0]?.restartCount ?? 0;
     if (counts(after) < counts(before) && !this.#wasSwept)
       this.report(`${who}: restartCount ${counts(before)} became ${counts(after)}`);
@@ -250,7 +250,7 @@ export class ClusterScenario {
       this.report(`${who}: a condition of others was changed`);
     if (
       isTerminalPhase(now.phase) &&
-      !isTerminalPhase(told.phase) &&
+      !isTerminalPhase(earlier.phase) &&
       this.node.runtime
         .containers(before.metadata.uid)
         .some((container) => container.state === 'running' && !container.dead)
@@ -317,7 +317,7 @@ export class ClusterScenario {
 
   async #restartSettled(): Promise<void> {
     if (this.violations.length > 0) return;
-    // Nothing is settled of which a watch that is half dead has not told yet.
+    // Nothing is settled that a watch that is half dead has not reported yet.
     this.api.server.endWatches(new ApiStatusError('Expired', 'too old resource version'));
     await this.advance(20_000);
     const writes: string[] = [];
@@ -369,7 +369,7 @@ export class ClusterScenario {
     await this.node.files.remove(`${paths.manifests}/${file}.json`);
   }
 
-  /** What is not as the API and the manifests want it, or not told as it is. */
+  /** What is not as the API and the manifests want it, or not reported as it is. */
   problems(): string[] {
     const own = this.own();
     const problems = own.flatMap((pod) => this.#ofPod(pod));

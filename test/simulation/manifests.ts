@@ -197,14 +197,14 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
 const sumOf = (name: string): number => [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
 
 /**
- * A few pods have users of their own, others a runtime class; told by the name, so that chance goes on as it would
+ * A few pods have users of their own, others a runtime class; derived from the name, so that chance goes on as it would
  * without.
  */
 function runsAs(name: string): Json {
   return sumOf(name) % 5 === 0 ? { hostUsers: false } : sumOf(name) % 4 === 1 ? { runtimeClassName: 'heavy' } : {};
 }
 
-/** Hooks that sleep, told by the name, and a variable from a file that the first init container writes (world.ts). */
+/** Hooks that sleep, derived from the name, and a variable from a file that the first init container writes (world.ts). */
 function withExtras(
   name: string,
   {

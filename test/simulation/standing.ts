@@ -130,7 +130,7 @@ export class Standing {
       if (container.state === 'running' && container.script.exitAfterMs !== undefined)
         problems.push(`${container.sandbox.config.name}/${container.config.name} is still to exit`);
     if (agent?.started !== true) problems.push('no agent runs');
-    if (runtime.isSettling) problems.push('the runtime is down or has not done yet what it was told before');
+    if (runtime.isSettling) problems.push('the runtime is down or has not finished earlier calls');
     return problems;
   }
 
@@ -193,12 +193,12 @@ const WEIGHT_LOSS = 27;
 
 const withoutGroup = (pod: Pod): string => `${pod.metadata.name} has no cgroup`;
 
-/** What was asked for last must be what the runtime was told last. */
-function sizeProblem(where: string, { resources }: Container, told: LinuxResources): string | undefined {
+/** What was asked for last must be what the runtime received last. */
+function sizeProblem(where: string, { resources }: Container, applied: LinuxResources): string | undefined {
   const { cpu, memory } = resources?.limits ?? {};
   if (cpu === undefined || memory === undefined) return undefined;
   const wanted = { cpuQuota: quantityMilliValue(cpu) * 100, memoryLimitBytes: quantityValue(memory) };
-  return told.cpuQuota === wanted.cpuQuota && told.memoryLimitBytes === wanted.memoryLimitBytes
+  return applied.cpuQuota === wanted.cpuQuota && applied.memoryLimitBytes === wanted.memoryLimitBytes
     ? undefined
-    : `${where} has ${told.memoryLimitBytes} bytes and a quota of ${told.cpuQuota}, not ${wanted.memoryLimitBytes} and ${wanted.cpuQuota}`;
+    : `${where} has ${applied.memoryLimitBytes} bytes and a quota of ${applied.cpuQuota}, not ${wanted.memoryLimitBytes} and ${wanted.cpuQuota}`;
 }

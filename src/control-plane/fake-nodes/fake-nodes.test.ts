@@ -47,7 +47,7 @@ async function start(count = 2): Promise<Fixture> {
 
 it('nodes are there, ready, each with its own name, address and pod range, and keep their leases', async () => {
   const { api, clock, fakes } = await start();
-  const told = api
+  const reported = api
     .all(nodes)
     .map(({ metadata, spec, status }) => [
       metadata.name,
@@ -57,7 +57,7 @@ it('nodes are there, ready, each with its own name, address and pod range, and k
       status?.allocatable?.['cpu'],
       isConditionTrue(status?.conditions, 'Ready'),
     ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ['fake-0', 'r1', '10.64.0.0/24', '172.31.0.0', '4', true],
     ['fake-1', 'r1', '10.64.1.0/24', '172.31.0.1', '4', true],
   ]);

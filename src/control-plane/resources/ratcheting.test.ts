@@ -204,12 +204,12 @@ test('a toleration that compares needs a number, and is let through only in obje
   const withValue = (value: string): Changes => ({
     [path]: [{ key: 'load', operator: 'Lt', value, effect: 'NoSchedule' }],
   });
-  const told = (value: string): unknown => deployment?.updateRefusals(withValue(value), withValue('1'));
-  assert.deepEqual([told('-7'), told('9223372036854775807')], [[], []]);
-  assert.deepEqual(told('007'), [
+  const refusalsOf = (value: string): unknown => deployment?.updateRefusals(withValue(value), withValue('1'));
+  assert.deepEqual([refusalsOf('-7'), refusalsOf('9223372036854775807')], [[], []]);
+  assert.deepEqual(refusalsOf('007'), [
     `${path}[0].value: Invalid value: "007": must be a valid decimal integer in canonical form`,
   ]);
-  assert.deepEqual(told('9223372036854775808'), [
+  assert.deepEqual(refusalsOf('9223372036854775808'), [
     `${path}[0].value: Invalid value: "9223372036854775808": strconv.ParseInt: parsing "9223372036854775808": value out of range`,
   ]);
 });

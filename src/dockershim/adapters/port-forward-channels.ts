@@ -74,7 +74,7 @@ interface PortToOpen {
   readonly dialer: Dialer;
 }
 
-/** undefined: the client was told on the channel for errors. */
+/** undefined: the channel for errors has the reason. */
 async function openPort(channels: Channels, { port, index, dialer }: PortToOpen): Promise<Duplex | undefined> {
   const name = Buffer.alloc(2);
   name.writeUInt16LE(port);

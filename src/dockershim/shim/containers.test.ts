@@ -108,10 +108,10 @@ describe('the log of a container', () => {
     log.write(frame(`${TIME} one\n`));
     await settle();
     engine.end(id, 3);
-    let told = false;
-    const status = containers.status(id, false).finally(() => (told = true));
+    let isAnswered = false;
+    const status = containers.status(id, false).finally(() => (isAnswered = true));
     await settle();
-    assert.equal(told, false);
+    assert.equal(isAnswered, false);
     log.end(frame(`${TIME} two\n`));
     assert.equal((await status).status?.exitCode, 3);
     assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n${TIME} stdout F two\n`);

@@ -33,8 +33,9 @@ async function setUp() {
   await clock.settle();
   const outage = { sinceMs: 5, message: 'connect ECONNREFUSED' };
   const cluster = { outage: () => outage };
-  const told = (pod: Pod, waits = true): boolean => outageFor(pod, { clusterObjects }, cluster, waits) !== undefined;
-  return { clusterObjects, told };
+  const isAffected = (pod: Pod, waits = true): boolean =>
+    outageFor(pod, { clusterObjects }, cluster, waits) !== undefined;
+  return { clusterObjects, isAffected };
 }
 
 describe('what explain knows of the cluster', () => {
@@ -52,9 +53,14 @@ describe('what explain knows of the cluster', () => {
   });
 
   it('tells of an outage those who wait for what only the API server could say', async () => {
-    const { told } = await setUp();
+    const { isAffected } = await setUp();
     assert.deepEqual(
-      [told(showing('there')), told(showing('unheard')), told(withToken), told(withToken, false)],
+      [
+        isAffected(showing('there')),
+        isAffected(showing('unheard')),
+        isAffected(withToken),
+        isAffected(withToken, false),
+      ],
       [false, true, true, false],
     );
   });

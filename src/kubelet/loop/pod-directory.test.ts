@@ -83,14 +83,14 @@ describe('pod directory', () => {
       ['terminated', 'Running', false, false],
       ['finished', undefined, false, false],
     ];
-    for (const [phase, told, runs, expected] of cases) {
+    for (const [phase, published, runs, expected] of cases) {
       const { store, statuses, runtime, directory, at } = harness();
       const pod = named('a');
       store.set(pod);
       if (phase !== undefined) at(pod, phase);
-      if (told !== undefined) statuses.set('a', { phase: told });
+      if (published !== undefined) statuses.set('a', { phase: published });
       runtime.set('a', runtimeOf(pod, runs));
-      assert.equal(directory.live().length === 1, expected, `${phase} ${told} ${runs}`);
+      assert.equal(directory.live().length === 1, expected, `${phase} ${published} ${runs}`);
     }
   });
 

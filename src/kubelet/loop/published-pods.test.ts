@@ -50,14 +50,14 @@ function harness() {
 describe('the pods that the node shows', () => {
   it('are those with a status, and those of which the runtime was read and has no container', () => {
     const { world, statuses, names } = harness();
-    const [told, unread, empty, started, waiting] = ['told', 'unread', 'empty', 'started', 'waiting'].map((uid) =>
-      named(uid),
+    const [published, unread, empty, started, waiting] = ['published', 'unread', 'empty', 'started', 'waiting'].map(
+      (uid) => named(uid),
     ) as [Pod, Pod, Pod, Pod, Pod];
-    world.visible = [told, unread, empty, started, waiting];
-    statuses.set(told, running);
+    world.visible = [published, unread, empty, started, waiting];
+    statuses.set(published, running);
     world.runtime = [runtimeOf(empty), runtimeOf(started, 'running'), runtimeOf(waiting)];
-    world.waiting = [waiting, told];
-    assert.deepEqual(names(), ['told', 'empty']);
+    world.waiting = [waiting, published];
+    assert.deepEqual(names(), ['published', 'empty']);
   });
 
   it('have the published status, or else that of their source', () => {

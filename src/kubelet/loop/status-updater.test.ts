@@ -163,13 +163,13 @@ describe('the status of a pod', () => {
         },
       ],
     });
-    for (const [told, recorded] of [
+    for (const [shownStatus, recorded] of [
       [2, 1],
       [1, 2],
       [2, 2],
     ] as const) {
       const { updater } = harness(
-        { 'status.phase': 'Running', 'status.containerStatuses': restarted(told).containerStatuses },
+        { 'status.phase': 'Running', 'status.containerStatuses': restarted(shownStatus).containerStatuses },
         { [uid]: restarted(recorded) },
       );
       assert.equal(updater.refresh(uid)?.containerStatuses?.[0]?.restartCount, 2);
@@ -214,14 +214,14 @@ describe('the status of a pod', () => {
       ['Always', 'terminated'],
     ] as const) {
       const { updater, world, contain } = harness({ 'spec.restartPolicy': policy });
-      const told = (): string[] => Object.keys(updater.refresh(uid)?.containerStatuses?.[0]?.state ?? {});
+      const shownStatus = (): string[] => Object.keys(updater.refresh(uid)?.containerStatuses?.[0]?.state ?? {});
       world.runtime = contain('running');
-      told();
+      shownStatus();
       const during = await updater.whileActing(uid, async () => {
         world.runtime = contain('exited', 143);
-        return told();
+        return shownStatus();
       });
-      assert.deepEqual([policy, during, told()], [policy, [shown], ['terminated']]);
+      assert.deepEqual([policy, during, shownStatus()], [policy, [shown], ['terminated']]);
     }
   });
 
@@ -232,19 +232,19 @@ describe('the status of a pod', () => {
       ['Always', false, ['terminated', false, 'False', 'False']],
     ] as const) {
       const { updater, world, contain } = harness({ 'spec.restartPolicy': policy });
-      const told = (): readonly unknown[] => {
+      const shownStatus = (): readonly unknown[] => {
         const { containerStatuses: [main] = [], conditions = [] } = updater.refresh(uid) ?? {};
         const statusOf = (wanted: string) => conditions.find(({ type }) => type === wanted)?.status;
         return [...Object.keys(main?.state ?? {}), main?.ready, statusOf('Ready'), statusOf('ContainersReady')];
       };
       world.runtime = contain('running');
-      assert.deepEqual(told(), ['running', true, 'True', 'True']);
+      assert.deepEqual(shownStatus(), ['running', true, 'True', 'True']);
       world.isDefinitionChanged = isDefinitionChanged;
       const seen = await updater.whileActing(uid, async () => {
         world.runtime = contain('exited', 143);
-        return told();
+        return shownStatus();
       });
-      assert.deepEqual([seen, told()], [during, ['terminated', false, 'False', 'False']]);
+      assert.deepEqual([seen, shownStatus()], [during, ['terminated', false, 'False', 'False']]);
     }
   });
 
@@ -261,10 +261,13 @@ describe('the status of a pod', () => {
     world.runtime = contain('running');
     updater.refresh(uid);
     await clock.advance(30_000);
-    const told = () => [statuses.get(uid)?.phase, statuses.get(uid)?.reason];
-    assert.deepEqual([updater.refresh(uid)?.reason, told()], ['DeadlineExceeded', ['Running', undefined]]);
+    const shownStatus = () => [statuses.get(uid)?.phase, statuses.get(uid)?.reason];
+    assert.deepEqual([updater.refresh(uid)?.reason, shownStatus()], ['DeadlineExceeded', ['Running', undefined]]);
     world.runtime = contain('exited');
-    assert.deepEqual([updater.refresh(uid)?.reason, told()], ['DeadlineExceeded', ['Failed', 'DeadlineExceeded']]);
+    assert.deepEqual(
+      [updater.refresh(uid)?.reason, shownStatus()],
+      ['DeadlineExceeded', ['Failed', 'DeadlineExceeded']],
+    );
   });
 
   it('contains only the reason for a rejected pod', () => {
@@ -467,8 +470,8 @@ function updater(restored: Record<string, PodStatus>, isRead: () => boolean) {
   const clock = new FakeClock();
   const pod = buildPod({ 'metadata.uid': 'u' });
   const statuses = new StatusManager(clock, { restored: new Map(Object.entries(restored)) });
-  const told: (string | undefined)[] = [];
-  statuses.onChange(({ pod: changed }) => told.push(changed.status?.phase));
+  const shownStatus: (string | undefined)[] = [];
+  statuses.onChange(({ pod: changed }) => shownStatus.push(changed.status?.phase));
   const status = new StatusUpdater({
     statuses,
     clock,
@@ -496,25 +499,25 @@ function updater(restored: Record<string, PodStatus>, isRead: () => boolean) {
     runtimeName: 'containerd',
     hostIps: [],
   });
-  return { status, told };
+  return { status, shownStatus };
 }
 
 describe('the status of a pod whose runtime state is unknown', () => {
   it('keeps the status of an earlier run until the runtime state is known', () => {
     let read = false;
-    const { status, told } = updater(
+    const { status, shownStatus } = updater(
       { u: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
       () => read,
     );
     assert.equal(status.refresh(found)?.conditions?.[0]?.status, 'True');
-    assert.deepEqual(told, []);
+    assert.deepEqual(shownStatus, []);
     read = true;
     assert.equal(status.refresh(found)?.conditions?.find(({ type }) => type === 'Ready')?.status, 'False');
-    assert.equal(told.length, 1);
+    assert.equal(shownStatus.length, 1);
   });
 
   it('is not published for a new pod before that', () => {
-    const { status, told } = updater({}, () => false);
-    assert.deepEqual([status.refresh(found), told], [undefined, []]);
+    const { status, shownStatus } = updater({}, () => false);
+    assert.deepEqual([status.refresh(found), shownStatus], [undefined, []]);
   });
 });

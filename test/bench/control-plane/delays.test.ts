@@ -24,6 +24,6 @@ test('every watcher must have seen every write: what one has not seen is lost', 
   });
 });
 
-test('a watcher that was told before the writer had no delay', () => {
+test('a watcher that was notified before the writer had no delay', () => {
   assert.equal(judgeDelays([Float64Array.of(9)], [10], 0).maxMs, 0);
 });

@@ -24,7 +24,7 @@ export interface WatchDelays extends Spread {
 
 /**
  * `seenAtMs[watcher][n]` is when the watcher saw the event of write `n` first (0: not yet), `answeredAtMs[n]` when that
- * write was answered. A watcher that was told before the writer waited for nothing.
+ * write was answered. A watcher that was notified before the writer waited for nothing.
  */
 export function judgeDelays(
   seenAtMs: readonly Float64Array[],

@@ -106,7 +106,7 @@ function runCommand(peer: WebSocket, [command]: readonly string[]): void {
   });
 }
 
-/** A node at that kubelet unless told another address, and a pod on it, as if it had been started there. */
+/** A node at that kubelet unless another address is given, and a pod on it, as if it had been started there. */
 export async function registerStreamingNode(
   cluster: TestCluster,
   {

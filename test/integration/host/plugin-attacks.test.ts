@@ -33,7 +33,7 @@ const manager = new PluginManager({
   random: systemRandom,
   log,
 });
-const told = new Map<string, string>();
+const notified = new Map<string, string>();
 
 interface Said {
   readonly name?: string;
@@ -52,7 +52,7 @@ async function plugin(file: string, said: Said): Promise<void> {
   const registration = {
     getInfo: async () => info,
     notifyRegistrationStatus: async ({ pluginRegistered, error }: { pluginRegistered?: boolean; error?: string }) => (
-      told.set(file, `${pluginRegistered === true} ${error ?? ''}`), {}
+      notified.set(file, `${pluginRegistered === true} ${error ?? ''}`), {}
     ),
   };
   const server = await serveRegistration({ socketPath: join(plugins, file), registration });
@@ -118,17 +118,17 @@ test('each of them is refused, and the one that is in order is registered at onc
           'e-huge-id.sock',
           'f-labels.sock',
           'g-newline.sock',
-        ].every((file) => told.has(file)),
+        ].every((file) => notified.has(file)),
       10_000,
     ),
-    [...told.keys()].join(),
+    [...notified.keys()].join(),
   );
   assert.deepEqual(
     registry.nodeDrivers().map(({ name, nodeId }) => [name, nodeId]),
     [['d.example', 'node-1']],
   );
   assert.deepEqual(
-    [...told].filter(([, words]) => words.startsWith('true')).map(([file]) => file),
+    [...notified].filter(([, words]) => words.startsWith('true')).map(([file]) => file),
     ['z-good.sock'],
   );
   assert.deepEqual(manager.counts().registered, [join(plugins, 'z-good.sock')]);

@@ -304,7 +304,7 @@ export class TestAgent {
     await Promise.all(names.map((name) => this.gone(name)));
   }
 
-  /** The pod as the agent last told it. */
+  /** The pod as the agent last reported it. */
   pod(name: string): Pod {
     const change = this.watch.latest(podName(name));
     if (change === undefined) throw new Error(`nothing was heard of pod ${name}`);

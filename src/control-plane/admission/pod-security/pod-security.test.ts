@@ -19,7 +19,7 @@ const strict: Changes = {
   'spec.securityContext': { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
 };
 const label = (mode: string, value: string) => ({ [`pod-security.kubernetes.io/${mode}`]: value });
-const told = (level: 'baseline' | 'restricted', changes: Changes, minor = Infinity): string => {
+const refusalOf = (level: 'baseline' | 'restricted', changes: Changes, minor = Infinity): string => {
   const { metadata, spec } = buildPod(structuredClone({ ...(level === 'restricted' && strict), ...changes }));
   return describeViolations(violationsOf({ level, minor }, judged(metadata, spec)));
 };
@@ -113,12 +113,13 @@ describe('the level baseline', () => {
       'hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)',
     ],
   ];
-  for (const [name, changes, text] of cases) it(`judges ${name}`, () => assert.equal(told('baseline', changes), text));
+  for (const [name, changes, text] of cases)
+    it(`judges ${name}`, () => assert.equal(refusalOf('baseline', changes), text));
 
   it('looks at init and ephemeral containers as well, in the order init, regular, ephemeral', () => {
     const bad = (name: string) => ({ name, image: 'x', securityContext: { privileged: true } });
     assert.equal(
-      told('baseline', {
+      refusalOf('baseline', {
         'spec.initContainers': [bad('init')],
         'spec.containers': [bad('a')],
         'spec.ephemeralContainers': [bad('debug')],
@@ -138,7 +139,7 @@ describe('the level baseline', () => {
       },
     };
     assert.deepEqual(
-      [32, 31, 28, 26].map((minor) => told('baseline', sysctl, minor)),
+      [32, 31, 28, 26].map((minor) => refusalOf('baseline', sysctl, minor)),
       [
         '',
         'forbidden sysctls (net.ipv4.tcp_rmem)',
@@ -147,20 +148,20 @@ describe('the level baseline', () => {
       ],
     );
     const probe = { 'spec.containers[0].readinessProbe': { tcpSocket: { host: 'x', port: 80 } } };
-    assert.deepEqual([told('baseline', probe, 33), told('baseline', probe, 34) === ''], ['', false]);
+    assert.deepEqual([refusalOf('baseline', probe, 33), refusalOf('baseline', probe, 34) === ''], ['', false]);
     const unmasked = { 'spec.hostUsers': false, [c0]: { procMount: 'Unmasked' } };
-    assert.deepEqual([told('baseline', unmasked, 34) === '', told('baseline', unmasked, 35)], [false, '']);
+    assert.deepEqual([refusalOf('baseline', unmasked, 34) === '', refusalOf('baseline', unmasked, 35)], [false, '']);
     const engine = { 'spec.securityContext': { seLinuxOptions: { type: 'container_engine_t' } } };
-    assert.deepEqual([told('baseline', engine, 30) === '', told('baseline', engine, 31)], [false, '']);
+    assert.deepEqual([refusalOf('baseline', engine, 30) === '', refusalOf('baseline', engine, 31)], [false, '']);
     const annotated = { 'metadata.annotations': { 'seccomp.security.alpha.kubernetes.io/pod': 'unconfined' } };
     assert.equal(
-      told('baseline', annotated, 18),
+      refusalOf('baseline', annotated, 18),
       'seccompProfile (forbidden annotation seccomp.security.alpha.kubernetes.io/pod="unconfined")',
     );
-    assert.equal(told('baseline', annotated, 19), '');
+    assert.equal(refusalOf('baseline', annotated, 19), '');
     assert.equal(
-      told('baseline', { [c0]: { privileged: true } }, 99),
-      told('baseline', { [c0]: { privileged: true } }),
+      refusalOf('baseline', { [c0]: { privileged: true } }, 99),
+      refusalOf('baseline', { [c0]: { privileged: true } }),
       'versions to come are as the latest',
     );
   });
@@ -213,12 +214,12 @@ describe('the level restricted', () => {
     ],
   ];
   for (const [name, changes, text] of cases)
-    it(`judges ${name}`, () => assert.equal(told('restricted', changes), text));
+    it(`judges ${name}`, () => assert.equal(refusalOf('restricted', changes), text));
 
   it('asks of Windows only what there is on Windows', () => {
     const windows = { 'spec.os': { name: 'windows' }, [c0]: undefined, 'spec.securityContext': { runAsNonRoot: true } };
-    assert.equal(told('restricted', windows), '');
-    assert.notEqual(told('restricted', windows, 24), '');
+    assert.equal(refusalOf('restricted', windows), '');
+    assert.notEqual(refusalOf('restricted', windows, 24), '');
   });
 
   it('lets a pod with users of its own be root among them', () => {
@@ -227,8 +228,8 @@ describe('the level restricted', () => {
       'spec.securityContext.runAsNonRoot': undefined,
       'spec.securityContext.runAsUser': 0,
     };
-    assert.equal(told('restricted', own), '');
-    assert.notEqual(told('restricted', own, 34), '');
+    assert.equal(refusalOf('restricted', own), '');
+    assert.notEqual(refusalOf('restricted', own, 34), '');
   });
 });
 

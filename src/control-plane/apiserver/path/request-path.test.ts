@@ -178,7 +178,7 @@ describe('the way of a request', () => {
 describe('what is not there', () => {
   it('is said as upstream says it', async () => {
     const { server } = fixture();
-    const told = async (method: string, target: string): Promise<string> => {
+    const answers = async (method: string, target: string): Promise<string> => {
       const reply = await server.handle(fakeRequest(method, target, { headers: { authorization: 'Bearer a' } }));
       const text = bodyText(reply);
       return `${reply.status} ${text.startsWith('{') ? String((JSON.parse(text) as { message: string }).message) : text.trim()}`;
@@ -207,12 +207,13 @@ describe('what is not there', () => {
       ['POST', '/version', method],
       ['POST', '/api/v1/watch/pods', method],
     ];
-    for (const [verb, target, expected] of cases) assert.equal(await told(verb, target), expected, `${verb} ${target}`);
+    for (const [verb, target, expected] of cases)
+      assert.equal(await answers(verb, target), expected, `${verb} ${target}`);
   });
 
   it('says 503 when the store cannot be used now and 504 when it does not answer; other faults are 500', async () => {
     const { server, registry } = fixture();
-    const told: unknown[] = [];
+    const answers: unknown[] = [];
     for (const error of [
       new KubeletError('Unavailable', 'the disk is full'),
       new KubeletError('Timeout', 'no answer within 10 s'),
@@ -221,9 +222,9 @@ describe('what is not there', () => {
     ]) {
       registry.failNext = error;
       const { code, reason, message: text } = bodyJson(await server.handle(fakeRequest('GET', pods)));
-      told.push([code, reason, text]);
+      answers.push([code, reason, text]);
     }
-    assert.deepEqual(told, [
+    assert.deepEqual(answers, [
       [503, 'ServiceUnavailable', 'the disk is full'],
       [504, 'Timeout', 'Timeout: no answer within 10 s'],
       [500, 'InternalError', 'Internal error occurred: damaged'],

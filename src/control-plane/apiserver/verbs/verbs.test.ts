@@ -279,21 +279,21 @@ describe('forms of answers', () => {
   it('chooses by quality and order, and refuses what it cannot write', async () => {
     const each = fixture();
     await make(each, 'a');
-    const told = async (accept: string): Promise<unknown> => {
+    const contentTypeFor = async (accept: string): Promise<unknown> => {
       const reply = await each.server.handle(fakeRequest('GET', `${maps}/a`, { headers: { accept } }));
       return reply.status === 200 ? headerOfReply(reply, 'content-type') : messageOf({ body: bodyJson(reply) });
     };
     const refused = 'only the following media types are accepted: application/json, application/yaml';
     assert.deepEqual(
       [
-        await told('application/vnd.kubernetes.protobuf,application/json'),
-        await told('application/yaml;q=0.5,application/json;q=0.9'),
-        await told('text/html,*/*;q=0.1'),
-        await told('application/vnd.kubernetes.protobuf'),
-        await told('application/json;as=Foo;v=v1;g=meta.k8s.io'),
-        await told('application/json;as=Table;v=v9;g=meta.k8s.io,application/json'),
-        await told('application/json;q=0'),
-        await told(''),
+        await contentTypeFor('application/vnd.kubernetes.protobuf,application/json'),
+        await contentTypeFor('application/yaml;q=0.5,application/json;q=0.9'),
+        await contentTypeFor('text/html,*/*;q=0.1'),
+        await contentTypeFor('application/vnd.kubernetes.protobuf'),
+        await contentTypeFor('application/json;as=Foo;v=v1;g=meta.k8s.io'),
+        await contentTypeFor('application/json;as=Table;v=v9;g=meta.k8s.io,application/json'),
+        await contentTypeFor('application/json;q=0'),
+        await contentTypeFor(''),
       ],
       [
         'application/json',

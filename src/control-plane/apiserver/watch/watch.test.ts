@@ -49,12 +49,12 @@ describe('a watch', () => {
     const each = fixture();
     await make(each, 'a');
     const quiet = await watch(each, '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan');
-    const told = await watch(
+    const watched = await watch(
       each,
       '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
     );
     await each.clock.settle();
-    const [, bookmark] = told.stream.events;
+    const [, bookmark] = watched.stream.events;
     assert.deepEqual(
       [names(quiet.stream), bookmark],
       [

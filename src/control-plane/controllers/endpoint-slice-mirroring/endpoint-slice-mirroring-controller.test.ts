@@ -39,7 +39,7 @@ async function setUp(
 }
 
 /** Family, ports and addresses of each slice; an address that is not ready has a minus. */
-const told = (world: ControllerWorld): string[] =>
+const slicesOf = (world: ControllerWorld): string[] =>
   world.api
     .all(endpointSlices)
     .map((slice) => {
@@ -58,7 +58,7 @@ it('has a slice for each group of ports and family', async () => {
       { addresses: at('192.0.2.1'), ports: [port(443, 'https'), port(80, 'http')] },
     ]),
   );
-  assert.deepEqual(told(world), [
+  assert.deepEqual(slicesOf(world), [
     'IPv4 80,443: 192.0.2.1',
     'IPv4 80: 192.0.2.1 -192.0.2.2 192.0.2.3',
     'IPv6 80: 2001:db8::1',
@@ -83,7 +83,7 @@ it('copies labels and annotations, and belongs to the Endpoints', async () => {
   );
   world.api.remove(endpoints, key);
   await world.run(3_000);
-  assert.deepEqual(told(world), []);
+  assert.deepEqual(slicesOf(world), []);
   await world.stop();
 });
 
@@ -97,7 +97,7 @@ it('leaves alone what is not written by hand for a service', async () => {
     [written(subsets, { name: 'other' }), service],
   ] as const) {
     const world = await setUp(source, { service: of });
-    assert.deepEqual(told(world), []);
+    assert.deepEqual(slicesOf(world), []);
     await world.stop();
   }
 });
@@ -121,7 +121,7 @@ it('killed at any write and shown everything late, the slices end as the Endpoin
           await world.run(tenths * 100);
         }
         await world.run(320_000);
-        assert.deepEqual(told(world), expected);
+        assert.deepEqual(slicesOf(world), expected);
         await world.stop();
       },
     ),

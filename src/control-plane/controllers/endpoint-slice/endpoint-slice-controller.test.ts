@@ -54,7 +54,7 @@ async function setUp(
 }
 
 const slicesOf = (world: ControllerWorld): readonly EndpointSlice[] => world.api.all(endpointSlices);
-const told = (world: ControllerWorld): string[] =>
+const sliceLines = (world: ControllerWorld): string[] =>
   slicesOf(world)
     .flatMap(({ endpoints }) =>
       endpoints.map(({ addresses, conditions }) =>
@@ -94,23 +94,23 @@ it("tells the pods of a service, where they are and how, in a slice that is the 
     nodeName: 'node-1',
     zone: 'z1',
   });
-  assert.deepEqual(told(world), ['10.1.0.1 ready serving', '10.1.0.2']);
+  assert.deepEqual(sliceLines(world), ['10.1.0.1 ready serving', '10.1.0.2']);
   await world.stop();
 });
 
-it('a pod that leaves serves while it can and is not ready; ended ones and those without an address are not told', async () => {
+it('a pod that leaves serves while it can and is not ready; ended ones and those without an address are not listed', async () => {
   const world = await setUp(service(), [
     pod('a', '10.1.0.1', leaving),
     pod('b', '10.1.0.2', { ...leaving, ...notReady('10.1.0.2') }),
     pod('c', '', { status: { phase: 'Pending' } }),
     pod('d', '10.1.0.4', { status: { phase: 'Failed', podIPs: [{ ip: '10.1.0.4' }] } }),
   ]);
-  assert.deepEqual(told(world), ['10.1.0.1 serving terminating', '10.1.0.2 terminating']);
+  assert.deepEqual(sliceLines(world), ['10.1.0.1 serving terminating', '10.1.0.2 terminating']);
   const everyone = await setUp(service({ publishNotReadyAddresses: true }), [
     pod('a', '10.1.0.1', leaving),
     pod('b', '10.1.0.2', notReady('10.1.0.2')),
   ]);
-  assert.deepEqual(told(everyone), ['10.1.0.1 ready serving terminating', '10.1.0.2 ready serving']);
+  assert.deepEqual(sliceLines(everyone), ['10.1.0.1 ready serving terminating', '10.1.0.2 ready serving']);
   await Promise.all([world.stop(), everyone.stop()]);
 });
 
@@ -209,7 +209,7 @@ it('a change costs one write, wherever the others are', async () => {
     ).sort(),
     ['create', 'update'],
   );
-  assert.equal(new Set(told(world)).size, 150);
+  assert.equal(new Set(sliceLines(world)).size, 150);
   await world.stop();
 });
 
@@ -230,7 +230,7 @@ it('whatever comes and goes, each pod is listed once, in slices that are not too
           await world.clock.advance(tenths * 100);
         }
         await world.clock.advance(20_000);
-        assert.deepEqual(told(world), [...wanted].map((index) => `10.1.0.${index} ready serving`).sort());
+        assert.deepEqual(sliceLines(world), [...wanted].map((index) => `10.1.0.${index} ready serving`).sort());
         await world.stop();
       },
     ),

@@ -77,7 +77,7 @@ it('tells the addresses of a service, those that are ready and those that are no
   await world.stop();
 });
 
-it('pods that leave are not told, unless everyone is', async () => {
+it('pods that leave are not listed, unless all are', async () => {
   const leaving = { 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 };
   const world = await setUp(service(), [pod('a', '10.1.0.1', leaving)]);
   assert.equal(found(world)?.subsets, undefined);

@@ -17,23 +17,23 @@ const facts: LimitFacts = {
   history: { recommendations: [], added: [], removed: [] },
   nowMs: 1_000_000,
 };
-const told = (more: Partial<LimitFacts>): [number, string, string] => {
+const limitOf = (more: Partial<LimitFacts>): [number, string, string] => {
   const { replicas, ableToScale, scalingLimited } = limitReplicas({ ...facts, ...more });
   return [replicas, ableToScale.reason, `${scalingLimited.reason} ${scalingLimited.isLimited}`];
 };
 
 it('without rules, the number at most doubles or becomes four, and falls to the highest of the last five minutes', () => {
-  assert.deepEqual(told({}), [5, 'ReadyForNewScale', 'DesiredWithinRange false']);
-  assert.deepEqual(told({ wantedReplicas: 30 }), [10, 'ReadyForNewScale', 'ScaleUpLimit true']);
-  assert.deepEqual(told({ wantedReplicas: 30, currentReplicas: 1 }), [4, 'ReadyForNewScale', 'ScaleUpLimit true']);
-  assert.deepEqual(told({ wantedReplicas: 9, maxReplicas: 8 }), [8, 'ReadyForNewScale', 'TooManyReplicas true']);
-  assert.deepEqual(told({ wantedReplicas: 1, minReplicas: 3 }), [3, 'ReadyForNewScale', 'TooFewReplicas true']);
+  assert.deepEqual(limitOf({}), [5, 'ReadyForNewScale', 'DesiredWithinRange false']);
+  assert.deepEqual(limitOf({ wantedReplicas: 30 }), [10, 'ReadyForNewScale', 'ScaleUpLimit true']);
+  assert.deepEqual(limitOf({ wantedReplicas: 30, currentReplicas: 1 }), [4, 'ReadyForNewScale', 'ScaleUpLimit true']);
+  assert.deepEqual(limitOf({ wantedReplicas: 9, maxReplicas: 8 }), [8, 'ReadyForNewScale', 'TooManyReplicas true']);
+  assert.deepEqual(limitOf({ wantedReplicas: 1, minReplicas: 3 }), [3, 'ReadyForNewScale', 'TooFewReplicas true']);
   const recommendations = [
     { replicas: 50, atMs: facts.nowMs - 300 * SECOND_MS - 1 },
     { replicas: 4, atMs: facts.nowMs - 300 * SECOND_MS },
   ];
   const history = { ...facts.history, recommendations };
-  assert.deepEqual(told({ wantedReplicas: 1, history }), [4, 'ScaleDownStabilized', 'DesiredWithinRange false']);
+  assert.deepEqual(limitOf({ wantedReplicas: 1, history }), [4, 'ScaleDownStabilized', 'DesiredWithinRange false']);
 });
 
 it('rules hold the number back by their windows and policies, in both directions', () => {
@@ -47,17 +47,17 @@ it('rules hold the number back by their windows and policies, in both directions
     ],
   };
   const behavior = { scaleUp: { stabilizationWindowSeconds: 0, ...up }, scaleDown: down };
-  assert.deepEqual(told({ behavior, wantedReplicas: 20 }), [7, 'ReadyForNewScale', 'ScaleUpLimit true']);
-  assert.deepEqual(told({ behavior, wantedReplicas: 1 }), [3, 'ReadyForNewScale', 'ScaleDownLimit true']);
+  assert.deepEqual(limitOf({ behavior, wantedReplicas: 20 }), [7, 'ReadyForNewScale', 'ScaleUpLimit true']);
+  assert.deepEqual(limitOf({ behavior, wantedReplicas: 1 }), [3, 'ReadyForNewScale', 'ScaleDownLimit true']);
   const least = { ...behavior, scaleDown: { ...down, selectPolicy: 'Min' as const } };
-  assert.deepEqual(told({ behavior: least, wantedReplicas: 1 }), [4, 'ReadyForNewScale', 'ScaleDownLimit true']);
+  assert.deepEqual(limitOf({ behavior: least, wantedReplicas: 1 }), [4, 'ReadyForNewScale', 'ScaleDownLimit true']);
   const off = { ...behavior, scaleDown: { ...down, selectPolicy: 'Disabled' as const } };
-  assert.deepEqual(told({ behavior: off, wantedReplicas: 1 }), [5, 'ReadyForNewScale', 'ScaleDownLimit true']);
+  assert.deepEqual(limitOf({ behavior: off, wantedReplicas: 1 }), [5, 'ReadyForNewScale', 'ScaleDownLimit true']);
   const change = { from: 4, to: 5, atMs: facts.nowMs - 59 * SECOND_MS };
   const history = withScaleChange(facts.history, change, 1_800 * SECOND_MS);
-  assert.deepEqual(told({ behavior, history, wantedReplicas: 20 }), [6, 'ReadyForNewScale', 'ScaleUpLimit true']);
+  assert.deepEqual(limitOf({ behavior, history, wantedReplicas: 20 }), [6, 'ReadyForNewScale', 'ScaleUpLimit true']);
   const slow = { ...behavior, scaleUp: { ...up, stabilizationWindowSeconds: 60 } };
-  assert.deepEqual(told({ behavior: slow, wantedReplicas: 9, history: firstHistory(5, facts.nowMs - 1) }), [
+  assert.deepEqual(limitOf({ behavior: slow, wantedReplicas: 9, history: firstHistory(5, facts.nowMs - 1) }), [
     5,
     'ScaleUpStabilized',
     'DesiredWithinRange false',
@@ -65,9 +65,9 @@ it('rules hold the number back by their windows and policies, in both directions
 });
 
 it('at a bound exactly, nothing is limited', () => {
-  assert.deepEqual(told({ wantedReplicas: 10 }), [10, 'ReadyForNewScale', 'DesiredWithinRange false']);
-  assert.deepEqual(told({ wantedReplicas: 3, minReplicas: 3 }), [3, 'ReadyForNewScale', 'DesiredWithinRange false']);
-  assert.deepEqual(told({ wantedReplicas: 30, maxReplicas: 10 }), [10, 'ReadyForNewScale', 'TooManyReplicas true']);
+  assert.deepEqual(limitOf({ wantedReplicas: 10 }), [10, 'ReadyForNewScale', 'DesiredWithinRange false']);
+  assert.deepEqual(limitOf({ wantedReplicas: 3, minReplicas: 3 }), [3, 'ReadyForNewScale', 'DesiredWithinRange false']);
+  assert.deepEqual(limitOf({ wantedReplicas: 30, maxReplicas: 10 }), [10, 'ReadyForNewScale', 'TooManyReplicas true']);
 });
 
 describe('with rules', () => {
@@ -76,7 +76,7 @@ describe('with rules', () => {
     ...more,
   });
   const ruled = (more: Partial<LimitFacts>, scaleUp = at(2), scaleDown = at(2)): [number, string, string] =>
-    told({ behavior: { scaleUp, scaleDown }, ...more });
+    limitOf({ behavior: { scaleUp, scaleDown }, ...more });
 
   it('the bound that is hit first gives the reason', () => {
     assert.deepEqual(ruled({ wantedReplicas: 20, maxReplicas: 6 }), [6, 'ReadyForNewScale', 'TooManyReplicas true']);
@@ -95,12 +95,12 @@ describe('with rules', () => {
 
   it('one direction may have none', () => {
     const history = firstHistory(5, facts.nowMs - 1);
-    assert.deepEqual(told({ behavior: { scaleDown: at(2) }, wantedReplicas: 4, history }), [
+    assert.deepEqual(limitOf({ behavior: { scaleDown: at(2) }, wantedReplicas: 4, history }), [
       4,
       'ReadyForNewScale',
       'DesiredWithinRange false',
     ]);
-    assert.deepEqual(told({ behavior: { scaleUp: at(2) }, wantedReplicas: 4, history }), [
+    assert.deepEqual(limitOf({ behavior: { scaleUp: at(2) }, wantedReplicas: 4, history }), [
       5,
       'ScaleDownStabilized',
       'DesiredWithinRange false',

@@ -45,8 +45,8 @@ describe('the cache, for those who must not wait', () => {
   });
 
   it('listeners receive the old and the new object, until they unsubscribe', async () => {
-    const told: unknown[] = [];
-    const leave = reader.onChange(widgets.type, (before, after) => told.push([size(before), size(after)]));
+    const notified: unknown[] = [];
+    const leave = reader.onChange(widgets.type, (before, after) => notified.push([size(before), size(after)]));
     const made = await fixture.create({ name: 'x', spec: { size: 1 } });
     await fixture.create({ name: 'g' }, gadgets);
     await fixture.registry.update(fixture.request(widgets, 'x'), {
@@ -56,7 +56,7 @@ describe('the cache, for those who must not wait', () => {
     await fixture.registry.delete(fixture.request(widgets, 'x'), {});
     leave();
     await fixture.create({ name: 'y' });
-    assert.deepEqual(told, [
+    assert.deepEqual(notified, [
       [undefined, 1],
       [1, 2],
       [2, undefined],
@@ -68,6 +68,6 @@ describe('the cache, for those who must not wait', () => {
       [reader.get(configMaps, { namespace: 'a', name: 'x' }), reader.list(configMaps, '')],
       [undefined, []],
     );
-    reader.onChange(configMaps, () => assert.fail('told'))();
+    reader.onChange(configMaps, () => assert.fail('notified'))();
   });
 });

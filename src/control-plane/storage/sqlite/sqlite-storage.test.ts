@@ -146,8 +146,8 @@ describe('the store in a SQLite file', () => {
     it('reveals it to no writer, no watcher old or new, no reader', async () => {
       const disk = new SlowDisk();
       const storage = openOn(disk);
-      const told: string[] = [];
-      const tellWhenDone = (name: string, work: Promise<unknown>): void => void work.then(() => told.push(name));
+      const finished: string[] = [];
+      const tellWhenDone = (name: string, work: Promise<unknown>): void => void work.then(() => finished.push(name));
       const early = new WatchLog(storage, '/', 1);
       tellWhenDone('writer', storage.put('/a', '1', { expected: 0 }));
       await settle();
@@ -157,11 +157,11 @@ describe('the store in a SQLite file', () => {
       tellWhenDone('revision', storage.revision());
       tellWhenDone('conflict', storage.put('/a', '2', { expected: 0 }));
       for (let i = 0; i < 5; i++) await settle();
-      assert.deepEqual([told, early.events.length, late.events.length, disk.waiting.length], [[], 0, 0, 1]);
+      assert.deepEqual([finished, early.events.length, late.events.length, disk.waiting.length], [[], 0, 0, 1]);
       disk.waiting[0]?.resolve();
       for (let i = 0; i < 5; i++) await settle();
       assert.deepEqual(
-        [told.toSorted(), early.words, late.words, disk.waiting.length],
+        [finished.toSorted(), early.words, late.words, disk.waiting.length],
         [['conflict', 'get', 'list', 'revision', 'writer'], ['put /a=1'], ['put /a=1'], 1],
       );
     });

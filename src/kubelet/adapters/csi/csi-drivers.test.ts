@@ -162,14 +162,14 @@ test('a plugin is dialled, asked for its info and notified', async (context) => 
   const socketPath = tempSocket(context);
   const dial = createPluginDial(systemClock);
   await assert.rejects(dial.dial(socketPath, 20), { kind: 'Timeout', message: 'context deadline exceeded' });
-  const told: unknown[] = [];
+  const received: unknown[] = [];
   const info = { type: 'DRAPlugin', name: 'n', endpoint: '', supportedVersions: ['v1'] };
   const server = await serveRegistration({
     socketPath,
     registration: {
       getInfo: async () => info,
       notifyRegistrationStatus: async (status) => {
-        told.push(status);
+        received.push(status);
         return {};
       },
     },
@@ -179,5 +179,5 @@ test('a plugin is dialled, asked for its info and notified', async (context) => 
   assert.deepEqual(await connection.getInfo(LIMIT_MS), info);
   await connection.notifyRegistrationStatus({ registered: false, error: 'no' }, LIMIT_MS);
   connection.close();
-  assert.deepEqual(told, [{ pluginRegistered: false, error: 'no' }]);
+  assert.deepEqual(received, [{ pluginRegistered: false, error: 'no' }]);
 });

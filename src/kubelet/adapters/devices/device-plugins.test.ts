@@ -111,7 +111,7 @@ describe('device plugins over gRPC', () => {
     await assert.rejects(ports.connect(socketOf(context), 50), { kind: 'Timeout' });
   });
 
-  test('registrations are served, and refusals told; a request above 64 KiB is refused', async (context) => {
+  test('registrations are served, and refusals reported; a request above 64 KiB is refused', async (context) => {
     const socketPath = socketOf(context);
     const seen: DevicePluginRegistration[] = [];
     const server = await ports.serveRegistration(socketPath, async (registration) => {

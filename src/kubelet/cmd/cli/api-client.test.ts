@@ -32,7 +32,7 @@ const rejects = (work: Promise<unknown>, kind: ErrorKind, needle: RegExp) =>
 describe('talking to the agent', () => {
   const client = new ApiClient(socket);
 
-  it('asks with GET, or POST when something is to be told', async () => {
+  it('asks with GET, or POST with a body', async () => {
     assert.deepEqual(await client.json('/pods'), ['GET', '']);
     assert.deepEqual(await client.json('/plan', 'kind: Pod'), ['POST', 'kind: Pod']);
     assert.deepEqual(await client.json('/exec', { a: 1 }), ['POST', '{"a":1}']);
@@ -57,7 +57,7 @@ describe('talking to the agent', () => {
     );
   });
 
-  it('finds the socket: as told, else by the environment, else the usual place', () => {
+  it('finds the socket: from the flag, else from the environment, else the usual place', () => {
     assert.equal(findSocket('/a', { KUBELET_SOCKET: '/b' }), '/a');
     assert.equal(findSocket(undefined, { KUBELET_SOCKET: '/b' }), '/b');
     assert.match(findSocket(undefined, { KUBELET_SOCKET: '' }), /kubelet\.sock$/);

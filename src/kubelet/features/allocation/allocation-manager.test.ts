@@ -27,7 +27,7 @@ class Node {
   readonly counted: string[] = [];
   readonly changed: string[] = [];
   readonly over = new Set<string>();
-  told: PodCondition[] = [];
+  resizeConditions: PodCondition[] = [];
   ready = true;
   runtime: PodRuntimeStatus | undefined;
   facts: ResizeNode = {
@@ -87,7 +87,7 @@ class Node {
       },
       sourcesReady: () => this.ready,
       runtime: () => this.runtime,
-      publishedConditions: () => this.told,
+      publishedConditions: () => this.resizeConditions,
       onChange: (uid) => void this.changed.push(uid),
       onAllocated: (uid) => void this.woken.push(uid),
     });
@@ -427,7 +427,7 @@ describe('after a restart of the agent', () => {
     node.want('a', '300m');
     node.want('b', '600m');
     node.want('a', '800m', { generation: 2 });
-    node.told = node.manager.conditions(podUid('a'));
+    node.resizeConditions = node.manager.conditions(podUid('a'));
     node.restart();
     for (const pod of node.pods.values()) node.manager.podAdded(pod);
     assert.deepEqual(
@@ -440,7 +440,7 @@ describe('after a restart of the agent', () => {
     const node = new Node();
     node.want('a', '100m');
     node.want('a', '200m', { generation: 2 });
-    node.told = node.manager.conditions(podUid('a'));
+    node.resizeConditions = node.manager.conditions(podUid('a'));
     node.restart();
     node.manager.noteProgress(node.pods.get('a') as Pod, false);
     assert.match(node.events.at(-1) ?? '', /ResizeCompleted/);

@@ -23,7 +23,7 @@ function world(options: { cgroupsPerQOS?: boolean; qosMemory?: QosMemoryRules } 
   const log = recordingLog();
   const pods: Pod[] = [];
   const root = { memoryBytes: 2 ** 30 };
-  const told: string[] = [];
+  const rootReports: string[] = [];
   const protectedBytes: unknown[] = [];
   const config = {
     cgroupsPerQOS: options.cgroupsPerQOS ?? true,
@@ -40,12 +40,12 @@ function world(options: { cgroupsPerQOS?: boolean; qosMemory?: QosMemoryRules } 
     log,
     config,
     rootLimits: () => ({ memoryBytes: root.memoryBytes }),
-    onRootLimits: ({ problem }) => void told.push(problem ?? 'in force'),
+    onRootLimits: ({ problem }) => void rootReports.push(problem ?? 'in force'),
     activePods: () => pods,
     ...(options.qosMemory === undefined ? {} : { qosMemory: options.qosMemory }),
     onProtected: (bytes) => void protectedBytes.push(bytes),
   });
-  return { protectedBytes, root, told, clock, cgroups, log, pods, manager };
+  return { protectedBytes, root, rootReports, clock, cgroups, log, pods, manager };
 }
 
 test('start creates the class cgroups with the limits of the node', async () => {
@@ -241,14 +241,14 @@ test('an agent that may not create cgroups logs so once and still names them', a
 });
 
 test('class cgroups are created with their limits when an unavailable backend is back', async () => {
-  const { manager, cgroups, clock, told, pods } = world();
+  const { manager, cgroups, clock, rootReports, pods } = world();
   pods.push(burstable('u1'));
   cgroups.fail('ensure', { name: '/kubepods', kind: 'Unavailable', times: 3 });
   await manager.start();
   await assert.rejects(manager.ensurePodCgroup(burstable('u1')), (error) => errorKind(error) === 'Unavailable');
   await clock.advance(5000);
   assert.deepEqual(
-    [cgroups.limitsOf('/kubepods'), cgroups.limitsOf('/kubepods/burstable'), told],
+    [cgroups.limitsOf('/kubepods'), cgroups.limitsOf('/kubepods/burstable'), rootReports],
     [{ memoryBytes: 2 ** 30 }, { cpuShares: 512 }, ['in force']],
   );
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
@@ -278,13 +278,13 @@ test('a pod that comes back while its old cgroup is being removed gets a new one
 });
 
 test('limits of all pods together that the kernel refuses keep no pod from its cgroup, are reported once, and retried', async () => {
-  const { manager, cgroups, clock, told } = world();
+  const { manager, cgroups, clock, rootReports } = world();
   cgroups.fail('update', { name: '/kubepods', kind: 'Conflict', times: 2 });
   await manager.start();
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
   await clock.advance(120_000);
   assert.deepEqual(
-    [told, cgroups.limitsOf('/kubepods')],
+    [rootReports, cgroups.limitsOf('/kubepods')],
     [['update /kubepods: scripted Conflict', 'in force'], { memoryBytes: 2 ** 30 }],
   );
 });

@@ -133,12 +133,12 @@ test('a raw device is expanded too', async () => {
 });
 
 test('on a node of a cluster the claim shows the expansion and its size, retried until it is written', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const answers = [true, false, true];
   const world = csiWorld({
     claims: {
       tell: async (_, news) => (
-        told.push(news.kind === 'finished' ? `finished ${news.size}` : news.kind), answers.shift() ?? true
+        reported.push(news.kind === 'finished' ? `finished ${news.size}` : news.kind), answers.shift() ?? true
       ),
     },
   });
@@ -148,5 +148,5 @@ test('on a node of a cluster the claim shows the expansion and its size, retried
   const grown = { capacity: '2Gi', claimed: '1Gi' };
   assert.ok(((await again(world, grown)).againInMs ?? 0) > 0);
   assert.equal((await again(world, grown)).againInMs, undefined);
-  assert.deepEqual([told, world.driver.expansions.length], [['inProgress', 'finished 2Gi', 'finished 2Gi'], 1]);
+  assert.deepEqual([reported, world.driver.expansions.length], [['inProgress', 'finished 2Gi', 'finished 2Gi'], 1]);
 });

@@ -161,10 +161,10 @@ test('a driver that applies the group gets it; then, and by its policy, the agen
     });
     const ready = await setUp(world, spec, { fsGroup: 42 });
     assert.equal(ready.ownership === 'apply', one.applies, JSON.stringify(one));
-    const told = [world.driver.stages[0], world.driver.publishes[0]].map((request) =>
+    const mountGroups = [world.driver.stages[0], world.driver.publishes[0]].map((request) =>
       request?.capability.access.kind === 'mount' ? request.capability.access.mountGroup : undefined,
     );
-    assert.deepEqual(told, one.capabilities === undefined ? ['', ''] : ['42', '42']);
+    assert.deepEqual(mountGroups, one.capabilities === undefined ? ['', ''] : ['42', '42']);
   }
 });
 

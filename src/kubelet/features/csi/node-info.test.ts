@@ -20,7 +20,7 @@ function setUp() {
   const api = new FakeApiClient({ clock });
   const listeners = new Set<(node: Node | undefined) => void>();
   const objectListeners = new Set<(change: ClusterObjectChange) => void>();
-  const told: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   const spec = { periodSeconds: undefined as number | undefined };
   const keeper: NodeInfoKeeper = new NodeInfoKeeper({
     client: api,
@@ -47,7 +47,7 @@ function setUp() {
     clock,
     random: seededRandom(1),
     log: world.log,
-    onChange: () => told.push(keeper.problem()),
+    onChange: () => reported.push(keeper.problem()),
   });
   const registerNode = (uid = 'uid-1', metadata: object = {}): void => {
     const node = api.seed(nodes, { metadata: { ...NAME, uid, ...metadata } } as Node);
@@ -72,7 +72,7 @@ function setUp() {
     register,
     registerAs,
     deregister,
-    told,
+    reported,
     spec,
     csiNode: (): CSINode | undefined => api.peek(csiNodes, NAME),
     node: (): Node | undefined => api.peek(nodes, NAME),
@@ -95,7 +95,7 @@ it('a topology key that every object inherits is a label like any other', () => 
 
 describe('the published CSI drivers of a node', () => {
   it('begin with an empty CSINode that belongs to the node; the node is not ready before', async () => {
-    const { clock, keeper, registerNode, csiNode, told } = setUp();
+    const { clock, keeper, registerNode, csiNode, reported } = setUp();
     keeper.start();
     await clock.settle();
     assert.equal(keeper.problem(), 'CSINode is not yet initialized');
@@ -105,7 +105,7 @@ describe('the published CSI drivers of a node', () => {
       [csiNode()?.spec, csiNode()?.metadata.ownerReferences],
       [{ drivers: [] }, [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' }]],
     );
-    assert.deepEqual([keeper.problem(), told], [undefined, [undefined]]);
+    assert.deepEqual([keeper.problem(), reported], [undefined, [undefined]]);
     await keeper.stop();
   });
 
@@ -155,7 +155,7 @@ describe('the published CSI drivers of a node', () => {
   });
 
   it('are retried while the API server refuses, with the reason; a conflict is one more try', async () => {
-    const { clock, api, keeper, registerNode, register, csiNode, told } = setUp();
+    const { clock, api, keeper, registerNode, register, csiNode, reported } = setUp();
     const end = api.script(({ plural }) => (plural === 'csinodes' ? new ApiStatusError('Forbidden', 'no') : undefined));
     registerNode();
     keeper.start();
@@ -167,7 +167,7 @@ describe('the published CSI drivers of a node', () => {
     api.fail('update', 'csinodes', new ApiStatusError('Conflict', 'stale'));
     await register();
     await clock.advance(10_000);
-    assert.deepEqual([csiNode()?.spec.drivers.length, told.at(-1), keeper.problem()], [1, undefined, undefined]);
+    assert.deepEqual([csiNode()?.spec.drivers.length, reported.at(-1), keeper.problem()], [1, undefined, undefined]);
     await keeper.stop();
   });
 

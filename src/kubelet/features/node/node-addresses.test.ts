@@ -8,7 +8,7 @@ const facts: NetworkFacts = {
   named: [],
   defaults: { v4: '10.0.0.1', v6: 'fd00::1' },
 };
-const told = (rules: Partial<AddressRules>, more: Partial<NetworkFacts> = {}): string => {
+const addressesOf = (rules: Partial<AddressRules>, more: Partial<NetworkFacts> = {}): string => {
   const decision = computeAddresses(
     { hostname: 'n1', nodeIps: [], externalCloudProvider: false, ...rules },
     { ...facts, ...more },
@@ -23,13 +23,16 @@ const told = (rules: Partial<AddressRules>, more: Partial<NetworkFacts> = {}): s
 
 describe('the addresses of a node', () => {
   it('are those of the flag: one, or one of each family in that order', () => {
-    assert.equal(told({ nodeIps: ['10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
-    assert.equal(told({ nodeIps: ['fd00::1', '10.0.0.1'] }), 'InternalIP=fd00::1 InternalIP=10.0.0.1 Hostname=n1');
+    assert.equal(addressesOf({ nodeIps: ['10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
+    assert.equal(
+      addressesOf({ nodeIps: ['fd00::1', '10.0.0.1'] }),
+      'InternalIP=fd00::1 InternalIP=10.0.0.1 Hostname=n1',
+    );
   });
 
   it('are refused when they cannot belong to the machine', () => {
     assert.deepEqual(
-      ['127.0.0.1', '224.0.0.1', 'fe80::1', '10.9.9.9'].map((ip) => told({ nodeIps: [ip] })),
+      ['127.0.0.1', '224.0.0.1', 'fe80::1', '10.9.9.9'].map((ip) => addressesOf({ nodeIps: [ip] })),
       [
         "failed to validate nodeIP: nodeIP can't be loopback address",
         "failed to validate nodeIP: nodeIP can't be a multicast address",
@@ -37,29 +40,32 @@ describe('the addresses of a node', () => {
         'failed to validate nodeIP: node IP: "10.9.9.9" not found in the host\'s network interfaces',
       ],
     );
-    assert.match(told({ nodeIps: ['10.0.0.1', 'fd99::1'] }), /^failed to validate secondaryNodeIP/);
+    assert.match(addressesOf({ nodeIps: ['10.0.0.1', 'fd99::1'] }), /^failed to validate secondaryNodeIP/);
   });
 
   it('else come from a name that is an address, the addresses of the name, or the default route', () => {
-    assert.equal(told({ hostname: '10.0.0.7' }), 'InternalIP=10.0.0.7 Hostname=10.0.0.7');
-    assert.equal(told({}, { named: ['127.0.1.1', 'fd00::1', '10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
-    assert.equal(told({}, { named: ['10.9.9.9'] }), 'InternalIP=10.0.0.1 Hostname=n1');
-    assert.equal(told({}, { defaults: { v6: 'fd00::1' } }), 'InternalIP=fd00::1 Hostname=n1');
-    assert.match(told({}, { defaults: {} }), /^can't get ip address of node n1/);
+    assert.equal(addressesOf({ hostname: '10.0.0.7' }), 'InternalIP=10.0.0.7 Hostname=10.0.0.7');
+    assert.equal(addressesOf({}, { named: ['127.0.1.1', 'fd00::1', '10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
+    assert.equal(addressesOf({}, { named: ['10.9.9.9'] }), 'InternalIP=10.0.0.1 Hostname=n1');
+    assert.equal(addressesOf({}, { defaults: { v6: 'fd00::1' } }), 'InternalIP=fd00::1 Hostname=n1');
+    assert.match(addressesOf({}, { defaults: {} }), /^can't get ip address of node n1/);
   });
 
   it('are of the family of an unspecified address', () => {
-    assert.equal(told({ nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
-    assert.equal(told({ nodeIps: ['0.0.0.0'] }), 'InternalIP=10.0.0.1 Hostname=n1');
-    assert.equal(told({ nodeIps: ['::'] }, { named: ['10.0.0.2', 'fd00::1'] }), 'InternalIP=fd00::1 Hostname=n1');
+    assert.equal(addressesOf({ nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
+    assert.equal(addressesOf({ nodeIps: ['0.0.0.0'] }), 'InternalIP=10.0.0.1 Hostname=n1');
+    assert.equal(
+      addressesOf({ nodeIps: ['::'] }, { named: ['10.0.0.2', 'fd00::1'] }),
+      'InternalIP=fd00::1 Hostname=n1',
+    );
   });
 
   it('are left to the cloud controller where there is one', () => {
     const external = { hostname: 'n1', nodeIps: ['10.0.0.1'], externalCloudProvider: true };
     assert.deepEqual(computeAddresses(external, facts, [{ type: 'ExternalIP', address: '1.2.3.4' }]), { kind: 'keep' });
-    assert.equal(told(external), 'InternalIP=10.0.0.1 Hostname=n1');
-    assert.equal(told({ externalCloudProvider: true }), 'Hostname=n1');
-    assert.equal(told({ externalCloudProvider: true, nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
+    assert.equal(addressesOf(external), 'InternalIP=10.0.0.1 Hostname=n1');
+    assert.equal(addressesOf({ externalCloudProvider: true }), 'Hostname=n1');
+    assert.equal(addressesOf({ externalCloudProvider: true, nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
   });
 
   it('are for pods one of each family, internal ones first', () => {

@@ -92,11 +92,11 @@ describe("the runtime's part of the node status", () => {
 
 describe('the pod CIDR', () => {
   it('is passed to the runtime when it is known and when it changes, and again while the runtime refuses', async () => {
-    const told: string[] = [];
+    const sentCidrs: string[] = [];
     let refuse = true;
     const podCidr = new PodCidr(
       (cidr) =>
-        refuse ? Promise.reject(new KubeletError('Unavailable', 'down')) : Promise.resolve(void told.push(cidr)),
+        refuse ? Promise.reject(new KubeletError('Unavailable', 'down')) : Promise.resolve(void sentCidrs.push(cidr)),
       silentLogger,
     );
     const clock = new FakeClock();
@@ -111,7 +111,7 @@ describe('the pod CIDR', () => {
     await offer('10.1.0.0/24', 'fd00::/64');
     await offer('10.2.0.0/24');
     await offer();
-    assert.deepEqual(told, ['10.1.0.0/24,fd00::/64', '10.2.0.0/24']);
+    assert.deepEqual(sentCidrs, ['10.1.0.0/24,fd00::/64', '10.2.0.0/24']);
   });
 });
 

@@ -8,16 +8,22 @@ describe('the start time of a node', () => {
     const clock = new FakeClock();
     const startup = new NodeStartup(clock);
     const bootedAtMs = clock.nowMs() - 20_000;
-    const told = (): string[] =>
+    const durations = (): string[] =>
       computeStartupSeconds(startup.times, bootedAtMs).map(
         ({ name, seconds }) => `${name.replace(/^kubelet_node_startup_|_?duration_seconds$/g, '')} ${seconds}`,
       );
     for (const step of ['attempted', 'registeredNew', 'ready', 'attempted', 'registeredNew', 'ready'] as const) {
       await clock.advance(1000);
       startup[step]();
-      if (step === 'attempted') assert.equal(told().length % 5, 0);
+      if (step === 'attempted') assert.equal(durations().length % 5, 0);
     }
-    assert.deepEqual(told(), ['pre_kubelet 20', 'pre_registration 1', 'registration 1', 'post_registration 1', ' 23']);
+    assert.deepEqual(durations(), [
+      'pre_kubelet 20',
+      'pre_registration 1',
+      'registration 1',
+      'post_registration 1',
+      ' 23',
+    ]);
     assert.deepEqual(computeStartupSeconds(startup.times, undefined).length, 3);
   });
 

@@ -25,9 +25,9 @@ function setUp(): { clock: FakeClock; api: FakeApiClient; watch: NodeWatch } {
 describe('the node as the API server has it', () => {
   it('is this node and no other, and each version of it is reported', async () => {
     const { clock, api, watch } = setUp();
-    const told: (string | undefined)[] = [];
+    const notified: (string | undefined)[] = [];
     watch.onChange((node) =>
-      told.push(node === undefined ? undefined : `${node.metadata.name} ${node.spec?.unschedulable ?? false}`),
+      notified.push(node === undefined ? undefined : `${node.metadata.name} ${node.spec?.unschedulable ?? false}`),
     );
     api.seed(nodes, build('n2'));
     watch.start();
@@ -39,7 +39,7 @@ describe('the node as the API server has it', () => {
     api.change(nodes, { namespace: '', name: 'n2' }, (node) => ({ ...node, spec: { unschedulable: true } }));
     api.remove(nodes, { namespace: '', name: 'n1' });
     await clock.settle();
-    assert.deepEqual(told, ['n1 false', 'n1 true', undefined]);
+    assert.deepEqual(notified, ['n1 false', 'n1 true', undefined]);
     assert.equal(watch.current(), undefined);
     await watch.stop();
   });

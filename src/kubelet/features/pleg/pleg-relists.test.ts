@@ -137,7 +137,7 @@ test('a container removed by hand is gone from the cache with the event', async 
   const world = await setUp({ before: async (early) => void (await early.pod('a', ['main', 'side'])) });
   world.runtime.removeContainerByHand(world.runtime.container('a', 'side')?.id ?? '');
   await world.clock.advance(50);
-  assert.deepEqual([states(world), world.told], [['main running'], ['ContainerDied', 'ContainerRemoved']]);
+  assert.deepEqual([states(world), world.reported], [['main running'], ['ContainerDied', 'ContainerRemoved']]);
   await world.pleg.stop();
 });
 
@@ -146,7 +146,7 @@ test('a sandbox killed by hand is seen at once', async () => {
     const world = await setUp({ sources: [kind], before: async (early) => void (await early.pod()) });
     world.runtime.killSandbox(world.runtime.sandboxes('a')[0]?.id ?? '');
     await world.clock.advance(1);
-    assert.deepEqual([world.cache.get(UID)?.sandboxes[0]?.ready, world.told], [false, ['SandboxChanged']]);
+    assert.deepEqual([world.cache.get(UID)?.sandboxes[0]?.ready, world.reported], [false, ['SandboxChanged']]);
     await world.pleg.stop();
   }
 });

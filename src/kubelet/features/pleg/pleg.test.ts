@@ -61,7 +61,7 @@ test('an idle node with a stream costs two lists a minute and nothing else', asy
   const calls = world.calls();
   assert.deepEqual(Object.keys(calls).sort(), ['listContainers', 'listSandboxes']);
   assert.ok((calls.listContainers ?? 0) <= 11);
-  assert.deepEqual(world.told, []);
+  assert.deepEqual(world.reported, []);
   await world.pleg.stop();
 });
 
@@ -80,7 +80,7 @@ for (const kind of ['cri', 'containerd'] as const) {
     assert.deepEqual(states(world), ['main running']);
     await world.clock.advance(5);
     assert.deepEqual(
-      [states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.told],
+      [states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.reported],
       [['main exited'], 9, ['ContainerDied']],
     );
     assert.deepEqual(Object.keys(world.calls()), ['containerStatus'], 'one container is read, not the pod');
@@ -92,7 +92,7 @@ test('a CRI event that contains the exit needs no call at once; the runtime is a
   const world = await setUp({ before: async (early) => void (await early.pod()) });
   world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '');
   await world.clock.settle();
-  assert.deepEqual([states(world), world.calls(), world.told], [['main exited'], {}, ['ContainerDied']]);
+  assert.deepEqual([states(world), world.calls(), world.reported], [['main exited'], {}, ['ContainerDied']]);
   await world.clock.advance(5000);
   assert.deepEqual(world.calls(), { containerStatus: 1 });
   await world.pleg.stop();
@@ -127,7 +127,7 @@ test('a containerd event contains the exit; the runtime is asked once, later, fo
   );
   await world.clock.advance(5000);
   assert.deepEqual(
-    [world.cache.get(UID)?.containers[0], world.calls(), world.told],
+    [world.cache.get(UID)?.containers[0], world.calls(), world.reported],
     [exit, { containerStatus: 1 }, ['ContainerDied']],
   );
   await world.pleg.stop();
@@ -147,7 +147,7 @@ for (const kind of ['cri', 'containerd'] as const) {
     world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { exitCode: 3 });
     await world.clock.settle();
     await world.clock.advance(5000);
-    assert.deepEqual([seen, world.told], [['exited: exited with 3'], ['ContainerDied']]);
+    assert.deepEqual([seen, world.reported], [['exited: exited with 3'], ['ContainerDied']]);
     await world.pleg.stop();
   });
 
@@ -174,7 +174,7 @@ test('after an OOM kill the runtime is asked for the reason', async () => {
   });
   world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { oomKilled: true });
   await world.clock.advance(1000);
-  assert.deepEqual([world.cache.get(UID)?.containers[0]?.reason, world.told], ['OOMKilled', ['ContainerDied']]);
+  assert.deepEqual([world.cache.get(UID)?.containers[0]?.reason, world.reported], ['OOMKilled', ['ContainerDied']]);
   await world.pleg.stop();
 });
 
@@ -186,7 +186,7 @@ test('an OOM kill event is followed by status calls until the runtime reports th
     assert.equal(world.cache.get(UID)?.containers[0]?.reason, 'Error');
     await world.clock.advance(3000);
     assert.deepEqual(
-      [world.cache.get(UID)?.containers[0]?.reason, world.told],
+      [world.cache.get(UID)?.containers[0]?.reason, world.reported],
       ['OOMKilled', ['ContainerDied', 'ContainerChanged']],
     );
     await world.pleg.stop();
@@ -208,7 +208,7 @@ test("the agent's own results are in the cache at once, published as its own, an
   );
   await run(runtime.startContainer(id));
   cache.noteContainer({ uid: UID, name: 'pod-a', namespace: 'default' }, await runtime.containerStatus(id));
-  assert.deepEqual([states(world), world.told], [['main running'], ['own SandboxChanged', 'own ContainerStarted']]);
+  assert.deepEqual([states(world), world.reported], [['main running'], ['own SandboxChanged', 'own ContainerStarted']]);
   world.calls();
   await clock.advance(5000);
   assert.deepEqual(world.calls(), {});
@@ -260,7 +260,7 @@ test('the slow relist recovers from lost events', async () => {
   await world.clock.advance(10_000);
   assert.deepEqual(states(world), ['main running']);
   await world.clock.advance(60_000);
-  assert.deepEqual([states(world), world.told], [['main exited'], ['ContainerDied']]);
+  assert.deepEqual([states(world), world.reported], [['main exited'], ['ContainerDied']]);
   await world.pleg.stop();
 });
 
@@ -301,7 +301,7 @@ test('an answer from before a change does not undo it', async () => {
   await clock.advance(1000);
   await slow;
   assert.deepEqual(
-    [states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.told],
+    [states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.reported],
     [['main exited'], 5, ['ContainerDied']],
   );
   await pleg.stop();

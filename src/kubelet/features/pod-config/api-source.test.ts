@@ -21,7 +21,7 @@ function setUp(found: readonly unknown[] = [], nodeKnown: Promise<void> = Promis
   const api = new FakeApiClient({ clock });
   const lines: unknown[] = [];
   const remembered = new RememberedPods(found, (line) => lines.push(line));
-  const told: string[] = [];
+  const delivered: string[] = [];
   const invalid: string[] = [];
   const heard: string[] = [];
   const source = new ApiPodSource({
@@ -30,7 +30,7 @@ function setUp(found: readonly unknown[] = [], nodeKnown: Promise<void> = Promis
     nodeKnown: () => nodeKnown,
     remembered,
     setPods: (pods, { complete }) =>
-      told.push(
+      delivered.push(
         `${pods
           .map((pod) => pod.metadata.uid)
           .sort()
@@ -42,12 +42,12 @@ function setUp(found: readonly unknown[] = [], nodeKnown: Promise<void> = Promis
     random: seededRandom(1),
     log: silentLogger,
   });
-  return { clock, api, lines, told, invalid, heard, source };
+  return { clock, api, lines, delivered, invalid, heard, source };
 }
 
 describe('the API server as a source of pods', () => {
   it('reports all pods of this node after each change, once the first list is complete', async () => {
-    const { clock, api, told, heard, source } = setUp();
+    const { clock, api, delivered, heard, source } = setUp();
     api.seed(podType, build('a'));
     api.seed(podType, build('elsewhere', { 'spec.nodeName': 'n2' }));
     source.start();
@@ -57,7 +57,7 @@ describe('the API server as a source of pods', () => {
     await clock.settle();
     api.remove(podType, keyOf('a'));
     await clock.settle();
-    assert.deepEqual(told, ['uid-a', 'uid-a uid-b', 'uid-b']);
+    assert.deepEqual(delivered, ['uid-a', 'uid-a uid-b', 'uid-b']);
     assert.deepEqual(heard, ['listed', 'uid-b']);
     assert.deepEqual([source.get('default', 'b')?.metadata.uid, source.get('default', 'a')], ['uid-b', undefined]);
     await source.stop();
@@ -72,7 +72,7 @@ describe('the API server as a source of pods', () => {
     assert.deepEqual(waiting.api.calls, []);
     known?.();
     await waiting.clock.settle();
-    assert.deepEqual(waiting.told, ['']);
+    assert.deepEqual(waiting.delivered, ['']);
     await waiting.source.stop();
     const never = setUp([], new Promise(() => undefined));
     never.source.start();
@@ -80,7 +80,7 @@ describe('the API server as a source of pods', () => {
   });
 
   it('treats a pod with another uid as another pod, even with the same name', async () => {
-    const { clock, api, told, source } = setUp();
+    const { clock, api, delivered, source } = setUp();
     api.seed(podType, build('a'));
     source.start();
     await clock.settle();
@@ -89,12 +89,12 @@ describe('the API server as a source of pods', () => {
     api.seed(podType, build('a', { 'metadata.uid': 'uid-again' }));
     api.compact();
     await clock.advance(10_000);
-    assert.deepEqual(told, ['uid-a', 'uid-again']);
+    assert.deepEqual(delivered, ['uid-a', 'uid-again']);
     await source.stop();
   });
 
   it('reports nothing while the API server is unavailable, and resumes afterwards', async () => {
-    const { clock, api, told, source } = setUp();
+    const { clock, api, delivered, source } = setUp();
     api.seed(podType, build('a'));
     source.start();
     await clock.settle();
@@ -102,10 +102,10 @@ describe('the API server as a source of pods', () => {
     api.endWatches();
     api.seed(podType, build('b'));
     await clock.advance(3_600_000);
-    assert.deepEqual(told, ['uid-a']);
+    assert.deepEqual(delivered, ['uid-a']);
     end();
     await clock.advance(60_000);
-    assert.deepEqual(told, ['uid-a', 'uid-a uid-b']);
+    assert.deepEqual(delivered, ['uid-a', 'uid-a uid-b']);
     await source.stop();
   });
 
@@ -120,17 +120,17 @@ describe('the API server as a source of pods', () => {
     await before.clock.settle();
     await before.source.stop();
 
-    const { clock, api, told, source } = setUp(JSON.parse(JSON.stringify(before.lines)) as unknown[]);
+    const { clock, api, delivered, source } = setUp(JSON.parse(JSON.stringify(before.lines)) as unknown[]);
     const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
     source.start();
     await clock.advance(2900);
-    assert.deepEqual(told, []);
+    assert.deepEqual(delivered, []);
     await clock.advance(200);
-    assert.deepEqual([told, source.get('default', 'a')?.status?.phase], [['uid-a so far'], 'Running']);
+    assert.deepEqual([delivered, source.get('default', 'a')?.status?.phase], [['uid-a so far'], 'Running']);
     api.seed(podType, build('c'));
     end();
     await clock.advance(60_000);
-    assert.deepEqual(told, ['uid-a so far', 'uid-c']);
+    assert.deepEqual(delivered, ['uid-a so far', 'uid-c']);
     await source.stop();
   });
 
@@ -168,10 +168,15 @@ describe('the API server as a source of pods', () => {
   });
 
   it('does not restore the last known pods after the API server sent its list', async () => {
-    const { clock, told, source } = setUp([{ pod: build('old') }, { gone: 'x' }, 'rubbish', { pod: { metadata: {} } }]);
+    const { clock, delivered, source } = setUp([
+      { pod: build('old') },
+      { gone: 'x' },
+      'rubbish',
+      { pod: { metadata: {} } },
+    ]);
     source.start();
     await clock.advance(10_000);
-    assert.deepEqual(told, ['']);
+    assert.deepEqual(delivered, ['']);
     await source.stop();
   });
 
@@ -194,7 +199,7 @@ describe('the API server as a source of pods', () => {
   });
 
   it('keeps the last version of a pod that can no longer be decoded, and logs it', async () => {
-    const { clock, api, told, invalid, source } = setUp();
+    const { clock, api, delivered, invalid, source } = setUp();
     api.seed(podType, build('a'));
     source.start();
     await clock.settle();
@@ -202,7 +207,7 @@ describe('the API server as a source of pods', () => {
     api.seed(podType, { ...build('b'), spec: 3 } as never);
     api.seed(podType, build('c'));
     await clock.settle();
-    assert.deepEqual(told.at(-1), 'uid-a uid-c');
+    assert.deepEqual(delivered.at(-1), 'uid-a uid-c');
     assert.deepEqual(
       invalid.map((each) => each.slice(0, 2)),
       ['a:'],

@@ -44,7 +44,7 @@ async function seen(
   const text = JSON.stringify([
     h.events,
     h.timeline,
-    h.told,
+    h.notices,
     log.lines,
     outcomes.map(({ failures, waits, steps }) => ({ failures, waits, steps })),
     h.pods.startFailures.get(h.uid(pod), 'app'),

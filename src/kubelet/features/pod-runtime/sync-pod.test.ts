@@ -34,7 +34,7 @@ describe('starting a new pod', () => {
   test('updates cache and status for each container before it begins the next', async () => {
     const h = new Harness();
     await h.sync(two);
-    assert.deepEqual(h.told, [
+    assert.deepEqual(h.notices, [
       'cache sandbox#0 ready',
       'change sandbox',
       'cache app#0 running',
@@ -98,7 +98,7 @@ describe('starting a new pod', () => {
     h.runtime.behaviour('i2', { exitAfterMs: 1000 });
     await h.sync(pod);
     assert.deepEqual(h.containers, ['i1#0 running']);
-    assert.ok(h.told.includes('prefetch i2 app'));
+    assert.ok(h.notices.includes('prefetch i2 app'));
     assert.deepEqual((await h.sync(pod)).steps, []);
     await h.clock.advance(1000);
     await h.sync(pod);
@@ -224,16 +224,16 @@ describe('failures of a start', () => {
     const h = new Harness();
     h.runtime.fail('containerStatus', { kind: 'Timeout', times: 1 });
     await h.sync(aPod());
-    assert.deepEqual([h.containers, h.told.at(-1)], [['app#0 running'], 'cache unsure']);
+    assert.deepEqual([h.containers, h.notices.at(-1)], [['app#0 running'], 'cache unsure']);
     const sound = new Harness();
     await sound.sync(aPod());
-    assert.equal(sound.told.includes('cache unsure'), false);
+    assert.equal(sound.notices.includes('cache unsure'), false);
   });
 
   test('a start that fails is RunContainerError, names the container, and its end is known at once', async () => {
     const [h, failures] = await failing((it) => it.runtime.behaviour('app', { failStart: 'exec: "nope": not found' }));
     assert.deepEqual(failures, ['container app RunContainerError exec: "nope": not found']);
-    assert.ok(h.told.includes('cache app#0 exited'));
+    assert.ok(h.notices.includes('cache app#0 exited'));
     assert.ok(h.events.includes('Warning Failed Error: exec: "nope": not found [app]'));
   });
 
@@ -241,7 +241,7 @@ describe('failures of a start', () => {
     const h = new Harness();
     h.runtime.behaviour('app', { exitAfterMs: 0, exitCode: 1 });
     await h.sync(aPod());
-    assert.ok(h.told.includes('cache app#0 exited observed'), h.told.join('\n'));
+    assert.ok(h.notices.includes('cache app#0 exited observed'), h.notices.join('\n'));
   });
 
   test('a failed sandbox is reported and leaves the containers alone', async () => {

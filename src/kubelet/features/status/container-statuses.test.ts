@@ -66,20 +66,24 @@ describe('a container without a record in the runtime', () => {
   });
 
   it('keeps the reported state of its end, but is not ready', () => {
-    const told = said({ state: { terminated: { exitCode: 3 } }, restartCount: 4 });
-    assert.deepEqual(statusOf(aPod(), [], { previous: [told] }), { ...told, ready: false, volumeMounts: undefined });
+    const published = said({ state: { terminated: { exitCode: 3 } }, restartCount: 4 });
+    assert.deepEqual(statusOf(aPod(), [], { previous: [published] }), {
+      ...published,
+      ready: false,
+      volumeMounts: undefined,
+    });
   });
 
   it('has ended unseen when it was reported as running, once, and not in a pod that is deleted', () => {
-    const told = said({ state: { running: {} }, restartCount: 4 });
-    const status = statusOf(aPod(), [], { previous: [told] });
+    const published = said({ state: { running: {} }, restartCount: 4 });
+    const status = statusOf(aPod(), [], { previous: [published] });
     assert.deepEqual(
       [status.restartCount, status.state, status.lastState?.terminated?.exitCode],
       [5, { waiting: { reason: 'ContainerCreating' } }, 137],
     );
     const deleted = aPod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' });
-    assert.equal(statusOf(deleted, [], { previous: [told] }).restartCount, 4);
-    const known = { ...told, lastState: { terminated: { exitCode: 7 } } };
+    assert.equal(statusOf(deleted, [], { previous: [published] }).restartCount, 4);
+    const known = { ...published, lastState: { terminated: { exitCode: 7 } } };
     const again = statusOf(aPod(), [], { previous: [known] });
     assert.deepEqual([again.restartCount, again.lastState], [4, known.lastState]);
     const waiting = statusOf(aPod(), [], { previous: [said({ state: { waiting: {} }, restartCount: 2 })] });
@@ -87,10 +91,10 @@ describe('a container without a record in the runtime', () => {
   });
 
   it('was reset with all others of its pod, and counts that once', () => {
-    const told = said({ state: { running: {} }, restartCount: 1 });
+    const published = said({ state: { running: {} }, restartCount: 1 });
     const reason = 'RestartingAllContainers';
     const message = 'The container is removed because RestartAllContainers in place';
-    const status = statusOf(aPod(), [], { previous: [told], restartingAll: true });
+    const status = statusOf(aPod(), [], { previous: [published], restartingAll: true });
     assert.deepEqual(
       [status.restartCount, status.state, status.lastState],
       [2, { waiting: { reason, message } }, { terminated: { exitCode: 137, reason, message } }],
@@ -103,14 +107,18 @@ describe('a container without a record in the runtime', () => {
 describe('a container with a record', () => {
   it('counts the restarts that the runtime or the API server knows, whichever are more', () => {
     assert.equal(statusOf(aPod(), [aRun('app', 'running', { attempt: 2 })]).restartCount, 2);
-    const told = said({ restartCount: 5, containerID: 'containerd://app-2', state: { running: {} } });
-    assert.equal(statusOf(aPod(), [aRun('app', 'running', { attempt: 2 })], { previous: [told] }).restartCount, 5);
+    const published = said({ restartCount: 5, containerID: 'containerd://app-2', state: { running: {} } });
+    assert.equal(statusOf(aPod(), [aRun('app', 'running', { attempt: 2 })], { previous: [published] }).restartCount, 5);
   });
 
   it('counts one more when a new run appears after an end that was reported with as high a number', () => {
-    const told = said({ restartCount: 5, containerID: 'containerd://gone', state: { terminated: { exitCode: 1 } } });
+    const published = said({
+      restartCount: 5,
+      containerID: 'containerd://gone',
+      state: { terminated: { exitCode: 1 } },
+    });
     const of = (state: 'running' | number, attempt: number, previous: Partial<ContainerStatus> = {}): number =>
-      statusOf(aPod(), [aRun('app', state, { attempt })], { previous: [{ ...told, ...previous }] }).restartCount;
+      statusOf(aPod(), [aRun('app', state, { attempt })], { previous: [{ ...published, ...previous }] }).restartCount;
     assert.equal(of('running', 0), 6);
     assert.equal(of('running', 5), 6);
     assert.equal(of('running', 6), 6);
@@ -130,27 +138,27 @@ describe('a container with a record', () => {
   });
 
   it('keeps the reported state of a later run that is gone', () => {
-    const told = said({
+    const published = said({
       restartCount: 3,
       containerID: 'containerd://gone',
       state: { terminated: { exitCode: 9, startedAt: '2026-01-01T00:00:00Z' } },
     });
     const of = (run: ContainerRuntimeStatus): number | undefined =>
-      statusOf(aPod(), [run], { previous: [told] }).state?.terminated?.exitCode;
+      statusOf(aPod(), [run], { previous: [published] }).state?.terminated?.exitCode;
     assert.equal(of(aRun('app', 1, { attempt: 2 })), 9);
-    assert.equal(statusOf(aPod(), [aRun('app', 1)], { previous: [told] }).ready, false);
+    assert.equal(statusOf(aPod(), [aRun('app', 1)], { previous: [published] }).ready, false);
     assert.equal(of(aRun('app', 1, { attempt: 3 })), 1, 'as late');
     assert.equal(of(aRun('app', 1, { attempt: 2, startedAtMs: Date.UTC(2026, 0, 1) })), 1, 'started as late');
-    const same = { ...told, containerID: 'containerd://app-2' };
+    const same = { ...published, containerID: 'containerd://app-2' };
     const status = statusOf(aPod(), [aRun('app', 1, { attempt: 2 })], { previous: [same] });
     assert.equal(status.state?.terminated?.exitCode, 1, 'the very run');
   });
 
-  it('shows the end before from the older run, else from what was told', () => {
+  it('shows the end before from the older run, else from the published status', () => {
     const runs = [aRun('app', 'running', { attempt: 1 }), aRun('app', 4)];
     assert.equal(statusOf(aPod(), runs).lastState?.terminated?.exitCode, 4);
-    const told = said({ containerID: 'containerd://other', state: { terminated: { exitCode: 6 } } });
-    const fromTold = statusOf(aPod(), [aRun('app', 'running')], { previous: [told] });
+    const published = said({ containerID: 'containerd://other', state: { terminated: { exitCode: 6 } } });
+    const fromTold = statusOf(aPod(), [aRun('app', 'running')], { previous: [published] });
     assert.deepEqual(fromTold.lastState, { terminated: { exitCode: 6 } });
     const older = said({ state: { running: {} }, lastState: { terminated: { exitCode: 5 } } });
     assert.deepEqual(statusOf(aPod(), [aRun('app', 'running')], { previous: [older] }).lastState, older.lastState);
@@ -194,9 +202,9 @@ describe('a container whose start failed', () => {
   it('waits with the reason, and its end becomes the last state', () => {
     const status = statusOf(aPod(), [aRun('app', 4)], { failures });
     assert.deepEqual([status.state, status.lastState?.terminated?.exitCode], [waiting, 4]);
-    const told = said({ state: { waiting: {} }, lastState: { terminated: { exitCode: 5 } } });
-    const fresh = statusOf(aPod(), [], { failures, previous: [told] });
-    assert.deepEqual([fresh.state, fresh.lastState], [waiting, told.lastState]);
+    const published = said({ state: { waiting: {} }, lastState: { terminated: { exitCode: 5 } } });
+    const fresh = statusOf(aPod(), [], { failures, previous: [published] });
+    assert.deepEqual([fresh.state, fresh.lastState], [waiting, published.lastState]);
   });
 
   it('shows no such reason once it runs, nor as an ephemeral container that was made', () => {

@@ -60,9 +60,9 @@ describe('container statuses', () => {
   it('keeps the last termination when only the record of an earlier run is left', () => {
     const first = exited('web', 137);
     const second = exited('web', 143, { attempt: 1, startedAtMs: START + 9000, finishedAtMs: START + 12_000 });
-    const told = generate(pod({ restartPolicy: 'Never' }), runtime(second, first));
-    const later = generate(pod({ restartPolicy: 'Never' }), runtime(first), { previous: told });
-    assert.deepEqual(later.containerStatuses, told.containerStatuses);
+    const generated = generate(pod({ restartPolicy: 'Never' }), runtime(second, first));
+    const later = generate(pod({ restartPolicy: 'Never' }), runtime(first), { previous: generated });
+    assert.deepEqual(later.containerStatuses, generated.containerStatuses);
   });
 
   it('never lowers a restart count', () => {
@@ -156,9 +156,11 @@ describe('container statuses', () => {
   });
 
   it('shows the stop signal of the runtime only if the feature gate is enabled', () => {
-    const told = runtime(record('web', { stopSignal: 'SIGTERM' }));
+    const generated = runtime(record('web', { stopSignal: 'SIGTERM' }));
     assert.deepEqual(
-      [true, false].map((stopSignals) => generate(pod(), told, { stopSignals }).containerStatuses?.[0]?.stopSignal),
+      [true, false].map(
+        (stopSignals) => generate(pod(), generated, { stopSignals }).containerStatuses?.[0]?.stopSignal,
+      ),
       ['SIGTERM', undefined],
     );
   });

@@ -63,12 +63,12 @@ describe('status manager', () => {
     });
     const timeOf = (manager: StatusManager): string | undefined =>
       manager.get(uid)?.conditions?.[0]?.lastTransitionTime?.slice(14, 16);
-    for (const [recorded, told, expected] of [
+    for (const [recorded, published, expected] of [
       [1, 3, '03'],
       [3, 1, '03'],
     ] as const) {
       const manager = new StatusManager(new FakeClock(), { restored: new Map([[uid as string, at(recorded)]]) });
-      manager.set({ ...pod, status: at(told) }, status('False'));
+      manager.set({ ...pod, status: at(published) }, status('False'));
       assert.equal(timeOf(manager), expected);
     }
     const late = new StatusManager(new FakeClock(), { restored: new Map([[uid as string, at(1)]]) });
@@ -94,34 +94,34 @@ describe('status manager', () => {
 
   it('uses times known only to the API server when the local record is older', async () => {
     const clock = new FakeClock();
-    const told = new StatusManager(clock);
-    told.set(pod, status('False'));
-    const old = readStatuses(told.snapshot());
+    const published = new StatusManager(clock);
+    published.set(pod, status('False'));
+    const old = readStatuses(published.snapshot());
     await clock.advance(60_000);
-    told.set(pod, status('True'));
+    published.set(pod, status('True'));
     await clock.advance(60_000);
     const after = new StatusManager(clock, { restored: old });
-    after.set({ ...pod, status: told.get(uid) }, status('True'));
-    assert.deepEqual(after.get(uid), told.get(uid));
+    after.set({ ...pod, status: published.get(uid) }, status('True'));
+    assert.deepEqual(after.get(uid), published.get(uid));
   });
 
   it('uses times of the API server that arrive after the first status, and none of an earlier state', async () => {
     const clock = new FakeClock();
-    const told = new StatusManager(clock);
-    told.set(pod, status('True'));
+    const published = new StatusManager(clock);
+    published.set(pod, status('True'));
     await clock.advance(60_000);
     const away = new StatusManager(clock);
     away.set(pod, status('True'));
     assert.equal(away.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:01:00Z');
-    away.set({ ...pod, status: told.get(uid) }, status('True'));
+    away.set({ ...pod, status: published.get(uid) }, status('True'));
     assert.equal(away.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:00:00Z');
 
     const changed = new StatusManager(clock);
     changed.set(pod, status('False'));
     await clock.advance(60_000);
-    changed.set({ ...pod, status: told.get(uid) }, status('True'));
+    changed.set({ ...pod, status: published.get(uid) }, status('True'));
     assert.equal(changed.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:02:00Z');
-    changed.set({ ...pod, status: told.get(uid) }, status('True', 'again'));
+    changed.set({ ...pod, status: published.get(uid) }, status('True', 'again'));
     assert.equal(changed.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:02:00Z');
   });
 

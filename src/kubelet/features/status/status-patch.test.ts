@@ -10,13 +10,13 @@ const gate: PodCondition = { type: 'example.com/gate', status: 'True' };
 
 describe('the status of a pod to be sent to the API server', () => {
   it("keeps what other clients own, and uses the agent's status for the rest", () => {
-    const told: PodStatus = {
+    const published: PodStatus = {
       phase: 'Pending',
       nominatedNodeName: 'n2',
       conditions: [gate, { ...ready, status: 'False' }, { type: 'PodResizePending', status: 'True' }],
       resourceClaimStatuses: [{ name: 'c', resourceClaimName: 'x' }],
     };
-    const merged = mergeStatus(told, {
+    const merged = mergeStatus(published, {
       phase: 'Running',
       conditions: [ready, { type: 'example.com/gate', status: 'False' }],
     });

@@ -54,15 +54,15 @@ function setUp({
   });
   statuses.onChange((change) => uploader.wake(change.uid));
   const say = (status: PodStatus): boolean => statuses.set(buildPod(), status, 0);
-  return { clock, api, seen, statuses, released, uploader, say, told: () => api.peek(pods, key)?.status };
+  return { clock, api, seen, statuses, released, uploader, say, uploaded: () => api.peek(pods, key)?.status };
 }
 
 describe('the upload of pod statuses', () => {
   it('happens at once, and never without a change', async () => {
-    const { clock, api, uploader, say, told } = setUp();
+    const { clock, api, uploader, say, uploaded } = setUp();
     say(running);
     await clock.settle();
-    assert.equal(told()?.phase, 'Running');
+    assert.equal(uploaded()?.phase, 'Running');
     uploader.wake(uid);
     say({ ...running });
     await clock.settle();
@@ -71,17 +71,17 @@ describe('the upload of pod statuses', () => {
   });
 
   it('sends one status at a time, and only the newest of those that change meanwhile', async () => {
-    const { clock, api, say, told } = setUp({ slowMs: 50 });
+    const { clock, api, say, uploaded } = setUp({ slowMs: 50 });
     say(running);
     await clock.advance(10);
     for (const reason of ['a', 'b', 'c']) say({ ...running, reason });
     await clock.advance(200);
-    assert.equal(told()?.reason, 'c');
+    assert.equal(uploaded()?.reason, 'c');
     assert.equal(api.writes.length, 2);
   });
 
   it('waits for an unavailable API server, and sends the newest status when it is back', async () => {
-    const { clock, api, uploader, say, told } = setUp();
+    const { clock, api, uploader, say, uploaded } = setUp();
     const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
     say(running);
     await clock.advance(3_600_000);
@@ -91,7 +91,7 @@ describe('the upload of pod statuses', () => {
     end();
     uploader.wakeAll([uid]);
     await clock.settle();
-    assert.equal(told()?.reason, 'newest');
+    assert.equal(uploaded()?.reason, 'newest');
     assert.equal(clock.armedTimers, 0);
   });
 
@@ -125,7 +125,7 @@ describe('the upload of pod statuses', () => {
   });
 
   it('restores statuses that others change, at a limited rate', async () => {
-    const { clock, api, seen, uploader, say, told } = setUp();
+    const { clock, api, seen, uploader, say, uploaded } = setUp();
     say(running);
     await clock.settle();
     const meddle = async (): Promise<void> => {
@@ -134,11 +134,11 @@ describe('the upload of pod statuses', () => {
       await clock.settle();
     };
     await meddle();
-    assert.equal(told()?.phase, 'Running');
+    assert.equal(uploaded()?.phase, 'Running');
     for (let at = 0; at < 5; at++) await meddle();
     assert.equal(api.writes.length, 2);
     await clock.advance(10_000);
-    assert.deepEqual([told()?.phase, api.writes.length], ['Running', 3]);
+    assert.deepEqual([uploaded()?.phase, api.writes.length], ['Running', 3]);
   });
 
   it('repeats a status once, and not again, that the API server changed', async () => {
@@ -155,7 +155,7 @@ describe('the upload of pod statuses', () => {
   });
 
   it('sends the full change although it was computed from an old version', async () => {
-    const { clock, api, uploader, say, told } = setUp();
+    const { clock, api, uploader, say, uploaded } = setUp();
     say(running);
     await clock.settle();
     // The agent has not received this version when the next change is sent.
@@ -164,11 +164,11 @@ describe('the upload of pod statuses', () => {
     await clock.settle();
     uploader.wake(uid);
     await clock.settle();
-    assert.deepEqual([told()?.phase, told()?.reason], ['Running', 'next']);
+    assert.deepEqual([uploaded()?.phase, uploaded()?.reason], ['Running', 'next']);
   });
 
   it('sends the status of a static pod at once to each new mirror pod, however many in a row', async () => {
-    const { clock, api, seen, uploader, say, told } = setUp({
+    const { clock, api, seen, uploader, say, uploaded } = setUp({
       changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } },
     });
     say(running);
@@ -186,32 +186,32 @@ describe('the upload of pod statuses', () => {
       );
       uploader.wake(uid);
       await clock.settle();
-      assert.equal(told()?.phase, 'Running', again);
+      assert.equal(uploaded()?.phase, 'Running', again);
     }
   });
 
   it('shows at its mirror that a static pod runs again, which was over', async () => {
-    const { clock, say, told } = setUp({
+    const { clock, say, uploaded } = setUp({
       changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } },
     });
     const disrupted = { type: 'DisruptionTarget', status: 'True' as const };
     say({ phase: 'Failed', reason: 'Terminated', conditions: [disrupted] });
     await clock.settle();
-    assert.deepEqual([told()?.phase, told()?.conditions?.length], ['Failed', 1]);
+    assert.deepEqual([uploaded()?.phase, uploaded()?.conditions?.length], ['Failed', 1]);
     say(running);
     await clock.settle();
     assert.deepEqual(
-      [told()?.phase, told()?.reason, told()?.conditions?.some(({ type }) => type === 'DisruptionTarget')],
+      [uploaded()?.phase, uploaded()?.reason, uploaded()?.conditions?.some(({ type }) => type === 'DisruptionTarget')],
       ['Running', undefined, false],
     );
   });
 
   it("succeeds within seconds although most writes conflict with another client's", async () => {
-    const { clock, api, say, told } = setUp();
+    const { clock, api, say, uploaded } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Conflict', 'changed meanwhile'), 10);
     say(running);
     await clock.advance(10_000);
-    assert.equal(told()?.phase, 'Running');
+    assert.equal(uploaded()?.phase, 'Running');
   });
 
   it('does not repeat a rejected status until it changes', async () => {

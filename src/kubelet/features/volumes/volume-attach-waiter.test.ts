@@ -35,24 +35,24 @@ function setUp({ byController = true, attachedBy = 'byController' as AttachedBy 
       findStaged: async () => state.found,
     },
   };
-  const told: string[][] = [];
+  const reported: string[][] = [];
   const gate = new VolumeAttachWaiter({ byController });
   const world = volumeWorld({
     plugins: [plugin],
     attachWaiter: gate,
-    onInUseChanged: () => told.push(world.manager.volumesInUse()),
+    onInUseChanged: () => reported.push(world.manager.volumesInUse()),
   });
   const pod = testPod('u1', [{ name: 'v', csi: { driver: 'd' } }]);
-  return { ...world, pod, gate, calls, told, state };
+  return { ...world, pod, gate, calls, reported, state };
 }
 
 describe('a volume attached by the control plane', () => {
   it("is reported as in use, awaited without an event, and used as soon as the node's status lists it", async () => {
-    const { manager, clock, pod, gate, calls, told, events } = setUp();
+    const { manager, clock, pod, gate, calls, reported, events } = setUp();
     const ready = manager.ensure(pod);
     await clock.settle();
     assert.deepEqual(
-      [told, manager.blockers(podUid('u1'))[0]?.cause],
+      [reported, manager.blockers(podUid('u1'))[0]?.cause],
       [[[KEY]], 'Volume has not been added to the list of VolumesInUse in the node\'s volume status for volume "v"'],
     );
     gate.attached([KEY]);
@@ -86,13 +86,13 @@ describe('a volume attached by the control plane', () => {
   });
 
   it('stays in use until the node has released it', async () => {
-    const { manager, pod, gate, told, clock } = setUp();
+    const { manager, pod, gate, reported, clock } = setUp();
     gate.reported([KEY]);
     gate.attached([KEY]);
     await manager.ensure(pod);
     await manager.tearDown(podUid('u1'));
     await clock.settle();
-    assert.deepEqual([told, manager.volumesInUse()], [[[KEY], []], []]);
+    assert.deepEqual([reported, manager.volumesInUse()], [[[KEY], []], []]);
   });
 
   it('is used at once if an earlier agent used it', async () => {

@@ -26,7 +26,7 @@ export interface World {
   startedMs: number;
   readonly log: RecordingLog;
   /** Kinds of the events so far, with the origin when it is the agent itself. */
-  readonly told: string[];
+  readonly reported: string[];
   /** Runtime calls by name since this was last called. */
   readonly calls: () => Record<string, number>;
   readonly run: <T>(work: Promise<T>) => Promise<T>;
@@ -45,7 +45,7 @@ export async function setUp(
   const runtime = new FakeRuntime({ clock, images: [IMAGE], ...options });
   const log = recordingLog();
   const cache = new RuntimeCache(clock);
-  const told: string[] = [];
+  const reported: string[] = [];
   const pleg = new Pleg({
     clock,
     random: seededRandom(1),
@@ -54,7 +54,7 @@ export async function setUp(
     sources: (options.sources ?? ['cri']).map((kind) => runtime.eventSource(kind)),
     cache,
     ...(options.terminationMessage === undefined ? {} : { terminationMessage: options.terminationMessage }),
-    onEvent: (event, origin) => void told.push(origin === 'own' ? `own ${event.kind}` : event.kind),
+    onEvent: (event, origin) => void reported.push(origin === 'own' ? `own ${event.kind}` : event.kind),
   });
   const run = async <T>(work: Promise<T>): Promise<T> => {
     let done = false;
@@ -79,13 +79,13 @@ export async function setUp(
         ),
       )
     ).containers;
-  const world: World = { clock, runtime, cache, pleg, startedMs: 0, log, told, calls, run, pod };
+  const world: World = { clock, runtime, cache, pleg, startedMs: 0, log, reported, calls, run, pod };
   await options.before?.(world);
   world.startedMs = clock.monotonicMs();
   pleg.start();
   await run(pleg.whenAdopted());
   calls();
-  told.splice(0);
+  reported.splice(0);
   return world;
 }
 

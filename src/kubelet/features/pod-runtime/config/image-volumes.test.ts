@@ -67,16 +67,16 @@ test('a runtime that cannot mount images is named by its version, before anythin
 
 test('a runtime that cannot mount a part of an image never shows the whole of it instead', async () => {
   const { harness, pod } = world();
-  const told = async (version: string): Promise<string[]> => {
+  const failuresWith = async (version: string): Promise<string[]> => {
     harness.runtime.version = async () => ({ name: 'containerd', version, apiVersion: 'v1' });
     return (await harness.sync(pod)).failures.map(({ reason, message }) => `${reason}: ${message}`);
   };
-  assert.deepEqual(await told('2.1.9+unknown'), [
+  assert.deepEqual(await failuresWith('2.1.9+unknown'), [
     'CreateContainerConfigError: subPaths of image volumes need containerd 2.2 or later: containerd 2.1.9+unknown of this node cannot mount parts of images',
   ]);
   assert.equal(harness.runtime.containers().length, 0);
   // The node got a newer one.
-  assert.deepEqual(await told('v2.2.0'), []);
+  assert.deepEqual(await failuresWith('v2.2.0'), []);
   assert.equal(harness.runtime.containers().length, 1);
 });
 

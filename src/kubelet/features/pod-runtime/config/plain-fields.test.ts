@@ -9,7 +9,7 @@ import { aContainer, aPod } from '../testing/builders.ts';
 import { Harness, testNode } from '../testing/harness.ts';
 
 /** What the runtime received for a pod that started. */
-async function told(
+async function configsOf(
   spec: Partial<PodSpec>,
   h = new Harness(),
 ): Promise<{ sandbox: SandboxConfig; app: ContainerConfig }> {
@@ -21,7 +21,7 @@ async function told(
 }
 
 const ofApp = async (fields: Partial<Container>): Promise<ContainerConfig> =>
-  (await told({ containers: [aContainer('app', fields)] })).app;
+  (await configsOf({ containers: [aContainer('app', fields)] })).app;
 
 test('arguments and working directory go to the runtime; without them it takes those of the image', async () => {
   const [given, left] = [
@@ -56,7 +56,7 @@ test('ports have the protocol and host address as written; the defaults are TCP 
     { containerPort: 53, hostPort: 5353, protocol: 'UDP' as const, hostIP: '127.0.0.1' },
     { containerPort: 80, hostPort: 8080 },
   ];
-  const { sandbox } = await told({ containers: [aContainer('app', { ports })] });
+  const { sandbox } = await configsOf({ containers: [aContainer('app', { ports })] });
   assert.deepEqual(sandbox.portMappings, [
     { protocol: 'UDP', containerPort: 53, hostPort: 5353, hostIp: '127.0.0.1' },
     { protocol: 'TCP', containerPort: 80, hostPort: 8080, hostIp: '' },
@@ -67,7 +67,7 @@ test("the termination message file is at the container's path, below the root if
   const at = async (terminationMessagePath: string): Promise<string[]> => {
     const h = new Harness();
     h.files.seed({ '/var/lib/kubelet/pods/uid-1/plugins/x': '' });
-    const { app } = await told({ containers: [aContainer('app', { terminationMessagePath })] }, h);
+    const { app } = await configsOf({ containers: [aContainer('app', { terminationMessagePath })] }, h);
     return app.mounts.map(({ containerPath }) => containerPath).filter((path) => path !== '/etc/hosts');
   };
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('on a node with SELinux the runtime labels volumes, whatever label policy t
   for (const seLinuxChangePolicy of ['Recursive', 'MountOption', undefined] as const) {
     const h = new Harness({ node: () => ({ ...testNode, selinuxEnabled: true }) });
     h.volumes = async () => new Map([['v', { name: 'v', hostPath: '/v', readOnly: false, selinuxRelabel: true }]]);
-    const { app } = await told(
+    const { app } = await configsOf(
       {
         volumes,
         containers,
@@ -118,8 +118,9 @@ test("fields for the scheduler or Windows do not change the runtime's input", as
     affinity: { podAffinity: near, podAntiAffinity: near },
     securityContext: { windowsOptions },
   };
-  const plain = await told({});
-  for (const [name, value] of Object.entries(forOthers)) assert.deepEqual(await told({ [name]: value }), plain, name);
-  const asWindows = await told({ containers: [aContainer('app', { securityContext: { windowsOptions } })] });
+  const plain = await configsOf({});
+  for (const [name, value] of Object.entries(forOthers))
+    assert.deepEqual(await configsOf({ [name]: value }), plain, name);
+  const asWindows = await configsOf({ containers: [aContainer('app', { securityContext: { windowsOptions } })] });
   assert.deepEqual([asWindows.sandbox, asWindows.app.security], [plain.sandbox, plain.app.security]);
 });

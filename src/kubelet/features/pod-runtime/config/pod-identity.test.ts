@@ -7,7 +7,7 @@ import { hostNetworkHostsContent, kernelHostname, managedHostsContent } from './
 import { aContainer, aPod } from '../testing/builders.ts';
 import { Harness, testSettings } from '../testing/harness.ts';
 
-const told = (h: Harness, reason: string): string[] => h.events.filter((event) => event.includes(` ${reason} `));
+const eventsWith = (h: Harness, reason: string): string[] => h.events.filter((event) => event.includes(` ${reason} `));
 const envOf = (h: Harness, name: string): string | undefined =>
   h.runtime.container('uid-1', 'app')?.config.envs.find(({ key }) => key === name)?.value;
 
@@ -44,7 +44,7 @@ describe('names of a pod', () => {
     assert.equal(names(spec, 'x'.repeat(30)), `${'x'.repeat(30)}.sub.default.svc.cluster.local`);
     const h = new Harness();
     await h.sync(aPod(spec, { name: 'y'.repeat(36) }));
-    assert.deepEqual(told(h, 'FailedCreatePodSandBox'), [
+    assert.deepEqual(eventsWith(h, 'FailedCreatePodSandBox'), [
       `Warning FailedCreatePodSandBox Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, FQDN ${'y'.repeat(36)}.sub.default.svc.cluster.local is too long (64 characters is the max, 66 characters requested)`,
     ]);
   });
@@ -128,7 +128,7 @@ describe('name resolution', () => {
     h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
     await h.sync(aPod());
     assert.deepEqual(
-      [told(h, 'MissingClusterDNS'), h.containers.length],
+      [eventsWith(h, 'MissingClusterDNS'), h.containers.length],
       [[`Warning MissingClusterDNS ${why} [node]`, `Warning MissingClusterDNS pod: "web_default(uid-1)". ${why}`], 2],
     );
   });
@@ -146,7 +146,7 @@ describe('runtime classes', () => {
     const pod = aPod({ runtimeClassName: 'small' });
     await h.sync(pod);
     assert.deepEqual(
-      [told(h, 'FailedCreatePodSandBox'), h.containers],
+      [eventsWith(h, 'FailedCreatePodSandBox'), h.containers],
       [['Warning FailedCreatePodSandBox Failed to create pod sandbox: runtimeclass.node.k8s.io "small" not found'], []],
     );
     handler = 'runc-small';

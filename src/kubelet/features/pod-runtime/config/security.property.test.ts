@@ -285,10 +285,10 @@ describe('security contexts', () => {
         const wild = value === undefined ? given : put(given, field, value);
         const verdicts = ['containers', 'initContainers', 'ephemeralContainers'].map((kind) => {
           const { pod, complaints } = accept(manifest(wild, kind));
-          const told = complaints
+          const refused = complaints
             .filter((complaint) => complaint.includes('securityContext'))
             .map((complaint) => complaint.replace(/spec\.\w+\[0\]/, 'spec.KIND[0]').replaceAll(kind, 'KIND'));
-          if (told.length > 0) return { told: told.sort() };
+          if (refused.length > 0) return { refused: refused.sort() };
           const app = [...allContainers(pod)].find(({ container }) => container.name === 'app')?.container;
           return app === undefined ? {} : { got: outcome(pod, app, image) };
         });

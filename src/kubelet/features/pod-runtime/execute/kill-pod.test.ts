@@ -28,7 +28,7 @@ async function running(pod: Pod, script: (h: Harness) => void = () => {}): Promi
   script(h);
   await h.sync(pod);
   h.events.length = 0;
-  h.told.length = 0;
+  h.notices.length = 0;
   h.runtime.journal.clear();
   return { h, beganMs: h.clock.monotonicMs() };
 }
@@ -98,7 +98,7 @@ describe('killing a pod', () => {
       ['stopSandbox'],
     );
     assert.deepEqual(
-      h.told.filter((line) => line.startsWith('cache')),
+      h.notices.filter((line) => line.startsWith('cache')),
       [
         'cache app#0 exited',
         'cache log#0 exited',

@@ -56,7 +56,7 @@ export class Harness {
   /** `TYPE REASON MESSAGE`, as recorded. */
   readonly events: string[] = [];
   /** Notifications to the cache and the status publisher, in order. */
-  readonly told: string[] = [];
+  readonly notices: string[] = [];
   readonly timeline: string[] = [];
   /** By `liveness app#0`. */
   readonly verdicts = new Map<string, ProbeVerdict>();
@@ -93,7 +93,8 @@ export class Harness {
       images: {
         ensure: ({ container }) => this.image(container.image ?? ''),
         ensureVolume: ({ reference }) => this.image(reference),
-        prefetch: (_pod, containers) => void this.told.push(`prefetch ${containers.map(({ name }) => name).join(' ')}`),
+        prefetch: (_pod, containers) =>
+          void this.notices.push(`prefetch ${containers.map(({ name }) => name).join(' ')}`),
       },
       hooks: {
         run: (target, handler, signal) => {
@@ -109,15 +110,15 @@ export class Harness {
       },
       cache: {
         noteContainer: (_pod, status, origin = 'own') =>
-          void this.told.push(
+          void this.notices.push(
             `cache ${status.name}#${status.attempt} ${status.state}${origin === 'own' ? '' : ` ${origin}`}`,
           ),
         noteSandbox: (status, origin = 'own') =>
-          void this.told.push(
+          void this.notices.push(
             `cache sandbox#${status.attempt} ${status.ready ? 'ready' : 'stopped'}${origin === 'own' ? '' : ` ${origin}`}`,
           ),
-        noteContainerRemoved: () => void this.told.push('cache removed'),
-        noteUnsure: () => void this.told.push('cache unsure'),
+        noteContainerRemoved: () => void this.notices.push('cache removed'),
+        noteUnsure: () => void this.notices.push('cache unsure'),
       },
       objects: {
         configMap: (namespace, name) => this.objects.configMap(namespace, name),
@@ -131,7 +132,7 @@ export class Harness {
         nodeEvent: (type, reason, message) => void this.events.push(`${type} ${reason} ${message} [node]`),
       },
       timeline: { record: (_uid, entry) => void this.timeline.push(`${entry.kind} ${entry.reason} ${entry.message}`) },
-      onChange: (_uid, what) => void this.told.push(`change ${what.kind === 'container' ? what.name : what.kind}`),
+      onChange: (_uid, what) => void this.notices.push(`change ${what.kind === 'container' ? what.name : what.kind}`),
       cores: 2,
       ...overrides,
     });

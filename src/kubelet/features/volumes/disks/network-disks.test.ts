@@ -127,8 +127,8 @@ test('CHAP secrets are set for the target and in no event, log or note', async (
       `-m node -p 10.0.0.1:3260 -T ${IQN} -I default -o update -n node.session.auth.authmethod -v CHAP`,
     ),
   );
-  const told = JSON.stringify([world.events, world.log.lines, world.files.peek(`${STAGED}.json`)]);
-  assert.equal(told.includes('hunter2'), false);
+  const written = JSON.stringify([world.events, world.log.lines, world.files.peek(`${STAGED}.json`)]);
+  assert.equal(written.includes('hunter2'), false);
 });
 
 test('failures of an iSCSI disk are reported: no program, no target, no device', async () => {
