@@ -1,82 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Job, JobSpec } from '../../../api/batch/job.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { jobs, pods } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
-import type { PodFate, WorldOptions } from '../../controller-runtime/testing/controller-world.ts';
-import { createJobController } from './job-controller.ts';
+import type { PodFate } from '../../controller-runtime/testing/controller-world.ts';
 import { completionIndex, isFinished } from './job-facts.ts';
-
-const work = { namespace: 'default', name: 'work' };
-
-function build(spec: Partial<JobSpec> = {}): Job {
-  const template = {
-    metadata: { labels: { 'batch.kubernetes.io/controller-uid': 'job-1' } },
-    spec: buildPod({ 'spec.restartPolicy': 'Never' }).spec,
-  };
-  const selector = { matchLabels: { 'batch.kubernetes.io/controller-uid': 'job-1' } };
-  return {
-    metadata: { ...work, uid: 'job-1' },
-    spec: {
-      parallelism: 1,
-      completions: 1,
-      backoffLimit: 6,
-      completionMode: 'NonIndexed',
-      suspend: false,
-      podReplacementPolicy: 'TerminatingOrFailed',
-      selector,
-      template,
-      ...spec,
-    },
-  };
-}
-
-const after =
-  (ms: number, fate: PodFate) =>
-  (_pod: Pod, ageMs: number): PodFate =>
-    ageMs >= ms ? fate : 'ready';
-
-async function setUp(job: Job, options: Partial<WorldOptions> = {}): Promise<ControllerWorld> {
-  const world = new ControllerWorld({
-    make: (each) => [createJobController(each)],
-    owners: [jobs],
-    fate: after(2_000, 'succeeded'),
-    ...options,
-  });
-  for (const name of ['a', 'b', 'c']) world.addNode(name);
-  world.api.seed(jobs, job);
-  world.start();
-  await world.clock.settle();
-  return world;
-}
-
-const change = (world: ControllerWorld, spec: Partial<JobSpec>): void =>
-  void world.api.change(jobs, work, (job) => ({ ...job, spec: { ...job.spec, ...spec } }));
-const statusOf = (world: ControllerWorld): NonNullable<Job['status']> => world.api.peek(jobs, work)?.status ?? {};
-const conditions = (world: ControllerWorld): string[] =>
-  (statusOf(world).conditions ?? []).map(
-    ({ type, status, reason, message }) => `${type} ${status} ${reason} ${message}`,
-  );
-const counts = (world: ControllerWorld): number[] => [
-  statusOf(world).active ?? 0,
-  statusOf(world).succeeded ?? 0,
-  statusOf(world).failed ?? 0,
-];
-const made = (world: ControllerWorld): number =>
-  world.api.writes.filter((each) => each.startsWith('create pods')).length;
-const indexes = (world: ControllerWorld): number[] =>
-  world.activePods.map((pod) => completionIndex(pod) ?? -1).toSorted((left, right) => left - right);
+import {
+  buildJob,
+  endingAfter,
+  startJobWorld,
+  changeJob,
+  statusOf,
+  conditionsOf,
+  countsOf,
+  createdPods,
+  activeIndexes,
+  work,
+} from './testing/job-world.ts';
 
 describe('a job', () => {
   it('takes the finalizer off each pod once, however late the cache shows it', async () => {
     for (const seed of [1, 2, 3]) {
-      const world = await setUp(build({ parallelism: 40, completions: 40 }), { seed, lagMs: 800 });
+      const world = await startJobWorld(buildJob({ parallelism: 40, completions: 40 }), { seed, lagMs: 800 });
       await world.run(30_000);
-      assert.equal(isFinished(world.api.peek(jobs, work) ?? build()), true);
+      assert.equal(isFinished(world.api.peek(jobs, work) ?? buildJob()), true);
       const patches = world.api.writes.filter((each) => each.startsWith('patch pods'));
       assert.deepEqual([patches.length, new Set(patches).size], [40, 40], `seed ${seed}`);
       await world.stop();
@@ -84,17 +33,17 @@ describe('a job', () => {
   });
 
   it('runs as many pods side by side as it may, until enough have succeeded', async () => {
-    const world = await setUp(build({ parallelism: 2, completions: 5 }));
+    const world = await startJobWorld(buildJob({ parallelism: 2, completions: 5 }));
     let most = 0;
     world.check = () => (most = Math.max(most, world.activePods.length));
     await world.run(1_500);
     assert.deepEqual(
-      [counts(world), statusOf(world).ready, statusOf(world).startTime],
+      [countsOf(world), statusOf(world).ready, statusOf(world).startTime],
       [[2, 0, 0], 2, '2026-01-01T00:00:00Z'],
     );
     await world.run(20_000);
-    assert.deepEqual([counts(world), most, made(world)], [[0, 5, 0], 2, 5]);
-    assert.deepEqual(conditions(world), [
+    assert.deepEqual([countsOf(world), most, createdPods(world)], [[0, 5, 0], 2, 5]);
+    assert.deepEqual(conditionsOf(world), [
       'SuccessCriteriaMet True CompletionsReached Reached expected number of succeeded pods',
       'Complete True CompletionsReached Reached expected number of succeeded pods',
     ]);
@@ -117,30 +66,33 @@ describe('a job', () => {
   });
 
   it('without completions is complete when one has succeeded and the others have ended', async () => {
-    const world = await setUp(build({ parallelism: 3, completions: undefined }), {
+    const world = await startJobWorld(buildJob({ parallelism: 3, completions: undefined }), {
       fate: (pod, ageMs) => (ageMs >= (pod.spec.nodeName === 'a' ? 2_000 : 5_000) ? 'succeeded' : 'ready'),
     });
     await world.run(12_000);
-    assert.deepEqual([counts(world), isFinished(world.api.peek(jobs, work) as Job), made(world)], [[0, 3, 0], true, 3]);
+    assert.deepEqual(
+      [countsOf(world), isFinished(world.api.peek(jobs, work) as Job), createdPods(world)],
+      [[0, 3, 0], true, 3],
+    );
     await world.stop();
   });
 
   it('with no completions at all is complete at once', async () => {
-    const world = await setUp(build({ completions: 0 }));
+    const world = await startJobWorld(buildJob({ completions: 0 }));
     await world.run(1_000);
-    assert.deepEqual([made(world), isFinished(world.api.peek(jobs, work) as Job)], [0, true]);
+    assert.deepEqual([createdPods(world), isFinished(world.api.peek(jobs, work) as Job)], [0, true]);
     await world.stop();
   });
 
   it('of another controller is not touched', async () => {
-    const world = await setUp(build({ managedBy: 'example.com/other' }));
+    const world = await startJobWorld(buildJob({ managedBy: 'example.com/other' }));
     await world.run(2_000);
     assert.deepEqual(world.api.writes, []);
     await world.stop();
   });
 
   it('takes pods that match, and lets go of those that no longer do, their finalizer with them', async () => {
-    const world = await setUp(build({ parallelism: 2, completions: 2 }), { fate: () => 'ready' });
+    const world = await startJobWorld(buildJob({ parallelism: 2, completions: 2 }), { fate: () => 'ready' });
     world.api.seed(
       pods,
       buildPod({
@@ -171,7 +123,7 @@ describe('a job', () => {
 
 describe('failures', () => {
   it('are tried again, later each time, up to the limit; then the job has failed', async () => {
-    const world = await setUp(build({ backoffLimit: 2 }), { fate: after(1_000, 'failed') });
+    const world = await startJobWorld(buildJob({ backoffLimit: 2 }), { fate: endingAfter(1_000, 'failed') });
     const madeAt: number[] = [];
     world.api.script(({ verb, plural }) => {
       if (verb === 'create' && plural === 'pods') madeAt.push(world.clock.monotonicMs() / 1000);
@@ -184,8 +136,8 @@ describe('failures', () => {
       [2, true],
       `${pauses}`,
     );
-    assert.deepEqual(counts(world), [0, 0, 3]);
-    assert.deepEqual(conditions(world), [
+    assert.deepEqual(countsOf(world), [0, 0, 3]);
+    assert.deepEqual(conditionsOf(world), [
       'FailureTarget True BackoffLimitExceeded Job has reached the specified backoff limit',
       'Failed True BackoffLimitExceeded Job has reached the specified backoff limit',
     ]);
@@ -194,9 +146,9 @@ describe('failures', () => {
   });
 
   it('in their pods count, too, where pods restart their containers', async () => {
-    const template = build().spec.template;
-    const world = await setUp(
-      build({ backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'OnFailure' } } }),
+    const template = buildJob().spec.template;
+    const world = await startJobWorld(
+      buildJob({ backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'OnFailure' } } }),
       { fate: () => 'running' },
     );
     await world.run(2_000);
@@ -209,19 +161,19 @@ describe('failures', () => {
       },
     }));
     await world.run(5_000);
-    assert.match(conditions(world).at(-1) ?? '', /^Failed True BackoffLimitExceeded/);
+    assert.match(conditionsOf(world).at(-1) ?? '', /^Failed True BackoffLimitExceeded/);
     await world.stop();
   });
 
   it('that take too long end the job with the pods that run', async () => {
-    const world = await setUp(build({ activeDeadlineSeconds: 10, parallelism: 2, completions: 4 }), {
+    const world = await startJobWorld(buildJob({ activeDeadlineSeconds: 10, parallelism: 2, completions: 4 }), {
       fate: () => 'ready',
     });
     await world.run(9_000);
-    assert.deepEqual(counts(world), [2, 0, 0]);
+    assert.deepEqual(countsOf(world), [2, 0, 0]);
     await world.run(6_000);
     assert.deepEqual(
-      [counts(world), conditions(world).at(-1), world.api.all(pods).length],
+      [countsOf(world), conditionsOf(world).at(-1), world.api.all(pods).length],
       [[0, 0, 2], 'Failed True DeadlineExceeded Job was active longer than specified deadline', 0],
     );
     await world.stop();
@@ -234,7 +186,7 @@ describe('failures', () => {
         { action: 'FailJob', onExitCodes: { operator: 'In', values: [42] } },
       ],
     };
-    const world = await setUp(build({ podFailurePolicy, backoffLimit: 0, podReplacementPolicy: 'Failed' }), {
+    const world = await startJobWorld(buildJob({ podFailurePolicy, backoffLimit: 0, podReplacementPolicy: 'Failed' }), {
       fate: () => 'ready',
     });
     await world.run(2_000);
@@ -248,7 +200,7 @@ describe('failures', () => {
       },
     }));
     await world.run(15_000);
-    assert.deepEqual([counts(world), made(world)], [[1, 0, 0], 2]);
+    assert.deepEqual([countsOf(world), createdPods(world)], [[1, 0, 0], 2]);
     const [second] = world.activePods as [Pod];
     const terminated = { exitCode: 42, finishedAt: '2026-01-01T00:01:00Z' };
     world.api.change(pods, keyOf(second), (pod) => ({
@@ -263,7 +215,7 @@ describe('failures', () => {
     }));
     await world.run(4_000);
     assert.equal(
-      conditions(world).at(-1),
+      conditionsOf(world).at(-1),
       `Failed True PodFailurePolicy Container main for pod default/${second.metadata.name} failed with exit code 42 matching FailJob rule at index 1`,
     );
     await world.stop();
@@ -274,13 +226,16 @@ describe('failures', () => {
       ['TerminatingOrFailed', 2],
       ['Failed', 1],
     ] as const) {
-      const world = await setUp(build({ podReplacementPolicy: policy }), { fate: () => 'ready', leavingMs: 20_000 });
+      const world = await startJobWorld(buildJob({ podReplacementPolicy: policy }), {
+        fate: () => 'ready',
+        leavingMs: 20_000,
+      });
       await world.run(2_000);
       await world.api.delete(pods, keyOf(world.activePods[0] as Pod));
       await world.run(15_000);
-      assert.deepEqual([made(world), statusOf(world).terminating], [early, 1], policy);
+      assert.deepEqual([createdPods(world), statusOf(world).terminating], [early, 1], policy);
       await world.run(30_000);
-      assert.deepEqual([made(world), counts(world)], [2, [1, 0, 1]], policy);
+      assert.deepEqual([createdPods(world), countsOf(world)], [2, [1, 0, 1]], policy);
       await world.stop();
     }
   });
@@ -288,9 +243,9 @@ describe('failures', () => {
 
 describe('an Indexed job', () => {
   it('has one pod for each index, which knows it in every way', async () => {
-    const world = await setUp(build({ completionMode: 'Indexed', parallelism: 2, completions: 4 }));
+    const world = await startJobWorld(buildJob({ completionMode: 'Indexed', parallelism: 2, completions: 4 }));
     await world.run(1_500);
-    assert.deepEqual(indexes(world), [0, 1]);
+    assert.deepEqual(activeIndexes(world), [0, 1]);
     const pod = world.activePods.find((each) => completionIndex(each) === 1) as Pod;
     assert.match(pod.metadata.name, /^work-1-[a-z0-9]{5}$/);
     assert.deepEqual(
@@ -304,15 +259,15 @@ describe('an Indexed job', () => {
       },
     ]);
     await world.run(15_000);
-    assert.deepEqual([counts(world), statusOf(world).completedIndexes, made(world)], [[0, 4, 0], '0-3', 4]);
+    assert.deepEqual([countsOf(world), statusOf(world).completedIndexes, createdPods(world)], [[0, 4, 0], '0-3', 4]);
     await world.stop();
   });
 
   it('retries each index separately up to its limit, and goes on with the others', async () => {
     const fate = (pod: Pod, ageMs: number): PodFate =>
       ageMs < 1_000 ? 'ready' : completionIndex(pod) === 1 ? 'failed' : 'succeeded';
-    const world = await setUp(
-      build({
+    const world = await startJobWorld(
+      buildJob({
         completionMode: 'Indexed',
         parallelism: 3,
         completions: 3,
@@ -330,15 +285,15 @@ describe('an Indexed job', () => {
     assert.equal(world.api.writes.filter((each) => each.startsWith('create pods default/work-1-')).length, 2);
     await world.run(6_000);
     assert.deepEqual(
-      [counts(world), statusOf(world).failedIndexes, conditions(world).at(-1)],
+      [countsOf(world), statusOf(world).failedIndexes, conditionsOf(world).at(-1)],
       [[0, 2, 2], '1', 'Failed True FailedIndexes Job has failed indexes'],
     );
     await world.stop();
   });
 
   it('ends early when more indexes fail than may', async () => {
-    const world = await setUp(
-      build({
+    const world = await startJobWorld(
+      buildJob({
         completionMode: 'Indexed',
         parallelism: 2,
         completions: 5,
@@ -346,11 +301,11 @@ describe('an Indexed job', () => {
         maxFailedIndexes: 1,
         backoffLimit: 2 ** 31 - 1,
       }),
-      { fate: after(1_000, 'failed') },
+      { fate: endingAfter(1_000, 'failed') },
     );
     await world.run(8_000);
     assert.equal(
-      conditions(world).at(-1),
+      conditionsOf(world).at(-1),
       'Failed True MaxFailedIndexesExceeded Job has exceeded the specified maximal number of failed indexes',
     );
     await world.stop();
@@ -359,8 +314,8 @@ describe('an Indexed job', () => {
   it('is a success by its policy as soon as the indexes that matter are there; the others are ended and not counted as failed', async () => {
     const fate = (pod: Pod, ageMs: number): PodFate =>
       completionIndex(pod) === 0 && ageMs >= 1_000 ? 'succeeded' : 'ready';
-    const world = await setUp(
-      build({
+    const world = await startJobWorld(
+      buildJob({
         completionMode: 'Indexed',
         parallelism: 3,
         completions: 3,
@@ -370,7 +325,7 @@ describe('an Indexed job', () => {
     );
     await world.run(8_000);
     assert.deepEqual(
-      [conditions(world).at(-1), counts(world), world.activePods.length],
+      [conditionsOf(world).at(-1), countsOf(world), world.activePods.length],
       ['Complete True SuccessPolicy Matched rules at index 0', [0, 1, 0], 0],
     );
     await world.stop();
@@ -379,21 +334,21 @@ describe('an Indexed job', () => {
 
 describe('a job that is changed', () => {
   it('suspended, ends its pods without counting them; resumed, its deadline starts again', async () => {
-    const world = await setUp(build({ parallelism: 2, completions: 2, activeDeadlineSeconds: 10 }), {
+    const world = await startJobWorld(buildJob({ parallelism: 2, completions: 2, activeDeadlineSeconds: 10 }), {
       fate: () => 'ready',
     });
     await world.run(3_000);
-    change(world, { suspend: true });
+    changeJob(world, { suspend: true });
     await world.run(20_000);
     assert.deepEqual(
-      [counts(world), conditions(world), statusOf(world).startTime, world.api.all(pods).length],
+      [countsOf(world), conditionsOf(world), statusOf(world).startTime, world.api.all(pods).length],
       [[0, 0, 0], ['Suspended True JobSuspended Job suspended'], undefined, 0],
     );
-    world.fate = after(1_000, 'succeeded');
-    change(world, { suspend: false });
+    world.fate = endingAfter(1_000, 'succeeded');
+    changeJob(world, { suspend: false });
     await world.run(8_000);
     assert.deepEqual(
-      [counts(world), conditions(world)[0], isFinished(world.api.peek(jobs, work) as Job)],
+      [countsOf(world), conditionsOf(world)[0], isFinished(world.api.peek(jobs, work) as Job)],
       [[0, 2, 0], 'Suspended False JobResumed Job resumed', true],
     );
     assert.deepEqual(
@@ -404,106 +359,20 @@ describe('a job that is changed', () => {
   });
 
   it('to fewer pods side by side ends some, which are no failures', async () => {
-    const world = await setUp(build({ parallelism: 4, completions: 8 }), { fate: () => 'ready' });
+    const world = await startJobWorld(buildJob({ parallelism: 4, completions: 8 }), { fate: () => 'ready' });
     await world.run(2_000);
-    change(world, { parallelism: 1 });
+    changeJob(world, { parallelism: 1 });
     await world.run(4_000);
-    assert.deepEqual(counts(world), [1, 0, 0]);
+    assert.deepEqual(countsOf(world), [1, 0, 0]);
     await world.stop();
   });
 
   it('deleted, it leaves no pod behind that its finalizer would hold', async () => {
-    const world = await setUp(build({ parallelism: 3, completions: 3 }), { fate: () => 'ready' });
+    const world = await startJobWorld(buildJob({ parallelism: 3, completions: 3 }), { fate: () => 'ready' });
     await world.run(2_000);
     world.api.remove(jobs, work);
     await world.run(6_000);
     assert.deepEqual(world.api.all(pods), []);
     await world.stop();
   });
-});
-
-it('each pod is counted exactly once, and no more run than may, wherever the controller is killed and however late it sees things', () => {
-  const event = fc.oneof(
-    fc.record({ kind: fc.constant('kill' as const), writes: fc.integer({ min: 1, max: 10 }) }),
-    fc.record({ kind: fc.constant('parallel' as const), to: fc.integer({ min: 1, max: 5 }) }),
-    fc.record({ kind: fc.constant('vanish' as const), which: fc.nat(10) }),
-  );
-  return fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.tuple(event, fc.integer({ min: 1, max: 8 })), { maxLength: 10 }),
-      fc.nat(1_000),
-      fc.boolean(),
-      async (steps, seed, indexed) => {
-        const ends = (pod: Pod): number => [...pod.metadata.uid].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
-        const fate = (pod: Pod, ageMs: number): PodFate =>
-          ageMs < 500 + (ends(pod) % 4) * 500 ? 'ready' : ends(pod) % 3 === 0 ? 'failed' : 'succeeded';
-        const world = await setUp(
-          build({
-            parallelism: 3,
-            completions: 6,
-            backoffLimit: 100,
-            completionMode: indexed ? 'Indexed' : 'NonIndexed',
-          }),
-          { seed, fate, lagMs: 600 },
-        );
-        const succeeded = new Set<string>();
-        const failed = new Set<string>();
-        // What was wanted until some lags ago may still be what the controller sees.
-        const wanted = [{ untilMs: Infinity, parallelism: 3 }];
-        const want = (parallelism: number): void => {
-          for (const each of wanted) each.untilMs = Math.min(each.untilMs, world.clock.monotonicMs());
-          wanted.push({ untilMs: Infinity, parallelism });
-          change(world, { parallelism });
-        };
-        world.check = () => {
-          const seen = wanted.filter(({ untilMs }) => untilMs > world.clock.monotonicMs() - 5_000);
-          const most = Math.max(...seen.map(({ parallelism }) => parallelism));
-          assert.ok(world.activePods.length <= most, `${world.activePods.length} pods where ${most} may run`);
-          for (const pod of world.api.all(pods)) {
-            if (pod.metadata.finalizers === undefined) continue;
-            if (pod.status?.phase === 'Succeeded') succeeded.add(pod.metadata.uid);
-            if (pod.status?.phase === 'Failed') failed.add(pod.metadata.uid);
-          }
-        };
-        for (const [step, halfSeconds] of steps) {
-          if (step.kind === 'kill') world.restartAtWrite(step.writes);
-          else if (step.kind === 'parallel') want(step.to);
-          else {
-            const pod = world.activePods[step.which % Math.max(1, world.activePods.length)];
-            if (pod !== undefined)
-              world.api.change(pods, keyOf(pod), (each) => ({
-                ...each,
-                status: { ...each.status, phase: 'Failed' as const },
-              }));
-          }
-          await world.run(halfSeconds * 500);
-        }
-        await world.run(150_000);
-        for (let more = 0; more < 20 && !isFinished(world.api.peek(jobs, work) as Job); more++) await world.run(60_000);
-        assert.deepEqual(
-          [counts(world)[0], counts(world)[1], isFinished(world.api.peek(jobs, work) as Job)],
-          [0, 6, true],
-        );
-        if (!indexed) assert.equal(succeeded.size, 6);
-        assert.equal(counts(world)[2], failed.size);
-        assert.deepEqual(statusOf(world).uncountedTerminatedPods, {});
-        assert.ok(world.api.all(pods).every(({ metadata }) => metadata.finalizers === undefined));
-        await world.stop();
-      },
-    ),
-    {
-      numRuns: 25,
-      examples: [
-        [
-          [
-            [{ kind: 'parallel', to: 5 }, 2],
-            [{ kind: 'vanish', which: 4 }, 1],
-            [{ kind: 'parallel', to: 1 }, 1],
-          ],
-          1,
-          false,
-        ],
-      ],
-    },
-  );
 });

@@ -7,20 +7,15 @@ import type {
   CallOptions,
   ContainerConfig,
   ContainerRuntime,
-  EventSourceKind,
   ExecResult,
   LinuxResources,
   Listed,
   ListedSandbox,
-  RuntimeEventSource,
   RuntimeHealth,
   RuntimeVersion,
   SandboxConfig,
 } from '../runtime.ts';
-import type { JournalEntry } from './fake-runtime-journal.ts';
-import type { CallContext, Work } from './fake-runtime-call.ts';
-import { PendingCall } from './fake-runtime-call.ts';
-import type { FakeNode } from './fake-runtime-node.ts';
+import { FakeRuntimeCaller } from './fake-runtime-caller.ts';
 import type { ContainerRecord } from './fake-runtime-records.ts';
 import {
   containerName,
@@ -30,50 +25,26 @@ import {
   sandboxName,
   sandboxStatus,
 } from './fake-runtime-records.ts';
-import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
-import { WRITE_OPS } from './fake-runtime-script.ts';
+import type { CallTarget } from './fake-runtime-script.ts';
 
-/**
- * One client's connection to the fake runtime: an agent. `kill` is that agent's kill -9: nothing it awaits ever
- * settles, new calls do nothing, its streams deliver nothing more; what it had requested may still happen
- * (`abandonedTakesEffect`).
- */
-export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
-  protected readonly node: FakeNode;
-  readonly actor: string;
-  readonly #mine = new Set<{ abandon: () => void }>();
-  #killed = false;
-
-  constructor(node: FakeNode, actor: string) {
-    this.node = node;
-    this.actor = actor;
-  }
-
-  kill(): void {
-    this.#killed = true;
-    for (const call of [...this.#mine]) call.abandon();
-  }
-
-  eventSource(kind: EventSourceKind): RuntimeEventSource {
-    return this.node.hub.source(kind, () => this.#killed);
-  }
-
+/** One client's connection to the fake runtime: all calls of the two services of CRI. */
+export class FakeRuntimeClient extends FakeRuntimeCaller implements ContainerRuntime, ImageRuntime {
   // ---- Runtime ----
 
   version(options?: CallOptions): Promise<RuntimeVersion> {
-    return this.#call('version', {}, options, { commit: () => ({ name: 'fake', version: '1.0.0', apiVersion: 'v1' }) });
+    return this.call('version', {}, options, { commit: () => ({ name: 'fake', version: '1.0.0', apiVersion: 'v1' }) });
   }
 
   status(options?: CallOptions): Promise<RuntimeHealth> {
-    return this.#call('status', {}, options, { commit: () => ({ ...this.node.health }) });
+    return this.call('status', {}, options, { commit: () => ({ ...this.node.health }) });
   }
 
   cgroupDriver(options?: CallOptions): Promise<'systemd' | 'cgroupfs'> {
-    return this.#call('cgroupDriver', {}, options, { commit: () => 'cgroupfs' as const });
+    return this.call('cgroupDriver', {}, options, { commit: () => 'cgroupfs' as const });
   }
 
   updatePodCidr(podCidr: string, options?: CallOptions): Promise<void> {
-    return this.#call('updatePodCidr', {}, options, {
+    return this.call('updatePodCidr', {}, options, {
       commit: () => {
         this.node.podCidr = podCidr;
       },
@@ -83,19 +54,19 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   // ---- Sandboxes ----
 
   listSandboxes(filter: { podUid?: PodUid } = {}, options?: CallOptions): Promise<ListedSandbox[]> {
-    return this.#call('listSandboxes', filter, options, {
+    return this.call('listSandboxes', filter, options, {
       commit: () => {
         const from =
           filter.podUid === undefined
             ? this.node.sandboxes.values()
             : (this.node.sandboxesByUid.get(filter.podUid) ?? []);
-        return this.#limited(Array.from(from, listedSandbox));
+        return this.limited(Array.from(from, listedSandbox));
       },
     });
   }
 
   sandboxStatus(id: SandboxId, options?: CallOptions): Promise<SandboxRuntimeStatus> {
-    return this.#call('sandboxStatus', this.#aboutSandbox(id), options, {
+    return this.call('sandboxStatus', this.aboutSandbox(id), options, {
       commit: () => sandboxStatus(this.node.sandbox(id)),
     });
   }
@@ -104,7 +75,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     const { node } = this;
     const id = node.newId();
     const name = sandboxName(config);
-    return this.#call('runSandbox', { podUid: config.uid, attempt: config.attempt, id }, options, {
+    return this.call('runSandbox', { podUid: config.uid, attempt: config.attempt, id }, options, {
       begin: () => node.reserve('sandbox', name, id),
       rollback: () => node.release(name),
       commit: () => {
@@ -122,7 +93,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
 
   stopSandbox(id: SandboxId, options?: CallOptions): Promise<void> {
     const { node } = this;
-    return this.#call('stopSandbox', this.#aboutSandbox(id), options, {
+    return this.call('stopSandbox', this.aboutSandbox(id), options, {
       commit: () => {
         const sandbox = node.sandboxes.get(id);
         if (sandbox === undefined) return undefined;
@@ -138,7 +109,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
 
   removeSandbox(id: SandboxId, options?: CallOptions): Promise<void> {
     const { node } = this;
-    return this.#call('removeSandbox', this.#aboutSandbox(id), options, {
+    return this.call('removeSandbox', this.aboutSandbox(id), options, {
       commit: () => {
         const sandbox = node.sandboxes.get(id);
         if (sandbox === undefined) return;
@@ -152,20 +123,20 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   // ---- Containers ----
 
   listContainers(filter: { podUid?: PodUid } = {}, options?: CallOptions): Promise<Listed[]> {
-    return this.#call('listContainers', filter, options, {
+    return this.call('listContainers', filter, options, {
       commit: () => {
         if (filter.podUid === undefined)
-          return this.#limited(Array.from(this.node.containers.values(), listedContainer));
+          return this.limited(Array.from(this.node.containers.values(), listedContainer));
         const found: Listed[] = [];
         for (const sandbox of this.node.sandboxesByUid.get(filter.podUid) ?? [])
           for (const container of sandbox.containers) found.push(listedContainer(container));
-        return this.#limited(found);
+        return this.limited(found);
       },
     });
   }
 
   containerStatus(id: ContainerId, options?: CallOptions): Promise<ContainerRuntimeStatus> {
-    return this.#call('containerStatus', this.#aboutContainer(id), options, {
+    return this.call('containerStatus', this.aboutContainer(id), options, {
       commit: () => containerStatus(this.node.container(id)),
     });
   }
@@ -186,7 +157,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
       id,
     };
     let name: string | undefined;
-    return this.#call('createContainer', target, options, {
+    return this.call('createContainer', target, options, {
       begin: () => {
         const sandbox = node.sandbox(sandboxId_);
         const wanted = containerName(config, sandbox.config);
@@ -215,7 +186,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
 
   startContainer(id: ContainerId, options?: CallOptions): Promise<void> {
     const { node } = this;
-    return this.#call('startContainer', this.#aboutContainer(id), options, {
+    return this.call('startContainer', this.aboutContainer(id), options, {
       commit: () => {
         const container = node.container(id);
         if (container.state !== 'created')
@@ -241,7 +212,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void> {
     const { node } = this;
     const wholeSecondsMs = Math.ceil(graceMs / 1000) * 1000;
-    return this.#call('stopContainer', this.#aboutContainer(id), options, {
+    return this.call('stopContainer', this.aboutContainer(id), options, {
       limitMs: 120_000 + wholeSecondsMs,
       commit: () => {
         const container = node.container(id);
@@ -253,7 +224,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
 
   removeContainer(id: ContainerId, options?: CallOptions): Promise<void> {
     const { node } = this;
-    return this.#call('removeContainer', this.#aboutContainer(id), options, {
+    return this.call('removeContainer', this.aboutContainer(id), options, {
       commit: () => {
         const container = node.containers.get(id);
         if (container === undefined) return;
@@ -264,7 +235,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   }
 
   updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void> {
-    return this.#call('updateContainerResources', this.#aboutContainer(id), options, {
+    return this.call('updateContainerResources', this.aboutContainer(id), options, {
       commit: () => this.node.setResources(this.node.container(id), resources),
     });
   }
@@ -274,7 +245,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     update: { resources: LinuxResources; overhead: LinuxResources },
     options?: CallOptions,
   ): Promise<void> {
-    return this.#call('updateSandboxResources', this.#aboutSandbox(id), options, {
+    return this.call('updateSandboxResources', this.aboutSandbox(id), options, {
       commit: () => {
         const sandbox = this.node.sandbox(id);
         sandbox.config = { ...sandbox.config, resources: update.resources, overhead: update.overhead };
@@ -283,13 +254,13 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   }
 
   containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined> {
-    return this.#call('containerMemoryBytes', this.#aboutContainer(id), options, {
+    return this.call('containerMemoryBytes', this.aboutContainer(id), options, {
       commit: () => this.node.container(id).script.memoryBytes ?? 0,
     });
   }
 
   reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void> {
-    return this.#call('reopenContainerLog', this.#aboutContainer(id), options, {
+    return this.call('reopenContainerLog', this.aboutContainer(id), options, {
       commit: () => {
         this.#running(id, 'ReopenContainerLog');
       },
@@ -298,7 +269,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
 
   execSync(id: ContainerId, command: readonly string[], timeoutMs: number, options?: CallOptions): Promise<ExecResult> {
     const { node } = this;
-    return this.#call('execSync', this.#aboutContainer(id), options, {
+    return this.call('execSync', this.aboutContainer(id), options, {
       limitMs: timeoutMs === 0 ? 0 : 120_000 + timeoutMs,
       commit: () => {
         const container = this.#running(id, 'ExecSync');
@@ -320,19 +291,19 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   }
 
   execUrl(request: { id: ContainerId }, options?: CallOptions): Promise<string> {
-    return this.#call('execUrl', this.#aboutContainer(request.id), options, {
+    return this.call('execUrl', this.aboutContainer(request.id), options, {
       commit: () => `http://127.0.0.1:1/exec/${this.#running(request.id, 'Exec').id}`,
     });
   }
 
   attachUrl(request: { id: ContainerId }, options?: CallOptions): Promise<string> {
-    return this.#call('attachUrl', this.#aboutContainer(request.id), options, {
+    return this.call('attachUrl', this.aboutContainer(request.id), options, {
       commit: () => `http://127.0.0.1:1/attach/${this.#running(request.id, 'Attach').id}`,
     });
   }
 
   portForwardUrl(sandbox: SandboxId, _ports: readonly number[], options?: CallOptions): Promise<string> {
-    return this.#call('portForwardUrl', this.#aboutSandbox(sandbox), options, {
+    return this.call('portForwardUrl', this.aboutSandbox(sandbox), options, {
       commit: () => `http://127.0.0.1:1/portforward/${this.node.sandbox(sandbox).id}`,
     });
   }
@@ -343,7 +314,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     _timeoutSeconds: number,
     options?: CallOptions,
   ): Promise<void> {
-    return this.#call('checkpointContainer', this.#aboutContainer(id), options, {
+    return this.call('checkpointContainer', this.aboutContainer(id), options, {
       commit: () => void this.#running(id, 'CheckpointContainer'),
     });
   }
@@ -351,11 +322,11 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   // ---- Images ----
 
   listImages(options?: CallOptions): Promise<Image[]> {
-    return this.#call('listImages', {}, options, { commit: () => [...this.node.images.values()] });
+    return this.call('listImages', {}, options, { commit: () => [...this.node.images.values()] });
   }
 
   imageStatus(image: string, _runtimeHandler: string, options?: CallOptions): Promise<Image | undefined> {
-    return this.#call('imageStatus', { image }, options, { commit: () => this.node.findImage(image) });
+    return this.call('imageStatus', { image }, options, { commit: () => this.node.findImage(image) });
   }
 
   pullImage(
@@ -363,13 +334,13 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig },
     options?: CallOptions,
   ): Promise<string> {
-    return this.#call('pullImage', { image, podUid: pull.sandbox?.uid }, options, {
+    return this.call('pullImage', { image, podUid: pull.sandbox?.uid }, options, {
       commit: () => (this.node.findImage(image) ?? this.node.addImage(image)).id,
     });
   }
 
   removeImage(image: string, options?: CallOptions): Promise<void> {
-    return this.#call('removeImage', { image }, options, {
+    return this.call('removeImage', { image }, options, {
       commit: () => {
         const found = this.node.findImage(image);
         if (found !== undefined) this.node.images.delete(found.name);
@@ -378,7 +349,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   }
 
   imageFsInfo(options?: CallOptions): Promise<ImageFsUsage[]> {
-    return this.#call('imageFsInfo', {}, options, {
+    return this.call('imageFsInfo', {}, options, {
       commit: () => [
         {
           mountpoint: '/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs',
@@ -387,36 +358,6 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
         },
       ],
     });
-  }
-
-  // ---- Calls ----
-
-  #limited<T>(items: T[]): T[] {
-    const limit = this.node.options.listLimit;
-    if (limit === undefined || items.length <= limit) return items;
-    throw new KubeletError(
-      'Internal',
-      'rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16800000 vs. 16777216)',
-      { op: 'list' },
-    );
-  }
-
-  #aboutSandbox(id: string): CallTarget {
-    const sandbox = this.node.sandboxes.get(id);
-    return sandbox === undefined ? { id } : { id, podUid: sandbox.config.uid, attempt: sandbox.config.attempt };
-  }
-
-  #aboutContainer(id: string): CallTarget {
-    const container = this.node.containers.get(id);
-    if (container === undefined) return { id };
-    const { config, sandbox } = container;
-    return {
-      id,
-      podUid: sandbox.config.uid,
-      container: config.name,
-      attempt: config.attempt,
-      image: config.image.userSpecifiedImage,
-    };
   }
 
   #running(id: string, op: string): ContainerRecord {
@@ -437,67 +378,5 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
         );
       else if (Number.isFinite(afterMs)) clock.setTimer(afterMs, () => resolve(result));
     });
-  }
-
-  #call<T>(op: FakeOp, target: CallTarget, options: CallOptions | undefined, work: Work<T>): Promise<T> {
-    if (this.#killed) return new Promise<T>(() => undefined);
-    const { node } = this;
-    node.journal.count(op);
-    const entry: JournalEntry | undefined = WRITE_OPS.has(op)
-      ? { atMs: node.clock.monotonicMs(), actor: this.actor, op, target, outcome: '' }
-      : undefined;
-    if (entry !== undefined) node.journal.write(entry);
-    try {
-      if (options?.signal?.aborted === true) throw new KubeletError('Aborted', `${op} was cancelled`, { op });
-      if (node.down)
-        throw new KubeletError(
-          'Unavailable',
-          'rpc error: code = Unavailable desc = connection error: no such file or directory',
-          { op },
-        );
-      const fault = node.faults.take(op, target);
-      const latencyMs = node.latencyOf(op);
-      if (fault === undefined && latencyMs === 0) {
-        work.begin?.();
-        const answer = this.#commit(work);
-        if (!(answer instanceof Promise)) {
-          if (entry !== undefined) entry.outcome = 'ok';
-          return Promise.resolve(answer as T);
-        }
-        return new PendingCall(this.#context(op, target, entry), {
-          options,
-          work,
-          latencyMs: 0,
-          fault,
-          begun: true,
-          answer,
-        }).promise;
-      }
-      if (fault?.kind !== 'fail') work.begin?.();
-      return new PendingCall(this.#context(op, target, entry), {
-        options,
-        work,
-        latencyMs,
-        fault,
-        begun: fault?.kind !== 'fail',
-        answer: undefined,
-      }).promise;
-    } catch (error) {
-      if (entry !== undefined) entry.outcome = String(error);
-      return Promise.reject(error as Error);
-    }
-  }
-
-  #commit<T>(work: Work<T>): T | Promise<T> {
-    try {
-      return work.commit();
-    } catch (error) {
-      work.rollback?.();
-      throw error;
-    }
-  }
-
-  #context(op: FakeOp, target: CallTarget, entry: JournalEntry | undefined): CallContext {
-    return { node: this.node, mine: this.#mine, op, target, entry };
   }
 }
