@@ -272,11 +272,11 @@ test('what runs is never admitted again: not after the agent was killed, nor wit
   const from = agent.watch.history.length;
   await agent.restart('SIGKILL');
   for (const [record, content] of [
-    ['admitted', '{"checksum":"x"'],
-    ['statuses', ''],
+    ['admitted.json', '{"checksum":"x"'],
+    ['statuses.jsonl', ''],
   ] as const) {
     await agent.kill9();
-    writeFileSync(join(agent.rootDir, 'agent-state', `${record}.json`), content);
+    writeFileSync(join(agent.rootDir, 'agent-state', record), content);
     await agent.start();
   }
   agent.writeManifest('newcomer', pod('newcomer'));
@@ -296,10 +296,11 @@ test('what runs is never admitted again: not after the agent was killed, nor wit
     flapped.map(({ type, pod: seen }) => [type, seen.metadata.name, seen.status?.phase]),
     [],
   );
-  assert.ok(
-    await waitUntil(() => existsSync(join(agent.rootDir, 'agent-state', 'admitted.json.corrupt')), 5000),
-    'the corrupt record was not set aside',
-  );
+  for (const record of ['admitted.json', 'statuses.jsonl'])
+    assert.ok(
+      await waitUntil(() => existsSync(join(agent.rootDir, 'agent-state', `${record}.corrupt`)), 5000),
+      `the corrupt ${record} was not set aside`,
+    );
   await agent.remove('newcomer', ...names);
 });
 

@@ -1,12 +1,13 @@
 import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/restart-policy.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
 import type { Container } from '../../src/api/core/container.ts';
-import type { ContainerStatus, PodStatus } from '../../src/api/core/pod-status.ts';
+import type { ContainerStatus, PodPhase, PodStatus } from '../../src/api/core/pod-status.ts';
 import type { Kubelet } from '../../src/kubelet/cmd/compose/compose-kubelet.ts';
 import type { JournalEntry, ProcessEntry } from '../../src/kubelet/ports/testing/fake-runtime-journal.ts';
 import type { ContainerRecord, SandboxRecord } from '../../src/kubelet/ports/testing/fake-runtime-records.ts';
 import type { Instance } from './containers.ts';
 import type { ManifestFolder } from './manifests.ts';
+import { ClientView, isBackwards } from './client-view.ts';
 import { StatusInvariants } from './invariants-status.ts';
 import type { Agent, SimulatedNode } from './world.ts';
 
@@ -29,6 +30,7 @@ export class InvariantChecker {
   readonly violations: Violation[] = [];
   readonly crashes: Crash[] = [];
   readonly statuses: StatusInvariants;
+  readonly clients: ClientView;
   readonly #node: SimulatedNode;
   readonly #manifests: ManifestFolder;
   readonly #instances = new Map<string, Instance>();
@@ -57,6 +59,10 @@ export class InvariantChecker {
       execDisturbed: () => this.#node.clock.monotonicMs() <= this.execDisturbedUntilMs,
       report: (invariant, message) => this.report(invariant, message),
     });
+    this.clients = new ClientView(node, (pod, before, phase) => {
+      if (isBackwards(before, phase) && !this.#mayGoBack(pod, before))
+        this.report('I4', `clients saw ${pod.metadata.name} go back from ${before} to ${phase}`);
+    });
     const { journal } = node.runtime;
     const write = journal.write.bind(journal);
     const process = journal.process.bind(journal);
@@ -75,11 +81,22 @@ export class InvariantChecker {
   }
 
   watch(agent: Agent, kubelet: Kubelet): void {
+    this.clients.watch(agent, kubelet);
     kubelet.records.statuses.onChange(({ uid, pod, status }) => {
       if (!agent.life.alive) return;
       this.#pods.set(uid, pod);
       this.statuses.onStatus(uid, pod, status);
     });
+  }
+
+  /** Whether something other than the agent took back how far a pod had come. */
+  #mayGoBack({ metadata, spec }: Pod, before: PodPhase): boolean {
+    const { uid } = metadata;
+    if (this.stateLostMs >= 0 || this.statuses.takenFrom.has(uid)) return true;
+    // A new sandbox begins with the init containers again (upstream: kubelet_pods.go getPhase).
+    return (
+      before === 'Running' && (spec.initContainers ?? []).length > 0 && this.#node.runtime.sandboxes(uid).length > 1
+    );
   }
 
   lastStatus(uid: string): PodStatus | undefined {

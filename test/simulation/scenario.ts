@@ -248,6 +248,7 @@ class Scenario {
 
   #look(): void {
     this.#invariants.takeRuntimeViolations();
+    this.#invariants.clients.look();
     const { agent, runtime, clock } = this.#node;
     for (const problem of problemsOfUsers(runtime.sandboxes())) this.#invariants.report('I9', problem);
     const nowMs = clock.monotonicMs();

@@ -92,9 +92,12 @@ export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
   statuses.onChange(({ uid }) => statusTimes.changed(uid));
   const uploader: StatusUploader = new StatusUploader({
     client: cluster.status,
-    statuses,
+    statuses: {
+      get: (uid) => statuses.recorded(uid)?.status,
+      version: (uid) => statuses.recorded(uid)?.version ?? 0,
+    },
     apiPod: (uid) => apiPodOf(source, directory.byUid(uid)),
-    isReleased: (uid) => released.has(uid),
+    isReleased: (uid) => released.has(uid) && statuses.recorded(uid)?.version === statuses.version(uid),
     onWritten: (pod) => {
       statusTimes.published(store.runningUid(podUid(pod.metadata.uid)));
       return source.noteWritten(pod);
@@ -123,7 +126,7 @@ export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
     for (const fullName of new Set([...store.staticPods(), ...store.mirrorPods()].map(podFullName)))
       mirrors.reconcile(fullName);
   };
-  statuses.onChange(({ uid }) => uploader.wake(uid));
+  statuses.onRecorded(({ uid }) => uploader.wake(uid));
   nodeWatch.onChange(reconcileMirrors);
   parts.podConfig.onSourcesReady(reconcileMirrors);
   const unfollow = cluster.status.onReturn?.(() => {

@@ -12,7 +12,7 @@ import type { SyncQueue } from './sync-queue.ts';
 export interface PublishedPodsParts {
   readonly directory: Pick<PodDirectory, 'visible'>;
   readonly queue: Pick<SyncQueue, 'waitingPods'>;
-  readonly statuses: Pick<StatusManager, 'get' | 'onChange'>;
+  readonly statuses: Pick<StatusManager, 'recorded' | 'onRecorded'>;
   readonly cache: Pick<RuntimeCache, 'get' | 'all' | 'isRead'>;
   readonly workers: Pick<PodWorkers, 'stateOf' | 'sinceMs'>;
   readonly changes: Pick<PodChanges, 'onGone'>;
@@ -45,7 +45,7 @@ export class PublishedPods {
       .visible()
       .filter(
         (pod) =>
-          statuses.get(podUid(pod.metadata.uid)) !== undefined ||
+          statuses.recorded(podUid(pod.metadata.uid)) !== undefined ||
           (this.#hasNoContainer(pod) && !waiting.has(pod.metadata.uid)),
       )
       .map((pod) => this.#published(pod));
@@ -60,7 +60,7 @@ export class PublishedPods {
   watch(onChange: (change: PublishedChange) => void): () => void {
     const { statuses, changes } = this.#parts;
     const stops = [
-      statuses.onChange(({ pod }) => onChange({ type: 'MODIFIED', pod: this.#published(pod) })),
+      statuses.onRecorded(({ pod }) => onChange({ type: 'MODIFIED', pod: this.#published(pod) })),
       changes.onGone((pod) => onChange({ type: 'DELETED', pod })),
     ];
     return () => {
@@ -79,7 +79,7 @@ export class PublishedPods {
     const { statuses, workers, nowMs } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     const state = workers.stateOf(uid);
-    const status = statuses.get(uid) ?? pod.status;
+    const status = statuses.recorded(uid)?.status ?? pod.status;
     const shown: Pod = { apiVersion: 'v1', kind: 'Pod', ...pod, status };
     const isEnding =
       (state?.phase === 'terminating' || state?.phase === 'terminated') && state.termination.cause !== 'completed';

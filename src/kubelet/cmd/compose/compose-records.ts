@@ -18,6 +18,8 @@ import { StateFolder } from '../../features/state/state-folder.ts';
 import type { KeptToken } from '../../features/tokens/service-account-tokens.ts';
 import { isKeptToken } from '../../features/tokens/service-account-tokens.ts';
 
+/** A disk that hangs delays what clients see of the pods by this much, not longer. */
+const RECORD_LIMIT_MS = 1000;
 /**
  * Changes are written soon, but a pod that crashes again and again must not wear out the disk. A stop writes at once.
  */
@@ -172,7 +174,11 @@ async function composeStatuses(
   const path = `${folder}/statuses.jsonl`;
   const { entries } = await ChangeFile.load({ path, files, log });
   const restored = readStatuses(entries);
-  const manager = new StatusManager(clock, { restored, record: (line) => file.changed(line) });
+  const manager = new StatusManager(clock, {
+    restored,
+    record: (line) => file.changed(line),
+    whenRecorded: () => file.written(RECORD_LIMIT_MS),
+  });
   const file = new ChangeFile({ path, files, clock, log, snapshot: () => manager.snapshot() });
   return { manager, file };
 }

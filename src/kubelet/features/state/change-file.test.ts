@@ -150,4 +150,51 @@ describe('a change file', () => {
     await file.flush();
     assert.equal(clock.armedTimers, 0);
   });
+
+  it('says when what was noted so far is written, whatever is noted after that', async () => {
+    const { clock, files, file, say, read } = await harness();
+    const reached: string[] = [];
+    await file.written(1000);
+    say('a', 1);
+    const release = files.hang(path);
+    say('a', 2);
+    void file.written(1000).then(() => reached.push('a'));
+    await clock.advance(900);
+    assert.deepEqual(reached, []);
+    release();
+    await clock.advance(0);
+    assert.deepEqual([reached, await read(), clock.armedTimers], [['a'], { a: 2 }, 0]);
+  });
+
+  it('says so after the time limit where the disk hangs, and at once where it is full', async () => {
+    const { clock, files, file, say } = await harness();
+    const release = files.hang(path);
+    say('a', 1);
+    let isOver = false;
+    void file.written(1000).then(() => (isOver = true));
+    await clock.advance(999);
+    assert.equal(isOver, false);
+    await clock.advance(1);
+    assert.equal(isOver, true);
+    release();
+    await clock.advance(0);
+    files.fillDisk('/state');
+    say('a', 2);
+    await file.written(1000);
+    say('a', 3);
+    await file.written(1000);
+    await file.flush();
+    assert.equal(clock.armedTimers, 0);
+  });
+
+  it('contains a change that was noted in the moment in which a write ended', async () => {
+    for (let turns = 0; turns < 40; turns++) {
+      const { clock, say, read } = await harness();
+      say('a', 1);
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      say('b', 2);
+      await clock.advance(0);
+      assert.deepEqual(await read(), { a: 1, b: 2 }, `after ${turns} turns`);
+    }
+  });
 });

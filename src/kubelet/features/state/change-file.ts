@@ -44,6 +44,10 @@ const NOTHING = 'nothing';
 export class ChangeFile {
   readonly #options: ChangeFileOptions;
   #pending: string[] = [];
+  /** Resolve with the write that contains `#pending`. */
+  #pendingWaiters: (() => void)[] = [];
+  /** The write that runs. */
+  #writing: Promise<void> = Promise.resolve();
   #needsAll = true;
   #lines = 0;
   #mostLines = FEWEST_LINES;
@@ -75,6 +79,24 @@ export class ChangeFile {
     this.#begin();
   }
 
+  /**
+   * Resolves when everything noted before this call was passed to the kernel, or could not be; after `limitMs` at the
+   * latest, because a disk may hang. Does not wait for retries.
+   */
+  async written(limitMs: number): Promise<void> {
+    if (this.#work === undefined) return;
+    let timer: Timer | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = this.#options.clock.setTimer(limitMs, resolve);
+    });
+    const done =
+      this.#pending.length === 0
+        ? this.#writing
+        : new Promise<void>((resolve) => void this.#pendingWaiters.push(resolve));
+    await Promise.race([done, limit]);
+    timer?.cancel();
+  }
+
   /** Resolves when everything noted is written, or cannot be. */
   async flush(): Promise<void> {
     this.#retry?.cancel();
@@ -89,19 +111,31 @@ export class ChangeFile {
     if (this.#work !== undefined || this.#retry !== undefined || this.#pending.length === 0) return;
     this.#work = this.#writePending().finally(() => {
       this.#work = undefined;
+      // Noted between the last write and this moment.
+      if (!this.#hasFailed) this.#begin();
     });
   }
 
   async #writePending(): Promise<void> {
     while (this.#pending.length > 0) {
       const said = this.#pending;
+      const waiters = this.#pendingWaiters;
       this.#pending = [];
+      this.#pendingWaiters = [];
+      let markWritten: () => void = () => undefined;
+      this.#writing = new Promise((resolve) => {
+        markWritten = resolve;
+      });
       try {
         await (this.#needsAll || this.#lines + said.length > this.#mostLines ? this.#writeAll() : this.#add(said));
         this.#hasFailed = false;
       } catch (error) {
         this.#pending.unshift(...said);
-        return this.#noteFailure(error);
+        waiters.push(...this.#pendingWaiters.splice(0));
+        return await this.#noteFailure(error);
+      } finally {
+        markWritten();
+        for (const done of waiters) done();
       }
     }
   }

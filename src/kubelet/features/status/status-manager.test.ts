@@ -31,6 +31,40 @@ describe('status manager', () => {
     assert.equal(manager.version(uid), 2);
   });
 
+  it('shows clients a status when it is on record, and no status of a pod that was forgotten meanwhile', async () => {
+    const waiting: (() => void)[] = [];
+    const whenRecorded = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
+    const restored = new Map([[uid as string, status('False', 'earlier run')]]);
+    const manager = new StatusManager(new FakeClock(), { restored, whenRecorded });
+    const seen: unknown[] = [];
+    manager.onRecorded((change) => seen.push(change.status.conditions?.[0]?.reason));
+    const shown = (): unknown[] => {
+      const { status: latest, version } = manager.recorded(uid) ?? {};
+      return [latest?.conditions?.[0]?.reason, version];
+    };
+    manager.set(pod, status('True', 'first'));
+    manager.set(pod, status('True', 'second'));
+    assert.deepEqual([shown(), manager.get(uid)?.conditions?.[0]?.reason], [['earlier run', 0], 'second']);
+    waiting.shift()?.();
+    await Promise.resolve();
+    assert.deepEqual(shown(), ['first', 1]);
+    manager.forget(uid);
+    assert.equal(manager.recorded(uid), undefined);
+    manager.set(pod, status('True', 'second life'));
+    waiting.shift()?.();
+    await Promise.resolve();
+    assert.deepEqual(shown(), [undefined, undefined]);
+    waiting.shift()?.();
+    await Promise.resolve();
+    assert.deepEqual(
+      [shown(), seen],
+      [
+        ['second life', 1],
+        ['first', 'second life'],
+      ],
+    );
+  });
+
   it('moves a transition time only when the condition changes, and the start time never', async () => {
     const clock = new FakeClock();
     const manager = new StatusManager(clock);

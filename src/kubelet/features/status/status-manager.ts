@@ -21,6 +21,8 @@ interface Stored {
   /** The status as text, to compare it with a new one. */
   readonly text: string;
   readonly version: number;
+  /** The same object until the pod is forgotten. */
+  readonly life: object;
   /** Conditions first seen by this run, with that moment as their transition time, because there is no record. */
   readonly assumed: ReadonlySet<string>;
   /** Conditions that have not changed since the record of an earlier run was read. */
@@ -32,6 +34,14 @@ export interface StatusManagerOptions {
   readonly restored?: ReadonlyMap<string, PodStatus>;
   /** Receives each change of what `snapshot` returns, before any listener is notified. */
   readonly record?: (line: StatusLine) => void;
+  /** Resolves when all that `record` received is safe from a kill -9, or cannot be made safe now; never rejects. */
+  readonly whenRecorded?: () => Promise<void>;
+}
+
+/** A status that is on record. `version`: as `StatusManager.version`. */
+interface Recorded {
+  readonly status: PodStatus;
+  readonly version: number;
 }
 
 /**
@@ -42,7 +52,8 @@ export interface StatusManagerOptions {
  *    record.
  * 3. startTime never changes once set.
  * 4. Versions only increase, so that a later uploader knows what it has sent.
- * 5. A change is recorded before it is published, because a kill -9 must not change what a client has seen.
+ * 5. Clients of the node see only what is on record (`recorded`): an agent that starts after a kill -9 begins with the
+ *    record, and must not show an older status than the one a client has seen. The agent itself works with the newest.
  */
 export class StatusManager {
   readonly #clock: Clock;
@@ -50,11 +61,16 @@ export class StatusManager {
   readonly #listeners = new Set<StatusListener>();
   readonly #restored: Map<string, PodStatus>;
   readonly #record: (line: StatusLine) => void;
+  readonly #whenRecorded: (() => Promise<void>) | undefined;
+  readonly #recorded = new Map<string, Recorded>();
+  readonly #recordListeners = new Set<StatusListener>();
 
-  constructor(clock: Clock, { restored, record }: StatusManagerOptions = {}) {
+  constructor(clock: Clock, { restored, record, whenRecorded }: StatusManagerOptions = {}) {
     this.#clock = clock;
     this.#restored = new Map(restored);
     this.#record = record ?? (() => undefined);
+    this.#whenRecorded = whenRecorded;
+    for (const [uid, status] of this.#restored) this.#recorded.set(uid, { status, version: 0 });
   }
 
   onChange(listener: StatusListener): () => void {
@@ -64,6 +80,17 @@ export class StatusManager {
 
   get(uid: PodUid): PodStatus | undefined {
     return this.#stored.get(uid)?.status ?? this.#restored.get(uid);
+  }
+
+  /** The newest status of the pod that is on record: what clients may see. */
+  recorded(uid: PodUid): Recorded | undefined {
+    return this.#recorded.get(uid);
+  }
+
+  /** As `onChange`, when the status is on record. The changes of a pod that is forgotten meanwhile are left out. */
+  onRecorded(listener: StatusListener): () => void {
+    this.#recordListeners.add(listener);
+    return () => this.#recordListeners.delete(listener);
   }
 
   version(uid: PodUid): number {
@@ -101,14 +128,28 @@ export class StatusManager {
     const text = JSON.stringify(status);
     if (stored?.text === text) return false;
     this.#restored.delete(uid);
-    this.#stored.set(uid, { pod, status, text, version: (stored?.version ?? 0) + 1, assumed, recorded });
+    const version = (stored?.version ?? 0) + 1;
+    const life = stored?.life ?? {};
+    this.#stored.set(uid, { pod, status, text, version, life, assumed, recorded });
     this.#record({ uid, status });
-    for (const listener of this.#listeners) listener({ uid, pod, status, previous });
+    const change = { uid, pod, status, previous };
+    for (const listener of this.#listeners) listener(change);
+    const publish = (): void => {
+      if (this.#stored.get(uid)?.life === life) this.#publish(change, version);
+    };
+    if (this.#whenRecorded === undefined) publish();
+    else void this.#whenRecorded().then(publish);
     return true;
+  }
+
+  #publish(change: Parameters<StatusListener>[0], version: number): void {
+    this.#recorded.set(change.uid, { status: change.status, version });
+    for (const listener of this.#recordListeners) listener(change);
   }
 
   forget(uid: PodUid): void {
     const wasStored = this.#stored.delete(uid);
+    this.#recorded.delete(uid);
     if (this.#restored.delete(uid) || wasStored) this.#record({ gone: uid });
   }
 
@@ -128,6 +169,7 @@ export class StatusManager {
       containerStatuses: containerStatuses?.map(startedAgain),
     };
     this.#restored.set(uid, status);
+    this.#recorded.set(uid, { status, version: 0 });
     this.#record({ uid, status });
   }
 
