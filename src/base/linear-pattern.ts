@@ -4,23 +4,40 @@ import { RE2JS } from 're2js';
 export interface LinearPattern {
   /** Whether it matches anywhere in the text. */
   test(text: string): boolean;
+  /** What matches, in order. */
+  matches(text: string): Iterable<string>;
   /** How much a character of the text may cost: the length of the compiled program. */
   readonly size: number;
 }
 
 const LONGEST_PATTERN = 10_000;
+/** Instructions: `(abc){1000}` is short and makes thousands. */
 const LARGEST_PROGRAM = 20_000;
 
 /** A string says what is wrong with the pattern. Back references and look-around are errors, as in Go. */
-export function compilePattern(pattern: string): LinearPattern | string {
-  if (pattern.length > LONGEST_PATTERN)
-    return `the pattern is longer than ${LONGEST_PATTERN} characters; write a shorter one`;
+export function compilePattern(pattern: string, longest = LONGEST_PATTERN): LinearPattern | string {
+  if (pattern.length > longest)
+    return `error parsing regexp: the pattern is longer than ${longest} characters; write a shorter one`;
+  let regex: RE2JS;
   try {
-    const compiled = RE2JS.compile(pattern);
-    const size = compiled.programSize();
-    if (size > LARGEST_PROGRAM) return `the pattern repeats too much; use smaller repetition counts`;
-    return { size, test: (text) => compiled.matcher(text).find() };
+    regex = RE2JS.compile(pattern);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+  const size = regex.programSize();
+  if (size > LARGEST_PROGRAM)
+    return 'error parsing regexp: the pattern nests or repeats too much; use smaller repetition counts';
+  return {
+    size,
+    test: (text) => regex.test(text),
+    *matches(text) {
+      const matcher = regex.matcher(text);
+      let end = -1;
+      while (matcher.find()) {
+        // As in Go, an empty match does not count where the match before it ends.
+        if (matcher.end() > end) yield matcher.group() ?? '';
+        end = matcher.end();
+      }
+    },
+  };
 }

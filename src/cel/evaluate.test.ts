@@ -169,6 +169,7 @@ describe('an expression', () => {
       ['isSemver("1.2")', false],
       ['"abc123".find("[0-9]+")', '123'],
       ['"a1b22".findAll("[0-9]+")', ['1', '22']],
+      ['"axb".findAll("x*")', ['', 'x', '']],
       ['"x".matches("(")', 'error: error parsing regexp: missing closing ): `(`'],
     ]);
   });

@@ -1,7 +1,7 @@
 import type { Library } from '../environment.ts';
 import { globalFunction as fn, memberFunction as member } from '../environment.ts';
 import { doubleToInt, doubleToUint, formatDouble, parseDouble, parseInteger, parseUnsigned } from '../numbers.ts';
-import { compileRegex } from '../regex.ts';
+import { cachedPattern } from '../pattern-cache.ts';
 import { timeFunctions } from '../time/fields.ts';
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from '../time/formats.ts';
 import { checkedTimestamp } from '../time/limits.ts';
@@ -58,8 +58,8 @@ const unixSeconds = ({ nanos }: Timestamp): bigint =>
   (nanos - (((nanos % SECOND_NS) + SECOND_NS) % SECOND_NS)) / SECOND_NS;
 
 function matches(text: string, pattern: string): CelResult {
-  const regex = compileRegex(pattern);
-  return typeof regex === 'string' ? new CelError(regex) : regex.find(text);
+  const regex = cachedPattern(pattern);
+  return typeof regex === 'string' ? new CelError(regex) : regex.test(text);
 }
 
 const sizes = (id: string, type: CelType, size: (value: never) => bigint) => [

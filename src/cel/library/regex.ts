@@ -1,27 +1,29 @@
 import type { Library } from '../environment.ts';
 import { memberFunction as member } from '../environment.ts';
 import type { Work } from '../work.ts';
-import { compileRegex } from '../regex.ts';
+import { cachedPattern } from '../pattern-cache.ts';
 import { intType, listOf, stringType } from '../types.ts';
 import type { CelResult } from '../values.ts';
 import { ArrayList, CelError } from '../values.ts';
 
 function find(text: string, pattern: string): CelResult {
-  const regex = compileRegex(pattern);
-  return typeof regex === 'string' ? new CelError(`Illegal regex: ${regex}`) : (regex.first(text) ?? '');
+  const regex = cachedPattern(pattern);
+  if (typeof regex === 'string') return new CelError(`Illegal regex: ${regex}`);
+  const [first = ''] = regex.matches(text);
+  return first;
 }
 
 /** Steps of work for each match, which takes much longer than a step through a list. */
 const STEPS_PER_MATCH = 20;
 
 function findAll(text: string, pattern: string, limit: bigint | Work, rest?: Work): CelResult {
-  const regex = compileRegex(pattern);
+  const regex = cachedPattern(pattern);
   if (typeof regex === 'string') return new CelError(`Illegal regex: ${regex}`);
   const work = (typeof limit === 'bigint' ? rest : limit) as Work;
   const most = typeof limit === 'bigint' && limit >= 0n ? limit : -1n;
   const found: string[] = [];
   if (most === 0n) return new ArrayList(found);
-  for (const match of regex.all(text)) {
+  for (const match of regex.matches(text)) {
     work.step(STEPS_PER_MATCH);
     found.push(match);
     if (BigInt(found.length) === most) break;

@@ -1,0 +1,20 @@
+import type { LinearPattern } from '../base/linear-pattern.ts';
+import { compilePattern } from '../base/linear-pattern.ts';
+
+const LONGEST_PATTERN = 64 * 1024;
+const CACHE_LIMIT = 500;
+const LONGEST_CACHED = 1024;
+
+const cache = new Map<string, LinearPattern | string>();
+
+/** As `compilePattern`: expressions match the same few patterns again and again. */
+export function cachedPattern(pattern: string): LinearPattern | string {
+  const known = cache.get(pattern);
+  if (known !== undefined) return known;
+  const compiled = compilePattern(pattern, LONGEST_PATTERN);
+  if (pattern.length <= LONGEST_CACHED) {
+    if (cache.size >= CACHE_LIMIT) cache.clear();
+    cache.set(pattern, compiled);
+  }
+  return compiled;
+}
