@@ -11,7 +11,7 @@ import {
 } from '../../../api/validation/workloads/validate-deployment.ts';
 import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
-import { scaleView } from './scale-view.ts';
+import { replicaScale } from './replica-scale.ts';
 import { templateColumns } from './template-columns.ts';
 import { templateWarnings } from './template-warnings.ts';
 
@@ -58,7 +58,7 @@ export const deploymentResource = defineResource<Deployment>({
     ageColumn,
     ...templateColumns,
   ],
-  views: [scaleView(validateDeploymentUpdate)],
+  views: [replicaScale(validateDeploymentUpdate)],
 });
 
 /** Writers of a deployment's status cannot change its labels. */

@@ -9,7 +9,7 @@ import {
   validateReplicaSetUpdate,
 } from '../../../api/validation/workloads/validate-replica-set.ts';
 import { defineResource } from '../define-resource.ts';
-import { scaleView } from './scale-view.ts';
+import { replicaScale } from './replica-scale.ts';
 import { replicaColumns, templateColumns } from './template-columns.ts';
 import { templateWarnings } from './template-warnings.ts';
 
@@ -32,5 +32,5 @@ export const replicaSetResource = defineResource<ReplicaSet>({
   hasStatus: true,
   countsGeneration: true,
   columns: [...replicaColumns, ...templateColumns],
-  views: [scaleView(validateReplicaSetUpdate)],
+  views: [replicaScale(validateReplicaSetUpdate)],
 });

@@ -12,7 +12,7 @@ import {
 } from '../../../api/validation/workloads/validate-stateful-set.ts';
 import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
-import { scaleView } from './scale-view.ts';
+import { replicaScale } from './replica-scale.ts';
 import { templateColumns } from './template-columns.ts';
 
 export const statefulSetResource = defineResource<StatefulSet>({
@@ -43,7 +43,7 @@ export const statefulSetResource = defineResource<StatefulSet>({
     ageColumn,
     ...templateColumns.filter(({ name }) => name !== 'Selector'),
   ],
-  views: [scaleView(validateStatefulSetUpdate)],
+  views: [replicaScale(validateStatefulSetUpdate)],
 });
 
 function warningsOf(set: StatefulSet, old: StatefulSet | undefined): string[] {

@@ -9,7 +9,7 @@ import {
   validateReplicationControllerStatus,
   validateReplicationControllerUpdate,
 } from '../../../api/validation/workloads/validate-replication-controller.ts';
-import { scaleView } from '../apps/scale-view.ts';
+import { replicaScale } from '../apps/replica-scale.ts';
 import { hostnameWarnings, replicaColumns } from '../apps/template-columns.ts';
 import { defineResource } from '../define-resource.ts';
 import { formatLabels, joinImages, joinNames } from '../print-cells.ts';
@@ -62,7 +62,7 @@ export const replicationControllerResource = defineResource<ReplicationControlle
     },
   ],
   views: [
-    scaleView(validateReplicationControllerUpdate, ({ spec }) =>
+    replicaScale(validateReplicationControllerUpdate, ({ spec }) =>
       spec.selector === undefined ? undefined : { matchLabels: spec.selector },
     ),
   ],
