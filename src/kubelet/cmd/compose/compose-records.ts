@@ -122,16 +122,15 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const pressure = new NodePressure(savedPressure);
   const savePressure = keep('pressure', () => pressure.conditions);
   pressure.onChange(() => savePressure());
-  const checkpoint = (name: string): Promise<ResourceCheckpoint> =>
-    ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
-  const managerState = (name: string): Promise<CheckpointFile> =>
+  const checkpoint = (name: string): Promise<CheckpointFile> =>
     CheckpointFile.open({ path: `${rootDir}/${name}`, files, clock, log });
-  const [allocated, actuated, cpuManagerState, memoryManagerState] = await Promise.all([
+  const checkpoints = await Promise.all([
     checkpoint('allocated_pods_state'),
     checkpoint('actuated_pods_state'),
-    managerState('cpu_manager_state'),
-    managerState('memory_manager_state'),
+    checkpoint('cpu_manager_state'),
+    checkpoint('memory_manager_state'),
   ]);
+  const [allocated, actuated, cpuManagerState, memoryManagerState] = checkpoints;
   return {
     timeline,
     statuses: statuses.manager,
@@ -150,8 +149,8 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
       open.push(file);
       return (change) => file.changed(change);
     },
-    allocated,
-    actuated,
+    allocated: new ResourceCheckpoint(allocated),
+    actuated: new ResourceCheckpoint(actuated),
     cpuManagerState,
     memoryManagerState,
     saveManagers: async () => {
@@ -160,7 +159,6 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
     kept,
     apiPods: apiPods.pods,
     flush: async () => {
-      const checkpoints = [allocated, actuated, cpuManagerState, memoryManagerState];
       await Promise.all([...open, apiPods.file, statuses.file, ...checkpoints].map((file) => file.flush()));
     },
   };

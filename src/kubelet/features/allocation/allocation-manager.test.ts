@@ -6,12 +6,11 @@ import type { ResourceRequirements } from '../../../api/core/resource-requiremen
 import { quantityMilliValue } from '../../../api/quantity.ts';
 import { podRequests } from '../../../api/resources.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeResources, PodRuntimeStatus } from '../../model/runtime-status.ts';
-import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { FakeStateText } from '../../ports/testing/fake-state-text.ts';
 import { AllocatedPods } from './allocated-pods.ts';
 import { AllocationManager } from './allocation-manager.ts';
 import type { ResizeNode } from './decide-resize.ts';
@@ -20,7 +19,6 @@ import { ResourceCheckpoint } from './resource-checkpoint.ts';
 /** A node of one CPU (1000m) around the manager. */
 class Node {
   readonly clock = new FakeClock();
-  readonly files = new FakeHostFiles(this.clock);
   readonly pods = new Map<string, Pod>();
   readonly events: string[] = [];
   readonly woken: string[] = [];
@@ -39,17 +37,14 @@ class Node {
     cgroupVersion: 2,
     swapControl: false,
   };
+  readonly allocatedFile = new FakeStateText();
   readonly allocated: ResourceCheckpoint;
   readonly actuated: ResourceCheckpoint;
   manager: AllocationManager;
 
   constructor() {
-    const { files } = this;
-    void files.makeDirectory('/state', 0o700);
-    const at = (path: string): ResourceCheckpoint =>
-      new ResourceCheckpoint({ path, files, clock: this.clock, log: silentLogger });
-    this.allocated = at('/state/a');
-    this.actuated = at('/state/b');
+    this.allocated = new ResourceCheckpoint(this.allocatedFile);
+    this.actuated = new ResourceCheckpoint(new FakeStateText());
     this.manager = this.#make();
   }
 
@@ -216,12 +211,7 @@ describe('a resize', () => {
     assert.equal(node.manager.saved(podUid('a')), undefined);
     node.want('a', '300m', { generation: 2 });
     await node.manager.saved(podUid('a'));
-    const again = await ResourceCheckpoint.open({
-      path: '/state/a',
-      files: node.files,
-      clock: node.clock,
-      log: silentLogger,
-    });
+    const again = new ResourceCheckpoint(new FakeStateText(node.allocatedFile.saved));
     assert.deepEqual(
       [again.container(podUid('a'), 'main'), node.manager.saved(podUid('a'))],
       [{ requests: { cpu: '300m' } }, undefined],

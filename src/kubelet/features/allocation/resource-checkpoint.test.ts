@@ -1,23 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodAllocation } from '../../../api/pod-allocation.ts';
-import { recordingLog } from '../../../base/testing/recording-log.ts';
-import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { podUid } from '../../model/ids.ts';
-import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { FakeStateText } from '../../ports/testing/fake-state-text.ts';
 import { decodeCheckpoint, encodeCheckpoint } from './checkpoint-format.ts';
 import { ResourceCheckpoint } from './resource-checkpoint.ts';
 
-const path = '/var/lib/kubelet/allocated_pods_state';
 const uid = podUid('u1');
-
-async function world() {
-  const clock = new FakeClock();
-  const files = new FakeHostFiles(clock);
-  await files.makeDirectory('/var/lib/kubelet', 0o755);
-  const log = recordingLog();
-  return { clock, files, log, open: () => ResourceCheckpoint.open({ path, files, clock, log }) };
-}
 
 test('reads a file of upstream, with its checksum', () => {
   const text =
@@ -62,106 +51,70 @@ test('refuses what no agent could have written', () => {
     assert.equal(decodeCheckpoint(bad), undefined, bad);
 });
 
-test('starts of many pods share one write, and another agent reads them', async () => {
-  const { clock, open } = await world();
-  const records = await open();
+test('another agent reads the records of this one', async () => {
+  const file = new FakeStateText();
+  const records = new ResourceCheckpoint(file);
   for (let index = 0; index < 50; index++)
     records.set(podUid(`u${index}`), { containers: { c: { requests: { cpu: `${index + 1}m` } } } });
-  await clock.advance(100);
-  const again = await open();
+  assert.equal(file.hasChanged, true);
+  await records.flush();
+  const again = new ResourceCheckpoint(new FakeStateText(file.saved));
   assert.deepEqual(
-    [again.container(podUid('u7'), 'c'), again.container(podUid('u7'), 'other'), again.get(podUid('nobody'))],
+    [again.container(podUid('u7'), 'c'), again.container(podUid('u7'), 'other'), again.get(podUid('gone'))],
     [{ requests: { cpu: '8m' } }, undefined, undefined],
   );
 });
 
-test('an equal record is not written again, however the amount is spelt', async () => {
-  const { open } = await world();
-  const records = await open();
-  assert.equal(records.setContainer(uid, 'c', { requests: { cpu: '1' } }), true);
-  assert.equal(records.setContainer(uid, 'c', { requests: { cpu: '1000m' } }), false);
-  records.setPodLevel(uid, { limits: { memory: '1Gi' } });
-  await records.flush();
-  assert.deepEqual((await open()).get(uid), {
-    containers: { c: { requests: { cpu: '1' } } },
-    pod: { limits: { memory: '1Gi' } },
-  });
-});
-
-test('a corrupt file is set aside, logged and replaced', async () => {
-  const { files, log, open } = await world();
-  await files.writeFile(path, '{"data":"{}","checksum":1}', 0o600);
-  const records = await open();
-  assert.equal(records.get(uid), undefined);
-  assert.deepEqual(
-    [await files.readText(`${path}.corrupt`), log.lines.filter(({ level }) => level === 'error').length],
-    ['{"data":"{}","checksum":1}', 1],
-  );
-  records.set(uid, { containers: {} });
-  await records.flush();
-  assert.deepEqual((await open()).get(uid), { containers: {} });
-});
-
-test('records of unknown pods are dropped', async () => {
-  const { open } = await world();
-  const records = await open();
-  records.set(uid, { containers: {} });
-  records.set(podUid('gone'), { containers: {} });
-  records.retain(new Set([uid]));
-  assert.deepEqual([records.get(uid) !== undefined, records.get(podUid('gone'))], [true, undefined]);
-});
-
-test('an equal record is not recorded again, and reported so', async () => {
-  const { open, files } = await world();
-  const record = await open();
+test('an equal record is neither recorded nor written again, however the amount is spelt, and reported so', async () => {
+  const file = new FakeStateText();
+  const record = new ResourceCheckpoint(file);
   assert.equal(record.setContainer(uid, 'app', { requests: { cpu: '1' } }), true);
-  assert.equal(record.setContainer(uid, 'app', { requests: { cpu: '1000m' } }), false);
-  assert.equal(record.setContainer(uid, 'app', { requests: { cpu: '2' } }), true);
   record.setPodLevel(uid, { limits: { cpu: '4' } });
+  await record.flush();
   const before = record.get(uid);
+  assert.equal(record.setContainer(uid, 'app', { requests: { cpu: '1000m' } }), false);
   record.setPodLevel(uid, { limits: { cpu: '4000m' } });
   assert.equal(record.get(uid), before);
+  assert.equal(file.hasChanged, false);
+  assert.equal(record.setContainer(uid, 'app', { requests: { cpu: '2' } }), true);
+  assert.equal(file.hasChanged, true);
   record.setPodLevel(uid, { limits: { cpu: '5' } });
   assert.deepEqual(
     [record.podLevel(uid), record.container(uid, 'app')],
     [{ limits: { cpu: '5' } }, { requests: { cpu: '2' } }],
   );
   await record.flush();
-  assert.deepEqual((await open()).get(uid), record.get(uid));
-  record.remove(uid);
-  assert.equal(record.podLevel(uid), undefined);
-  assert.notEqual(files.peek(path), undefined);
+  assert.deepEqual(new ResourceCheckpoint(new FakeStateText(file.saved)).get(uid), record.get(uid));
 });
 
-test('a removed folder is created again, and a failure is logged once until a write succeeds', async () => {
-  const { open, files, log, clock } = await world();
-  const record = await open();
-  const errors = (): number => log.lines.filter(({ level }) => level === 'error').length;
-  const end = files.fail('writeFileAtomic', { below: path, kind: 'Unavailable' });
-  record.set(uid, { containers: {} });
-  await clock.advance(10_000);
-  assert.equal(errors(), 1);
-  end();
-  await clock.advance(2000);
-  assert.notEqual(files.peek(path), undefined);
-  files.fail('writeFileAtomic', { below: path, kind: 'Unavailable', times: 1 });
-  record.set(podUid('u2'), { containers: {} });
-  await clock.advance(200);
-  assert.equal(errors(), 2);
-  await clock.advance(2000);
-  await files.removeTree('/var/lib/kubelet');
-  record.set(podUid('u3'), { containers: {} });
-  await clock.advance(5000);
-  assert.equal((await open()).get(podUid('u3')) === undefined, false);
+test('a corrupt file is set aside, and its place is taken by new records', async () => {
+  const file = new FakeStateText('{"data":"{}","checksum":1}');
+  const records = new ResourceCheckpoint(file);
+  assert.deepEqual([records.get(uid), file.why], [undefined, 'its checksum or its form is wrong']);
+  records.set(uid, { containers: {} });
+  await records.flush();
+  const next = new FakeStateText(file.saved);
+  assert.deepEqual([new ResourceCheckpoint(next).get(uid), next.why], [{ containers: {} }, undefined]);
 });
 
-test('an unreadable file is logged, a missing one is not', async () => {
-  const { open, files, log } = await world();
-  await open();
-  assert.deepEqual(log.lines, []);
-  files.fail('readText', { below: path, kind: 'Unavailable', times: 1 });
-  assert.equal((await open()).get(uid), undefined);
-  assert.equal(log.lines.length, 1);
+test('a missing file is no fault', () => {
+  const file = new FakeStateText();
+  assert.equal(new ResourceCheckpoint(file).get(uid), undefined);
+  assert.deepEqual([file.why, file.hasChanged], [undefined, false]);
+});
+
+test('records of removed and unknown pods are dropped, which is not worth a write of its own', async () => {
+  const file = new FakeStateText();
+  const record = new ResourceCheckpoint(file);
+  for (const each of ['kept', 'removed', 'unknown']) record.set(podUid(each), { containers: {}, pod: { limits: {} } });
+  await record.flush();
+  record.remove(podUid('removed'));
+  record.retain(new Set([podUid('kept')]));
+  assert.deepEqual(
+    ['kept', 'removed', 'unknown'].map((each) => record.podLevel(podUid(each)) !== undefined),
+    [true, false, false],
+  );
+  assert.equal(file.hasChanged, false);
 });
 
 test('shapes that no agent writes are refused, whatever their checksum', () => {

@@ -1,48 +1,25 @@
-import { dirname } from 'node:path/posix';
 import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { PodAllocation } from '../../../api/pod-allocation.ts';
 import { sameRequirements } from '../../../api/pod-allocation.ts';
-import type { Clock, Timer } from '../../../base/clock.ts';
-import { errorMessage, isKind } from '../../../base/errors.ts';
-import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
+import type { StateText } from '../../ports/state-text.ts';
 import { decodeCheckpoint, encodeCheckpoint } from './checkpoint-format.ts';
 
-export interface ResourceCheckpointOptions {
-  readonly path: string;
-  readonly files: HostFiles;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-/** Starts of many pods share one write; a resize is written at once. */
-const COALESCE_MS = 100;
-const RETRY_MS = 2000;
-const LIMIT_BYTES = 16 * 1024 * 1024;
-
 /**
- * Resources of all pods of the node, kept in one of upstream's checkpoint files.
- * 1. The state in memory is authoritative; the file follows soon, at the latest when `flush` resolves.
- * 2. A file that cannot be trusted is set aside with the suffix `.corrupt`; its content is rebuilt from specs and the
- *    runtime.
- * 3. A failed write is logged once and retried: no pod waits for it.
+ * Resources of all pods of the node, kept in one of upstream's checkpoint files. The state in memory is authoritative;
+ * the file follows soon, at the latest when `flush` resolves. The content of a file that cannot be trusted is rebuilt
+ * from specs and the runtime.
  */
 export class ResourceCheckpoint {
-  readonly #options: ResourceCheckpointOptions;
+  readonly #file: StateText;
   readonly #pods: Map<string, PodAllocation>;
-  #timer: Timer | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  #written = '';
-  #failed = false;
 
-  constructor(options: ResourceCheckpointOptions, pods: ReadonlyMap<string, PodAllocation> = new Map()) {
-    this.#options = options;
-    this.#pods = new Map(pods);
-  }
-
-  static async open(options: ResourceCheckpointOptions): Promise<ResourceCheckpoint> {
-    return new ResourceCheckpoint(options, await load(options));
+  constructor(file: StateText) {
+    this.#file = file;
+    const saved = file.text === undefined ? new Map() : decodeCheckpoint(file.text);
+    if (saved === undefined) file.setAside('its checksum or its form is wrong');
+    this.#pods = new Map(saved);
+    file.follow(() => encodeCheckpoint(this.#pods));
   }
 
   get(uid: PodUid): PodAllocation | undefined {
@@ -51,7 +28,7 @@ export class ResourceCheckpoint {
 
   set(uid: PodUid, allocation: PodAllocation): void {
     this.#pods.set(uid, allocation);
-    this.#saveWithin(COALESCE_MS);
+    this.#file.changed();
   }
 
   container(uid: PodUid, name: string): ResourceRequirements | undefined {
@@ -91,61 +68,7 @@ export class ResourceCheckpoint {
   }
 
   /** Resolves when the newest state is on disk, or could not be written. */
-  async flush(): Promise<void> {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#writing = this.#writing.then(() => this.#write());
-    await this.#writing;
+  flush(): Promise<void> {
+    return this.#file.flush();
   }
-
-  #saveWithin(waitMs: number): void {
-    this.#timer ??= this.#options.clock.setTimer(waitMs, () => {
-      this.#timer = undefined;
-      this.#writing = this.#writing.then(() => this.#write());
-    });
-  }
-
-  async #write(): Promise<void> {
-    const { path, files, log } = this.#options;
-    const text = encodeCheckpoint(this.#pods);
-    if (text === this.#written) return;
-    try {
-      await files.writeFileAtomic(path, text, 0o600, { survivesPowerCut: false });
-      this.#written = text;
-      this.#failed = false;
-    } catch (error) {
-      if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o750).catch(() => undefined);
-      if (!this.#failed)
-        log.error('resources of pods cannot be saved; a restart of the agent would have to rebuild them', {
-          path,
-          error: errorMessage(error),
-        });
-      this.#failed = true;
-      this.#saveWithin(RETRY_MS);
-    }
-  }
-}
-
-async function load({ path, files, log }: ResourceCheckpointOptions): Promise<ReadonlyMap<string, PodAllocation>> {
-  let text: string;
-  try {
-    text = await files.readText(path, LIMIT_BYTES);
-  } catch (error) {
-    if (!isKind(error, 'NotFound'))
-      log.error('resources of pods cannot be read, continuing without them', { path, error: errorMessage(error) });
-    return new Map();
-  }
-  const pods = decodeCheckpoint(text);
-  if (pods !== undefined) return pods;
-  const aside = `${path}.corrupt`;
-  log.error(
-    'a resource checkpoint is corrupt; it was set aside and its content is rebuilt from specs and the runtime',
-    { path, movedTo: aside },
-  );
-  await files
-    .rename(path, aside)
-    .catch((error: unknown) =>
-      log.error('a corrupt checkpoint could not be set aside', { path, error: errorMessage(error) }),
-    );
-  return new Map();
 }

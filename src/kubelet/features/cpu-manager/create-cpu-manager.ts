@@ -4,6 +4,7 @@ import { quantityMilliValue } from '../../../api/quantity.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import { formatCpuSet, noCpus } from '../../model/cpu-set.ts';
 import type { MachineTopology } from '../../model/machine-topology.ts';
+import type { StateText } from '../../ports/state-text.ts';
 import type { CpuManagerObserver } from './cpu-manager.ts';
 import { CpuManager } from './cpu-manager.ts';
 import type { CpuCheckpoint } from './cpu-state.ts';
@@ -13,20 +14,12 @@ import { optionsProblem, parsePolicyOptions } from './policy-options.ts';
 import type { StaticPolicy } from './static-policy.ts';
 import { computeReservedCpus } from './static-policy.ts';
 
-/** A state file of an earlier agent, and where the state is saved. */
-export interface StateText {
-  readonly text: string | undefined;
-  setAside(why: string): void;
-  follow(snapshot: () => string): void;
-  changed(): void;
-}
-
 export interface CreateCpuManagerParts {
   readonly config: Pick<KubeletConfig, 'managers' | 'gates' | 'reserved'>;
   /** What is reserved for the system and the agent, as a quantity. */
   readonly reservedCpu: string;
   readonly topology: MachineTopology;
-  readonly file: StateText;
+  readonly file: Omit<StateText, 'flush'>;
   readonly observer: CpuManagerObserver;
   readonly log: Logger;
 }
@@ -52,6 +45,7 @@ export function createCpuManager(parts: CreateCpuManagerParts): CpuManager {
   if (why !== undefined) file.setAside(why);
   const manager = new CpuManager({ policy, podLevel, state, observer, log });
   file.follow(() => manager.checkpoint());
+  file.changed();
   manager.onChange(() => file.changed());
   return manager;
 }

@@ -2,6 +2,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { MachineTopology } from '../../model/machine-topology.ts';
+import type { StateText } from '../../ports/state-text.ts';
 import { decodeMemoryCheckpoint } from './memory-checkpoint.ts';
 import type { MemoryManagerObserver } from './memory-manager.ts';
 import { MemoryManager } from './memory-manager.ts';
@@ -10,20 +11,12 @@ import { computeCapacities } from './memory-state.ts';
 import { computeReservedMemory } from './reserved-memory.ts';
 import { computeRestoredMemory } from './restore-memory.ts';
 
-/** A state file of an earlier agent, and where the state is saved. */
-export interface StateText {
-  readonly text: string | undefined;
-  setAside(why: string): void;
-  follow(snapshot: () => string): void;
-  changed(): void;
-}
-
 export interface CreateMemoryManagerParts {
   readonly config: Pick<KubeletConfig, 'managers'>;
   /** What the node reserves as a whole, eviction thresholds included. */
   readonly nodeReservation: Readonly<Record<string, string>>;
   readonly topology: MachineTopology;
-  readonly file: StateText;
+  readonly file: Omit<StateText, 'flush'>;
   readonly observer: MemoryManagerObserver;
   readonly log: Logger;
 }
@@ -47,6 +40,7 @@ export function createMemoryManager(parts: CreateMemoryManagerParts): MemoryMana
   if (why !== undefined) file.setAside(why);
   const manager = new MemoryManager({ policyName, podLevel, capacities, assignments, pools, observer, log });
   file.follow(() => manager.checkpoint());
+  file.changed();
   manager.onChange(() => file.changed());
   return manager;
 }

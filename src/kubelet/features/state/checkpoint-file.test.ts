@@ -21,6 +21,7 @@ test('the content of an earlier agent is read, and kept while nothing changes', 
   const { file, files, clock } = await world('old');
   assert.equal(file.text, 'old');
   file.follow(() => 'old');
+  file.changed();
   await clock.advance(1000);
   assert.equal(await files.readText(path), 'old');
 });
@@ -30,6 +31,9 @@ test('a change is written soon, and at once by a flush', async () => {
   let text = 'one';
   file.follow(() => text);
   await clock.advance(1000);
+  assert.equal(files.peek(path), undefined);
+  file.changed();
+  await clock.advance(100);
   assert.equal(await files.readText(path), 'one');
   text = 'two';
   file.changed();
@@ -56,4 +60,33 @@ test('a missing folder is made at the next try', async () => {
   await clock.advance(5000);
   await file.flush();
   assert.equal(await files.readText('/var/lib/kubelet/state'), 'text');
+});
+
+test('many changes share one write, and a failed write is logged once until one succeeds', async () => {
+  const { file, files, log, clock } = await world();
+  const errors = (): number => log.lines.filter(({ level }) => level === 'error').length;
+  let text = 'one';
+  file.follow(() => text);
+  const end = files.fail('writeFileAtomic', { below: path, kind: 'Unavailable' });
+  for (let change = 0; change < 50; change++) file.changed();
+  await clock.advance(10_000);
+  assert.equal(errors(), 1);
+  end();
+  await clock.advance(2000);
+  assert.equal(await files.readText(path), 'one');
+  files.fail('writeFileAtomic', { below: path, kind: 'Unavailable', times: 1 });
+  text = 'two';
+  file.changed();
+  await clock.advance(200);
+  assert.equal(errors(), 2);
+  await clock.advance(2000);
+  assert.equal(await files.readText(path), 'two');
+});
+
+test('a file that cannot be read is logged and counts as missing, and a missing one is not logged', async () => {
+  const { files, log, clock, file } = await world();
+  assert.deepEqual([file.text, log.lines], [undefined, []]);
+  files.fail('readText', { below: path, kind: 'Unavailable', times: 1 });
+  const unread = await CheckpointFile.open({ path, files, clock, log });
+  assert.deepEqual([unread.text, log.lines.length], [undefined, 1]);
 });

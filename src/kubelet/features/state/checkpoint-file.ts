@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
+import type { StateText } from '../../ports/state-text.ts';
 
 export interface CheckpointFileOptions {
   readonly path: string;
@@ -11,7 +12,7 @@ export interface CheckpointFileOptions {
   readonly log: Logger;
 }
 
-/** Admissions of many pods share one write; a pod that waits for its own flushes. */
+/** Starts and admissions of many pods share one write; a pod that waits for its own flushes, and so does a resize. */
 const COALESCE_MS = 100;
 const RETRY_MS = 2000;
 const LIMIT_BYTES = 16 * 1024 * 1024;
@@ -22,8 +23,7 @@ const LIMIT_BYTES = 16 * 1024 * 1024;
  * 2. A file that its owner cannot use is renamed to `.corrupt`, at the next write at the latest.
  * 3. A failed write is logged once and retried every 2 s; nothing waits for the disk for longer than one attempt.
  */
-export class CheckpointFile {
-  /** What an earlier agent left; undefined if there is none. */
+export class CheckpointFile implements StateText {
   readonly text: string | undefined;
   readonly #options: CheckpointFileOptions;
   #snapshot: (() => string) | undefined;
@@ -49,13 +49,10 @@ export class CheckpointFile {
     }
   }
 
-  /** From now on the file follows this text. */
   follow(snapshot: () => string): void {
     this.#snapshot = snapshot;
-    this.changed();
   }
 
-  /** The content cannot be used: it is kept under another name for the operator. */
   setAside(why: string): void {
     const { path, files, log } = this.#options;
     const movedTo = `${path}.corrupt`;
@@ -70,12 +67,10 @@ export class CheckpointFile {
     );
   }
 
-  /** The text changed: it is written soon. */
   changed(): void {
     this.#writeWithin(COALESCE_MS);
   }
 
-  /** Resolves when the newest text is on disk, or could not be written. */
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
