@@ -1,6 +1,6 @@
 import { errnoOf } from '../base/errors.ts';
-import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { writeFileAtomic } from '../base/write-file-atomic.ts';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 const KEY_MODE = 0o600;
@@ -16,35 +16,12 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** Old content or new, never half of it, and on the disk when it resolves. */
-async function writeAtomically(file: string, content: string, mode: number): Promise<void> {
-  const folder = path.dirname(file);
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`;
-  try {
-    const handle = await open(temporary, 'wx', mode);
-    try {
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    // The mode given to open is cut by the umask of the process.
-    await chmod(temporary, mode);
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-  const directory = await open(folder, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+/** Old content or new, never half of it, and on the disk when it resolves; with its folder. */
+async function writeWhole(file: string, content: string, mode: number): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o755 });
+  await writeFileAtomic(file, content, mode);
 }
 
-export const writeSecretFile = (file: string, content: string): Promise<void> =>
-  writeAtomically(file, content, KEY_MODE);
+export const writeSecretFile = (file: string, content: string): Promise<void> => writeWhole(file, content, KEY_MODE);
 export const writePublicFile = (file: string, content: string): Promise<void> =>
-  writeAtomically(file, content, CERTIFICATE_MODE);
+  writeWhole(file, content, CERTIFICATE_MODE);

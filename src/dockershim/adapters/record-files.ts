@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf, errorMessage, KubeletError } from '../../base/errors.ts';
+import { writeFileAtomic } from '../../base/write-file-atomic.ts';
 import { decodeRecord, encodeRecord } from '../shim/sandbox-record.ts';
 import type { SandboxRecords } from '../shim/shim-ports.ts';
 
@@ -20,14 +21,7 @@ export async function openRecordFiles(folder: string): Promise<SandboxRecords> {
     write: async (id, record, { isLasting } = { isLasting: true }) => {
       const file = fileOf(id);
       try {
-        const handle = await open(`${file}.tmp`, 'w', 0o600);
-        try {
-          await handle.writeFile(encodeRecord(record));
-          if (isLasting) await handle.sync();
-        } finally {
-          await handle.close();
-        }
-        await rename(`${file}.tmp`, file);
+        await writeFileAtomic(file, encodeRecord(record), 0o600, { survivesPowerCut: isLasting });
       } catch (error) {
         throw new KubeletError('Internal', `the record of a sandbox cannot be written: ${errorMessage(error)}`, {
           cause: error,

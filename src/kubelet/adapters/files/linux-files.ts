@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -20,6 +19,7 @@ import nodePath from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { errnoOf, KubeletError } from '../../../base/errors.ts';
+import { writeFileAtomic } from '../../../base/write-file-atomic.ts';
 import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome, TreeFile } from '../../ports/host-files.ts';
 import { fromErrno } from '../linux-errors.ts';
 import { fdPath, PATH_NOFOLLOW, pooledFdOps } from './linux-fd-ops.ts';
@@ -37,7 +37,6 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const READ_NOFOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
-const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const CHUNK_BYTES = 64 * 1024;
 /** Larger trees are processed by a child: each entry costs this process some 0.1 ms of its one thread. */
 const MOST_REMOVED_HERE = 2000;
@@ -109,30 +108,9 @@ export class LinuxFiles implements HostFiles {
     path: string,
     content: string | Uint8Array,
     mode: number,
-    { survivesPowerCut = true }: { survivesPowerCut?: boolean } = {},
+    options: { survivesPowerCut?: boolean } = {},
   ): Promise<void> {
-    const temporary = nodePath.join(
-      nodePath.dirname(path),
-      `.${nodePath.basename(path).slice(0, 200)}.${randomBytes(6).toString('hex')}.tmp`,
-    );
-    await translated('write', path, async () => {
-      try {
-        await withOpen(temporary, { flags: CREATE_NEW, mode }, async (file) => {
-          await file.chmod(mode);
-          await file.writeFile(content);
-          if (survivesPowerCut) await file.sync();
-        });
-        await rename(temporary, path);
-      } catch (error) {
-        await unlink(temporary).catch((leftover: unknown) => errnoOf(leftover));
-        throw error;
-      }
-      if (!survivesPowerCut) return;
-      // Without this the rename itself may be lost in a power failure.
-      await withOpen(nodePath.dirname(path), { flags: constants.O_RDONLY | constants.O_DIRECTORY }, (directory) =>
-        directory.sync(),
-      );
-    });
+    await translated('write', path, () => writeFileAtomic(path, content, mode, options));
   }
 
   async appendFile(path: string, content: string): Promise<void> {

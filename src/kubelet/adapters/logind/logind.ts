@@ -1,6 +1,7 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { writeFileAtomic } from '../../../base/write-file-atomic.ts';
 import type { LoginConnection, LoginManager } from '../../ports/login-manager.ts';
 import type { BusClient } from '../dbus/bus-client.ts';
 import { openBus } from '../dbus/bus-client.ts';
@@ -105,6 +106,5 @@ async function writeDropIn(dir: string, delayMs: number): Promise<void> {
   const path = join(dir, DROP_IN);
   const text = `# Written by the kubelet for its graceful shutdown.\n[Login]\nInhibitDelayMaxSec=${Math.ceil(delayMs / 1000)}\n`;
   await mkdir(dir, { recursive: true, mode: 0o755 });
-  await writeFile(`${path}.new`, text, { mode: 0o644 });
-  await rename(`${path}.new`, path);
+  await writeFileAtomic(path, text, 0o644, { survivesPowerCut: false });
 }

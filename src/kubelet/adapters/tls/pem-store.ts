@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf, errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import { syncFolder } from '../../../base/write-file-atomic.ts';
 import { readKeyPair } from '../../../pki/key-pair.ts';
 import type { KeyPair } from '../../../pki/key-pair.ts';
 import { readIfThere, writeSecretFile } from '../../../pki/pki-files.ts';
@@ -124,15 +125,6 @@ function stamp(ms: number): string {
   ]
     .map((part) => String(part).padStart(2, '0'))
     .join('-');
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** `kubelet-client.key.tmp`: the key of a pending request. */

@@ -1,9 +1,7 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import { unfinishedName } from '../../../base/write-file-atomic.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
-
-/** What `HostFiles.writeFileAtomic` calls the file that it writes before it replaces the other. */
-const temporaryName = /^\..+\.[0-9a-f]{12}\.tmp$/;
 
 /**
  * Removes the unfinished files of an agent that was killed during a write: each kill would leave one more. To be called
@@ -15,7 +13,7 @@ export async function removeLeftovers(
 ): Promise<void> {
   for (const folder of folders) {
     const names = await files.list(folder).catch(() => []);
-    for (const name of names.filter((each) => temporaryName.test(each))) {
+    for (const name of names.filter((each) => unfinishedName.test(each))) {
       const path = `${folder}/${name}`;
       await files
         .remove(path)
