@@ -40,6 +40,7 @@ import { docs as metaDocs } from './core/meta.docs.ts';
 import { docs as namespaceDocs } from './core/namespace.docs.ts';
 import { docs as nodeDocs } from './core/node.docs.ts';
 import { docs as persistentVolumeClaimDocs } from './core/persistent-volume-claim.docs.ts';
+import { docs as persistentVolumeRemoteDocs } from './core/persistent-volume-remote.docs.ts';
 import { docs as persistentVolumeDocs } from './core/persistent-volume.docs.ts';
 import { docs as podSpecDocs } from './core/pod-spec.docs.ts';
 import { docs as podStatusDocs } from './core/pod-status.docs.ts';
@@ -134,6 +135,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...nodeDocs,
   ...persistentVolumeClaimDocs,
   ...persistentVolumeDocs,
+  ...persistentVolumeRemoteDocs,
   ...podSpecDocs,
   ...podStatusDocs,
   ...podTemplateDocs,

@@ -10,7 +10,6 @@ import {
   int32,
   knownValues,
   object,
-  opaque,
   pointer,
   required,
   smallInt64,
@@ -18,6 +17,7 @@ import {
   time,
 } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
+import { jsonSchemaProps } from './json-schema-props.ts';
 
 export const CustomResourceDefinitionNamesSchema = object('CustomResourceDefinitionNames', {
   plural: required(1, string),
@@ -31,7 +31,7 @@ export type CustomResourceDefinitionNames = Infer<typeof CustomResourceDefinitio
 
 export const CustomResourceValidationSchema = object('CustomResourceValidation', {
   /** JSONSchemaProps, which `readJsonSchema` reads. */
-  openAPIV3Schema: field(1, opaque),
+  openAPIV3Schema: field(1, jsonSchemaProps),
 });
 
 export const CustomResourceSubresourceStatusSchema = object('CustomResourceSubresourceStatus', {});

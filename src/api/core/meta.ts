@@ -82,16 +82,16 @@ export const EmbeddedObjectMetaSchema = object('ObjectMeta', {
 export type EmbeddedObjectMeta = Infer<typeof EmbeddedObjectMetaSchema>;
 
 export const ShardInfoSchema = object('ShardInfo', {
-  selector: required(string),
+  selector: required(1, string),
 });
 export type ShardInfo = Infer<typeof ShardInfoSchema>;
 
 export const ListMetaSchema = object('ListMeta', {
-  selfLink: string,
-  resourceVersion: string,
-  continue: string,
-  remainingItemCount: int64,
-  shardInfo: ShardInfoSchema,
+  selfLink: field(1, string),
+  resourceVersion: field(2, string),
+  continue: field(3, string),
+  remainingItemCount: pointer(4, int64),
+  shardInfo: field(5, ShardInfoSchema),
 });
 export type ListMeta = Infer<typeof ListMetaSchema>;
 

@@ -1,7 +1,6 @@
 import { describe } from '../schema/docs.ts';
 import type { TypeDocs } from '../schema/docs.ts';
 import {
-  SecretReferenceSchema,
   LocalVolumeSourceSchema,
   ISCSIPersistentVolumeSourceSchema,
   FlexPersistentVolumeSourceSchema,
@@ -13,10 +12,6 @@ import {
 } from './persistent-volume.ts';
 
 export const docs: readonly TypeDocs[] = [
-  describe(SecretReferenceSchema, 'A reference to a Secret.', {
-    name: 'The name of the Secret.',
-    namespace: 'The namespace of the Secret.',
-  }),
   describe(LocalVolumeSourceSchema, 'A disk or directory of one node.', {
     path: 'The path on the node: a directory or a block device.',
     fsType: 'The file system of a block device, such as ext4. Default: detected, or ext4 for an empty device.',

@@ -1,10 +1,6 @@
-/**
- * PersistentVolume of core/v1. Which fields exist follows k8s.io/api/core/v1; sources that upstream hands to CSI only
- * are kept as they came.
- */
+/** PersistentVolume of core/v1. Which fields exist follows k8s.io/api/core/v1. */
 import {
   array,
-  atomic,
   boolean,
   field,
   filled,
@@ -14,7 +10,6 @@ import {
   map,
   object,
   oneOf,
-  opaque,
   pointer,
   required,
   string,
@@ -24,18 +19,33 @@ import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
 import { NodeSelectorSchema } from './scheduling.ts';
-import { FCVolumeSourceSchema, NFSVolumeSourceSchema } from './volume-source-remote.ts';
+import {
+  AzureFilePersistentVolumeSourceSchema,
+  CephFSPersistentVolumeSourceSchema,
+  CinderPersistentVolumeSourceSchema,
+  GlusterfsPersistentVolumeSourceSchema,
+  RBDPersistentVolumeSourceSchema,
+  ScaleIOPersistentVolumeSourceSchema,
+  SecretReferenceSchema,
+  StorageOSPersistentVolumeSourceSchema,
+} from './persistent-volume-remote.ts';
+import {
+  AWSElasticBlockStoreVolumeSourceSchema,
+  AzureDiskVolumeSourceSchema,
+  FCVolumeSourceSchema,
+  FlockerVolumeSourceSchema,
+  GCEPersistentDiskVolumeSourceSchema,
+  NFSVolumeSourceSchema,
+  PhotonPersistentDiskVolumeSourceSchema,
+  PortworxVolumeSourceSchema,
+  QuobyteVolumeSourceSchema,
+  VsphereVirtualDiskVolumeSourceSchema,
+} from './volume-source-remote.ts';
 import {
   HostPathVolumeSourceSchema,
   PersistentVolumeAccessModeSchema,
   PersistentVolumeModeSchema,
 } from './volume-source.ts';
-
-/** A secret that may lie in any namespace. */
-export const SecretReferenceSchema = atomic(
-  object('SecretReference', { name: field(1, string), namespace: field(2, string) }),
-);
-export type SecretReference = Infer<typeof SecretReferenceSchema>;
 
 export const LocalVolumeSourceSchema = object('LocalVolumeSource', {
   path: required(1, string),
@@ -107,21 +117,21 @@ export const PersistentVolumeSpecSchema = object('PersistentVolumeSpec', {
     fc: field(10, FCVolumeSourceSchema),
     csi: field(22, CSIPersistentVolumeSourceSchema),
     flexVolume: field(12, FlexPersistentVolumeSourceSchema),
-    gcePersistentDisk: pointer(1, opaque),
-    awsElasticBlockStore: pointer(2, opaque),
-    glusterfs: pointer(4, opaque),
-    rbd: pointer(6, opaque),
-    cinder: pointer(8, opaque),
-    cephfs: pointer(9, opaque),
-    flocker: pointer(11, opaque),
-    azureFile: pointer(13, opaque),
-    vsphereVolume: pointer(14, opaque),
-    quobyte: pointer(15, opaque),
-    azureDisk: pointer(16, opaque),
-    photonPersistentDisk: pointer(17, opaque),
-    portworxVolume: pointer(18, opaque),
-    scaleIO: pointer(19, opaque),
-    storageos: pointer(21, opaque),
+    gcePersistentDisk: field(1, GCEPersistentDiskVolumeSourceSchema),
+    awsElasticBlockStore: field(2, AWSElasticBlockStoreVolumeSourceSchema),
+    glusterfs: field(4, GlusterfsPersistentVolumeSourceSchema),
+    rbd: field(6, RBDPersistentVolumeSourceSchema),
+    cinder: field(8, CinderPersistentVolumeSourceSchema),
+    cephfs: field(9, CephFSPersistentVolumeSourceSchema),
+    flocker: field(11, FlockerVolumeSourceSchema),
+    azureFile: field(13, AzureFilePersistentVolumeSourceSchema),
+    vsphereVolume: field(14, VsphereVirtualDiskVolumeSourceSchema),
+    quobyte: field(15, QuobyteVolumeSourceSchema),
+    azureDisk: field(16, AzureDiskVolumeSourceSchema),
+    photonPersistentDisk: field(17, PhotonPersistentDiskVolumeSourceSchema),
+    portworxVolume: field(18, PortworxVolumeSourceSchema),
+    scaleIO: field(19, ScaleIOPersistentVolumeSourceSchema),
+    storageos: field(21, StorageOSPersistentVolumeSourceSchema),
   }),
 });
 export type PersistentVolumeSpec = Infer<typeof PersistentVolumeSpecSchema>;

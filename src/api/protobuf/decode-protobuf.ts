@@ -14,6 +14,7 @@ export const PROTOBUF_CONTENT_TYPE = 'application/vnd.kubernetes.protobuf';
 
 const magic = Buffer.from('k8s\0');
 const DEEPEST = 64;
+const nothing: MessagePlan = new Map();
 
 export class ProtobufError extends Error {}
 
@@ -89,9 +90,10 @@ class MessageDecoder {
 
   message(schema: ObjectSchema, end: number, depth: number): Record<string, unknown> {
     const plan = planMessage(schema);
-    if (plan === undefined) throw new ProtobufError(`${schema.name} has no protobuf form here; send JSON`);
+    if (plan === undefined && Object.keys(schema.fields).length > 0)
+      throw new ProtobufError(`${schema.name} has no protobuf form here; send JSON`);
     const into: Record<string, unknown> = {};
-    this.#fields(plan, into, end, depth);
+    this.#fields(plan ?? nothing, into, end, depth);
     return into;
   }
 
@@ -171,7 +173,9 @@ class MessageDecoder {
       case 'object':
         return this.message(schema, this.#length(), depth + 1);
       case 'opaque':
-        return this.#rawJson();
+        return schema.message === undefined
+          ? this.#rawJson()
+          : schema.message.fromMessage(this.message(schema.message.schema, this.#length(), depth + 1));
       case 'array':
       case 'map':
         throw new ProtobufError('a list in a list has no protobuf form');

@@ -1,155 +1,229 @@
 import { Buffer } from 'node:buffer';
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import type { MapSchema, ObjectSchema, Schema } from '../schema/schema.ts';
+import { goJson } from '../go-json.ts';
+import type { ObjectSchema, Schema } from '../schema/schema.ts';
 import { ProtobufError } from './decode-protobuf.ts';
 import type { Envelope } from './decode-protobuf.ts';
 import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
+import { MessageWriter, wireTypes } from './message-writer.ts';
 
 type Values = Readonly<Record<string, unknown>>;
+/** Writes a value with its tag. */
+type WriteField = (writer: MessageWriter, value: unknown) => void;
+/** Writes the fields of a message, without a tag. */
+type WriteFields = (writer: MessageWriter, value: Values) => void;
 
 /**
  * A value of the API as a message of its protobuf form, without the envelope. Fields without a number are left out, as
  * are fields that the schema does not know. Throws `ProtobufError` for a type that has no protobuf form.
  */
-export function encodeMessage(value: object, schema: ObjectSchema): Uint8Array {
-  const writer = new BinaryWriter();
-  writeMessage(writer, value as Values, schema);
-  return writer.finish();
+export function encodeMessage(value: object, schema: ObjectSchema): Buffer {
+  return written((writer) => encoderOf(schema)(writer, value as Values));
 }
 
 /** The envelope that `openEnvelope` opens (upstream: runtime.Unknown behind four bytes). */
-export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Uint8Array {
-  const typeMeta = new BinaryWriter()
-    .tag(1, WireType.LengthDelimited)
-    .string(apiVersion)
-    .tag(2, WireType.LengthDelimited)
-    .string(kind)
-    .finish();
-  const unknown = new BinaryWriter()
-    .tag(1, WireType.LengthDelimited)
-    .bytes(typeMeta)
-    .tag(2, WireType.LengthDelimited)
-    .bytes(raw)
-    // contentEncoding and contentType: Go writes them though they are empty.
-    .tag(3, WireType.LengthDelimited)
-    .string('')
-    .tag(4, WireType.LengthDelimited)
-    .string('')
-    .finish();
-  return Buffer.concat([Buffer.from('k8s\0'), unknown]);
+export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Buffer {
+  const { head, tail } = envelopeAround({ apiVersion, kind }, raw.length);
+  return Buffer.concat([head, raw, tail]);
 }
 
-function writeMessage(writer: BinaryWriter, value: Values, schema: ObjectSchema): void {
-  const plan = planMessage(schema);
-  if (plan === undefined) {
-    if (Object.keys(schema.fields).length > 0) throw new ProtobufError(`${schema.name} has no protobuf form here`);
-    return;
+/** What stands before and behind a message of so many bytes in an envelope, for messages that are sent in pieces. */
+export function envelopeAround(
+  { apiVersion, kind }: Omit<Envelope, 'raw'>,
+  rawBytes: number,
+): { readonly head: Buffer; readonly tail: Buffer } {
+  const head = written((writer) => {
+    writer.uint(rawBytes);
+    writer.tag(2, wireTypes.bytes);
+    const before = writer.length;
+    writeText(writer, 2, kind);
+    writeText(writer, 1, apiVersion);
+    writer.lengthSince(before, 1);
+    writer.raw(magic);
+  });
+  return { head, tail: noContentType };
+}
+
+const magic = Buffer.from('k8s\0');
+/** contentEncoding and contentType: Go writes them though they are empty. */
+const noContentType = Buffer.from([0x1a, 0, 0x22, 0]);
+
+/** One for all: encoding is synchronous, and what it has written is copied. */
+const shared = new MessageWriter();
+
+function written(write: (writer: MessageWriter) => void): Buffer {
+  try {
+    write(shared);
+    return shared.finish();
+  } catch (error) {
+    shared.reset();
+    throw error;
   }
-  writeFields(writer, value, plan);
 }
 
-function writeFields(writer: BinaryWriter, value: Values, plan: MessagePlan): void {
+const encoders = new WeakMap<ObjectSchema['fields'], WriteFields>();
+
+/** How to write a message of this type; made once. */
+function encoderOf(schema: ObjectSchema): WriteFields {
+  let encoder = encoders.get(schema.fields);
+  if (encoder === undefined) {
+    const plan = planMessage(schema);
+    if (plan === undefined && Object.keys(schema.fields).length > 0)
+      throw new ProtobufError(`${schema.name} has no protobuf form here`);
+    encoder = plan === undefined ? () => undefined : fieldsEncoder(plan);
+    encoders.set(schema.fields, encoder);
+  }
+  return encoder;
+}
+
+/**
+ * What an object has is written in its own order, which is that of the type: to look for all that it might have would
+ * take longer than to write it.
+ */
+function fieldsEncoder(plan: MessagePlan): WriteFields {
+  const writes = new Map<string, WriteField>();
+  const embedded: WriteFields[] = [];
   for (const [number, entry] of plan) {
-    if (entry instanceof Map) writeEmbedded(writer, value, number, entry);
-    else writeField(writer, number, value, entry as NumberedField);
+    if (entry instanceof Map) embedded.push(embeddedEncoder(number, entry));
+    else {
+      // What is no plan of an inner message is a field.
+      const field = entry as NumberedField;
+      writes.set(field.name, fieldEncoder(number, field));
+    }
   }
+  return (writer, values) => {
+    for (const write of embedded) write(writer, values);
+    const names = Object.keys(values);
+    for (let index = names.length - 1; index >= 0; index--) {
+      const name = names[index] ?? '';
+      const value = values[name];
+      if (value !== undefined && value !== null) writes.get(name)?.(writer, value);
+    }
+  };
 }
 
 /** A message that JSON does not show is there when one of its fields is. */
-function writeEmbedded(writer: BinaryWriter, value: Values, number: number, plan: MessagePlan): void {
-  const inner = new BinaryWriter();
-  writeFields(inner, value, plan);
-  const bytes = inner.finish();
-  if (bytes.length > 0) writer.tag(number, WireType.LengthDelimited).bytes(bytes);
+function embeddedEncoder(number: number, plan: MessagePlan): WriteFields {
+  const fields = fieldsEncoder(plan);
+  return (writer, value) => {
+    const before = writer.length;
+    fields(writer, value);
+    if (writer.length > before) writer.lengthSince(before, number);
+  };
 }
 
-function writeField(writer: BinaryWriter, number: number, values: Values, { name, schema }: NumberedField): void {
-  const value = Object.hasOwn(values, name) ? values[name] : undefined;
-  if (value === undefined || value === null) return;
-  if (schema.kind === 'array') for (const item of value as unknown[]) writeValue(writer, number, item, schema.items);
-  else if (schema.kind === 'map') writeMap(writer, number, value as Values, schema);
-  else writeValue(writer, number, value, schema);
+function fieldEncoder(number: number, { schema }: NumberedField): WriteField {
+  if (schema.kind === 'array') return repeatedEncoder(number, schema.items);
+  return schema.kind === 'map' ? mapEncoder(number, schema.values) : valueEncoder(number, schema);
 }
 
-function writeMap(writer: BinaryWriter, number: number, entries: Values, { values }: MapSchema): void {
-  for (const [key, value] of Object.entries(entries)) {
-    writer.tag(number, WireType.LengthDelimited).fork().tag(1, WireType.LengthDelimited).string(key);
-    if (values.kind === 'array') writeWrappedList(writer, value as unknown[], values.items);
-    else writeValue(writer, 2, value, values);
-    writer.join();
-  }
+function repeatedEncoder(number: number, items: Schema): WriteField {
+  const write = valueEncoder(number, items);
+  return (writer, value) => {
+    const list = value as readonly unknown[];
+    for (let index = list.length - 1; index >= 0; index--) write(writer, list[index]);
+  };
 }
 
-/** A list as the value of a map is a message of its own (ExtraValue). */
-function writeWrappedList(writer: BinaryWriter, list: readonly unknown[], items: Schema): void {
-  writer.tag(2, WireType.LengthDelimited).fork();
-  for (const item of list) writeValue(writer, 1, item, items);
-  writer.join();
+function mapEncoder(number: number, values: Schema): WriteField {
+  // A list as the value of a map is a message of its own (ExtraValue).
+  const write = values.kind === 'array' ? inMessage(2, repeatedEncoder(1, values.items)) : valueEncoder(2, values);
+  return (writer, value) => {
+    const entries = value as Values;
+    for (const key of Object.keys(entries).reverse()) {
+      const before = writer.length;
+      write(writer, entries[key]);
+      writeText(writer, 1, key);
+      writer.lengthSince(before, number);
+    }
+  };
 }
 
-function writeValue(writer: BinaryWriter, number: number, value: unknown, schema: Schema): void {
+function valueEncoder(number: number, schema: Schema): WriteField {
   switch (schema.kind) {
     case 'boolean':
-      writer.tag(number, WireType.Varint).bool(value === true);
-      return;
+      return (writer, value) => {
+        writer.uint(value === true ? 1 : 0);
+        writer.tag(number, wireTypes.varint);
+      };
     case 'number':
-      if (schema.format === 'double') writer.tag(number, WireType.Bit64).double(Number(value));
-      else writer.tag(number, WireType.Varint).int64(value as number | bigint);
-      return;
+      return schema.format === 'double' ? doubleEncoder(number) : wholeEncoder(number);
     case 'string':
-      writeText(writer, number, String(value), schema.format);
-      return;
+      return textEncoder(number, schema.format);
     case 'quantity':
-      inMessage(writer, number, () => writer.tag(1, WireType.LengthDelimited).string(String(value)));
-      return;
+      return inMessage(number, (writer, value) => writeText(writer, 1, String(value)));
     case 'intOrString':
-      inMessage(writer, number, () => writeIntOrString(writer, value));
-      return;
+      return inMessage(number, writeIntOrString);
     case 'object':
-      inMessage(writer, number, () => writeMessage(writer, value as Values, schema));
-      return;
+      // Types may contain themselves: the inner encoder is looked up when it is needed.
+      return inMessage(number, (writer, value) => encoderOf(schema)(writer, value as Values));
     case 'opaque':
-      inMessage(writer, number, () => writer.tag(1, WireType.LengthDelimited).string(JSON.stringify(value)));
-      return;
+      return opaqueEncoder(number, schema);
     case 'array':
     case 'map':
-      throw new ProtobufError('a list in a list has no protobuf form');
+      return () => {
+        throw new ProtobufError('a list in a list has no protobuf form');
+      };
   }
 }
 
-function writeText(
-  writer: BinaryWriter,
-  number: number,
-  text: string,
-  format: 'bytes' | 'time' | 'duration' | undefined,
-): void {
-  if (format === 'time') inMessage(writer, number, () => writeTime(writer, text));
-  else if (format === 'bytes') writer.tag(number, WireType.LengthDelimited).bytes(Buffer.from(text, 'base64'));
-  else writer.tag(number, WireType.LengthDelimited).string(text);
+function opaqueEncoder(number: number, { message }: Extract<Schema, { readonly kind: 'opaque' }>): WriteField {
+  if (message === undefined) return inMessage(number, (writer, value) => writeText(writer, 1, goJson(value)));
+  return inMessage(number, (writer, value) => encoderOf(message.schema)(writer, message.toMessage(value) as Values));
+}
+
+function wholeEncoder(number: number): WriteField {
+  return (writer, value) => {
+    writer.int(value as number | bigint);
+    writer.tag(number, wireTypes.varint);
+  };
+}
+
+function doubleEncoder(number: number): WriteField {
+  return (writer, value) => {
+    writer.double(Number(value));
+    writer.tag(number, wireTypes.fixed64);
+  };
+}
+
+function textEncoder(number: number, format: 'bytes' | 'time' | 'duration' | undefined): WriteField {
+  if (format === 'time') return inMessage(number, (writer, value) => writeTime(writer, String(value)));
+  if (format === 'bytes') return inMessage(number, (writer, value) => writer.raw(Buffer.from(String(value), 'base64')));
+  return (writer, value) => writeText(writer, number, value as string);
+}
+
+function writeText(writer: MessageWriter, number: number, text: string): void {
+  const before = writer.length;
+  writer.text(text);
+  writer.lengthSince(before, number);
+}
+
+function inMessage(number: number, write: WriteField): WriteField {
+  return (writer, value) => {
+    const before = writer.length;
+    write(writer, value);
+    writer.lengthSince(before, number);
+  };
 }
 
 const fraction = /\.(\d{1,9})/;
 
 /** Go's Timestamp: whole seconds since 1970, and nanoseconds. */
-function writeTime(writer: BinaryWriter, text: string): void {
+function writeTime(writer: MessageWriter, text: string): void {
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw new ProtobufError(`${text} is no time`);
-  const nanos = Number((fraction.exec(text)?.[1] ?? '').padEnd(9, '0'));
-  writer.tag(1, WireType.Varint).int64(Math.floor(ms / 1000));
-  if (nanos > 0) writer.tag(2, WireType.Varint).int32(nanos);
+  writer.uint(Number((fraction.exec(text)?.[1] ?? '').padEnd(9, '0')));
+  writer.tag(2, wireTypes.varint);
+  writer.int(Math.floor(ms / 1000));
+  writer.tag(1, wireTypes.varint);
 }
 
 /** Go's IntOrString: which of both it is, the number, the text. */
-function writeIntOrString(writer: BinaryWriter, value: unknown): void {
+function writeIntOrString(writer: MessageWriter, value: unknown): void {
   const isText = typeof value === 'string';
-  writer.tag(1, WireType.Varint).int64(isText ? 1 : 0);
-  writer.tag(2, WireType.Varint).int32(isText ? 0 : Number(value));
-  writer.tag(3, WireType.LengthDelimited).string(isText ? value : '');
-}
-
-function inMessage(writer: BinaryWriter, number: number, write: () => void): void {
-  writer.tag(number, WireType.LengthDelimited).fork();
-  write();
-  writer.join();
+  writeText(writer, 3, isText ? value : '');
+  writer.int(isText ? 0 : Number(value));
+  writer.tag(2, wireTypes.varint);
+  writer.uint(isText ? 1 : 0);
+  writer.tag(1, wireTypes.varint);
 }

@@ -94,6 +94,16 @@ export interface OpaqueSchema {
   readonly fieldSet?: boolean;
   /** Plain JSON, in which a key that stands twice is found (Go's `interface{}`). */
   readonly plain?: boolean;
+  /** Its form in protobuf, where that is more than the JSON as a text. */
+  readonly message?: OpaqueMessage;
+}
+
+/** A type whose JSON has other forms than its message: what is a list or an object in JSON has a field for either. */
+export interface OpaqueMessage {
+  /** May contain itself, so it is asked for late. */
+  readonly schema: ObjectSchema;
+  toMessage(value: unknown): object;
+  fromMessage(message: Readonly<Record<string, unknown>>): unknown;
 }
 
 export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {

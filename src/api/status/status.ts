@@ -1,33 +1,33 @@
 /** meta/v1 Status: what the API answers when there is no object to show, above all in every error. */
-import { array, int32, object, string } from '../schema/schema.ts';
+import { array, field, int32, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema } from '../core/meta.ts';
 
 export const StatusCauseSchema = object('StatusCause', {
-  reason: string,
-  message: string,
-  field: string,
+  reason: field(1, string),
+  message: field(2, string),
+  field: field(3, string),
 });
 export type StatusCause = Infer<typeof StatusCauseSchema>;
 
 export const StatusDetailsSchema = object('StatusDetails', {
-  name: string,
-  group: string,
-  kind: string,
-  uid: string,
-  causes: array(StatusCauseSchema),
-  retryAfterSeconds: int32,
+  name: field(1, string),
+  group: field(2, string),
+  kind: field(3, string),
+  uid: field(6, string),
+  causes: field(4, array(StatusCauseSchema)),
+  retryAfterSeconds: field(5, int32),
 });
 export type StatusDetails = Infer<typeof StatusDetailsSchema>;
 
 export const StatusSchema = object('Status', {
   kind: string,
   apiVersion: string,
-  metadata: ListMetaSchema,
-  status: string,
-  message: string,
-  reason: string,
-  details: StatusDetailsSchema,
-  code: int32,
+  metadata: field(1, ListMetaSchema),
+  status: field(2, string),
+  message: field(3, string),
+  reason: field(4, string),
+  details: field(5, StatusDetailsSchema),
+  code: field(6, int32),
 });
 export type Status = Infer<typeof StatusSchema>;

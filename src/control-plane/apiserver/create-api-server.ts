@@ -29,6 +29,7 @@ import { createTraceObserver } from './path/trace-observer.ts';
 import { createRequestPath } from './path/request-path.ts';
 import type { RequestLimiter, RequestObserver } from './path/request-path.ts';
 import type { RequestInfo } from './path/request-info.ts';
+import { ObjectMessages } from './output/messages.ts';
 import { ServedResources } from './path/served-resource.ts';
 import { TextThread } from './texts/text-thread.ts';
 import { ResourceVerbs } from './verbs/resource-verbs.ts';
@@ -84,6 +85,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     readMs: limits.unreadMs,
     bytesPerSecond: limits.unreadBytesPerSecond,
   });
+  const messages = new ObjectMessages();
   const watches = new WatchVerb({
     registry,
     clock,
@@ -92,10 +94,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     minRequestTimeoutMs,
     watchBufferBytes,
     unread,
+    messages,
     onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes),
   });
   const texts = new TextThread(clock);
-  const verbs = new ResourceVerbs({ registry, maxBodyBytes, nowMs: () => clock.nowMs(), texts });
+  const verbs = new ResourceVerbs({ registry, maxBodyBytes, nowMs: () => clock.nowMs(), texts, messages });
   const health = healthEndpoint(options.healthChecks ?? [], (check, error) =>
     log.warn('A health check failed', { check, error }),
   );

@@ -4,8 +4,8 @@ import type {
   ISCSIPersistentVolumeSource,
   PersistentVolume,
   PersistentVolumeSpec,
-  SecretReference,
 } from '../../core/persistent-volume.ts';
+import type { SecretReference } from '../../core/persistent-volume-remote.ts';
 import { parseQuantity, quantitySign } from '../../quantity.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';

@@ -7,6 +7,7 @@ import { definition } from '../testing/fixtures.ts';
 import { textTasks } from '../texts/text-tasks.ts';
 import { listReply } from './encode.ts';
 import type { Answer } from './encode.ts';
+import { kindOf, ObjectMessages } from './messages.ts';
 import type { OutputForm } from './negotiate.ts';
 
 const pods = definition('Pod', 'pods', {});
@@ -37,6 +38,8 @@ async function written(
     include: 'Metadata',
     nowMs: 0,
     texts: textTasks,
+    answered: kindOf(pods),
+    messages: new ObjectMessages(),
   };
   return bodyText(await listReply(answer, { items, resourceVersion: '9', continue: 'more', remainingItemCount: 3 }));
 }
@@ -66,6 +69,8 @@ describe('lists', () => {
       include: 'Metadata',
       nowMs: 0,
       texts: textTasks,
+      answered: kindOf(pods),
+      messages: new ObjectMessages(),
       isAbandoned: () => made >= 100,
     };
     await assert.rejects(listReply(answer, { items, resourceVersion: '9' }));

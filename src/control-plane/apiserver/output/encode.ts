@@ -3,8 +3,14 @@ import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Served, ServedList } from '../../registry/registry.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { BodyReply } from '../http/reply.ts';
+import { PROTOBUF_CONTENT_TYPE } from '../../../api/protobuf/decode-protobuf.ts';
+import { envelopeAround } from '../../../api/protobuf/encode-protobuf.ts';
+import { listItemHead } from '../../../api/protobuf/message-parts.ts';
 import type { TextTasks } from '../texts/text-tasks.ts';
+import { listMetadata, listMessage, partialListMessage, partialMessage } from './messages.ts';
+import type { MessageKind, ObjectMessages } from './messages.ts';
 import type { Output } from './negotiate.ts';
 import { columnDefinitionsJson, partialJson, rowJson } from './table.ts';
 import type { Columned, IncludeObject } from './table.ts';
@@ -16,6 +22,9 @@ export interface Answer {
   readonly definition: ResourceDefinition;
   /** What the answer's table is of, when that is not the kind itself. */
   readonly columned?: Columned;
+  /** What its message is of. */
+  readonly answered: MessageKind;
+  readonly messages: ObjectMessages;
   readonly include: IncludeObject;
   readonly nowMs: number;
   readonly texts: TextTasks;
@@ -26,6 +35,7 @@ export interface Answer {
 /** An object's answer in the form that was asked for. Its JSON is used as it is wherever that will do. */
 export async function objectReply(answer: Answer, { object, json }: Served): Promise<BodyReply> {
   const { output, include, nowMs } = answer;
+  if (output.encoding === 'protobuf') return messageReply(answer, object);
   const definition = answer.columned ?? answer.definition;
   const { form } = output;
   // A Status is a Status in every form.
@@ -39,10 +49,15 @@ export async function objectReply(answer: Answer, { object, json }: Served): Pro
   );
 }
 
-/** Any other value that is an answer of its own. */
-export function valueReply(answer: Pick<Answer, 'status' | 'output' | 'texts'>, value: object): Promise<BodyReply> {
-  return textReply(answer, JSON.stringify(value));
+function messageReply({ status, output: { form }, answered, messages }: Answer, object: ApiObject): BodyReply {
+  const body =
+    form.as === 'partial' && object.kind !== 'Status'
+      ? partialMessage(object, form.version)
+      : messages.sealed(object, answered);
+  return { kind: 'body', status, headers: messageHeaders, body };
 }
+
+const messageHeaders = { 'content-type': PROTOBUF_CONTENT_TYPE };
 
 /** How many characters of items are gathered into one piece: larger ones copy more, smaller ones are more writes. */
 const PIECE_LENGTH = 65_536;
@@ -64,6 +79,7 @@ const rewrittenTurn: Turn = { items: 20, characters: 262_144 };
  */
 export async function listReply(answer: Answer, list: ServedList): Promise<BodyReply> {
   const { status, output } = answer;
+  if (output.encoding === 'protobuf') return listMessageReply(answer, list);
   const { envelope, field, itemJson } = listForm(answer, list);
   const pieces = new Pieces(answer.isAbandoned ?? (() => false));
   await listWriters[output.encoding === 'yaml' ? 'yaml' : output.pretty ? 'pretty' : 'json'](pieces, envelope, field, {
@@ -72,6 +88,26 @@ export async function listReply(answer: Answer, list: ServedList): Promise<BodyR
     texts: answer.texts,
   });
   return { kind: 'body', status, headers: { 'content-type': contentTypes[output.encoding] }, body: pieces.end() };
+}
+
+/** The same as a message: its length stands before it, so nothing is sent before the last item is encoded. */
+async function listMessageReply(answer: Answer, list: ServedList): Promise<BodyReply> {
+  const { output, definition, messages, status } = answer;
+  const { form } = output;
+  const { raw, ...kind } = form.as === 'partial' ? partialListMessage(form.version) : listMessage(definition, messages);
+  const pieces = new Pieces(answer.isAbandoned ?? (() => false));
+  pieces.addBytes(listMetadata(list));
+  await pieces.addAll(joinedTurn, list.items, (item) => {
+    const message = raw(item);
+    pieces.addBytes(listItemHead(message.length));
+    return message;
+  });
+  const body = pieces.end();
+  const { head, tail } = envelopeAround(
+    kind,
+    body.reduce((sum, { length }) => sum + length, 0),
+  );
+  return { kind: 'body', status, headers: messageHeaders, body: [head, ...body, tail] };
 }
 
 interface ListForm {
@@ -153,6 +189,8 @@ class Pieces {
   readonly #list: Buffer[] = [];
   readonly #isAbandoned: () => boolean;
   #open = '';
+  #openBytes: Buffer[] = [];
+  #openLength = 0;
 
   constructor(isAbandoned: () => boolean) {
     this.#isAbandoned = isAbandoned;
@@ -163,16 +201,23 @@ class Pieces {
     if (this.#open.length >= PIECE_LENGTH) this.#close();
   }
 
+  addBytes(bytes: Buffer): void {
+    this.#openBytes.push(bytes);
+    this.#openLength += bytes.length;
+    if (this.#openLength >= PIECE_LENGTH) this.#close();
+  }
+
   async addAll(
     turn: Turn,
     items: readonly Served[],
-    write: (item: Served, index: number) => string | Promise<string>,
+    write: (item: Served, index: number) => string | Buffer | Promise<string>,
   ): Promise<void> {
     let characters = 0;
     for (const [index, item] of items.entries()) {
       const written = write(item, index);
-      const text = typeof written === 'string' ? written : await written;
-      this.add(text);
+      const text = written instanceof Promise ? await written : written;
+      if (typeof text === 'string') this.add(text);
+      else this.addBytes(text);
       characters += text.length;
       if ((index + 1) % turn.items !== 0 && characters < turn.characters) continue;
       characters = 0;
@@ -188,11 +233,18 @@ class Pieces {
 
   #close(): void {
     if (this.#open !== '') this.#list.push(Buffer.from(this.#open));
+    if (this.#openLength > 0) this.#list.push(Buffer.concat(this.#openBytes, this.#openLength));
     this.#open = '';
+    this.#openBytes = [];
+    this.#openLength = 0;
   }
 }
 
-const contentTypes = { json: 'application/json', yaml: 'application/yaml' } as const;
+const contentTypes = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: PROTOBUF_CONTENT_TYPE,
+} as const;
 
 async function textReply(
   { status, output, texts }: Pick<Answer, 'status' | 'output' | 'texts'>,

@@ -1,16 +1,59 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isApiError } from '../../../api/status/api-status-error.ts';
-import { negotiate } from './negotiate.ts';
+import { negotiate, prefersProtobuf } from './negotiate.ts';
 
+const plain = { tables: false, messages: true };
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 
 test('a Table of what has no columns is not acceptable, unless another type is', () => {
   assert.equal(negotiate(table).form.as, 'table');
   assert.throws(
-    () => negotiate(table, false, false),
+    () => negotiate(table, false, plain),
     (error: unknown) => isApiError(error, 'NotAcceptable'),
   );
-  assert.equal(negotiate(`${table},application/json`, false, false).form.as, 'object');
-  assert.equal(negotiate(table.replace('Table', 'PartialObjectMetadata'), false, false).form.as, 'partial');
+  assert.equal(negotiate(`${table},application/json`, false, plain).form.as, 'object');
+  assert.equal(negotiate(table.replace('Table', 'PartialObjectMetadata'), false, plain).form.as, 'partial');
+});
+
+const protobuf = 'application/vnd.kubernetes.protobuf';
+
+test('protobuf is answered to clients that prefer it, by order and by quality', () => {
+  assert.equal(negotiate(`${protobuf},application/json`).encoding, 'protobuf');
+  assert.equal(negotiate(`application/json,${protobuf}`).encoding, 'json');
+  assert.equal(negotiate(`application/json;q=0.5,${protobuf};q=0.9`).encoding, 'protobuf');
+  assert.equal(negotiate(`${protobuf};q=0,*/*`).encoding, 'json');
+  assert.equal(negotiate(`${protobuf};stream=watch`).encoding, 'protobuf');
+});
+
+test('a kind without a message is answered as JSON where the client takes that, and only its metadata as a message', () => {
+  const custom = { tables: true, messages: false };
+  assert.equal(negotiate(`${protobuf},application/json`, false, custom).encoding, 'json');
+  assert.throws(
+    () => negotiate(protobuf, false, custom),
+    (error: unknown) => isApiError(error, 'NotAcceptable') && !error.message.includes(protobuf),
+  );
+  const partial = `${protobuf};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`;
+  assert.deepEqual(negotiate(partial, false, custom), {
+    encoding: 'protobuf',
+    form: { as: 'partial', version: 'v1' },
+    pretty: false,
+  });
+});
+
+test('a Table is never a message', () => {
+  assert.equal(negotiate(`${protobuf};as=Table;g=meta.k8s.io;v=v1,${table}`).encoding, 'json');
+  assert.throws(
+    () => negotiate(`${protobuf};as=Table;g=meta.k8s.io;v=v1`),
+    (error: unknown) => isApiError(error, 'NotAcceptable'),
+  );
+});
+
+test('errors are messages only for clients that read messages first', () => {
+  assert.deepEqual(
+    [protobuf, `${protobuf},application/json`, `application/json,${protobuf}`, 'text/plain', undefined].map(
+      prefersProtobuf,
+    ),
+    [true, true, false, false, false],
+  );
 });

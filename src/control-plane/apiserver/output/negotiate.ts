@@ -1,4 +1,5 @@
 import { lookupTable } from '../../../base/lookup.ts';
+import { PROTOBUF_CONTENT_TYPE } from '../../../api/protobuf/decode-protobuf.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 
 /** The form in which objects are answered. */
@@ -9,8 +10,10 @@ export type OutputForm =
 
 export type MetaVersion = 'v1' | 'v1beta1';
 
+export type OutputEncoding = 'json' | 'yaml' | 'protobuf';
+
 export interface Output {
-  readonly encoding: 'json' | 'yaml';
+  readonly encoding: OutputEncoding;
   readonly form: OutputForm;
   readonly pretty: boolean;
 }
@@ -23,11 +26,12 @@ interface MediaRange {
 
 export const acceptedTypes = ['application/json', 'application/yaml'] as const;
 
-const encodings: Readonly<Record<string, 'json' | 'yaml'>> = lookupTable({
+const encodings: Readonly<Record<string, OutputEncoding>> = lookupTable({
   'application/json': 'json',
   'application/yaml': 'yaml',
   'text/yaml': 'yaml',
   'application/x-yaml': 'yaml',
+  [PROTOBUF_CONTENT_TYPE]: 'protobuf',
   '*/*': 'json',
   'application/*': 'json',
 });
@@ -39,21 +43,43 @@ const formOfKind: Readonly<Record<string, 'table' | 'partial'>> = lookupTable({
 
 const plainJson: Output = { encoding: 'json', form: { as: 'object' }, pretty: false };
 
+/** Which forms there are of what is answered, beside the object as JSON. */
+export interface OfferedForms {
+  /** It has columns. */
+  readonly tables: boolean;
+  /** Its kind has a message. Metadata alone has one for every kind; a Table has none. */
+  readonly messages: boolean;
+}
+const allForms: OfferedForms = { tables: true, messages: true };
+
 /**
  * The first of the client's types that can be served; 406 when there is none. kubectl and most clients take the short
- * way. Without `tables` (what is answered has no columns) a Table is a type like any that cannot be served.
+ * way. A form that is not offered is a type like any that cannot be served.
  */
-export function negotiate(accept: string | undefined, pretty = false, tables = true): Output {
+export function negotiate(accept: string | undefined, pretty = false, offered = allForms): Output {
   if (!pretty && (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*'))
     return plainJson;
   if (accept === undefined || accept.trim() === '') return { ...plainJson, pretty };
   for (const range of parseAccept(accept)) {
     const encoding = encodings[range.type];
     const form = encoding === undefined ? undefined : formOf(range);
-    if (encoding !== undefined && form !== undefined && (tables || form.as !== 'table'))
+    if (encoding !== undefined && form !== undefined && isOffered(encoding, form, offered))
       return { encoding, form, pretty: pretty || isTrue(range.parameters.pretty) };
   }
-  throw new ApiStatusError('NotAcceptable', `only the following media types are accepted: ${acceptedTypes.join(', ')}`);
+  const accepted = offered.messages ? [...acceptedTypes, PROTOBUF_CONTENT_TYPE] : acceptedTypes;
+  throw new ApiStatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+}
+
+function isOffered(encoding: OutputEncoding, form: OutputForm, { tables, messages }: OfferedForms): boolean {
+  if (form.as === 'table') return tables && encoding !== 'protobuf';
+  return encoding !== 'protobuf' || form.as === 'partial' || messages;
+}
+
+/** Whether a client reads protobuf rather than JSON, for what is answered in place of what it asked for. */
+export function prefersProtobuf(accept: string | undefined): boolean {
+  if (accept === undefined || !accept.includes(PROTOBUF_CONTENT_TYPE)) return false;
+  const known = parseAccept(accept).find(({ type }) => encodings[type] !== undefined);
+  return known?.type === PROTOBUF_CONTENT_TYPE;
 }
 
 export const isTrue = (text: string | undefined | null): boolean => text === '1' || text === 'true';

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import { PROTOBUF_CONTENT_TYPE } from '../../../api/protobuf/decode-protobuf.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
 import { forbiddenRequest } from '../../model/forbidden-request.ts';
@@ -8,7 +9,9 @@ import type { Authorizer } from '../../model/user-info.ts';
 import { headerOf } from '../http/http-request.ts';
 import type { HttpRequest } from '../http/http-request.ts';
 import { bytesOf, statusOf, statusReply, textReply, withHeaders } from '../http/reply.ts';
-import type { Reply } from '../http/reply.ts';
+import type { BodyReply, Reply } from '../http/reply.ts';
+import { statusMessage } from '../output/messages.ts';
+import { prefersProtobuf } from '../output/negotiate.ts';
 import type { UnreadAnswers } from '../limits/unread-answers.ts';
 import { invalidTimeout } from '../verbs/write-options.ts';
 import { authenticate } from './authenticate.ts';
@@ -71,7 +74,7 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
         parts.unread,
       );
     } catch (error) {
-      reply = statusReply(refusalOf(error, exchange, parts.log));
+      reply = refusalReply(http, refusalOf(error, exchange, parts.log));
     }
     const headers: Record<string, string | readonly string[]> = {
       'audit-id': exchange.auditId,
@@ -87,6 +90,17 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
     return heldUntilRead(http, exchange.user.name, answer, parts.unread, () => {
       for (const observer of parts.observers) observer.aborted?.(exchange);
     });
+  };
+}
+
+/** A Status in the form in which the client reads objects; that there is none is said in JSON, as upstream does. */
+function refusalReply({ headers }: HttpRequest, error: ApiStatusError): BodyReply {
+  const reply = statusReply(error);
+  if (error.reason === 'NotAcceptable' || !prefersProtobuf(headerOf(headers, 'accept'))) return reply;
+  return {
+    ...reply,
+    headers: { ...reply.headers, 'content-type': PROTOBUF_CONTENT_TYPE },
+    body: statusMessage(error.toStatus()),
   };
 }
 

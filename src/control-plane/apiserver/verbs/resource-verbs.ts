@@ -1,11 +1,14 @@
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import { deleteOptionsFromProtobuf } from '../../registry/write/delete-options.ts';
 import type { Registry, ResourceRequest, Served } from '../../registry/registry.ts';
 import { parseBody, bodyEncodingOf } from '../body/parse-body.ts';
 import { headerOf } from '../http/http-request.ts';
 import type { Reply } from '../http/reply.ts';
-import { listReply, objectReply, valueReply } from '../output/encode.ts';
+import { listReply, objectReply } from '../output/encode.ts';
 import type { Answer } from '../output/encode.ts';
+import { answeredKind, hasMessage } from '../output/messages.ts';
+import type { ObjectMessages } from '../output/messages.ts';
 import { isTrue, negotiate } from '../output/negotiate.ts';
 import { parseIncludeObject } from '../output/table.ts';
 import type { Columned } from '../output/table.ts';
@@ -23,6 +26,7 @@ export interface VerbOptions {
   readonly maxBodyBytes: number;
   readonly nowMs: () => number;
   readonly texts: TextTasks;
+  readonly messages: ObjectMessages;
 }
 
 const reading: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
@@ -123,7 +127,7 @@ export class ResourceVerbs {
         { ...answer, status: !gone && options.orphanDependents === false ? 202 : 200 },
         { object, json },
       );
-    return valueReply(answer, object);
+    return objectReply(answer, { object, json: JSON.stringify(object) });
   }
 
   async deleteCollection(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
@@ -154,13 +158,15 @@ export class ResourceVerbs {
   }
 
   #answer(exchange: Exchange, { definition }: Pick<ServedResource, 'definition'>, status: number): Answer {
-    const output = outputOf(exchange, definition.review === undefined);
+    const output = outputOf(exchange, definition);
     const columned = columnedOf(exchange, definition);
     return {
       status,
       output,
       definition,
       ...(columned !== undefined && { columned }),
+      answered: answeredKind(definition, exchange.info.subresource),
+      messages: this.#options.messages,
       include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata',
       nowMs: this.#options.nowMs(),
       texts: this.#options.texts,
@@ -176,9 +182,13 @@ export class ResourceVerbs {
 }
 
 /** Browsers and curl get what people can read when they ask for it. */
-export function outputOf(exchange: Exchange, tables = true): ReturnType<typeof negotiate> {
+export function outputOf(exchange: Exchange, definition: ResourceDefinition): ReturnType<typeof negotiate> {
   const pretty = exchange.query.get('pretty');
-  return negotiate(headerOf(exchange.http.headers, 'accept'), isTrue(pretty), tables);
+  const view = definition.views?.find(({ name }) => name === exchange.info.subresource);
+  return negotiate(headerOf(exchange.http.headers, 'accept'), isTrue(pretty), {
+    tables: definition.review === undefined,
+    messages: view?.schema !== undefined || hasMessage(definition),
+  });
 }
 
 const nameless: Columned = {};

@@ -1,3 +1,5 @@
+import { PROTOBUF_CONTENT_TYPE } from '../../../api/protobuf/decode-protobuf.ts';
+import { unframed } from '../../../api/protobuf/message-parts.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -5,7 +7,9 @@ import type { Random } from '../../../base/random.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { UnreadAnswers } from '../limits/unread-answers.ts';
 import type { Reply, ReplyStream } from '../http/reply.ts';
+import type { ObjectMessages } from '../output/messages.ts';
 import { negotiate } from '../output/negotiate.ts';
+import type { Output } from '../output/negotiate.ts';
 import { parseIncludeObject } from '../output/table.ts';
 import type { Exchange } from '../path/exchange.ts';
 import type { ServedResource } from '../path/served-resource.ts';
@@ -26,8 +30,12 @@ export interface WatchVerbOptions {
   readonly minRequestTimeoutMs: number;
   readonly watchBufferBytes: number;
   readonly unread: UnreadAnswers;
+  readonly messages: ObjectMessages;
   readonly onEvents?: (resource: ServedResource, events: number, bytes: number) => void;
 }
+
+/** A watch is a stream of JSON or of messages, whatever else could be written. */
+const watchOutput = (output: Output): Output => (output.encoding === 'yaml' ? negotiate('application/json') : output);
 
 /** How long a watch may stand still because its peer takes nothing. */
 const MOST_STANDSTILL_MS = 300_000;
@@ -56,17 +64,15 @@ export class WatchVerb {
   }
 
   async watch(exchange: Exchange, resource: ServedResource): Promise<Reply> {
-    const output = outputOf(exchange);
-    // A watch is a stream of JSON, whatever else could be written.
-    const { form } = output.encoding === 'json' ? output : negotiate('application/json');
+    const { encoding, form } = watchOutput(outputOf(exchange, resource.definition));
     const include = form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata';
     const { options, timeoutSeconds } = parseWatchOptions(exchange.query, exchange.info);
-    const { clock, registry, random, minRequestTimeoutMs, watchBufferBytes, onEvents } = this.#options;
+    const { clock, registry, random, minRequestTimeoutMs, watchBufferBytes, onEvents, messages } = this.#options;
     const { http, user } = exchange;
     const target = new LateOutput();
     const isSocket = http.upgrade !== undefined;
     const connection: WatchConnection = new WatchConnection({
-      form: frameForm(resource.definition, form, include),
+      form: frameForm(resource.definition, { form, include, messages: encoding === 'protobuf' ? messages : undefined }),
       output: target,
       clock,
       scheduler: this.#scheduler,
@@ -120,12 +126,19 @@ export class WatchVerb {
       return {
         kind: 'taken',
         status: 101,
-        take: () => void openWatchSocket(http, { attach, resume: () => connection.resume() }),
+        take: () =>
+          void openWatchSocket(http, {
+            attach,
+            resume: () => connection.resume(),
+            ...(encoding === 'protobuf' && { message: unframed }),
+          }),
       };
     return {
       kind: 'stream',
       status: 200,
-      headers: { 'content-type': 'application/json' },
+      headers: {
+        'content-type': encoding === 'protobuf' ? `${PROTOBUF_CONTENT_TYPE};stream=watch` : 'application/json',
+      },
       start: (out) => attach(streamOutput(out, connection)),
     };
   }

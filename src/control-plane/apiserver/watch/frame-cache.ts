@@ -25,7 +25,7 @@ export class FrameCache {
     }
     let frame = forms.get(key);
     if (frame === undefined) {
-      frame = Buffer.from(eventFrame(form, type, served, { nowMs, withColumns: false }));
+      frame = eventFrame(form, type, served, { nowMs, withColumns: false });
       forms.set(key, frame);
     }
     return frame;

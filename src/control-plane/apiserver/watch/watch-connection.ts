@@ -176,18 +176,16 @@ export class WatchConnection implements WatchSink, Flushable {
       this.#options.onFault(error);
       this.#pending.length = 0;
       this.end(undefined);
-      return Buffer.from(errorFrame(internalError(error).toStatus()));
+      return errorFrame(form, internalError(error).toStatus());
     }
   }
 
   #frameOf(each: Pending, nowMs: number, frames: FrameCache, form: FrameForm): Buffer {
-    if (each.kind === 'error') return Buffer.from(errorFrame(statusOf(each.error).toStatus()));
+    if (each.kind === 'error') return errorFrame(form, statusOf(each.error).toStatus());
     const withColumns = this.#takeColumns();
     if (each.kind === 'bookmark')
-      return Buffer.from(
-        bookmarkFrame(form, each.resourceVersion, { initialEventsEnd: each.initialEventsEnd, withColumns }),
-      );
-    if (withColumns || !each.live) return Buffer.from(eventFrame(form, each.type, each.served, { nowMs, withColumns }));
+      return bookmarkFrame(form, each.resourceVersion, { initialEventsEnd: each.initialEventsEnd, withColumns });
+    if (withColumns || !each.live) return eventFrame(form, each.type, each.served, { nowMs, withColumns });
     return frames.frame(form, each.type, each.served, nowMs);
   }
 

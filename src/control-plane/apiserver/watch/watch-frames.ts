@@ -1,6 +1,11 @@
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Served } from '../../registry/registry.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { frameWatchEvent } from '../../../api/protobuf/message-parts.ts';
+import type { Status } from '../../../api/status/status.ts';
+import { kindOf, partialMessage, sealedMessage, statusMessage } from '../output/messages.ts';
+import type { ObjectMessages } from '../output/messages.ts';
 import type { OutputForm } from '../output/negotiate.ts';
 import { columnDefinitionsJson, partialJson, rowJson } from '../output/table.ts';
 import type { IncludeObject } from '../output/table.ts';
@@ -12,29 +17,39 @@ export interface FrameForm {
   readonly definition: ResourceDefinition;
   readonly form: OutputForm;
   readonly include: IncludeObject;
+  /** Set when events are messages rather than lines of JSON. A Table is never one. */
+  readonly messages: ObjectMessages | undefined;
   /** Tells forms apart. */
   readonly key: string;
 }
 
-export function frameForm(definition: ResourceDefinition, form: OutputForm, include: IncludeObject): FrameForm {
-  const key =
+export function frameForm(
+  definition: ResourceDefinition,
+  { form, include, messages }: Pick<FrameForm, 'form' | 'include' | 'messages'>,
+): FrameForm {
+  const shown =
     form.as === 'object'
       ? 'object'
       : form.as === 'partial'
         ? `partial/${form.version}`
         : `table/${form.version}/${include}`;
-  return { definition, form, include, key };
+  return { definition, form, include, messages, key: messages === undefined ? shown : `message/${shown}` };
 }
 
-/** One event as a line of a watch. Tables say their columns in the first event only. */
+/** One event as a frame of a watch. Tables say their columns in the first event only. */
 export function eventFrame(
   form: FrameForm,
   type: WatchEventType,
   served: Served,
   options: { readonly nowMs: number; readonly withColumns: boolean },
-): string {
-  return `{"type":"${type}","object":${objectJson(form, served, options)}}\n`;
+): Buffer {
+  return form.messages === undefined
+    ? Buffer.from(`{"type":"${type}","object":${objectJson(form, served, options)}}\n`)
+    : frameWatchEvent(type, objectMessage(form, served.object, form.messages));
 }
+
+const objectMessage = ({ form, definition }: FrameForm, object: ApiObject, messages: ObjectMessages): Buffer =>
+  form.as === 'partial' ? partialMessage(object, form.version) : messages.sealed(object, kindOf(definition));
 
 function objectJson(
   { definition, form, include }: FrameForm,
@@ -66,6 +81,32 @@ function tableJson(
 
 /** An empty object of the kind that only says how far the watch is. */
 export function bookmarkFrame(
+  frame: FrameForm,
+  resourceVersion: string,
+  options: { readonly initialEventsEnd: boolean; readonly withColumns: boolean },
+): Buffer {
+  return frame.messages === undefined
+    ? Buffer.from(`{"type":"BOOKMARK","object":${bookmarkJson(frame, resourceVersion, options)}}\n`)
+    : frameWatchEvent('BOOKMARK', bookmarkMessage(frame, bookmarkObject(resourceVersion, options)));
+}
+
+const bookmarkMessage = ({ form, definition }: FrameForm, object: ApiObject): Buffer =>
+  form.as === 'partial' ? partialMessage(object, form.version) : sealedMessage(object, kindOf(definition));
+
+/** It has neither a name nor a kind of its own. */
+function bookmarkObject(resourceVersion: string, options: { readonly initialEventsEnd: boolean }): ApiObject {
+  return {
+    metadata: {
+      name: '',
+      namespace: '',
+      uid: '',
+      resourceVersion,
+      ...(options.initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+    },
+  };
+}
+
+function bookmarkJson(
   { definition, form, include }: FrameForm,
   resourceVersion: string,
   options: { readonly initialEventsEnd: boolean; readonly withColumns: boolean },
@@ -76,17 +117,20 @@ export function bookmarkFrame(
     ...(options.initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
   });
   const object = `{"kind":"${definition.type.kind}","apiVersion":"${apiVersionOf(definition.type)}","metadata":${metadata}}`;
-  if (form.as === 'object') return `{"type":"BOOKMARK","object":${object}}\n`;
+  if (form.as === 'object') return object;
   const partial = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${form.version}","metadata":${metadata}}`;
-  if (form.as === 'partial') return `{"type":"BOOKMARK","object":${partial}}\n`;
+  if (form.as === 'partial') return partial;
   const shown = options.initialEventsEnd || include === 'Metadata' ? partial : include === 'None' ? 'null' : object;
   const cells = JSON.stringify(bookmarkCells(definition));
   const row = `{"cells":${cells},"object":${shown}}`;
-  return `{"type":"BOOKMARK","object":${tableJson(form.version, definition, { resourceVersion, row, withColumns: options.withColumns })}}\n`;
+  return tableJson(form.version, definition, { resourceVersion, row, withColumns: options.withColumns });
 }
 
 /** The cells of a bookmark are never shown; they exist so that a row has as many cells as columns. */
 const bookmarkCells = (definition: ResourceDefinition): readonly string[] =>
   (definition.columns ?? [{}, {}]).map(() => '');
 
-export const errorFrame = (status: object): string => `{"type":"ERROR","object":${JSON.stringify(status)}}\n`;
+export const errorFrame = ({ messages }: FrameForm, status: Status): Buffer =>
+  messages === undefined
+    ? Buffer.from(`{"type":"ERROR","object":${JSON.stringify(status)}}\n`)
+    : frameWatchEvent('ERROR', statusMessage(status));

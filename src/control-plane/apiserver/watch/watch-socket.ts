@@ -10,10 +10,15 @@ const MAX_MESSAGE_BYTES = 65_536;
 export interface WatchSocketTarget {
   readonly attach: (output: FrameOutput) => void;
   readonly resume: () => void;
+  /** Set for frames that are no text: what of a frame is the message. */
+  readonly message?: (frame: Buffer) => Buffer;
 }
 
-/** Answers the upgrade and sends each frame as one text message. The library is loaded by the first WebSocket. */
-export async function openWatchSocket({ upgrade }: HttpRequest, { attach, resume }: WatchSocketTarget): Promise<void> {
+/** Answers the upgrade and sends each frame as one message. The library is loaded by the first WebSocket. */
+export async function openWatchSocket(
+  { upgrade }: HttpRequest,
+  { attach, resume, message }: WatchSocketTarget,
+): Promise<void> {
   if (upgrade === undefined) return;
   const { WebSocketServer } = await import('ws');
   const server = new WebSocketServer({
@@ -30,7 +35,8 @@ export async function openWatchSocket({ upgrade }: HttpRequest, { attach, resume
     };
     attach({
       send: (bytes) => {
-        socket.send(bytes, { binary: false }, drained);
+        if (message === undefined) socket.send(bytes, { binary: false }, drained);
+        else socket.send(message(bytes), { binary: true }, drained);
         return socket.bufferedAmount < HIGH_WATER_BYTES;
       },
       end: () => socket.close(1000),

@@ -1,4 +1,5 @@
-import type { PersistentVolume, SecretReference } from '../../../api/core/persistent-volume.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { SecretReference } from '../../../api/core/persistent-volume-remote.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isMirrorPod } from '../../../api/pod.ts';
 import { resourceClaimNames } from '../../../api/resource/pod-claims.ts';

@@ -62,12 +62,15 @@ export function arbitraryOf(schema: Schema, words = plainWords, depth = 0): fc.A
     case 'object':
       return objectOf(schema, words, depth);
     case 'opaque':
-      return fc.constantFrom(...opaques);
+      return schema.message === undefined
+        ? fc.constantFrom(...opaques)
+        : fc.constant({ type: 'object', nullable: true, items: { type: 'string' } });
   }
 }
 
-function stringOf({ values, format }: StringSchema, words: Words): fc.Arbitrary<string> {
+function stringOf({ values, format, micros }: StringSchema, words: Words): fc.Arbitrary<string> {
   if (format === 'bytes') return fc.constantFrom('', 'AAAA', 'LS0tLS1CRUdJTg==');
+  if (format === 'time' && micros === true) return fc.constantFrom('2026-01-31T12:00:00.000001Z');
   if (format === 'time') return fc.constantFrom('2026-01-31T12:00:00Z', '1970-01-01T00:00:00Z');
   if (format === 'duration') return fc.constantFrom('1m30s', '0s');
   return fc.constantFrom(...words, ...(values ?? []));
