@@ -67,6 +67,7 @@ function isMultiple(value: number | bigint, factor: number | bigint): boolean {
     if (!Number.isInteger(Number(value)) || !Number.isInteger(Number(factor))) return false;
     return BigInt(factor) !== 0n && BigInt(value) % BigInt(factor) === 0n;
   }
+  if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0;
   const ratio = value / factor;
   return Number.isInteger(ratio) || Math.abs(ratio - Math.round(ratio)) < 1e-9 * Math.max(1, Math.abs(ratio));
 }
