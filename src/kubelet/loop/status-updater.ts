@@ -124,6 +124,7 @@ export class StatusUpdater {
       pod,
       runtime,
       previous,
+      isPreviousRestored: this.#parts.statuses.version(uid) === 0,
       isTerminal,
       isOver,
       isUndecided: this.#acting.has(uid),

@@ -47,6 +47,7 @@ function harness(steps: readonly AdmissionStep[] = [], lastStepsOf?: (pod: Pod) 
     livePods: () => [...pods.values()],
     pod: (uid) => pods.get(uid),
     hasRun: ({ metadata }) => world.ran.has(metadata.uid),
+    runs: ({ metadata }) => world.running.has(metadata.uid),
     hasContainers: (uid) => world.contained.has(uid),
     pressureOn: () => world.pressure,
     hasEnded: ({ metadata }) => world.ended.has(metadata.uid),
@@ -103,6 +104,45 @@ describe('the admission manager', () => {
     assert.deepEqual(log, ['late: Warning Evicted The node had condition: [MemoryPressure]. ']);
     world.pressure = undefined;
     assert.equal(begins('late'), false);
+  });
+
+  it('calls the last steps again for an admitted pod of which nothing runs any more, and for no other', async () => {
+    const asked: string[] = [];
+    const verdicts = new Map<string, AdmissionAnswer>();
+    const devices = ({ metadata: { name } }: Pod): AdmissionStep[] =>
+      name.startsWith('plain')
+        ? []
+        : [
+            {
+              name: 'devices',
+              admit: () => {
+                asked.push(name);
+                return verdicts.get(name) ?? { kind: 'admit' };
+              },
+            },
+          ];
+    const hook: AdmissionStep = { name: 'hook', admit: () => ({ kind: 'reject', reason: 'Hook', message: 'again' }) };
+    const { add, kind, record, world, manager, clock, log } = harness([hook], devices);
+    const names = ['runs', 'returns', 'lacks', 'over', 'plain'];
+    for (const name of names) record.add(podUid(name));
+    world.running.add('runs');
+    for (const name of names) world.ran.add(name);
+    world.ended.add('over');
+    verdicts.set('lacks', { kind: 'reject', reason: 'UnexpectedAdmissionError', message: 'no plugin' });
+    for (const name of names) add(name, ask('1500m'));
+    const places = (): string[] => manager.activePods().map(({ metadata }) => metadata.uid);
+    assert.deepEqual([kind('returns'), kind('lacks'), places().includes('returns')], ['held', 'held', true]);
+    await clock.advance(0);
+    assert.deepEqual(
+      names.map((name) => kind(name)),
+      ['admitted', 'admitted', 'rejected', 'admitted', 'admitted'],
+    );
+    assert.deepEqual(asked, ['returns', 'lacks']);
+    assert.deepEqual([places().includes('lacks'), record.snapshot().admitted.includes('lacks')], [false, false]);
+    assert.deepEqual(
+      log.filter((line) => line.includes('Warning')),
+      ['lacks: Warning UnexpectedAdmissionError no plugin'],
+    );
   });
 
   it('holds the pods that have steps of their own, and no others', async () => {

@@ -33,6 +33,8 @@ export interface AdmissionManagerParts {
   readonly pod: (uid: PodUid) => Pod | undefined;
   /** The pod ran here before: the runtime has, or may have, something of it. */
   readonly hasRun: (pod: Pod) => boolean;
+  /** Something of the pod runs, or may run. */
+  readonly runs: (pod: Pod) => boolean;
   /** The runtime has, or had, a container of the pod. */
   readonly hasContainers: (uid: PodUid) => boolean;
   /** Why the node would start nothing new of this pod now, although it has its place. */
@@ -66,7 +68,15 @@ export interface AdmissionManagerParts {
 type Case =
   | { kind: 'admitted'; hasBegun?: boolean }
   | ({ kind: 'rejected' } & Rejection)
-  | { kind: 'asking'; sinceMs: number; hold: Hold; abort: AbortController; wakes: Set<() => void> }
+  | {
+      kind: 'asking';
+      sinceMs: number;
+      hold: Hold;
+      abort: AbortController;
+      wakes: Set<() => void>;
+      /** Admitted by an earlier run of the agent: it keeps its place meanwhile. */
+      isReturning: boolean;
+    }
   | { kind: 'making-room'; sinceMs: number; victims: ReadonlySet<PodUid>; patience: Timer; isSaved: boolean };
 
 const preempted: PodVerdict = {
@@ -87,7 +97,8 @@ const GRACE_STRETCH = 1.5;
 /**
  * Decides which pods may start on this node.
  * 1. Each pod is decided once. A pod that was admitted, or ran here, is never decided again, even after a restart of
- *    the agent or a change of the node's labels.
+ *    the agent or a change of the node's labels. Only its last steps are called again, by an agent that starts when
+ *    nothing of the pod runs, as after a boot: its devices may be gone (upstream: devicemanager devicesToAllocate).
  * 2. Nothing here blocks: a pod that cannot be decided at once is held, and `onChange` reports the end of the hold.
  * 3. A held pod takes no resources, and is decided again when it is released. A pod for which room is being made
  *    already has its place.
@@ -163,8 +174,10 @@ export class AdmissionManager {
   activePods(): Pod[] {
     return this.#parts.livePods().filter(({ metadata }) => {
       const uid = podUid(metadata.uid);
-      const kind = this.#cases.get(uid)?.kind;
-      return (kind === 'admitted' || kind === 'making-room') && !this.#parts.record.isPreempted(uid);
+      const own = this.#cases.get(uid);
+      const hasPlace =
+        own?.kind === 'admitted' || own?.kind === 'making-room' || (own?.kind === 'asking' && own.isReturning);
+      return hasPlace && !this.#parts.record.isPreempted(uid);
     });
   }
 
@@ -244,6 +257,11 @@ export class AdmissionManager {
     if (!isPreempted) forgetRejection(pod);
     const isOver = isPreempted || hasEnded(pod);
     if (!record.has(uid) && !isOver && !hasRun(pod)) return false;
+    const again = isOver || this.#parts.runs(pod) ? [] : (this.#parts.lastStepsOf?.(pod) ?? []);
+    if (again.length > 0) {
+      this.#ask(pod, again, true);
+      return true;
+    }
     this.#cases.set(uid, { kind: 'admitted' });
     if (!isOver) this.#tellAdmitted(pod);
     return true;
@@ -254,8 +272,9 @@ export class AdmissionManager {
     const verdict = this.#judge(pod);
     if (verdict.kind === 'reject')
       return this.#settle(uid, { kind: 'rejected', reason: verdict.reason, message: verdict.message });
-    if (this.#stepsOf(pod).length === 0) return this.#take(pod, verdict);
-    this.#ask(pod);
+    const steps = this.#stepsOf(pod);
+    if (steps.length === 0) return this.#take(pod, verdict);
+    this.#ask(pod, steps, false);
   }
 
   #stepsOf(pod: Pod): readonly AdmissionStep[] {
@@ -263,9 +282,8 @@ export class AdmissionManager {
     return [...steps, ...(lastStepsOf?.(pod) ?? [])];
   }
 
-  #ask(pod: Pod): void {
+  #ask(pod: Pod, steps: readonly AdmissionStep[], isReturning: boolean): void {
     const { node, clock, log } = this.#parts;
-    const steps = this.#stepsOf(pod);
     const uid = podUid(pod.metadata.uid);
     const sinceMs = clock.nowMs();
     const own: Case & { kind: 'asking' } = {
@@ -274,6 +292,7 @@ export class AdmissionManager {
       hold: { by: steps[0]?.name ?? '', why: 'the step has not answered yet' },
       abort: new AbortController(),
       wakes: new Set(),
+      isReturning,
     };
     this.#cases.set(uid, own);
     const onWake = (wake: () => void): (() => void) => {
@@ -314,7 +333,10 @@ export class AdmissionManager {
     if (this.#cases.get(uid) !== own || own.abort.signal.aborted) return;
     const pod = this.#parts.pod(uid);
     if (pod === undefined) return;
-    if (rejection !== undefined) this.#settle(uid, { kind: 'rejected', ...rejection });
+    if (rejection !== undefined) {
+      if (own.isReturning) this.#parts.record.forget(uid);
+      this.#settle(uid, { kind: 'rejected', ...rejection });
+    } else if (own.isReturning) this.#settle(uid, { kind: 'admitted' });
     else this.#take(pod, this.#judge(pod));
     this.#parts.onChange(uid);
   }

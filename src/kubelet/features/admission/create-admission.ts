@@ -5,6 +5,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
+import { isAnythingRunning } from '../../model/runtime-status.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { checkAppArmor } from '../../model/security-checks.ts';
 import { checkSysctls, sysctlAllowList } from '../../model/sysctls.ts';
@@ -91,6 +92,10 @@ export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
         !cache.isRead(podUid(metadata.uid)) ||
         (status !== undefined && status.containers.length + status.sandboxes.length > 0)
       );
+    },
+    runs: ({ metadata }) => {
+      const status = cache.get(podUid(metadata.uid));
+      return !cache.isRead(podUid(metadata.uid)) || (status !== undefined && isAnythingRunning(status));
     },
     hasContainers: (uid) => (cache.get(uid)?.containers.length ?? 0) > 0,
     pressureOn: (pod) => parts.underPressure?.(pod, options.taintComparisons),

@@ -27,6 +27,11 @@ export function restoredResource(nowMs: number): ResourceDevices {
   return { devices: new Map(), leftAtMs: nowMs };
 }
 
+/** Whether the resource is only known from an earlier run: its plugin has not registered since. */
+export function isRestored({ devices, leftAtMs }: ResourceDevices): boolean {
+  return devices.size === 0 && leftAtMs !== undefined;
+}
+
 /** What the plugin listed. Of devices with one id, the last counts. */
 export function listedResource(devices: readonly PluginDevice[]): ResourceDevices {
   return { devices: new Map(devices.map((device) => [device.id, device])), leftAtMs: undefined };

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Node } from '../../../api/core/node.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
+import type { FakeDevicePlugin } from '../../ports/testing/fake-device-plugins.ts';
 import { emptyAllocation, plainDevice } from '../../ports/testing/fake-device-plugins.ts';
 import { CHECKPOINT, containerOf, DeviceWorld, FOLDER, GPU, gpuPod, podOf } from './testing/device-world.ts';
 
@@ -260,6 +261,29 @@ describe('a restart of the agent', () => {
     assert.deepEqual(await one.admit(gpuPod('p3')), { kind: 'admit' });
     assert.deepEqual([one.ids('p1'), one.ids('p3')], [['a'], ['b']]);
     assert.equal(plugin.calls.filter(({ op }) => op === 'allocate').length, 2);
+  });
+
+  it('after which a pod that is admitted again waits 10 s for its plugin, and not for one without its devices', async () => {
+    const refused = async (change: (one: DeviceWorld, plugin: FakeDevicePlugin) => Promise<void>) => {
+      const { one, plugin } = await world('a', 'b');
+      await one.admit(gpuPod('p'));
+      await one.restart();
+      await change(one, plugin);
+      const verdict = await one.devices.manager.steps(gpuPod('p'))[0]?.admit({ pod: gpuPod('p') }, never);
+      return [verdict?.kind, verdict?.kind === 'reject' ? verdict.message.replace(/^.*; /, '') : '', one.ids('p')];
+    };
+    assert.deepEqual(await refused((one, plugin) => one.registerPlugin(plugin)), ['admit', '', ['a']]);
+    assert.deepEqual(await refused(async () => undefined), ['hold', '', ['a']]);
+    assert.deepEqual(await refused((one) => one.clock.advance(10_001)), [
+      'reject',
+      `cannot allocate unhealthy devices ${GPU}, which is unexpected`,
+      [],
+    ]);
+    assert.deepEqual(await refused(async (one) => void (await one.register([plainDevice('b')]))), [
+      'reject',
+      `cannot allocate unhealthy devices ${GPU}, which is unexpected`,
+      [],
+    ]);
   });
 
   it('removes the sockets of the earlier run and nothing else', async () => {

@@ -18,6 +18,7 @@ import {
   computeDeviceCapacity,
   healthyDevices,
   isExpired,
+  isRestored,
   leftResource,
   listedResource,
   nextExpiryMs,
@@ -56,6 +57,13 @@ export interface DeviceManagerParts {
 /** The time limit of the whole step; each call to a plugin has its own. */
 const STEP_LIMIT_MS = 10 * 60_000;
 
+/**
+ * After a boot, pods that had devices wait this long for their plugins, which start at the same time; upstream rejects
+ * them at once.
+ */
+const RETURN_LIMIT_MS = 10_000;
+const RETURN_RETRY_MS = 500;
+
 /** Plugins that come and go under ever new names must not fill the memory. */
 const MAX_KNOWN_RESOURCES = 500;
 
@@ -75,6 +83,7 @@ export class DeviceManager {
   readonly #allocator: DeviceAllocator;
   readonly #checkpoint: DeviceCheckpoint;
   readonly #held = new PodDevices();
+  #restoredAtMs = -Infinity;
   #expiry: Timer | undefined;
 
   constructor(parts: DeviceManagerParts) {
@@ -104,6 +113,7 @@ export class DeviceManager {
 
   /** The state of an earlier run. Must be called before the first pod. */
   restore(data: DeviceCheckpointData): void {
+    this.#restoredAtMs = this.#nowMs();
     for (const entry of data.held) this.#held.insert(podUid(entry.uid), entry);
     for (const resource of data.registered.keys())
       if (!this.#inventory.has(resource)) this.#inventory.set(resource, restoredResource(this.#nowMs()));
@@ -226,6 +236,7 @@ export class DeviceManager {
       if (isKind(error, 'Aborted')) throw error;
       const why = errorMessage(error);
       if (!isKind(error, 'Timeout') && !isKind(error, 'Unavailable')) {
+        if (this.#mayReturn(pod)) return { kind: 'hold', why, retryAfterMs: RETURN_RETRY_MS };
         this.#held.remove(podUid(pod.metadata.uid));
         this.#parts.affinities.forget(podUid(pod.metadata.uid));
         return {
@@ -236,6 +247,18 @@ export class DeviceManager {
       }
       return { kind: 'hold', why };
     }
+  }
+
+  /** Whether the pod has devices of an earlier run whose plugin may still register again soon. */
+  #mayReturn(pod: Pod): boolean {
+    if (this.#nowMs() - this.#restoredAtMs > RETURN_LIMIT_MS) return false;
+    const uid = podUid(pod.metadata.uid);
+    return allocatingContainers(pod).some(({ container }) =>
+      [...this.#held.ofContainer(uid, container.name).keys()].some((resource) => {
+        const known = this.#inventory.get(resource);
+        return known !== undefined && isRestored(known);
+      }),
+    );
   }
 
   #listed(resource: string, devices: readonly PluginDevice[]): void {

@@ -10,7 +10,7 @@ export interface TopologyAffinity {
 export type DeviceVerdict =
   | { readonly kind: 'admit' }
   | { readonly kind: 'reject'; readonly reason: string; readonly message: string }
-  | { readonly kind: 'hold'; readonly why: string };
+  | { readonly kind: 'hold'; readonly why: string; readonly retryAfterMs?: number };
 
 /** Allocates the devices of a pod before it is admitted. */
 export interface DeviceAdmissionStep {

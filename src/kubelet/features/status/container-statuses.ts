@@ -1,5 +1,5 @@
 import type { AnyContainer } from '../../../api/pod.ts';
-import { isDeleted, isRestartableInit } from '../../../api/pod.ts';
+import { isDeleted, isRestartableInit, isStaticPod } from '../../../api/pod.ts';
 import { terminatedReasons, waitingReasons } from '../../../api/reasons.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type {
@@ -20,6 +20,8 @@ export interface ContainerStatusFacts {
   readonly runtime: PodRuntimeStatus;
   /** The status published last; used for what the runtime no longer knows. */
   readonly previous: readonly ContainerStatus[];
+  /** It was published by an earlier run of the agent. */
+  readonly isPreviousRestored?: boolean;
   readonly rules: RestartRules;
   readonly failures: StartFailures;
   /** The recorded resources of the pod. */
@@ -299,6 +301,8 @@ function waitingToStart(
     ) {
       return { ...status, state: { terminated: doneUnseen() } };
     }
+    if (newest === undefined && isSilentEndOfStaticPod(facts, status))
+      return { ...status, state: { terminated: { ...status.state.terminated, message: DONE_UNSEEN } } };
   }
   if (kind === 'ephemeral' && newest !== undefined) return status;
   if (!facts.rules.shouldBeStarted(facts.pod, container, newest)) return status;
@@ -308,11 +312,30 @@ function waitingToStart(
   return { ...status, lastState, state: { waiting: { reason: failure.reason, message: failure.message } } };
 }
 
+const DONE_UNSEEN =
+  'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
+
 /** An init container without a record, in an initialized pod (that is not being restarted), must have succeeded. */
 function doneUnseen(): ContainerStateTerminated {
-  const message =
-    'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
-  return { exitCode: 0, reason: terminatedReasons.completed, message };
+  return { exitCode: 0, reason: terminatedReasons.completed, message: DONE_UNSEEN };
+}
+
+/**
+ * Upstream forgets the statuses of static pods when it restarts, and says then what it assumes. This agent says so, too,
+ * and keeps what it knows of the end.
+ */
+function isSilentEndOfStaticPod(
+  facts: ContainerStatusFacts,
+  status: ContainerStatus,
+): status is ContainerStatus & { state: { terminated: ContainerStateTerminated } } {
+  const { terminated } = status.state ?? {};
+  return (
+    facts.isPreviousRestored === true &&
+    isStaticPod(facts.pod) &&
+    terminated?.exitCode === 0 &&
+    (terminated.message ?? '') === '' &&
+    hasRegularContainer(facts)
+  );
 }
 
 function hasRegularContainer(facts: ContainerStatusFacts): boolean {

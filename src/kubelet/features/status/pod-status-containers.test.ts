@@ -86,6 +86,22 @@ describe('container statuses', () => {
     );
   });
 
+  it('says of a static pod what the agent assumes of an init container without a record after a restart', () => {
+    const spec = { initContainers: [container('init')] };
+    const shown = (source: string, isPreviousRestored: boolean) => {
+      const subject = pod(spec, { annotations: { 'kubernetes.io/config.source': source } });
+      const previous = generate(subject, runtime(record('web'), exited('init', 0)));
+      const { terminated } =
+        generate(subject, runtime(record('web')), { previous, isPreviousRestored }).initContainerStatuses?.[0]?.state ??
+        {};
+      return [terminated?.reason, terminated?.finishedAt, terminated?.message?.slice(0, 32) ?? ''];
+    };
+    const known = ['Completed', '2026-01-01T00:00:05Z'];
+    assert.deepEqual(shown('file', true), [...known, 'Unable to get init container sta']);
+    assert.deepEqual(shown('file', false), [...known, '']);
+    assert.deepEqual(shown('api', true), [...known, '']);
+  });
+
   it('counts a restart of all containers once for each, init containers too, whatever is removed first', () => {
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
     const subject = pod({

@@ -36,6 +36,8 @@ export interface PodStatusFacts {
   readonly runtime: PodRuntimeStatus;
   /** The status published last for this pod; undefined the first time. */
   readonly previous: PodStatus | undefined;
+  /** It was published by an earlier run of the agent. */
+  readonly isPreviousRestored?: boolean;
   /** The pod is being stopped permanently. */
   readonly isTerminal: boolean;
   /** It was stopped, and its state is final: a container without an end has an unknown one. */
@@ -72,6 +74,7 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
     pod,
     runtime,
     previous: statuses ?? [],
+    isPreviousRestored: facts.isPreviousRestored === true,
     rules,
     failures,
     deviceHealth: facts.deviceHealth,
