@@ -85,4 +85,26 @@ describe('the endpoints of a service', () => {
     assert.deepEqual(of(placed, node()), { ...known, hostname: 'host', nodeName: 'n1' });
     assert.deepEqual(of(placed), { ...known, hostname: 'host', nodeName: 'n1' });
   });
+
+  it('have hints for clients of their zone or node, as the service asks for', () => {
+    const placed = endpoint('a', ['10.0.0.1'], { 'spec.nodeName': 'n1' });
+    const hints = (spec: Partial<Service['spec']>, labels?: Record<string, string>, annotations = {}): unknown => {
+      const of = service(spec);
+      return groupEndpoints({ ...of, metadata: { ...of.metadata, annotations } }, [placed], () => node(labels))[0]
+        ?.endpoints[0]?.hints;
+    };
+    const zone = { 'topology.kubernetes.io/zone': 'z1' };
+    for (const trafficDistribution of ['PreferClose', 'PreferSameZone']) {
+      assert.deepEqual(hints({ trafficDistribution }, zone), { forZones: [{ name: 'z1' }] });
+      assert.equal(hints({ trafficDistribution }), undefined);
+    }
+    assert.deepEqual(hints({ trafficDistribution: 'PreferSameNode' }, zone), {
+      forZones: [{ name: 'z1' }],
+      forNodes: [{ name: 'n1' }],
+    });
+    assert.deepEqual(hints({ trafficDistribution: 'PreferSameNode' }), { forNodes: [{ name: 'n1' }] });
+    assert.equal(hints({}, zone), undefined);
+    const mode = { 'service.kubernetes.io/topology-mode': 'Auto' };
+    assert.equal(hints({ trafficDistribution: 'PreferClose' }, zone, mode), undefined);
+  });
 });

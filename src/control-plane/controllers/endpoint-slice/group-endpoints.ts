@@ -15,6 +15,7 @@ export function groupEndpoints(
   endpoints: readonly ServiceEndpoint[],
   nodeOf: (name: string) => Node | undefined,
 ): readonly Group[] {
+  const hintsOf = trafficHints(service);
   const families = service.spec.ipFamilies ?? ['IPv4'];
   return families.flatMap((family): Group[] => {
     const addressType: AddressType = family === 'IPv6' ? 'IPv6' : 'IPv4';
@@ -27,12 +28,37 @@ export function groupEndpoints(
       const key = JSON.stringify(ports);
       let group = groups.get(key);
       if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
-      group.endpoints.push(endpoint);
+      const hints = hintsOf(endpoint);
+      group.endpoints.push(hints === undefined ? endpoint : { ...endpoint, hints });
     }
     return groups.size === 0
       ? [{ addressType, ports: [], endpoints: [] }]
       : [...groups.values()].map((group) => ({ addressType, ...group }));
   });
+}
+
+const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
+
+/**
+ * For whom an endpoint is meant, by the distribution that the service asks for: clients of its zone, or of its node and,
+ * while there is none on theirs, of its zone. An endpoint whose place is not known has no hint, and then none counts
+ * (upstream: trafficdist ReconcileHints). The annotation of the older way of asking goes first; it gets no hints here.
+ */
+function trafficHints({ metadata, spec }: Service): (endpoint: Endpoint) => Endpoint['hints'] {
+  const mode = metadata.annotations?.[TOPOLOGY_MODE]?.toLowerCase();
+  const wanted = mode === 'auto' ? undefined : spec.trafficDistribution;
+  const forZone = ({ zone }: Endpoint): Endpoint['hints'] =>
+    zone === undefined ? undefined : { forZones: [{ name: zone }] };
+  switch (wanted) {
+    case 'PreferClose':
+    case 'PreferSameZone':
+      return forZone;
+    case 'PreferSameNode':
+      return (endpoint) =>
+        endpoint.nodeName === undefined ? undefined : { ...forZone(endpoint), forNodes: [{ name: endpoint.nodeName }] };
+    default:
+      return () => undefined;
+  }
 }
 
 function endpointOf(
