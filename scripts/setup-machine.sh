@@ -36,6 +36,7 @@ if have containerd && ! have runc; then need runc "starts containers for contain
 has_cni || need containernetworking-plugins "the pods' network (bridge, host-local, portmap)"
 have iptables || need iptables "host ports and the way out of the pods' network"
 have nft || need nftables "network policies"
+have conntrack || need conntrack "UDP clients of services whose endpoints change"
 have ip || need iproute2 "the pods' bridge"
 have mount && have umount || need mount "volumes"
 have flock || need util-linux "locks"

@@ -11,9 +11,11 @@ import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import type { Controller } from '../../control-plane/controller-runtime/controller.ts';
 import { filterBridged, isBridgeFiltered } from '../adapters/bridge-netfilter.ts';
+import { createConntrack } from '../adapters/conntrack.ts';
 import { createDnsForwarder } from '../adapters/dns-forwarder.ts';
 import type { DnsServer } from '../adapters/dns-server.ts';
 import { startDnsServer } from '../adapters/dns-server.ts';
+import { createHealthCheckPorts } from '../adapters/health-check-server.ts';
 import { createIpNetwork } from '../adapters/ip-network.ts';
 import { createIptables } from '../adapters/iptables.ts';
 import { createNft } from '../adapters/nft.ts';
@@ -25,6 +27,7 @@ import type { PolicyEnforcer } from '../network-policy/policy-enforcer.ts';
 import { removeTable } from '../nftables/table-writer.ts';
 import type { Overlay } from '../overlay/overlay-manager.ts';
 import { createOverlay } from '../overlay/overlay-manager.ts';
+import { createHealthReporter } from '../service-routing/health-reporter.ts';
 import type { ServiceRouter } from '../service-routing/service-router.ts';
 import { createLoadBalancerController } from '../service-routing/load-balancer-controller.ts';
 import { nodeLoadBalancer } from '../service-routing/ruleset.ts';
@@ -45,6 +48,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   const informers = createInformers({ client, ...parts });
   let router: ServiceRouter | undefined;
   let balancers: Controller | undefined;
+  let health: ReturnType<typeof createHealthReporter> | undefined;
   let server: DnsServer | undefined;
   let enforcer: PolicyEnforcer | undefined;
   let between: Overlay | undefined;
@@ -74,6 +78,10 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
         }
         router = await createRouter(routing, { informers, nodeName, balancer, ...parts });
         router.start();
+        const { isHealthy } = router;
+        const ports = createHealthCheckPorts(log);
+        health = createHealthReporter({ informers, ports, nodeName, isProxyHealthy: isHealthy, ...parts });
+        health.start();
       }
       if (dns !== undefined) {
         const forwarder = createDnsForwarder({ resolvConf: dns.resolvConf, ownAddress: dns.address });
@@ -108,6 +116,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
         server?.close(),
         between?.stop(),
         router?.stop(),
+        health?.stop(),
         balancers?.stop(),
         enforcer?.stop(),
         informers.stop(),
@@ -123,15 +132,16 @@ type RouterParts = Pick<NftRouterOptions, 'informers' | 'nodeName' | 'clock' | '
 /** What the other backend left is removed first: both would lead a packet to different endpoints. */
 async function createRouter(routing: Routing, parts: RouterParts): Promise<ServiceRouter> {
   const { chainPrefix, podCidr, serviceCidr, second, admitted, kept, loopbackNodePorts, zone } = routing;
-  const [bridgeNetfilter, iptables, nft, tableName] = [
+  const [bridgeNetfilter, iptables, nft, flows, tableName] = [
     isBridgeFiltered(),
     createIptables(),
     createNft(),
+    createConntrack(),
     serviceTable(chainPrefix),
   ];
   if (routing.backend === 'iptables') {
     for (const family of ['ip', 'ip6']) await removeStale(family, tableName, parts.log);
-    return createServiceRouter({ filter: iptables, facts: { ...routing, bridgeNetfilter }, zone, ...parts });
+    return createServiceRouter({ filter: iptables, flows, facts: { ...routing, bridgeNetfilter }, zone, ...parts });
   }
   const removal = computeRemoval(await iptables.read().catch(() => ''), chainPrefix);
   if (removal !== undefined) await iptables.apply(removal);
@@ -140,7 +150,7 @@ async function createRouter(routing: Routing, parts: RouterParts): Promise<Servi
     { family: 'IPv4', podCidr, serviceCidr, ...common },
     ...(second === undefined ? [] : [{ family: 'IPv6', ...second, ...common } as const]),
   ];
-  return createNftRouter({ nft, tableName, facts, zone, ...parts });
+  return createNftRouter({ nft, flows, tableName, facts, zone, ...parts });
 }
 
 /** Of a run that had other flags: without a writer its rules would be in force as they were then. */

@@ -16,14 +16,18 @@ import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 import { CHECK_MS, TableWriter } from '../nftables/table-writer.ts';
 import type { Nft } from '../nftables/nft-port.ts';
 import type { NftServiceFacts } from './nft-base.ts';
+import { FlowCleaner } from './flow-cleaner.ts';
 import { NftServices } from './nft-services.ts';
 import type { NodeLoadBalancer } from './node-load-balancer.ts';
 import { RouteCache } from './route-cache.ts';
 import type { ServiceRouter } from './service-router.ts';
+import type { FlowTable } from './stale-flows.ts';
 
 export interface NftRouterOptions {
   readonly informers: Informers;
   readonly nft: Nft;
+  /** Of UDP; absent: they stay. */
+  readonly flows?: FlowTable | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -43,7 +47,11 @@ export function createNftRouter(options: NftRouterOptions): ServiceRouter {
   const { informers, clock, log, nodeName, zone, tableName, balancer } = options;
   const families = options.facts.map((facts) => {
     const table = new NftServices(tableName, facts);
-    return { facts, table, cache: new RouteCache(), writer: new TableWriter({ ...options, draft: table.draft }) };
+    const { flows } = options;
+    const cleaner =
+      flows === undefined ? undefined : new FlowCleaner(flows, facts.family === 'IPv4' ? 'ipv4' : 'ipv6', log);
+    const writer = new TableWriter({ ...options, draft: table.draft });
+    return { facts, table, cache: new RouteCache(), writer, cleaner };
   });
   const slices = informers.for(endpointSlices).index('service', ({ metadata }) => {
     const name = metadata.labels?.[endpointLabels.serviceName];
@@ -53,19 +61,22 @@ export function createNftRouter(options: NftRouterOptions): ServiceRouter {
     slices.get(`${metadata.namespace}/${metadata.name}`);
   const routed = Promise.withResolvers<undefined>();
   let hasFailed = false;
+  let isWritten = false;
 
   const pass = async (): Promise<void> => {
     if (!informers.hasSynced()) return;
     try {
-      for (const { facts, table, cache, writer } of families) {
+      for (const { facts, table, cache, writer, cleaner } of families) {
         const place = { nodeName, zone, family: facts.family };
         const pace = new Pace(clock);
         const routes = cache.compute(informers.for(services).list(), slicesOf, place, balancer);
         await pace.rest();
         for (const steps = table.steps(routes); steps.next().done !== true; ) await pace.rest();
         await writer.write();
+        await cleaner?.clean(routes);
       }
       hasFailed = false;
+      isWritten = true;
       routed.resolve(undefined);
     } catch (error) {
       hasFailed = true;
@@ -88,6 +99,7 @@ export function createNftRouter(options: NftRouterOptions): ServiceRouter {
       loop.start();
     },
     whenRouted: () => routed.promise,
+    isHealthy: () => isWritten && !hasFailed,
     stop: async () => {
       ends.forEach((end) => end());
       await loop.stop();

@@ -19,15 +19,19 @@ import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 import type { ServiceRoute } from './compute-routes.ts';
 import { computeRoutes } from './compute-routes.ts';
+import { FlowCleaner } from './flow-cleaner.ts';
 import type { PacketFilter } from './packet-filter.ts';
 import type { PresentRules } from './restore-text.ts';
 import { computeRestore, isWhole, parsePresent, presentAfter } from './restore-text.ts';
 import type { Ruleset, RulesFacts } from './ruleset.ts';
+import type { FlowTable } from './stale-flows.ts';
 import { isReserved, nodeLoadBalancer, renderRuleset } from './ruleset.ts';
 
 export interface ServiceRouterOptions {
   readonly informers: Informers;
   readonly filter: PacketFilter;
+  /** Of UDP; absent: they stay. */
+  readonly flows?: FlowTable | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -45,6 +49,8 @@ export interface ServiceRouter {
   start(): void;
   /** Resolves when the first whole set of rules is in the kernel. */
   whenRouted(): Promise<void>;
+  /** Whether the last writing succeeded. */
+  isHealthy(): boolean;
   /** Leaves the rules as they are: traffic goes on without us. */
   stop(): Promise<void>;
 }
@@ -74,6 +80,7 @@ export function createServiceRouter(options: ServiceRouterOptions): ServiceRoute
       loop.start();
     },
     whenRouted: () => writer.routed,
+    isHealthy: () => writer.isHealthy(),
     stop: async () => {
       ends.forEach((end) => end());
       timer?.cancel();
@@ -89,6 +96,7 @@ class RulesWriting {
   earliestMs = -Infinity;
   readonly #options: ServiceRouterOptions;
   readonly #slicesOf: (service: Service) => readonly EndpointSlice[];
+  #cleaner: FlowCleaner | undefined;
   #applied: Ruleset | undefined;
   #checkedMs = -Infinity;
   #refusedClaims: ReadonlySet<string> = new Set();
@@ -96,12 +104,17 @@ class RulesWriting {
 
   constructor(options: ServiceRouterOptions) {
     this.#options = options;
+    if (options.flows !== undefined) this.#cleaner = new FlowCleaner(options.flows, 'ipv4', options.log);
     const slices = options.informers.for(endpointSlices).index('service', ({ metadata }) => {
       const name = metadata.labels?.[endpointLabels.serviceName];
       return name === undefined ? [] : [`${metadata.namespace}/${name}`];
     });
     this.#slicesOf = ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`);
     this.routed = new Promise((resolve) => (this.#markRouted = resolve));
+  }
+
+  isHealthy(): boolean {
+    return this.#applied !== undefined;
   }
 
   async pass(): Promise<void> {
@@ -122,6 +135,7 @@ class RulesWriting {
       this.#applied = wanted;
       this.failed = false;
       this.#markRouted();
+      await this.#cleaner?.clean(routes);
     } catch (error) {
       this.#applied = undefined;
       this.failed = true;

@@ -1,0 +1,76 @@
+import { endpointLabels } from '../../api/annotations.ts';
+import type { Informers } from '../../api/client/informer.ts';
+import { endpointSlices, services } from '../../api/client/resource-types.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop } from '../../base/loop.ts';
+import type { Random } from '../../base/random.ts';
+import type { HealthAnswer, HealthCheck } from './service-health.ts';
+import { computeHealthChecks, healthAnswer } from './service-health.ts';
+
+export interface HealthCheckPorts {
+  /** A port that cannot be opened is logged, and not open afterwards. */
+  open(port: number, answer: () => HealthAnswer): void;
+  isOpen(port: number): boolean;
+  close(port: number): void;
+}
+
+export interface HealthReporterOptions {
+  readonly informers: Informers;
+  readonly ports: HealthCheckPorts;
+  readonly nodeName: string;
+  /** Whether the rules of services are in the kernel as they should be. */
+  readonly isProxyHealthy: () => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** A port that another program had is tried again so soon. */
+const CHECK_MS = 10_000;
+
+/** Keeps the health check ports of services open, and their answers up to date. */
+export function createHealthReporter(options: HealthReporterOptions): { start(): void; stop(): Promise<void> } {
+  const { informers, ports, nodeName, isProxyHealthy } = options;
+  const slices = informers.for(endpointSlices).index('service', ({ metadata }) => {
+    const name = metadata.labels?.[endpointLabels.serviceName];
+    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+  });
+  let checks: ReadonlyMap<number, HealthCheck> = new Map();
+  const opened = new Set<number>();
+  const close = (port: number): void => {
+    ports.close(port);
+    opened.delete(port);
+  };
+  const pass = (): Promise<void> => {
+    if (!informers.hasSynced()) return Promise.resolve();
+    checks = computeHealthChecks(
+      informers.for(services).list(),
+      ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`),
+      nodeName,
+    );
+    for (const port of opened) if (!checks.has(port)) close(port);
+    for (const [port, first] of checks) {
+      if (ports.isOpen(port)) continue;
+      opened.add(port);
+      ports.open(port, () => healthAnswer(checks.get(port) ?? { ...first, localEndpoints: 0 }, isProxyHealthy()));
+    }
+    return Promise.resolve();
+  };
+  const loop = createLoop({ ...options, name: 'service-health', periodMs: () => CHECK_MS, pass });
+  const wake = (): void => loop.wake();
+  const ends: (() => void)[] = [];
+  return {
+    start: () => {
+      for (const informer of [informers.for(services), informers.for(endpointSlices)])
+        ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
+      void informers.whenSynced().then(wake);
+      loop.start();
+    },
+    stop: async () => {
+      ends.forEach((end) => end());
+      await loop.stop();
+      for (const port of opened) close(port);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * UDP has no end of a connection: the kernel leads a client's packets where it led the first one, as long as they come.
+ * A flow to an endpoint that has gone has to be forgotten by the kernel, and so has one to a service that had no
+ * endpoint, once it has one (upstream: pkg/proxy/conntrack/cleanup.go). Pure.
+ */
+import type { ServiceRoute } from './compute-routes.ts';
+
+/** A flow as the kernel tracks it. */
+export interface UdpFlow {
+  /** Where the client sent its packets. */
+  readonly to: Place;
+  /** Where the answers come from: the endpoint. */
+  readonly from: Place;
+}
+
+export interface Place {
+  readonly ip: string;
+  readonly port: number;
+}
+
+/** All flows of the same places: they go together. */
+export interface FlowTable {
+  /** UDP flows of one family. Throws `NotFound` where the program is missing. */
+  list(family: 'ipv4' | 'ipv6'): Promise<readonly UdpFlow[]>;
+  remove(family: 'ipv4' | 'ipv6', flow: UdpFlow): Promise<void>;
+}
+
+/**
+ * What `conntrack -L -p udp` writes, a flow a line: the places of the client's packets, then those of the answers.
+ */
+export function parseFlows(text: string): UdpFlow[] {
+  return text.split('\n').flatMap((line) => {
+    const words = [...line.matchAll(/(?<![a-z])(src|dst|sport|dport)=([0-9a-fA-F.:]{1,39})(?= |$)/g)];
+    const value = (at: number, name: string): string => (words[at]?.[1] === name ? (words[at][2] ?? '') : '');
+    const to = placeOf(value(1, 'dst'), value(3, 'dport'));
+    const from = placeOf(value(4, 'src'), value(6, 'sport'));
+    return to === undefined || from === undefined ? [] : [{ to, from }];
+  });
+}
+
+function placeOf(ip: string, port: string): Place | undefined {
+  return ip === '' || !/^\d{1,5}$/.test(port) ? undefined : { ip, port: Number(port) };
+}
+
+const keyOf = ({ ip, port }: Place): string => `${ip} ${port}`;
+
+/**
+ * The flows that the kernel has to forget, each pair of places once. A node port is known by its number alone: it is
+ * open on every address of the node, and no other program can have it.
+ */
+export function selectStaleFlows(flows: readonly UdpFlow[], routes: readonly ServiceRoute[]): UdpFlow[] {
+  const endpointsAt = new Map<string, Set<string>>();
+  const nodePorts = new Map<number, Set<string>>();
+  for (const route of routes) {
+    if (route.protocol !== 'udp') continue;
+    const endpoints = new Set([...route.all, ...route.local].map(keyOf));
+    for (const ip of [route.clusterIp, ...route.externalIps.map((each) => each.ip)])
+      endpointsAt.set(keyOf({ ip, port: route.port }), endpoints);
+    if (route.nodePort !== undefined) nodePorts.set(route.nodePort, endpoints);
+  }
+  const stale = new Map<string, UdpFlow>();
+  for (const flow of flows) {
+    // A flow to the same port of another machine is led nowhere.
+    const byPort = flow.from.ip === flow.to.ip ? undefined : nodePorts.get(flow.to.port);
+    const endpoints = endpointsAt.get(keyOf(flow.to)) ?? byPort;
+    if (endpoints === undefined || endpoints.has(keyOf(flow.from))) continue;
+    // Without an endpoint nothing would be led elsewhere; the next packet would only track the same flow again.
+    if (endpoints.size === 0 && keyOf(flow.from) === keyOf(flow.to)) continue;
+    stale.set(`${keyOf(flow.to)} ${keyOf(flow.from)}`, flow);
+  }
+  return [...stale.values()];
+}
+
+/** What of the routes flows depend on: equal texts mean that no flow has become stale. */
+export function udpEndpoints(routes: readonly ServiceRoute[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const { protocol, name, clusterIp, port, all, local } of routes)
+    if (protocol === 'udp')
+      for (const endpoint of [...all, ...local]) found.add(`${name} ${clusterIp} ${port} ${keyOf(endpoint)}`);
+  return found;
+}
