@@ -87,18 +87,24 @@ export async function startOwnContainerd(
   if (network === undefined) await setUpNetwork(instance, warn);
   // With the other driver systemd makes the slice.
   if (wanted.cgroupDriver !== 'systemd') ensureCgroupRoot(instance.cgroupRoot);
-  await launchContainerd(instance, facts, onEnd);
+  await launchContainerd(instance, facts, {
+    awaitsNetwork: network !== 'later',
+    ...(onEnd !== undefined && { onEnd }),
+  });
   return facts;
 }
 
 /**
  * Only the process, with everything else in place: tests restart containerd with it. `onEnd` hears when it ends after
- * it has served.
+ * it has served. `awaitsNetwork`: it serves only with a network for pods.
  */
 export async function launchContainerd(
   instance: Instance,
   facts: ContainerdFacts,
-  onEnd: (how: string) => void = () => undefined,
+  {
+    onEnd = () => undefined,
+    awaitsNetwork = true,
+  }: { readonly onEnd?: (how: string) => void; readonly awaitsNetwork?: boolean } = {},
 ): Promise<void> {
   writeFileSync(instance.containerdConfig, renderContainerdConfig(instance, facts));
   for (const [name, program] of Object.entries(facts.handlers ?? {}))
@@ -122,7 +128,7 @@ export async function launchContainerd(
     async () => ended !== undefined || (await accepts(instance.containerdSocket)),
     START_TIMEOUT_MS,
   );
-  if (ended === undefined && up && (await criAnswers(instance))) {
+  if (ended === undefined && up && (await criAnswers(instance, awaitsNetwork))) {
     child.once('exit', (code, signal) => onEnd(signal === null ? `exit ${code}` : `signal ${signal}`));
     return;
   }
@@ -142,10 +148,10 @@ export function accepts(socket: string): Promise<boolean> {
   });
 }
 
-/** A node in a namespace gets the network of its pods when it has a range of addresses. */
-async function criAnswers({ containerdSocket, enter }: Instance): Promise<boolean> {
+/** A node among others gets the network of its pods when it has a range of addresses. */
+async function criAnswers({ containerdSocket }: Instance, awaitsNetwork: boolean): Promise<boolean> {
   const client = openCri(containerdSocket);
-  const isNeeded = (type: string): boolean => enter.length === 0 || type !== 'NetworkReady';
+  const isNeeded = (type: string): boolean => awaitsNetwork || type !== 'NetworkReady';
   try {
     return await waitUntil(
       () =>

@@ -7,6 +7,8 @@ import { errorMessage, isKind, KubeletError } from '../base/errors.ts';
 import { ensureManifests, writeAgentConfig } from './agent.ts';
 import { ensureCgroupRoot } from './cgroups.ts';
 import { joinCluster } from './cluster/join-cluster.ts';
+import { printJoinCommand } from './cluster/join-command.ts';
+import { joinMachine } from './cluster/join-machine.ts';
 import { stopCommand, upCluster } from './cluster/up-cluster.ts';
 import { containerdPidFile, openCri, runningContainerd, startOwnContainerd } from './containerd.ts';
 import { detach, KEEPER_VARIABLE, READY_LINE } from './detach.ts';
@@ -42,10 +44,15 @@ async function main(): Promise<number> {
   process.umask(process.umask() | 0o022);
   // Made first, so that a symbolic link above it is resolved alike by every later command.
   if (line.command === 'up') checkRuntimeHandlers(line.runtimeHandlers);
-  if (line.command === 'up') mkdirSync(line.dataDir, { recursive: true });
+  if (line.command === 'up' && !line.printJoinCommand) mkdirSync(line.dataDir, { recursive: true });
   const instance = deriveInstance(realDataDir(line.dataDir));
   switch (line.command) {
     case 'up':
+      if (line.printJoinCommand) {
+        checkDataFolder(instance);
+        await printJoinCommand(instance, { tokenLifeMs: line.tokenLifeMs, say });
+        return 0;
+      }
       claimDataFolder(instance);
       noteMountsBefore(instance);
       return up(instance, line);
@@ -149,7 +156,9 @@ async function runCluster(instance: Instance, line: CommandLine, stop: AbortCont
     stop.signal.addEventListener('abort', () => (clearInterval(idle), resolve()), { once: true });
   });
   try {
-    if (line.joinConfig === undefined) await upCluster(instance, options, stop.signal);
+    if (line.joinToken !== undefined)
+      await joinMachine(instance, { ...options, by: line.joinToken, address: line.listen }, stop.signal);
+    else if (line.joinConfig === undefined) await upCluster(instance, options, stop.signal);
     else await joinCluster(instance, { ...options, kubeconfig: line.joinConfig }, stop.signal);
     if (isKeeper && !stop.signal.aborted) say(READY_LINE);
     giveBackMemory();

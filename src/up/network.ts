@@ -43,15 +43,21 @@ interface NetworkRecord {
 }
 
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
+/** Of a machine that is a node among others: the bridge of its pods. */
+export const podBridge = ({ id }: Instance): string => `ktp${id}`;
+/** Names the device that leads to the pods of other machines. */
+export const overlayFile = (instance: Instance): string => join(instance.runDir, 'overlay.json');
+/** Its rules in the packet filter. */
+export const overlayChainPrefix = ({ id }: Instance): string => `KTO-${id}`;
 
 /**
  * Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. `wanted`
- * is taken when it is free.
+ * is taken when it is free. `pods: 'elsewhere'`: another program configures the CNI.
  */
 export async function setUpNetwork(
   instance: Instance,
   warn: (message: string) => void,
-  wanted?: Subnet,
+  { wanted, pods = 'here' }: { readonly wanted?: Subnet | undefined; readonly pods?: 'here' | 'elsewhere' } = {},
 ): Promise<Subnet> {
   const routes = await readRoutes();
   const before = readRecord(instance);
@@ -71,7 +77,8 @@ export async function setUpNetwork(
     warn(`iptables refused a rule, so pods may not reach other machines: ${errorMessage(error)}`);
   }
   mkdirSync(instance.cniConfDir, { recursive: true });
-  writeFileSync(join(instance.cniConfDir, '10-kubelet-ts.conflist'), renderCniConfig(instance, subnet));
+  if (pods === 'here')
+    writeFileSync(join(instance.cniConfDir, '10-kubelet-ts.conflist'), renderCniConfig(instance, subnet));
   return subnet;
 }
 
@@ -106,7 +113,7 @@ export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
  * Connections to 127.0.0.1 may be led to a pod, for node ports. The setting goes with the bridge. False where the
  * kernel's settings cannot be written, as in some containers.
  */
-export function allowLoopbackNodePorts({ bridge }: Instance): boolean {
+export function allowLoopbackNodePorts(bridge: string): boolean {
   try {
     writeFileSync(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1');
     return true;
@@ -213,8 +220,10 @@ async function listTables(program: IptablesProgram): Promise<RulesByTable> {
 /** What service routing left: it has no end of its own, so that traffic outlives its restarts. */
 async function removeServiceRules(instance: Instance): Promise<void> {
   const filter = createIptables();
-  const removal = computeRemoval(await filter.read().catch(() => ''), instance.iptablesChain);
-  if (removal !== undefined) await filter.apply(removal);
+  for (const prefix of [instance.iptablesChain, overlayChainPrefix(instance)]) {
+    const removal = computeRemoval(await filter.read().catch(() => ''), prefix);
+    if (removal !== undefined) await filter.apply(removal);
+  }
 }
 
 const nftTables = ({ iptablesChain }: Instance): readonly (readonly [family: string, table: string])[] => [
@@ -264,10 +273,11 @@ async function removeShared(instance: Instance): Promise<void> {
 
 /** Removes all of it. Returns what is left. */
 export async function tearDownNetwork(instance: Instance): Promise<string[]> {
-  const { bridge } = instance;
-  const ports = `/sys/class/net/${bridge}/brif`;
-  if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
-  for (const name of [bridge, `${bridge}p`])
+  for (const bridge of [instance.bridge, podBridge(instance)]) {
+    const ports = `/sys/class/net/${bridge}/brif`;
+    if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
+  }
+  for (const name of ownDevices(instance))
     if (existsSync(`/sys/class/net/${name}`)) await tryCommand(['ip', 'link', 'del', name]);
   removeCniCache(instance);
   await withMachineLock(async () => {
@@ -277,6 +287,19 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
     await removeShared(instance);
   });
   return networkLeftovers(instance);
+}
+
+function ownDevices(instance: Instance): string[] {
+  return [instance.bridge, `${instance.bridge}p`, podBridge(instance), ...overlayDevices(instance)];
+}
+
+function overlayDevices(instance: Instance): string[] {
+  try {
+    const { device } = JSON.parse(readFileSync(overlayFile(instance), 'utf8')) as { device?: unknown };
+    return typeof device === 'string' && /^flannel\.\d{1,7}$/.test(device) ? [device] : [];
+  } catch {
+    return []; // No machine beside this one, or half-written when the machine went down, which removes devices.
+  }
 }
 
 /** Our files, and those of the loopback network of the same sandboxes, which bear the sandbox's id only. */
@@ -311,11 +334,15 @@ export async function networkLeftovers(instance: Instance): Promise<string[]> {
     if ((await nft.show(family, table).catch(() => '')) !== '') tablesLeft.push(`nftables table ${family} ${table}`);
   return [
     ...tablesLeft,
-    ...[instance.bridge, `${instance.bridge}p`]
+    ...ownDevices(instance)
       .filter((name) => existsSync(`/sys/class/net/${name}`))
       .map((name) => `network interface ${name}`),
     ...rules
-      .filter((rule) => rule.includes(instance.iptablesChain) || rule.includes(`"${instance.networkName}\\"`))
+      .filter(
+        (rule) =>
+          [instance.iptablesChain, overlayChainPrefix(instance)].some((name) => rule.includes(name)) ||
+          rule.includes(`"${instance.networkName}\\"`),
+      )
       .map((rule) => `iptables rule ${rule}`),
     ...cniCacheFiles(instance).map((name) => `CNI result ${name}`),
   ];

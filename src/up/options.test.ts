@@ -52,7 +52,30 @@ describe('the command line of up', () => {
     assert.equal(parseCommandLine(['up', '--data', '/b'], { KUBELET_TS_DATA: '/a' }).dataDir, '/b');
   });
 
+  const hash = `sha256:${'0'.repeat(64)}`;
+  const token = 'abcdef.0123456789abcdef';
+
+  it('a cluster that others join has an address, and a machine that joins has theirs, a token and a hash', () => {
+    assert.equal(parseCommandLine(['up', '--listen', '192.0.2.1'], {}).listen, '192.0.2.1');
+    const args = ['--join', '192.0.2.1:6443', '--token', token, '--discovery-token-ca-cert-hash', hash];
+    const { joinToken, joinConfig, mode } = parseCommandLine(['up', ...args], {});
+    assert.deepEqual(
+      [joinToken, joinConfig, mode],
+      [{ host: '192.0.2.1:6443', token, caHash: hash }, undefined, 'join'],
+    );
+    assert.equal(parseCommandLine(['up', '--token-ttl', '2h'], {}).tokenLifeMs, 7_200_000);
+  });
+
   for (const args of [
+    ['--listen', '0.0.0.0'],
+    ['--listen', 'here'],
+    ['--listen', '192.0.2.1', '--nodes', '2'],
+    ['--listen', '192.0.2.1', '--standalone'],
+    ['--token', token],
+    ['--join', 'file', '--token', token, '--discovery-token-ca-cert-hash', hash],
+    ['--join', '192.0.2.1:6443', '--token', token],
+    ['--join', '192.0.2.1:6443', '--token', 'short', '--discovery-token-ca-cert-hash', hash],
+    ['--token-ttl', 'soon'],
     ['--standalone', '--join', 'k'],
     ['--standalone', '--runtime-only'],
     ['--cgroup-driver', 'x'],

@@ -2,6 +2,9 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DEFAULT_DATA_DIR } from './instance.ts';
+import { isIPv4 } from 'node:net';
+import { parseDurationMs } from '../api/duration.ts';
+import type { JoinByToken } from './cluster/join-machine.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 import type { RuntimeHandlers } from './runtime-handlers.ts';
 import { parseRuntimeHandlers } from './runtime-handlers.ts';
@@ -15,6 +18,12 @@ Starts a one-node cluster: control plane, agent, registry, cluster DNS, service 
 ${DATA_USAGE}
   --detach            return when everything is ready, and keep running in the background
   --standalone        start a node without a control plane, with pods from a directory of manifests
+  --listen ADDRESS    let other machines reach the cluster at this address of this machine, and join it
+  --print-join-command
+                      print the command for another machine, for a cluster that runs with --listen, and a new token
+  --token-ttl TIME    how long the token is valid (default 24h)
+  --join HOST:PORT --token TOKEN --discovery-token-ca-cert-hash HASH
+                      make this machine a node of that cluster; --listen names its address if it has several
   --join KUBECONFIG   start only the agent, as a node of the cluster in this kubeconfig (an administrator's or a bootstrap kubeconfig)
   --runtime-only      start only containerd and its network
   --nodes N           start N nodes, each with its own runtime, agent, host name and network (default: this machine as the only one)
@@ -74,6 +83,11 @@ export interface CommandLine {
   readonly help: boolean;
   readonly mode: 'cluster' | 'standalone' | 'join' | 'runtime-only';
   readonly joinConfig: string | undefined;
+  /** Of a cluster of ours on another machine. */
+  readonly joinToken: JoinByToken | undefined;
+  readonly listen: string | undefined;
+  readonly printJoinCommand: boolean;
+  readonly tokenLifeMs: number;
   readonly endpoint: string | undefined;
   readonly cgroupDriver: CgroupDriver;
   /** Programs of runtime handlers beside runc, by name. */
@@ -108,6 +122,11 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       'cgroup-driver': { type: 'string', default: 'cgroupfs' },
       'runtime-handler': { type: 'string', multiple: true, default: [] },
       join: text,
+      token: text,
+      'discovery-token-ca-cert-hash': text,
+      listen: text,
+      'print-join-command': flag,
+      'token-ttl': { type: 'string', default: '24h' },
       'node-name': text,
       nodes: text,
       'node-labels': text,
@@ -136,6 +155,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   if (values['control-plane-arg'].length > 0 && modes.length > 0)
     throw mistyped(`--control-plane-arg needs a control plane, and --${modes[0]} starts none`);
   if (modes.length > 1) throw mistyped(`--${modes.join(' and --')} exclude each other`);
+  const joinToken = joinTokenOf(values.join, values.token, values['discovery-token-ca-cert-hash']);
   const runtimeHandlers = parseRuntimeHandlers(values['runtime-handler']);
   if (typeof runtimeHandlers === 'string') throw mistyped(runtimeHandlers);
   if (Object.keys(runtimeHandlers).length > 0 && values['container-runtime-endpoint'] !== undefined)
@@ -147,11 +167,15 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     dataDir: resolve(values.data ?? environment['KUBELET_TS_DATA'] ?? DEFAULT_DATA_DIR),
     help: values.help,
     mode: modes[0] ?? 'cluster',
-    joinConfig: values.join === undefined ? undefined : resolve(values.join),
+    joinConfig: values.join === undefined || joinToken !== undefined ? undefined : resolve(values.join),
+    joinToken,
+    listen: listenOf(values.listen, { modes, joinToken, endpoint: values['container-runtime-endpoint'] }),
+    printJoinCommand: values['print-join-command'],
+    tokenLifeMs: tokenLifeOf(values['token-ttl']),
     endpoint: values['container-runtime-endpoint'],
     cgroupDriver: cgroupDriverOf(values['cgroup-driver']),
     runtimeHandlers,
-    nodes: nodesOf(values.nodes, { modes, endpoint: values['container-runtime-endpoint'] }),
+    nodes: nodesOf(values.nodes, { modes, endpoint: values['container-runtime-endpoint'], listen: values.listen }),
     detach: values.detach,
     purge: values.purge,
     example: !values['no-example'],
@@ -174,7 +198,11 @@ const MAX_NODES = 16;
 
 function nodesOf(
   text: string | undefined,
-  { modes, endpoint }: { readonly modes: readonly string[]; readonly endpoint: string | undefined },
+  {
+    modes,
+    endpoint,
+    listen,
+  }: { readonly modes: readonly string[]; readonly endpoint: string | undefined; readonly listen: string | undefined },
 ): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > MAX_NODES)
@@ -182,7 +210,60 @@ function nodesOf(
   if (modes.length > 0) throw mistyped(`--nodes and --${modes[0]} exclude each other`);
   if (endpoint !== undefined)
     throw mistyped('--nodes and --container-runtime-endpoint exclude each other: each node has its own runtime');
+  if (listen !== undefined)
+    throw mistyped('--nodes and --listen exclude each other: nodes in namespaces are not reached from other machines');
   return Number(text);
+}
+
+/** Without a token, `--join` names a kubeconfig. */
+function joinTokenOf(
+  host: string | undefined,
+  token: string | undefined,
+  caHash: string | undefined,
+): JoinByToken | undefined {
+  if (token === undefined && caHash === undefined) return undefined;
+  if (host === undefined) throw mistyped('--token and --discovery-token-ca-cert-hash need --join HOST:PORT');
+  if (!/^[A-Za-z0-9.-]+:\d{1,5}$/.test(host)) throw mistyped(`--join with a token needs HOST:PORT, not "${host}"`);
+  if (!/^[a-z0-9]{6}\.[a-z0-9]{16}$/.test(token ?? ''))
+    throw mistyped('--token must be six letters and digits, a dot, and sixteen letters and digits');
+  if (!/^sha256:[0-9a-f]{64}$/.test(caHash ?? ''))
+    throw mistyped('--discovery-token-ca-cert-hash must be sha256: and 64 hexadecimal digits');
+  return { host, token: token ?? '', caHash: caHash ?? '' };
+}
+
+function listenOf(
+  address: string | undefined,
+  {
+    modes,
+    joinToken,
+    endpoint,
+  }: {
+    readonly modes: readonly string[];
+    readonly joinToken: JoinByToken | undefined;
+    readonly endpoint: string | undefined;
+  },
+): string | undefined {
+  if (joinToken !== undefined && endpoint !== undefined)
+    throw mistyped(
+      '--container-runtime-endpoint and --token exclude each other: the node needs the network of its own runtime',
+    );
+  if (address === undefined) return undefined;
+  if (!isIPv4(address) || address === '0.0.0.0')
+    throw mistyped(
+      `--listen must be one IPv4 address of this machine, not "${address}": certificates and nodes name it`,
+    );
+  if (modes.length > 0 && joinToken === undefined) throw mistyped(`--listen and --${modes[0]} exclude each other`);
+  if (endpoint !== undefined)
+    throw mistyped(
+      '--listen and --container-runtime-endpoint exclude each other: the node needs the network of its own runtime',
+    );
+  return address;
+}
+
+function tokenLifeOf(text: string): number {
+  const lifeMs = parseDurationMs(text);
+  if (lifeMs === undefined || lifeMs <= 0) throw mistyped(`--token-ttl must be a time such as 2h30m, not "${text}"`);
+  return lifeMs;
 }
 
 function isFlagOf(command: string | undefined, flag: string): boolean {

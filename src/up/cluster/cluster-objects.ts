@@ -25,7 +25,7 @@ export const NODE_NETWORK_USER = 'kubelet-ts:node-network';
 /** Of the program for volumes. */
 export const NODE_STORAGE_USER = 'kubelet-ts:node-storage';
 /** The group whose first node certificates are approved automatically, as in kubeadm. */
-const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
+export const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
 export const DNS_PORT = 10_053;
 
 /** Reading what names, routes and rules of policies are made of, and the addresses of load balancers in the status of services. */
@@ -63,10 +63,10 @@ export function nodeStorageRights(): WantedObject[] {
 export const DEFAULT_CLASS = 'standard';
 
 /**
- * The default StorageClass: volumes on the disk of this node, made when the first pod that needs one is scheduled. Only
- * this node has a provisioner, so only it may be selected.
+ * The default StorageClass: volumes on the disk of a node, made when the first pod that needs one is scheduled. Only
+ * nodes with a provisioner may be selected; undefined: each has one.
  */
-export const defaultStorageClass = (hostnames: readonly string[]): StorageClass => ({
+export const defaultStorageClass = (hostnames: readonly string[] | undefined): StorageClass => ({
   metadata: {
     name: DEFAULT_CLASS,
     namespace: '',
@@ -77,7 +77,9 @@ export const defaultStorageClass = (hostnames: readonly string[]): StorageClass 
   reclaimPolicy: 'Delete',
   volumeBindingMode: 'WaitForFirstConsumer',
   allowVolumeExpansion: true,
-  allowedTopologies: [{ matchLabelExpressions: [{ key: nodeLabels.hostname, values: [...hostnames] }] }],
+  ...(hostnames !== undefined && {
+    allowedTopologies: [{ matchLabelExpressions: [{ key: nodeLabels.hostname, values: [...hostnames] }] }],
+  }),
 });
 
 function rightsOf(user: string, rules: readonly object[]): WantedObject[] {
@@ -144,13 +146,16 @@ export interface BootstrapToken {
   readonly expiration: string;
 }
 
-/** A token as `kubeadm token create` makes it: good for a node's first certificate, for a day. */
-export function bootstrapTokenSecret({ id, secret, expiration }: BootstrapToken): WantedObject {
+/** A token as `kubeadm token create` makes it: good for a node's first certificate, until it expires. */
+export function bootstrapTokenSecret(
+  { id, secret, expiration }: BootstrapToken,
+  description = 'for the node that npm run up starts',
+): WantedObject {
   const data = {
     'token-id': id,
     'token-secret': secret,
     expiration,
-    description: 'for the node that npm run up starts',
+    description,
     'usage-bootstrap-authentication': 'true',
     'usage-bootstrap-signing': 'true',
     'auth-extra-groups': NODE_GROUP,

@@ -52,6 +52,8 @@ export interface RecordChoices {
   readonly subnet: Subnet;
   readonly serviceRange: string;
   readonly podRange: string | undefined;
+  /** Where the API server listens. */
+  readonly address: string;
   /** Where the registry listens. */
   readonly registryAddress: string;
   readonly freePort: (wanted: number, address: string) => Promise<number>;
@@ -63,13 +65,13 @@ const REGISTRY_PORT = 5000;
 /** Ports that another program has taken meanwhile are replaced. */
 export async function chooseClusterRecord(
   before: ClusterRecord | undefined,
-  { subnet, serviceRange, podRange, registryAddress, freePort }: RecordChoices,
+  { subnet, serviceRange, podRange, address, registryAddress, freePort }: RecordChoices,
 ): Promise<ClusterRecord> {
   return {
     subnet,
     serviceRange,
     ...(podRange !== undefined && { podRange }),
-    apiPort: await freePort(before?.apiPort ?? API_PORT, subnet.gateway),
+    apiPort: await freePort(before?.apiPort ?? API_PORT, address),
     registryPort: await freePort(before?.registryPort ?? REGISTRY_PORT, registryAddress),
     seeded: before?.seeded ?? false,
   };

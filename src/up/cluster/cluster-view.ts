@@ -20,6 +20,8 @@ export interface ClusterSummary {
   readonly adminConfig: string;
   readonly stop: string;
   readonly detached: boolean;
+  /** How other machines reach it and join; empty: none does. */
+  readonly joining?: readonly string[];
 }
 
 /** `  1.2 s  the API server serves on ...`. */
@@ -69,6 +71,7 @@ export function renderSummary(summary: ClusterSummary): string[] {
   return [
     '',
     ...rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`),
+    ...(summary.joining ?? []),
     '',
     'Use it (in another terminal):',
     `  export KUBECONFIG=${summary.adminConfig}`,

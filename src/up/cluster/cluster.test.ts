@@ -51,6 +51,7 @@ describe('what a cluster keeps', () => {
         subnet,
         serviceRange: record.serviceRange,
         podRange: undefined,
+        address: subnet.gateway,
         registryAddress: '127.0.0.1',
         freePort: async (wanted) => (wanted === taken ? 40_000 : wanted),
       });

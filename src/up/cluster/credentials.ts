@@ -47,13 +47,13 @@ const TOKEN_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** As long as kubeadm's tokens. */
 const TOKEN_LIFE_MS = 24 * 3_600_000;
 
-export function newBootstrapToken(nowMs: number): BootstrapToken {
+export function newBootstrapToken(nowMs: number, lifeMs = TOKEN_LIFE_MS): BootstrapToken {
   const letters = (count: number): string =>
     Array.from({ length: count }, () => TOKEN_LETTERS[randomInt(TOKEN_LETTERS.length)]).join('');
   return {
     id: letters(6),
     secret: letters(16),
-    expiration: new Date(nowMs + TOKEN_LIFE_MS).toISOString().replace(/\.\d+Z$/, 'Z'),
+    expiration: new Date(nowMs + lifeMs).toISOString().replace(/\.\d+Z$/, 'Z'),
   };
 }
 
@@ -63,7 +63,11 @@ export function newBootstrapToken(nowMs: number): BootstrapToken {
  */
 export function writeBootstrapConfig(
   instance: Instance,
-  { server, ca, token }: { readonly server: string; readonly ca: string; readonly token: BootstrapToken },
+  {
+    server,
+    ca,
+    token,
+  }: { readonly server: string; readonly ca: string; readonly token: Pick<BootstrapToken, 'id' | 'secret'> },
 ): void {
   if (existsSync(agentConfig(instance)) && !readFileSync(agentConfig(instance), 'utf8').includes(server))
     rmSync(agentConfig(instance));

@@ -111,7 +111,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
  * Who may do nothing but join does not see the node: it is asked for with the node's own credentials, which come with
  * joining.
  */
-async function whenReady(
+export async function whenReady(
   instance: Instance,
   joining: Pick<Joining, 'client' | 'user' | 'nodeName'> & { readonly sinceMs: number },
   signal: AbortSignal,

@@ -3,8 +3,10 @@ import { copyFileSync, cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeletProgram, programPath, writeAgentConfig } from '../agent.ts';
 import type { Instance } from '../instance.ts';
+import { podBridge } from '../network.ts';
 import { addNodeSpace } from '../node-space.ts';
 import { kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
+import { cniArguments } from './cluster-programs.ts';
 import { agentConfig, authorityFile, bootstrapConfig } from './credentials.ts';
 import type { Program, RunningProgram } from './program.ts';
 import type { RuntimeOptions } from './runtime.ts';
@@ -71,7 +73,9 @@ export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts)
     clusterDomain: 'cluster.local',
   });
   start(onNode(node, agentOf(node, facts)));
-  const beside = [start(onNode(node, networkOf(node, facts)))];
+  const beside = [
+    start(onNode(node, networkOf(node, facts, [`--subnet-file=${join(instance.dataDir, 'subnet.env')}`]))),
+  ];
   if (storage) beside.push(start(onNode(node, storageOf(node))));
   await Promise.all(beside.map(({ ready }) => ready));
 }
@@ -97,8 +101,16 @@ function agentOf({ name, instance, address }: LocalNode, { agentArgs }: LocalNod
   };
 }
 
-function networkOf({ name, instance, address }: LocalNode, facts: LocalNodeFacts): Program {
+type NetworkFacts = Pick<LocalNodeFacts, 'podRange' | 'serviceRange' | 'serviceRouting' | 'networkPolicy'>;
+
+/** The network of a node among others: in a namespace with names for itself, or of a machine, with `args` for its own. */
+export function networkOf(
+  { name, instance, address }: LocalNode,
+  facts: NetworkFacts,
+  args: readonly string[],
+): Program {
   const { podRange, serviceRange, serviceRouting, networkPolicy } = facts;
+  const bridge = instance.enter.length > 0 ? POD_BRIDGE : podBridge(instance);
   return {
     name: `names and services of ${name}`,
     command: programPath('kubelet-node-network'),
@@ -106,10 +118,9 @@ function networkOf({ name, instance, address }: LocalNode, facts: LocalNodeFacts
       `--kubeconfig=${instance.nodeNetworkConfig}`,
       `--node-name=${name}`,
       ...['--overlay=vxlan', `--cluster-cidr=${podRange}`, `--public-ip=${address}`],
-      ...[`--subnet-file=${join(instance.dataDir, 'subnet.env')}`, `--cni-bridge=${POD_BRIDGE}`],
-      `--cni-config=${join(instance.cniConfDir, '10-kubelet-ts.conflist')}`,
-      ...[`--cni-network=${instance.networkName}`, `--cni-data-dir=${instance.ipamDir}`],
-      ...(networkPolicy ? ['--network-policy', `--pod-bridge=${POD_BRIDGE}`] : []),
+      ...cniArguments(instance, bridge),
+      ...args,
+      ...(networkPolicy ? ['--network-policy', `--pod-bridge=${bridge}`] : []),
       ...(serviceRouting ? [`--pod-cidr=${podRange}`, `--service-cidr=${serviceRange}`] : []),
     ],
     log: instance.nodeNetworkLog,

@@ -17,7 +17,7 @@ const DOCKER_HUB = 'docker.io';
 
 export const registryPidFile = (instance: Instance): string => join(instance.runDir, 'registry.json');
 /** What a client of the registry needs, under the names that docker, podman and skopeo look for. */
-const registryClientDir = (instance: Instance): string => join(instance.registryDir, 'client');
+export const registryClientDir = (instance: Instance): string => join(instance.registryDir, 'client');
 
 export interface ClusterRegistry {
   readonly program: Program;
@@ -50,13 +50,7 @@ export async function prepareRegistry(instance: Instance, host: string): Promise
     }),
     { mode: 0o600 },
   );
-  writeHosts(instance, {
-    name: DOCKER_HUB,
-    server: 'https://registry-1.docker.io',
-    host,
-    capabilities: ['pull', 'resolve'],
-  });
-  writeHosts(instance, { name: host, server: `https://${host}`, host, capabilities: ['pull', 'resolve', 'push'] });
+  writeAllHosts(instance, host);
   return {
     program: {
       name: 'the registry',
@@ -68,6 +62,37 @@ export async function prepareRegistry(instance: Instance, host: string): Promise
     },
     access: { url: `https://${host}`, ca: authority.pem, client },
   };
+}
+
+/** On a machine that joined: with what it got from the cluster. */
+export function prepareRegistryClient(
+  instance: Instance,
+  { host, ca, certificate, key }: Record<'host' | 'ca' | 'certificate' | 'key', string>,
+): void {
+  makePrivateFolder(instance.registryDir);
+  writeClientFiles(instance, { ca, certificate, key });
+  writeAllHosts(instance, host);
+}
+
+function writeClientFiles(instance: Instance, pem: Record<'ca' | 'certificate' | 'key', string>): void {
+  const folder = registryClientDir(instance);
+  makePrivateFolder(folder);
+  for (const [name, text] of [
+    ['ca.crt', pem.ca],
+    ['client.cert', pem.certificate],
+    ['client.key', pem.key],
+  ] as const)
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+}
+
+function writeAllHosts(instance: Instance, host: string): void {
+  writeHosts(instance, {
+    name: DOCKER_HUB,
+    server: 'https://registry-1.docker.io',
+    host,
+    capabilities: ['pull', 'resolve'],
+  });
+  writeHosts(instance, { name: host, server: `https://${host}`, host, capabilities: ['pull', 'resolve', 'push'] });
 }
 
 /** Also where an earlier version made the folder readable for all. */
@@ -88,7 +113,7 @@ interface RegistryCertificates {
  * The authority is not the cluster's: a certificate that the cluster signed for a node or a user opens nothing here.
  */
 async function ensureRegistryCertificates(instance: Instance, host: string): Promise<RegistryCertificates> {
-  const [folder, clientDir] = [join(instance.registryDir, 'pki'), registryClientDir(instance)];
+  const folder = join(instance.registryDir, 'pki');
   const nowMs = systemClock.nowMs();
   const authority = await ensureAuthority(folder, nowMs);
   const context = { authority, nowMs, log: silentLogger };
@@ -110,13 +135,11 @@ async function ensureRegistryCertificates(instance: Instance, host: string): Pro
     { commonName: 'registry-writer', organizations: [], purpose: 'client', dnsNames: [], ipAddresses: [] },
     context,
   );
-  makePrivateFolder(clientDir);
-  for (const [name, pem] of [
-    ['ca.crt', authority.certificatePem],
-    ['client.cert', client.certificatePem],
-    ['client.key', client.keyPem],
-  ] as const)
-    writeFileSync(join(clientDir, name), pem, { mode: 0o600 });
+  writeClientFiles(instance, {
+    ca: authority.certificatePem,
+    certificate: client.certificatePem,
+    key: client.keyPem,
+  });
   return {
     authority: { file: join(folder, 'ca.crt'), pem: authority.certificatePem },
     server: { certificate: join(folder, 'server.crt'), key: join(folder, 'server.key') },

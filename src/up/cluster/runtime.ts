@@ -47,7 +47,7 @@ export async function startNodeRuntime(
       `containerd ended unexpectedly (${how}): restarting it; containers are not affected. Its log: ${instance.containerdLog}`,
     );
     startMs = systemClock.monotonicMs();
-    await launchContainerd(instance, facts, onEnd).catch((error: unknown) => {
+    await launchContainerd(instance, facts, { onEnd, awaitsNetwork: network !== 'later' }).catch((error: unknown) => {
       say(errorMessage(error));
       return again('no start');
     });

@@ -1,26 +1,24 @@
 /** A cluster of one node: everything that does not wait for something else is started at once. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { runtimeClasses, services, storageClasses } from '../../api/client/resource-types.ts';
-import { freePort, kubeletProgram, programPath, RESOLVED_CONF, nodeNameArguments, writeAgentConfig } from '../agent.ts';
+import { freePort, writeAgentConfig } from '../agent.ts';
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
 import type { Registry } from '../images/registry-push.ts';
 import { prepareNodePage } from '../node-page.ts';
-import type { NodePageFacts } from '../node-page.ts';
 import type { Instance } from '../instance.ts';
 import { checkSocketPaths, DEFAULT_DATA_DIR, deriveInstance } from '../instance.ts';
-import { allowLoopbackNodePorts, claimPodRange, claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
+import { claimPodRange, claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
 import { enterNode } from '../node-space.ts';
 import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import type { RuntimeHandlers } from '../runtime-handlers.ts';
 import { runtimeClassesOf } from '../runtime-handlers.ts';
 import { addressInRange } from '../subnet.ts';
-import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import {
   applyObjects,
@@ -42,17 +40,20 @@ import {
 import type { ClusterRecord } from './cluster-record.ts';
 import { chooseClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
+import { agentProgram, controlPlaneProgram, nodeNetworkProgram, nodeStorageProgram } from './cluster-programs.ts';
+import type { ClusterPlace, NetworkChoices } from './cluster-programs.ts';
 import {
-  agentConfig,
   authorityFile,
-  bootstrapConfig,
   ensureClusterAuthority,
   ensureProgramConfigs,
   newBootstrapToken,
   writeBootstrapConfig,
 } from './credentials.ts';
 import type { LocalNode, LocalNodeFacts } from './local-node.ts';
+import type { JoinFacts } from './join-facts.ts';
 import { startLocalPrograms, startLocalRuntime } from './local-node.ts';
+import { checkOwnAddress, overlayNumber, prepareMachineNetwork } from './machine-network.ts';
+import { firewallLines, offerJoin } from './offer-join.ts';
 import type { Program, RunningProgram } from './program.ts';
 import { keepRunning } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
@@ -72,6 +73,8 @@ export interface UpClusterOptions {
   readonly nodeName: string | undefined;
   /** Nodes in namespaces of their own; undefined: the machine is the node. */
   readonly nodes: number | undefined;
+  /** The address of this machine by which others reach it and may join; undefined: none does. */
+  readonly listen: string | undefined;
   /** For the agent, behind our own arguments. */
   readonly agentArgs: readonly string[];
   /** For the control plane, behind our own arguments. */
@@ -112,10 +115,14 @@ class ClusterStart {
     const record = await this.#prepare();
     const { subnet, apiPort } = record;
     const nodes = this.#localNodes(record);
+    const place = this.#place(record);
     const registryHost = `${this.#registryAddress(subnet.gateway)}:${record.registryPort}`;
-    const server = `https://${subnet.gateway}:${apiPort}`;
+    const server = `https://${place.address}:${apiPort}`;
     const registry = await prepareRegistry(this.#instance, registryHost);
-    const programs = { registry: this.#start(registry.program), controlPlane: this.#start(this.#controlPlane(record)) };
+    const programs = {
+      registry: this.#start(registry.program),
+      controlPlane: this.#start(controlPlaneProgram(place, this.#options.controlPlaneArgs)),
+    };
     // The first waiter reports the failure.
     const images = this.#publishImages(programs.registry, registry.access);
     const runtime = nodes.length === 0 ? this.#startRuntime() : this.#startLocalRuntimes(nodes, record);
@@ -125,10 +132,10 @@ class ClusterStart {
     try {
       if (nodes.length > 0) return await this.#startLocalNodes(nodes, record, { client, images });
       const page = await prepareNodePage(this.#instance, subnet.gateway);
-      const kubelet = await this.#prepareAgent(record);
-      const network = this.#startNodeNetwork(record, [kubelet.port, page.port]);
-      const storage = this.#startNodeStorage();
-      this.#startAgent(record, page);
+      const kubelet = await this.#prepareAgent(place);
+      const network = this.#startNodeNetwork(place, [kubelet.port, page.port]);
+      const storage = this.#options.storage ? this.#start(nodeStorageProgram(place)) : undefined;
+      this.#start(agentProgram(place, page, this.#options.agentArgs));
       await Promise.all([images, network?.ready, storage?.ready]);
       const example = await this.#waitForPods(client);
       this.#options.say(
@@ -140,7 +147,7 @@ class ClusterStart {
               : `containerd ${facts.majorVersion}.${facts.minorVersion}`,
           apiUrl: server,
           page,
-          kubeletUrl: `https://${subnet.gateway}:${kubelet.port}`,
+          kubeletUrl: `https://${place.address}:${kubelet.port}`,
           clusterDns: this.#options.dns ? addressInRange(record.serviceRange, DNS_INDEX) : undefined,
           serviceRange: this.#options.serviceRouting ? record.serviceRange : undefined,
           storageDir: this.#options.storage ? this.#instance.storageDir : undefined,
@@ -150,6 +157,7 @@ class ClusterStart {
           adminConfig: this.#instance.adminConfig,
           stop: this.#options.stopCommand,
           detached: this.#options.detached,
+          joining: this.#joiningLines(record),
         }).join('\n'),
       );
     } finally {
@@ -161,24 +169,50 @@ class ClusterStart {
   async #prepare(): Promise<ClusterRecord> {
     const instance = this.#instance;
     checkSocketPaths(instance);
+    if (this.#options.listen !== undefined) checkOwnAddress(this.#options.listen);
     for (const folder of [instance.runDir, instance.controlPlaneDir, instance.staticPodsDir, instance.registryCertsDir])
       mkdirSync(folder, { recursive: true });
     await ensureClusterAuthority(instance);
     const before = readClusterRecord(instance);
-    const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
+    const subnet = await setUpNetwork(instance, this.#options.say, {
+      wanted: before?.subnet,
+      pods: this.#options.listen === undefined ? 'here' : 'elsewhere',
+    });
     await keepBridgeUp(instance);
     const serviceRange = await claimServiceRange(instance, before?.serviceRange, subnet.gateway);
-    const podRange =
-      this.#options.nodes === undefined ? before?.podRange : await claimPodRange(instance, before?.podRange);
-    const registryAddress = this.#registryAddress(subnet.gateway);
-    const record = await chooseClusterRecord(before, { subnet, serviceRange, podRange, registryAddress, freePort });
+    const isAlone = this.#options.nodes === undefined && this.#options.listen === undefined;
+    const podRange = isAlone ? before?.podRange : await claimPodRange(instance, before?.podRange);
+    const [address, registryAddress] = [this.#addressOf(subnet.gateway), this.#registryAddress(subnet.gateway)];
+    const record = await chooseClusterRecord(before, {
+      ...{ subnet, serviceRange, podRange, address, registryAddress, freePort },
+    });
     writeClusterRecord(instance, record);
+    if (this.#options.listen !== undefined) await prepareMachineNetwork(instance, overlayNumber(instance));
     return record;
   }
 
-  /** Nodes in networks of their own do not reach the loopback network of the machine. */
+  /** Of API server, agent and name service. */
+  #addressOf(gateway: string): string {
+    return this.#options.listen ?? gateway;
+  }
+
+  #place(record: ClusterRecord): ClusterPlace {
+    const address = this.#addressOf(record.subnet.gateway);
+    return { instance: this.#instance, record, address, nodeName: this.#nodeName };
+  }
+
+  /** Nodes in networks of their own, and other machines, do not reach the loopback network of the machine. */
   #registryAddress(gateway: string): string {
-    return this.#options.nodes === undefined ? this.#instance.loopback : gateway;
+    return this.#options.listen ?? (this.#options.nodes === undefined ? this.#instance.loopback : gateway);
+  }
+
+  #joiningLines({ apiPort, registryPort }: ClusterRecord): readonly string[] {
+    const { listen: address } = this.#options;
+    if (address === undefined) return [];
+    return [
+      ...firewallLines({ address, apiPort, registryPort, dnsPort: DNS_PORT }),
+      `  join      ${upCommand(this.#instance)} --print-join-command prints the command for another machine`,
+    ];
   }
 
   /** `NAME-1` with the second address of the bridge, and so on. */
@@ -230,7 +264,7 @@ class ClusterStart {
     record: ClusterRecord,
     { client, images }: { readonly client: ClusterClient; readonly images: Promise<void> },
   ): Promise<void> {
-    const network = this.#startNodeNetwork(record, []);
+    const network = this.#startNodeNetwork(this.#place(record), []);
     const programs = nodes.map((node) => startLocalPrograms(node, this.#localFacts(record)));
     await Promise.all([images, network?.ready, ...programs]);
     const example = await this.#waitForPods(
@@ -256,32 +290,6 @@ class ClusterStart {
 
   #done(text: string): void {
     this.#options.say(stepLine(this.#clock.monotonicMs() - this.#startMs, text));
-  }
-
-  #controlPlane({ subnet, serviceRange, podRange, apiPort }: ClusterRecord): Program {
-    const { controlPlaneDir, controlPlaneLog } = this.#instance;
-    return {
-      name: 'the control plane',
-      command: programPath('kubelet-control-plane'),
-      args: [
-        `--data-dir=${controlPlaneDir}`,
-        `--secure-port=${apiPort}`,
-        `--bind-address=${subnet.gateway}`,
-        `--advertise-address=${subnet.gateway}`,
-        `--service-cluster-ip-range=${serviceRange}`,
-        ...(podRange === undefined ? [] : ['--allocate-node-cidrs', `--cluster-cidr=${podRange}`]),
-        // The name of this machine need not be known to anybody; kubeadm's order.
-        '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
-        // Nodes ask for what they serve with, as they do for what they prove themselves with; what they then show is
-        // checked.
-        '--approve-kubelet-serving',
-        `--kubelet-certificate-authority=${authorityFile(this.#instance)}`,
-        ...this.#options.controlPlaneArgs,
-      ],
-      log: controlPlaneLog,
-      pidFile: controlPlanePidFile(this.#instance),
-      ready: '"serving"',
-    };
   }
 
   async #publishImages({ ready }: RunningProgram, access: Registry): Promise<void> {
@@ -313,7 +321,7 @@ class ClusterStart {
       endpoint: given,
       cgroupDriver,
       runtimeHandlers,
-      network: 'made',
+      network: this.#options.listen === undefined ? 'made' : 'later',
       say,
       signal: this.#signal,
     });
@@ -333,17 +341,22 @@ class ClusterStart {
     const client = openClusterClient(this.#instance.adminConfig);
     const token = newBootstrapToken(this.#clock.nowMs());
     writeBootstrapConfig(this.#instance, { server, ca: readFileSync(authorityFile(this.#instance), 'utf8'), token });
-    const { gateway } = record.subnet;
+    const { listen, nodes, dns, storage } = this.#options;
     await applyObjects(client.api, [
       bootstrapTokenSecret(token),
-      ...nodeNetworkRights(this.#options.nodes !== undefined),
-      ...(this.#options.storage ? nodeStorageRights() : []),
-      ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : []),
+      ...nodeNetworkRights(nodes !== undefined || listen !== undefined),
+      ...(storage ? nodeStorageRights() : []),
+      ...(dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), this.#place(record).address) : []),
+      ...(listen === undefined ? [] : offerJoin(this.#instance, this.#joinFacts(record, listen))),
     ]);
     for (const each of runtimeClassesOf(this.#options.runtimeHandlers))
       await createMissing(client.api, runtimeClasses, each);
-    if (this.#options.storage)
-      await createMissing(client.api, storageClasses, defaultStorageClass(this.#nodeNames(record)));
+    if (storage)
+      await createMissing(
+        client.api,
+        storageClasses,
+        defaultStorageClass(listen === undefined ? this.#nodeNames(record) : undefined),
+      );
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
       writeClusterRecord(this.#instance, { ...record, seeded: true });
@@ -352,98 +365,34 @@ class ClusterStart {
     return client;
   }
 
-  /** `nodePorts`: what the agent serves on the node's address. No service takes these ports. */
-  #startNodeNetwork(
-    { subnet, serviceRange, podRange, apiPort }: ClusterRecord,
-    nodePorts: readonly number[],
-  ): RunningProgram | undefined {
-    const { dns, serviceRouting, nodes } = this.#options;
-    const hasPods = nodes === undefined;
-    const networkPolicy = this.#options.networkPolicy && hasPods;
-    if (!dns && !serviceRouting && !networkPolicy) return undefined;
-    const { nodeNetworkConfig, nodeNetworkLog, iptablesChain, bridge } = this.#instance;
-    const admitted = [`${apiPort}/tcp`, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map(
-      (port) => `--admit=${subnet.gateway}:${port}`,
-    );
-    const resolvConf = existsSync(RESOLVED_CONF) ? [`--resolv-conf=${RESOLVED_CONF}`] : [];
-    return this.#start({
-      name: 'the program for names and services',
-      command: programPath('kubelet-node-network'),
-      args: [
-        `--kubeconfig=${nodeNetworkConfig}`,
-        `--node-name=${this.#nodeName}`,
-        `--chain-prefix=${iptablesChain}`,
-        ...(networkPolicy ? ['--network-policy', `--pod-bridge=${bridge}`] : []),
-        ...(hasPods ? [] : ['--overlay=observe', `--cluster-cidr=${podRange}`, `--public-ip=${subnet.gateway}`]),
-        ...(dns ? [`--dns-listen=${subnet.gateway}:${DNS_PORT}`, ...resolvConf] : []),
-        ...(serviceRouting
-          ? [
-              `--pod-cidr=${hasPods ? subnet.cidr : (podRange ?? '')}`,
-              `--service-cidr=${serviceRange}`,
-              ...admitted,
-              ...nodePorts.map((port) => `--keep=${subnet.gateway}:${port}/tcp`),
-              `--load-balancer-address=${subnet.gateway}`,
-              ...(allowLoopbackNodePorts(this.#instance) ? ['--loopback-node-ports'] : []),
-            ]
-          : []),
-      ],
-      log: nodeNetworkLog,
-      pidFile: nodeNetworkPidFile(this.#instance),
-      ready: '"serving"',
-    });
+  #joinFacts(record: ClusterRecord, listen: string): JoinFacts {
+    const { serviceRouting, networkPolicy, storage, dns } = this.#options;
+    return {
+      ...{ serviceRange: record.serviceRange, podRange: record.podRange ?? '' },
+      ...{ serviceRouting, networkPolicy, storage, registry: `${listen}:${record.registryPort}` },
+      clusterDns: dns ? [addressInRange(record.serviceRange, DNS_INDEX)] : [],
+      overlayNumber: overlayNumber(this.#instance),
+    };
   }
 
-  #startNodeStorage(): RunningProgram | undefined {
-    if (!this.#options.storage) return undefined;
-    const { nodeStorageConfig, nodeStorageLog, storageDir } = this.#instance;
-    return this.#start({
-      name: 'the program for volumes',
-      command: programPath('kubelet-node-storage'),
-      args: [`--kubeconfig=${nodeStorageConfig}`, `--node-name=${this.#nodeName}`, `--root=${storageDir}`],
-      log: nodeStorageLog,
-      pidFile: nodeStoragePidFile(this.#instance),
-      ready: '"serving"',
-    });
+  #startNodeNetwork(place: ClusterPlace, nodePorts: readonly number[]): RunningProgram | undefined {
+    const { nodes, listen, dns, serviceRouting, networkPolicy } = this.#options;
+    const pods: NetworkChoices['pods'] =
+      nodes !== undefined ? 'elsewhere' : listen === undefined ? 'here' : 'everywhere';
+    const program = nodeNetworkProgram(place, { dns, serviceRouting, networkPolicy, pods, nodePorts });
+    return program === undefined ? undefined : this.#start(program);
   }
 
-  #prepareAgent({ subnet, serviceRange }: ClusterRecord): Promise<{ port: number }> {
+  #prepareAgent({ address, record }: ClusterPlace): Promise<{ port: number }> {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
-    const clusterDns = this.#options.dns ? [addressInRange(serviceRange, DNS_INDEX)] : [];
+    const clusterDns = this.#options.dns ? [addressInRange(record.serviceRange, DNS_INDEX)] : [];
     return writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
-      address: subnet.gateway,
+      address,
       requestServingCertificate: true,
       clientCaFile: authorityFile(instance),
       clusterDns,
       clusterDomain: 'cluster.local',
-    });
-  }
-
-  #startAgent({ subnet }: ClusterRecord, page: NodePageFacts): void {
-    const instance = this.#instance;
-    this.#start({
-      name: 'the agent',
-      command: kubeletProgram,
-      args: [
-        ...[
-          '--config',
-          instance.kubeletConfig,
-          '--root-dir',
-          instance.kubeletRoot,
-          '--cert-dir',
-          join(instance.nodeDir, 'pki'),
-          '--kubeconfig',
-          agentConfig(instance),
-          '--bootstrap-kubeconfig',
-          bootstrapConfig(instance),
-        ],
-        ...nodeNameArguments(this.#nodeName),
-        ...['--node-ip', subnet.gateway],
-        ...page.args,
-        ...this.#options.agentArgs,
-      ],
-      log: instance.kubeletLog,
-      pidFile: kubeletPidFile(instance),
     });
   }
 
@@ -485,3 +434,6 @@ class ClusterStart {
 
 export const stopCommand = (instance: Instance): string =>
   instance.dataDir === DEFAULT_DATA_DIR ? 'npm run down' : `npm run down -- --data ${instance.dataDir}`;
+
+const upCommand = (instance: Instance): string =>
+  instance.dataDir === DEFAULT_DATA_DIR ? 'npm run up --' : `npm run up -- --data ${instance.dataDir}`;

@@ -1,0 +1,41 @@
+/** `up --print-join-command`: a token, and the command for the other machine. */
+import { readFileSync } from 'node:fs';
+import { secrets } from '../../api/client/resource-types.ts';
+import { systemClock } from '../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../base/errors.ts';
+import { isApiError } from '../../api/status/api-status-error.ts';
+import { readKubeconfig } from '../../client/kubeconfig.ts';
+import { publicKeyHash } from '../../control-plane/cmd/token-command.ts';
+import type { Instance } from '../instance.ts';
+import { applyObjects, openClusterClient } from './cluster-client.ts';
+import { bootstrapTokenSecret } from './cluster-objects.ts';
+import { authorityFile, newBootstrapToken } from './credentials.ts';
+import { joinSecretKey } from './join-facts.ts';
+
+/** Throws `Invalid` when the cluster was started without `--listen`, `Unavailable` when it does not run. */
+export async function printJoinCommand(
+  instance: Instance,
+  { tokenLifeMs, say }: { readonly tokenLifeMs: number; readonly say: (message: string) => void },
+): Promise<void> {
+  const client = openClusterClient(instance.adminConfig);
+  try {
+    const token = newBootstrapToken(systemClock.nowMs(), tokenLifeMs);
+    await client.api.get(secrets, joinSecretKey);
+    await applyObjects(client.api, [bootstrapTokenSecret(token, 'for a machine that joins')]);
+    const { server } = readKubeconfig(instance.adminConfig);
+    const hash = publicKeyHash(readFileSync(authorityFile(instance), 'utf8'));
+    say(
+      `npm run up -- --join ${new URL(server).host} --token ${token.id}.${token.secret} --discovery-token-ca-cert-hash ${hash}`,
+    );
+  } catch (error) {
+    if (isApiError(error, 'NotFound'))
+      throw new KubeletError(
+        'Invalid',
+        'no other machine can join: the cluster listens on its own bridge alone. Start it with up --listen ADDRESS',
+        { cause: error },
+      );
+    throw new KubeletError('Unavailable', `the cluster does not answer: ${errorMessage(error)}`, { cause: error });
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * The network of a machine that is a node among others: a bridge for its pods, and the device that leads to the pods of
+ * the other machines. All names bear the instance's, because the machine has other networks.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { KubeletError } from '../../base/errors.ts';
+import { runCommand } from '../commands.ts';
+import type { Instance } from '../instance.ts';
+import { overlayChainPrefix, overlayFile, podBridge } from '../network.ts';
+
+/**
+ * The number by which the machines of a cluster know its packets: 20 bits of the cluster's id, so that the name of the
+ * device, which bears it, is not too long for the kernel.
+ */
+export const overlayNumber = (cluster: Instance): number => 1 + Number.parseInt(cluster.id.slice(0, 5), 16);
+
+/** The bridge is made before the first pod, for what is set on it. `down` removes what the file names. */
+export async function prepareMachineNetwork(instance: Instance, vni: number): Promise<void> {
+  writeFileSync(overlayFile(instance), JSON.stringify({ device: `flannel.${vni}` }));
+  const bridge = podBridge(instance);
+  if (!existsSync(`/sys/class/net/${bridge}`)) await runCommand(['ip', 'link', 'add', bridge, 'type', 'bridge']);
+  await runCommand(['ip', 'link', 'set', bridge, 'up']);
+  if (readFileSync('/proc/sys/net/ipv4/ip_forward', 'utf8').trim() !== '1')
+    writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
+}
+
+/** For `networkOf` of local-node.ts: what tells this network from others of the machine. */
+export function machineNetworkArguments(instance: Instance, vni: number): string[] {
+  const prefix = instance.iptablesChain;
+  return [
+    ...[`--chain-prefix=${prefix}`, `--overlay-chain-prefix=${overlayChainPrefix(instance)}`, `--overlay-vni=${vni}`],
+    `--subnet-file=${join(instance.runDir, 'subnet.env')}`,
+  ];
+}
+
+/** Throws `Invalid` when this machine does not have the address. */
+export function checkOwnAddress(address: string, interfaces = networkInterfaces()): void {
+  const own = Object.values(interfaces).flatMap((each) => each ?? []);
+  const usable = own.filter(({ internal, scopeid }) => !internal && !scopeid).map((each) => each.address);
+  if (usable.includes(address)) return;
+  throw new KubeletError(
+    'Invalid',
+    `--listen ${address}: this machine does not have that address. It has ${usable.join(', ') || 'none but loopback'}`,
+  );
+}

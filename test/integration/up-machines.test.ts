@@ -1,0 +1,213 @@
+// `up --listen` on one machine and the printed command on another one, both made of namespaces.
+import assert from 'node:assert/strict';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { deriveInstance } from '../../src/up/instance.ts';
+import { eventually } from '../e2e/support/eventually.ts';
+import { builtUp } from './support/agent-build.ts';
+import type { Answer, Wire } from './support/name-space-machine.ts';
+import { makeWire, NameSpaceMachine } from './support/name-space-machine.ts';
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-machines-')));
+const cluster = deriveInstance(join(folder, 'one'));
+const second = join(folder, 'two');
+let program: readonly string[] = [];
+let wire: Wire | undefined;
+let machines: NameSpaceMachine[] = [];
+const machine = (at: 0 | 1): NameSpaceMachine => machines[at] ?? assert.fail('the machines did not start');
+
+const up = (at: 0 | 1, ...args: string[]): Promise<Answer> =>
+  machine(at).run([process.execPath, ...program, ...args], { HOME: folder });
+const kubectlTry = (...args: string[]): Promise<Answer> =>
+  machine(0).run(['kubectl', '--kubeconfig', cluster.adminConfig, ...args], { HOME: folder });
+async function kubectl(...args: string[]): Promise<string> {
+  const { status, output } = await kubectlTry(...args);
+  assert.equal(status, 0, `kubectl ${args.join(' ')}: ${output}`);
+  return output.trim();
+}
+/** What stands behind `npm run up --`. */
+async function joinArguments(...args: string[]): Promise<string[]> {
+  const { status, output } = await up(0, 'up', '--data', cluster.dataDir, '--print-join-command', ...args);
+  assert.equal(status, 0, output);
+  return output.trim().split(' ').slice(4);
+}
+const joinWith = (args: readonly string[]): Promise<Answer> => up(1, 'up', '--data', second, '--detach', ...args);
+
+const inPod = async (pod: string, script: string): Promise<string> =>
+  (await kubectlTry('exec', pod, '--', 'sh', '-c', script)).output.trim();
+const fetchFrom = async (pod: string, host: string, page = ''): Promise<string> =>
+  (await inPod(pod, `printf 'GET /${page} HTTP/1.0\\r\\n\\r\\n' | nc -w 20 ${host} 80`)).split('\n').at(-1) ?? '';
+
+before(async () => {
+  program = await builtUp();
+  wire = await makeWire(`kw${process.pid}`);
+  for (const [name, address] of [
+    ['one', '192.168.79.1'],
+    ['two', '192.168.79.2'],
+  ] as const)
+    machines.push(await NameSpaceMachine.start(name, address, { wire, folder }));
+  const { status, output } = await up(
+    0,
+    ...['up', '--data', cluster.dataDir, '--detach', '--no-example'],
+    ...['--listen', '192.168.79.1'],
+  );
+  assert.equal(status, 0, output);
+  assert.match(output, /firewall {2}to 192\.168\.79\.1: \d+\/tcp API/);
+});
+
+after(async () => {
+  for (const [at, dataDir] of [
+    [1, second],
+    [0, cluster.dataDir],
+  ] as const)
+    if (machines[at] !== undefined) await up(at, 'down', '--data', dataDir, '--purge');
+  for (const each of machines) await each.stop();
+  machines = [];
+  await wire?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a wrong hash of the authority and an expired token are refused, and the message says what to do', async () => {
+  const [flag = '', host = '', ...rest] = await joinArguments('--token-ttl', '1s');
+  const wrongHash = rest.with(-1, `sha256:${'0'.repeat(64)}`);
+  const refused = await joinWith([flag, host, ...wrongHash]);
+  assert.equal(refused.status, 1);
+  assert.match(refused.output, /has another authority than --discovery-token-ca-cert-hash says/);
+  await eventually(async () => {
+    const { status, output } = await joinWith([flag, host, ...rest, '--node-name', 'one']);
+    assert.equal(status, 1, output);
+    assert.match(output, /it has expired or was deleted. Print another command there/);
+  });
+});
+
+test('a name that the cluster has is refused', async () => {
+  const { status, output } = await joinWith([...(await joinArguments()), '--node-name', 'one']);
+  assert.equal(status, 1);
+  assert.match(output, /has a node one already/);
+});
+
+test('one command makes the other machine a node; pods, services, names, logs and volumes reach across', async () => {
+  const { status, output } = await joinWith(await joinArguments());
+  assert.equal(status, 0, output);
+  assert.equal(
+    await kubectl(
+      'get',
+      'nodes',
+      '--output=jsonpath={range .items[*]}{.metadata.name} {.status.addresses[0].address} {end}',
+    ),
+    'one 192.168.79.1 two 192.168.79.2',
+  );
+  const script =
+    'mkdir -p /w && echo $HOSTNAME > /w/index.html && head -c 200000 /dev/zero | tr "\\0" x > /w/long && echo ready && exec httpd -f -p 80 -h /w';
+  for (const name of ['one', 'two'])
+    await kubectl(
+      ...['run', `web-${name}`, '--image=busybox', '--labels=app=web'],
+      `--overrides={"spec":{"nodeName":"${name}","terminationGracePeriodSeconds":1}}`,
+      ...['--command', '--', 'sh', '-c', script],
+    );
+  await kubectl('create', 'service', 'clusterip', 'web', '--tcp=80:80');
+  await kubectl('wait', '--for=condition=Ready', 'pod', '--selector=app=web', '--timeout=60s');
+  for (const [from, to] of [
+    ['web-one', 'web-two'],
+    ['web-two', 'web-one'],
+  ] as const) {
+    const ip = await kubectl('get', 'pod', to, '--output=jsonpath={.status.podIP}');
+    await eventually(async () => assert.equal(await fetchFrom(from, ip), to));
+  }
+  const service = await kubectl('get', 'service', 'web', '--output=jsonpath={.spec.clusterIP}');
+  assert.match(
+    await inPod('web-two', 'nslookup web.default.svc.cluster.local'),
+    new RegExp(service.replaceAll('.', '\\.')),
+  );
+  for (const from of ['web-one', 'web-two']) {
+    const seen = new Set<string>();
+    await eventually(async () => {
+      seen.add(await fetchFrom(from, service));
+      assert.ok(seen.has('web-one') && seen.has('web-two'), [...seen].join());
+    });
+  }
+  assert.equal(await kubectl('logs', 'web-two'), 'ready');
+  // The API server itself is a service of the pods on the other machine.
+  assert.match(await inPod('web-two', 'nc -w 2 kubernetes.default 443 < /dev/null && echo open'), /open/);
+});
+
+test('volumes are made on the disk of the node where the pod runs', async () => {
+  await machine(0).run(['sh', '-c', `echo '${JSON.stringify(claimAndPod)}' > ${folder}/claim.json`]);
+  await kubectl('apply', '-f', join(folder, 'claim.json'));
+  await kubectl('wait', '--for=condition=Ready', 'pod/keeper', '--timeout=60s');
+  assert.equal(await kubectl('get', 'pod', 'keeper', '--output=jsonpath={.spec.nodeName}'), 'two');
+});
+
+const claimAndPod = {
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'disk' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'keeper' },
+      spec: {
+        nodeSelector: { 'kubernetes.io/hostname': 'two' },
+        terminationGracePeriodSeconds: 1,
+        containers: [
+          {
+            name: 'c',
+            image: 'busybox',
+            command: ['sh', '-c', 'echo kept > /d/file && exec sleep 1000000'],
+            volumeMounts: [{ name: 'd', mountPath: '/d' }],
+          },
+        ],
+        volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'disk' } }],
+      },
+    },
+  ],
+};
+
+test('a network that loses packets slows connections of pods down and does not break them', async () => {
+  const ip = await kubectl('get', 'pod', 'web-two', '--output=jsonpath={.status.podIP}');
+  await machine(1).impair();
+  try {
+    await eventually(async () => assert.equal((await fetchFrom('web-one', ip, 'long')).length, 200_000), 60_000);
+  } finally {
+    await machine(1).repair();
+  }
+  assert.equal(
+    await kubectl('get', 'node', 'two', '--output=jsonpath={.status.conditions[?(@.type=="Ready")].status}'),
+    'True',
+  );
+});
+
+test('a machine that was down comes back by the same command, although its token has been deleted', async () => {
+  const command = await joinArguments();
+  await kubectl('delete', 'secrets', '--namespace=kube-system', '--field-selector=type=bootstrap.kubernetes.io/token');
+  const down = await up(1, 'down', '--data', second);
+  assert.equal(down.status, 0, down.output);
+  const { output: left } = await machine(1).run(['sh', '-c', 'ip -o link; iptables-save; nft list tables']);
+  assert.doesNotMatch(left, /flannel|kt[ps][0-9a-f]{8}|KT[SO]-/);
+  const { status, output } = await joinWith(command);
+  assert.equal(status, 0, output);
+  await eventually(async () => {
+    const ip = await kubectl('get', 'pod', 'web-two', '--output=jsonpath={.status.podIP}');
+    assert.equal(await fetchFrom('web-one', ip), 'web-two');
+  });
+});
+
+test('down on both machines leaves nothing', async () => {
+  for (const [at, dataDir] of [
+    [1, second],
+    [0, cluster.dataDir],
+  ] as const) {
+    const { status, output } = await up(at, 'down', '--data', dataDir, '--purge');
+    assert.equal(status, 0, output);
+    const { output: left } = await machine(at).run(['sh', '-c', 'ip -o link; iptables-save; nft list tables']);
+    assert.doesNotMatch(left, /flannel|kt[ps][0-9a-f]{8}|KT[SO]-/);
+  }
+});
