@@ -96,7 +96,7 @@ test('kinds of upstream are either served or said to be missing, and what is ser
   assert.doesNotMatch(sentence, /\b(Pod|Deployment|Binding)\b/);
   const unknown = allResources.filter(
     ({ type }) =>
-      !type.version.includes('beta') &&
+      !/alpha|beta/.test(type.version) &&
       upstreamKinds[type.group]?.includes(type.kind) !== true &&
       type.group !== 'metrics.k8s.io',
   );

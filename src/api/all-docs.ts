@@ -1,3 +1,4 @@
+import { docs as initializerConfigurationDocs } from './admissionregistration/initializer-configuration.docs.ts';
 import { docs as mutatingAdmissionPolicyDocs } from './admissionregistration/mutating-admission-policy.docs.ts';
 import { docs as policyPartsDocs } from './admissionregistration/policy-parts.docs.ts';
 import { docs as validatingAdmissionPolicyDocs } from './admissionregistration/validating-admission-policy.docs.ts';
@@ -35,6 +36,7 @@ import { docs as containerDocs } from './core/container.docs.ts';
 import { docs as deleteOptionsDocs } from './core/delete-options.docs.ts';
 import { docs as endpointsDocs } from './core/endpoints.docs.ts';
 import { docs as eventDocs } from './core/event.docs.ts';
+import { docs as initializersDocs } from './core/initializers.docs.ts';
 import { docs as limitRangeDocs } from './core/limit-range.docs.ts';
 import { docs as metaDocs } from './core/meta.docs.ts';
 import { docs as namespaceDocs } from './core/namespace.docs.ts';
@@ -95,6 +97,8 @@ export const allDocs: readonly TypeDocs[] = [
   ...mutatingWebhookConfigurationDocs,
   ...validatingWebhookConfigurationDocs,
   ...webhookDocs,
+  ...initializerConfigurationDocs,
+  ...initializersDocs,
   ...policyPartsDocs,
   ...validatingAdmissionPolicyDocs,
   ...mutatingAdmissionPolicyDocs,

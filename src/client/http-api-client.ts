@@ -163,7 +163,7 @@ function objectPath(type: ResourceType, { namespace, name }: ObjectKey, subresou
   return `${collectionPath(type, namespace)}/${encodeURIComponent(name)}${subresource === '' ? '' : `/${subresource}`}`;
 }
 
-function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
+function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const given = Object.entries(parameters).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, String(value)]],
   );

@@ -63,6 +63,8 @@ export interface ListOptions {
    */
   readonly resourceVersion?: string;
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+  /** Also what initializers have yet to act on, where the server has initializers. */
+  readonly includeUninitialized?: boolean;
 }
 
 export interface ListResult<T> {
@@ -80,6 +82,8 @@ export interface WatchOptions {
   readonly allowBookmarks?: boolean;
   /** WatchList: first all objects as ADDED, then a bookmark with the annotation `k8s.io/initial-events-end`. */
   readonly sendInitialEvents?: boolean;
+  /** As for lists. */
+  readonly includeUninitialized?: boolean;
   /** The server ends it after this time. */
   readonly timeoutSeconds?: number;
   /** The server has taken it; nothing may have happened yet. */

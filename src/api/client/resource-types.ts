@@ -10,6 +10,7 @@ import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from '../admissionregistration/validating-admission-policy.ts';
+import type { InitializerConfiguration } from '../admissionregistration/initializer-configuration.ts';
 import type { MutatingWebhookConfiguration } from '../admissionregistration/mutating-webhook-configuration.ts';
 import type { ValidatingWebhookConfiguration } from '../admissionregistration/validating-webhook-configuration.ts';
 import type { CustomResourceDefinition } from '../apiextensions/custom-resource-definition.ts';
@@ -113,6 +114,11 @@ export const resourceQuotas = namespaced<ResourceQuota>('v1', 'ResourceQuota', '
 export const secrets = namespaced<Secret>('v1', 'Secret', 'secrets');
 export const services = namespaced<Service>('v1', 'Service', 'services');
 export const serviceAccounts = namespaced<ServiceAccount>('v1', 'ServiceAccount', 'serviceaccounts');
+export const initializerConfigurations = clusterScoped<InitializerConfiguration>(
+  'admissionregistration.k8s.io/v1alpha1',
+  'InitializerConfiguration',
+  'initializerconfigurations',
+);
 export const mutatingWebhookConfigurations = clusterScoped<MutatingWebhookConfiguration>(
   'admissionregistration.k8s.io/v1',
   'MutatingWebhookConfiguration',

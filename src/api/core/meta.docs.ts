@@ -15,7 +15,7 @@ import {
   TypedObjectReferenceSchema,
 } from './meta.ts';
 
-const objectMetaDocs: FieldDocs<(typeof ObjectMetaSchema)['fields']> = {
+export const objectMetaDocs: FieldDocs<(typeof ObjectMetaSchema)['fields']> = {
   name: 'The name, unique among the objects of one kind in a namespace. Cannot be changed.',
   namespace: 'The namespace of the object. Empty for cluster-scoped kinds. Cannot be changed.',
   uid: 'A unique id. A later object with the same name has another. Set by the API server.',

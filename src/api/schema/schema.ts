@@ -78,6 +78,8 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly kind: 'object';
   readonly name: string;
   readonly fields: Fields;
+  /** The fields of the type that it is a variant of, and whose documentation it shares. */
+  readonly variantOf?: FieldMap;
   /** One owner for all of it in server-side apply (x-kubernetes-map-type). */
   readonly atomic?: boolean;
   /** A strategic merge patch may name the fields that stay (patchStrategy retainKeys). */

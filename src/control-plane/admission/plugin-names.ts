@@ -54,6 +54,8 @@ export const knownPlugins: readonly KnownPlugin[] = [
   on('RBACEscalation'),
   on('MutatingAdmissionPolicy'),
   on('MutatingAdmissionWebhook'),
+  // Upstream's, until 1.13; it stood here.
+  off('Initializers'),
   on('ValidatingAdmissionPolicy'),
   on('ValidatingAdmissionWebhook'),
   on('ResourceQuota'),

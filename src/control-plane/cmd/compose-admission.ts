@@ -14,6 +14,8 @@ import { createClusterTrustBundleAttest, createPodCertificateContents } from '..
 import { createDefaultTolerationSeconds } from '../admission/default-toleration-seconds.ts';
 import { createEventRateLimit } from '../admission/event-rate-limit.ts';
 import { alwaysAdmit, alwaysDeny, createNamespaceExists } from '../admission/everything-or-nothing.ts';
+import { againWhilePending } from '../admission/initializers/again-while-pending.ts';
+import { createInitializers } from '../admission/initializers/initializers.ts';
 import { createLimitRanger } from '../admission/limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
@@ -130,13 +132,14 @@ export async function composeAdmission(
       'Invalid',
       'the admission plugin EventRateLimit needs a configuration: --admission-control-config-file',
     );
-  const before = plain.filter(({ name }) => names.includes(name));
+  const before = plain.filter(({ name }) => names.includes(name)).map(againWhilePending);
   const changes = { before, patched: patchedByWebhook, merged: mergedByPolicy, sameJson: equalJson };
   const mutating = createMutatingPolicies({ ...policies, ...changes });
   const mayRepeat = names.includes('MutatingAdmissionPolicy') ? [...before, mutating.again] : before;
   const last: readonly AdmissionPlugin[] = [
     mutating.plugin,
     createMutatingWebhooks({ ...calls, before: mayRepeat, patched: patchedByWebhook, sameJson: equalJson }),
+    createInitializers(reader, authorizer),
     createValidatingPolicies(policies),
     createValidatingWebhooks(calls),
     createResourceQuota({ reader, nowMs, limited: settings.limitedResources, ledger: quotaLedger(parts.client) }),

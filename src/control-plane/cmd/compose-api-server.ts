@@ -3,6 +3,7 @@ import type { Component } from '../apiserver/endpoints/component-registry.ts';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '../../api/client/api-client.ts';
+import { customResourceDefinitions } from '../../api/client/resource-types.ts';
 import type { ResourceType } from '../../api/client/resource-type.ts';
 import { KubeletError } from '../../base/errors.ts';
 import { formatGroupResource } from '../../api/status/api-status-error.ts';
@@ -28,11 +29,8 @@ import { WatchCache } from '../registry/cache/watch-cache.ts';
 import type { Registry } from '../registry/registry.ts';
 import { formatAge } from '../apiserver/output/table.ts';
 import { followCustomKinds } from '../custom-resources/custom-kinds.ts';
-import { allResources } from '../resources/all.ts';
-import { customResourceDefinitionResource } from '../resources/apiextensions/custom-resource-definition.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { computedResources } from '../resources/computed.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { BaseDeps } from './base-deps.ts';
 import { clientAuthorities } from './client-authorities.ts';
@@ -43,7 +41,7 @@ import { composeAuthorizers } from './compose-authorizers.ts';
 import { composeFront } from './compose-front.ts';
 import { withUsage } from './compose-usage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
-import { isServed } from './runtime-config.ts';
+import { servedKinds } from './served-kinds.ts';
 import { firstAddress } from './service-range.ts';
 import { versionInfo } from './version-info.ts';
 
@@ -71,8 +69,8 @@ async function openCache(
   { clock, log }: BaseDeps,
 ): Promise<{ definitions: DefinitionIndex; cache: WatchCache; reader: ObjectReader }> {
   const definitions = new DefinitionIndex(builtIn);
-  const defining = customResourceDefinitionResource;
-  const cache = new WatchCache({ storage, definitions, defining, clock, log });
+  const defining = definitions.byType(customResourceDefinitions);
+  const cache = new WatchCache({ storage, definitions, ...(defining !== undefined && { defining }), clock, log });
   const reader = createCacheReader(cache, definitions);
   // Custom kinds must be known when their objects are read.
   followCustomKinds({ reader, definitions, formatAge });
@@ -87,9 +85,7 @@ export async function composeApiServer(
   deps: BaseDeps,
 ): Promise<ComposedApiServer> {
   const { clock, random } = deps;
-  const stored = allResources.filter((each) => isServed(each, options.api));
-  // Stored resources, and those computed on request.
-  const servedResources: readonly ResourceDefinition[] = [...stored, ...computedResources];
+  const servedResources = servedKinds(options);
   const { definitions, cache, reader } = await openCache(servedResources, storage, deps);
   const pki = await preparePki(options, deps);
   const clientCa = clientAuthorities(pki.authority.certificatePem, options.clientCaFile);

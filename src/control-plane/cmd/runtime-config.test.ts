@@ -28,11 +28,16 @@ for (const [gates, config, ...kinds] of [
     assert.deepEqual(optionalKinds(gates, config), kinds);
   });
 
-it('every kind without a gate is served, and none with one, unless something is asked for', () => {
+it('every stable kind without a gate is served, and no other, unless something is asked for', () => {
   const none = { gates: new Set<never>(), served: new Map<string, boolean>() };
   assert.deepEqual(
     allResources.filter((each) => isServed(each, none)),
-    allResources.filter(({ gate }) => gate === undefined),
+    allResources.filter(({ gate, isAlpha }) => gate === undefined && isAlpha !== true),
+  );
+  const alpha = { ...none, served: new Map([['api/alpha', true]]) };
+  assert.deepEqual(
+    allResources.filter(({ isAlpha, ...each }) => isAlpha === true && isServed({ isAlpha, ...each }, alpha)).length,
+    1,
   );
 });
 

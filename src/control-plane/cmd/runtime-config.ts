@@ -39,11 +39,11 @@ export function parseRuntimeConfig(
   definitions: readonly ResourceDefinition[],
   errors: string[],
 ): ReadonlyMap<string, boolean> {
-  const optional = definitions.filter(({ gate }) => gate !== undefined).map(({ type }) => type);
+  const optional = definitions.filter(isOptional).map(({ type }) => type);
   const known = new Set([...wide, ...optional.flatMap((type) => [apiVersionOf(type), resourceKey(type)])]);
   const always = new Set(
     definitions
-      .filter(({ gate }) => gate === undefined)
+      .filter((definition) => !isOptional(definition))
       .flatMap(({ type }) => [apiVersionOf(type), `api/${apiVersionOf(type)}`, resourceKey(type)]),
   );
   const served = new Map<string, boolean>();
@@ -62,11 +62,15 @@ export function parseRuntimeConfig(
 }
 
 /** Kinds without a gate always; the others with their gate, by the most exact key that is given. */
-export function isServed({ gate, type }: ResourceDefinition, { gates, served }: ApiChoice): boolean {
-  if (gate === undefined) return true;
-  const keys = [resourceKey(type), apiVersionOf(type), 'api/beta', 'api/all'];
-  return gates.has(gate) && (keys.map((key) => served.get(key)).find((value) => value !== undefined) ?? false);
+export function isServed(definition: ResourceDefinition, { gates, served }: ApiChoice): boolean {
+  const { gate, type, isAlpha } = definition;
+  if (!isOptional(definition)) return true;
+  const keys = [resourceKey(type), apiVersionOf(type), isAlpha === true ? 'api/alpha' : 'api/beta', 'api/all'];
+  const isGated = gate === undefined || gates.has(gate);
+  return isGated && (keys.map((key) => served.get(key)).find((value) => value !== undefined) ?? false);
 }
+
+const isOptional = ({ gate, isAlpha }: ResourceDefinition): boolean => gate !== undefined || isAlpha === true;
 
 const resourceKey = (type: ResourceType): string => `${apiVersionOf(type)}/${type.plural}`;
 

@@ -12,6 +12,8 @@ export interface RequestContext {
   readonly fieldValidation: FieldValidation;
   /** For `apply`: takes over fields that others own. */
   readonly force?: boolean;
+  /** A creation answers at once, though initializers have yet to act on the object. */
+  readonly takesUninitialized?: boolean;
   /** An update that was asked for as a patch. */
   readonly isPatch?: boolean;
   /** A `Warning:` header of the answer. Repetitions count once. */

@@ -26,6 +26,10 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly isInternal?: boolean;
   /** A beta kind: it is served only with this feature gate and `--runtime-config`. Absent: always served. */
   readonly gate?: ControlPlaneGate;
+  /** An alpha kind that needs no gate: it is served only with `--runtime-config`. */
+  readonly isAlpha?: boolean;
+  /** Objects may pend until initializers have acted on them: then lists and watches leave them out. */
+  readonly isInitialized?: boolean;
   readonly shortNames?: readonly string[];
   /** Groups of kinds for kubectl, such as `all`. */
   readonly categories?: readonly string[];

@@ -34,8 +34,8 @@ const scalars: Readonly<Record<string, string>> = lookupTable({
 export const describeScalar = (name: string): string | undefined => scalars[name];
 
 /** What `kubectl explain` says of a type. */
-export function describeType({ name, fields }: ObjectSchema): string | undefined {
-  const text = byFields.get(fields)?.text;
+export function describeType({ name, fields, variantOf }: ObjectSchema): string | undefined {
+  const text = byFields.get(variantOf ?? fields)?.text;
   if (text !== undefined) return text;
   return name.endsWith('List') ? `A list of objects of the kind ${name.slice(0, -4)}.` : undefined;
 }
@@ -45,7 +45,7 @@ export function describeType({ name, fields }: ObjectSchema): string | undefined
  * added.
  */
 export function describeField(owner: ObjectSchema, name: string, schema: Schema): string | undefined {
-  const text = byFields.get(owner.fields)?.fields[name] ?? commonDescriptions[name];
+  const text = byFields.get(owner.variantOf ?? owner.fields)?.fields[name] ?? commonDescriptions[name];
   const values = unlistedValues(schema);
   if (values.length === 0 || (text !== undefined && values.every((value) => names(text, value)))) return text;
   const list = `Possible values: ${values.map((value) => (value === '' ? '""' : value)).join(', ')}.`;

@@ -11,6 +11,7 @@ import {
   nameParameter,
   namespaceParameter,
   patchParameters,
+  uninitializedParameter,
   pathParameter,
   pretty,
   updateParameters,
@@ -77,7 +78,7 @@ class OperationMaker {
     const list = {
       method: 'get',
       action: 'list',
-      query: listParameters,
+      query: this.#withUninitialized(listParameters),
       answers: [{ code: 200, definition: listNameOf(this.#name) }],
       streams: true,
       description: `list or watch objects of kind ${kind}`,
@@ -90,7 +91,7 @@ class OperationMaker {
         action: 'post',
         id: this.#id('create'),
         description: `create ${article(kind)}`,
-        query: createParameters,
+        query: this.#withUninitialized(createParameters),
         body: { definition: this.#name, required: true },
         answers: this.#answers(200, 201, 202),
       });
@@ -250,6 +251,10 @@ class OperationMaker {
   #named(subresource: string, draft: Draft): Operation {
     const path = `${this.#collection}/{name}${subresource === '' ? '' : `/${subresource}`}`;
     return this.#operation(path, [nameParameter(this.#kind.kind), ...this.#scope], draft);
+  }
+
+  #withUninitialized(parameters: readonly Parameter[]): readonly Parameter[] {
+    return this.#definition.isInitialized === true ? [...parameters, uninitializedParameter] : parameters;
   }
 
   #operation(path: string, pathParameters: readonly Parameter[], draft: Draft): Operation {

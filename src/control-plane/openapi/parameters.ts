@@ -27,6 +27,12 @@ const force = query('force', 'boolean', 'Takes fields over from their owners; fo
 
 export const createParameters: readonly Parameter[] = [dryRun, fieldManager, fieldValidation];
 export const updateParameters = createParameters;
+/** Of kinds that may have to be initialized. */
+export const uninitializedParameter = query(
+  'includeUninitialized',
+  'boolean',
+  'Also objects that initializers have yet to act on; a creation does not wait for them.',
+);
 export const patchParameters: readonly Parameter[] = [...createParameters, force];
 
 export const deleteParameters: readonly Parameter[] = [

@@ -134,7 +134,8 @@ class ObjectRegistry implements Registry {
     selection: Parameters<Registry['list']>[1],
     options: unknown,
   ): Promise<ServedList> {
-    const list = await this.list(request, { ...selection });
+    // A deletion does not ask whether an object is initialized, and this is many of them.
+    const list = await this.list(request, { ...selection, includeUninitialized: true });
     for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
       // A dry run waits for nothing.

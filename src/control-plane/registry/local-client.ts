@@ -173,6 +173,8 @@ class LocalClient implements ApiClient {
       dryRun: write.dryRun ?? false,
       fieldManager: write.fieldManager ?? fieldManager,
       fieldValidation: 'Strict',
+      // Controllers do not wait for initializers: they see the object once it is initialized.
+      takesUninitialized: true,
       ...(write.force !== undefined && { force: write.force }),
       warn: () => undefined,
       annotate: () => undefined,

@@ -23,6 +23,7 @@ import {
   validatingAdmissionPolicyBindingResource,
   validatingAdmissionPolicyResource,
 } from './admissionregistration/validating-admission-policy.ts';
+import { initializerConfigurationResource } from './admissionregistration/initializer-configuration.ts';
 import { mutatingWebhookConfigurationResource } from './admissionregistration/mutating-webhook-configuration.ts';
 import { validatingWebhookConfigurationResource } from './admissionregistration/validating-webhook-configuration.ts';
 import { customResourceDefinitionResource } from './apiextensions/custom-resource-definition.ts';
@@ -90,6 +91,7 @@ export const allResources: readonly ResourceDefinition[] = [
   secretResource,
   serviceResource,
   serviceAccountResource,
+  initializerConfigurationResource,
   mutatingWebhookConfigurationResource,
   validatingWebhookConfigurationResource,
   validatingAdmissionPolicyResource,

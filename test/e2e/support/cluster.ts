@@ -79,7 +79,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     '--bind-address=127.0.0.1',
     // All kinds are tried, those too that are off by default.
     '--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true',
-    '--runtime-config=certificates.k8s.io/v1beta1=true',
+    '--runtime-config=certificates.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true',
     ...store,
     ...(options.flags ?? []),
   ];

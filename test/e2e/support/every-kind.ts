@@ -233,6 +233,16 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
       spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/mnt' } },
     }),
     inCluster(
+      'initializerconfiguration.admissionregistration.k8s.io',
+      'admissionregistration.k8s.io/v1alpha1',
+      'InitializerConfiguration',
+      {
+        initializers: [
+          { name: 'a.example.com', rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }] },
+        ],
+      },
+    ),
+    inCluster(
       'mutatingwebhookconfiguration.admissionregistration.k8s.io',
       'admissionregistration.k8s.io/v1',
       'MutatingWebhookConfiguration',

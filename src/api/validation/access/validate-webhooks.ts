@@ -111,7 +111,7 @@ function validateWebhook(errors: FieldErrors, path: string, webhook: Webhook, le
   if (reinvocation !== undefined) errors.oneOf(`${path}.reinvocationPolicy`, reinvocation, ['IfNeeded', 'Never']);
 }
 
-function validateQualified(errors: FieldErrors, field: string, name: string): void {
+export function validateQualified(errors: FieldErrors, field: string, name: string): void {
   if (name === '') return errors.required(field);
   const complaints = checkDnsSubdomain(name);
   if (complaints.length > 0) errors.invalid(field, name, complaints.join(','));

@@ -62,12 +62,13 @@ export function parseWatchOptions(query: URLSearchParams, info: RequestInfo): Pa
   }
   refuse(errors);
   const legacy = asked === undefined && (common.resourceVersion === undefined || common.resourceVersion === '0');
-  const { labelSelector, fieldSelector, resourceVersion } = common;
+  const { labelSelector, fieldSelector, resourceVersion, includeUninitialized } = common;
   const allowBookmarks = booleanOf(query, 'allowWatchBookmarks') ?? false;
   const options: WatchOptions = {
     ...(labelSelector !== undefined && { labelSelector }),
     ...(fieldSelector !== undefined && { fieldSelector }),
     ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(includeUninitialized !== undefined && { includeUninitialized }),
     allowBookmarks,
     ...((legacy || asked !== undefined) && { sendInitialEvents: legacy || asked === true }),
   };
@@ -79,6 +80,7 @@ interface CommonOptions {
   readonly fieldSelector?: string;
   readonly resourceVersion?: string;
   readonly continue?: string;
+  readonly includeUninitialized?: boolean;
 }
 
 function readCommon(query: URLSearchParams, info: RequestInfo): CommonOptions {
@@ -91,6 +93,7 @@ function readCommon(query: URLSearchParams, info: RequestInfo): CommonOptions {
     ...(fieldSelector !== undefined && { fieldSelector }),
     ...(resourceVersion !== undefined && { resourceVersion }),
     ...(next !== undefined && { continue: next }),
+    ...(booleanOf(query, 'includeUninitialized') === true && { includeUninitialized: true }),
   };
 }
 

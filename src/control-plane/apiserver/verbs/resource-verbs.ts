@@ -230,7 +230,7 @@ export function resourceRequest(
 
 function requestContext(
   exchange: Exchange,
-  { dryRun, fieldManager, fieldValidation, force }: WriteQuery,
+  { dryRun, fieldManager, fieldValidation, force, takesUninitialized }: WriteQuery,
 ): RequestContext {
   return {
     user: exchange.user,
@@ -238,6 +238,7 @@ function requestContext(
     fieldManager: fieldManager === '' ? managerOf(headerOf(exchange.http.headers, 'user-agent')) : fieldManager,
     fieldValidation,
     ...(force !== undefined && { force }),
+    ...(takesUninitialized !== undefined && { takesUninitialized }),
     warn: (text) => addWarning(exchange, text),
     annotate: (key, value) => void (exchange.annotations[key] = value),
   };

@@ -9,6 +9,7 @@ export interface WriteQuery {
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
   readonly force?: boolean;
+  readonly takesUninitialized?: boolean;
 }
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
@@ -50,6 +51,7 @@ export function parseWriteQuery(
     fieldManager,
     fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
     ...(force !== undefined && { force }),
+    ...(booleanOf(query, 'includeUninitialized') === true && { takesUninitialized: true }),
   };
 }
 

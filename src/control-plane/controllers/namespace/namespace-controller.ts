@@ -14,6 +14,8 @@ import type { Remains } from './namespace-conditions.ts';
 /** Upstream: --concurrent-namespace-syncs. */
 const WORKERS = 10;
 const FINALIZER = 'kubernetes';
+/** What is not initialized yet has to go as well. */
+const everyObject = { includeUninitialized: true };
 /**
  * The end of each object wakes its namespace; this is for an object that came and went without the informers having
  * seen it.
@@ -111,7 +113,7 @@ class NamespaceEmptier {
     for (const type of [...this.#podsFirst, ...(this.#options.customTypes?.() ?? [])]) {
       try {
         await this.#deleteAll(type, namespace);
-        const { items } = await this.#options.client.list(type, namespace);
+        const { items } = await this.#options.client.list(type, namespace, everyObject);
         if (items.length > 0) counts.set(`${type.plural}.${type.group}`, items.length);
         for (const each of items.flatMap(({ metadata }) => metadata.finalizers ?? []))
           finalizers.set(each, (finalizers.get(each) ?? 0) + 1);
@@ -126,7 +128,7 @@ class NamespaceEmptier {
   }
 
   async #deleteAll(type: ResourceType, namespace: string): Promise<void> {
-    const { items } = await this.#options.client.list(type, namespace);
+    const { items } = await this.#options.client.list(type, namespace, everyObject);
     for (const object of items) {
       if (object.metadata.deletionTimestamp !== undefined) continue;
       try {

@@ -38,7 +38,7 @@ export async function readList(
   options: ListOptions,
 ): Promise<ServedList> {
   const { definition, namespace } = request;
-  const selection = parseSelection(definition, options.labelSelector, options.fieldSelector);
+  const selection = parseSelection(definition, options);
   const token = continueToken(options);
   const page: Page = {
     kind: cache.kind(definition),

@@ -12,11 +12,10 @@ const widget = (labels: Record<string, string>, size = 1): ApiObject =>
   ({ metadata: { name: 'a', namespace: 'default', uid: 'u', labels }, spec: { size } }) as ApiObject;
 
 test('objects are selected by labels and fields together', () => {
-  const { matches, everything, name } = parseSelection(
-    selectable,
-    'app in (x,y),!old',
-    'spec.size=1,metadata.namespace!=other',
-  );
+  const { matches, everything, name } = parseSelection(selectable, {
+    labelSelector: 'app in (x,y),!old',
+    fieldSelector: 'spec.size=1,metadata.namespace!=other',
+  });
   assert.deepEqual([everything, name], [false, undefined]);
   assert.deepEqual(
     [
@@ -30,8 +29,8 @@ test('objects are selected by labels and fields together', () => {
 });
 
 test('a selector that names one object says so', () => {
-  assert.equal(parseSelection(selectable, undefined, 'metadata.name=a').name, 'a');
-  assert.equal(parseSelection(selectable, undefined, 'metadata.name!=a').name, undefined);
+  assert.equal(parseSelection(selectable, { fieldSelector: 'metadata.name=a' }).name, 'a');
+  assert.equal(parseSelection(selectable, { fieldSelector: 'metadata.name!=a' }).name, undefined);
 });
 
 for (const [definition, labels, fields, message] of [
@@ -42,7 +41,7 @@ for (const [definition, labels, fields, message] of [
 ] as const) {
   test(`the selectors "${labels}" and "${fields}" are a bad request`, () => {
     assert.throws(
-      () => parseSelection(definition, labels, fields),
+      () => parseSelection(definition, { labelSelector: labels, fieldSelector: fields }),
       (error) => isApiError(error, 'BadRequest') && error.message === message,
     );
   });
@@ -57,6 +56,6 @@ test('fields of a kind that is stored as another are those of its own form', () 
       fromStored: (object: ApiObject) => ({ ...object, spec: { size: 7 } }),
     },
   } as ResourceDefinition;
-  assert.equal(parseSelection(shown, undefined, 'spec.size=7').matches(widget({}, 1)), true);
-  assert.equal(parseSelection(shown, undefined, 'spec.size=1').matches(widget({}, 1)), false);
+  assert.equal(parseSelection(shown, { fieldSelector: 'spec.size=7' }).matches(widget({}, 1)), true);
+  assert.equal(parseSelection(shown, { fieldSelector: 'spec.size=1' }).matches(widget({}, 1)), false);
 });

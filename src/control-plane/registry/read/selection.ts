@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { initializersOf } from '../../../api/core/initializers.ts';
 import { decodeAny } from '../../../api/schema/decode.ts';
 import { compileRequirements } from '../../../api/label-requirement.ts';
 import { compileFields, exactMatch, parseFieldSelector, parseLabelSelector } from '../../../api/selectors.ts';
@@ -17,12 +18,32 @@ export interface Selection {
 
 const all: Selection = { everything: true, name: undefined, matches: () => true };
 
+const initialized: Selection = {
+  everything: false,
+  name: undefined,
+  matches: ({ metadata }) => initializersOf(metadata) === undefined,
+};
+
+/** What a reader asks for: the options of lists and watches that choose objects. */
+export interface SelectionOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly includeUninitialized?: boolean;
+}
+
 /** Throws BadRequest for selectors that cannot be read and for fields the kind cannot be selected by. */
-export function parseSelection(
-  definition: ResourceDefinition,
-  labelSelector: string | undefined,
-  fieldSelector: string | undefined,
-): Selection {
+export function parseSelection(definition: ResourceDefinition, options: SelectionOptions): Selection {
+  const selected = parseSelectors(definition, options);
+  if (definition.isInitialized !== true || options.includeUninitialized === true) return selected;
+  if (selected === all) return initialized;
+  return {
+    ...selected,
+    everything: false,
+    matches: (object) => initialized.matches(object) && selected.matches(object),
+  };
+}
+
+function parseSelectors(definition: ResourceDefinition, { labelSelector, fieldSelector }: SelectionOptions): Selection {
   if (!labelSelector && !fieldSelector) return all;
   const labels = parseLabelSelector(labelSelector ?? '');
   if (typeof labels === 'string') throw badRequest(labels);

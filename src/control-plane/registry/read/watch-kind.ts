@@ -33,7 +33,7 @@ export async function watchKind(
 ): Promise<{ close(): void }> {
   const { cache } = source;
   const kind = cache.kind(request.definition);
-  const selection = parseSelection(request.definition, options.labelSelector, options.fieldSelector);
+  const selection = parseSelection(request.definition, options);
   const from = parseRevision(options.resourceVersion);
   const fromState = options.sendInitialEvents === true || from === 0;
   if (options.sendInitialEvents === true) await notOlderThan(cache, options.resourceVersion);

@@ -119,20 +119,22 @@ export interface FixtureOptions {
   readonly wrap?: (storage: Storage, clock: FakeClock) => Storage;
   /** Authorization checks of the registry itself. Absent: everything is allowed. */
   readonly authorize?: (attributes: AuthorizationAttributes) => AuthorizationDecision;
+  /** Absent: widgets and gadgets. */
+  readonly kinds?: readonly ResourceDefinition[];
 }
 
 export async function startRegistry(
   admission: readonly AdmissionPlugin[] = [],
-  { wrap = (storage) => storage, authorize }: FixtureOptions = {},
+  { wrap = (storage) => storage, ...options }: FixtureOptions = {},
 ): Promise<RegistryFixture> {
   const folder = mkdtempSync(path.join(tmpdir(), 'registry-'));
   const clock = new FakeClock();
   const storage = new SqliteStorage({ file: path.join(folder, 'state.db'), clock, log: recordingLog() });
-  const fixture = await onStorage(wrap(storage, clock), clock, admission, authorize);
+  const fixture = await onStorage(wrap(storage, clock), clock, admission, options);
   return {
     ...fixture,
     // With a way of its own to the store.
-    second: () => onStorage(storage, clock, admission, authorize),
+    second: () => onStorage(storage, clock, admission, options),
     stop: async () => {
       fixture.cache.stop();
       await storage.close();
@@ -141,15 +143,17 @@ export async function startRegistry(
   };
 }
 
+/** The machinery hands a definition's functions only objects of its own schema. */
+export const plainKinds = [widgets, gadgets] as unknown as readonly ResourceDefinition[];
+
 /** A server on a store. */
 async function onStorage(
   storage: Storage,
   clock: FakeClock,
   admission: readonly AdmissionPlugin[],
-  authorize: NonNullable<FixtureOptions['authorize']> = () => ({ decision: 'allow', reason: '' }),
+  { authorize = () => ({ decision: 'allow', reason: '' }), kinds = plainKinds }: FixtureOptions,
 ): Promise<RegistryFixture> {
-  // The machinery hands a definition's functions only objects of its own schema.
-  const definitions = new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]);
+  const definitions = new DefinitionIndex(kinds);
   const cache = new WatchCache({ storage, definitions, clock, log: recordingLog() });
   await cache.start();
   const registry = createRegistry({
@@ -198,7 +202,7 @@ async function onStorage(
     create: async ({ name, ...rest }, definition = widgets) =>
       (await registry.create(request(definition), { value: { metadata: { name }, spec: {}, ...rest }, duplicates: [] }))
         .object as Widget,
-    second: () => onStorage(storage, clock, admission, authorize),
+    second: () => onStorage(storage, clock, admission, { authorize, kinds }),
     stop: () => Promise.resolve(cache.stop()),
   };
 }

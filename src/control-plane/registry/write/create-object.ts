@@ -14,6 +14,7 @@ import { trackWrite } from '../../patch/managed-fields.ts';
 import { decodeBody } from './decode-body.ts';
 import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
+import { waitUntilInitialized } from './wait-until-initialized.ts';
 import { bodyKind } from '../subresources.ts';
 import {
   admitMutating,
@@ -55,7 +56,8 @@ export async function createDecoded(
     const name = generated ? generateName(prefix, tools.random) : decoded.metadata.name;
     const draft = { ...decoded, metadata: { ...decoded.metadata, name } };
     try {
-      return await createNamed(tools, request, draft, fields);
+      const created = await createNamed(tools, request, draft, fields);
+      return await waitUntilInitialized(tools, request, created);
     } catch (error) {
       const taken = generated && error instanceof ApiStatusError && error.reason === 'AlreadyExists';
       if (!taken) throw error;

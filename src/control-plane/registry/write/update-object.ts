@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { initializersOf } from '../../../api/core/initializers.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import { ApiStatusError, conflict, invalid, notFound, staleObject } from '../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
@@ -256,6 +257,9 @@ async function store(
     const result = await put();
     stored = !('conflict' in result);
     if ('conflict' in result) return 'stale';
+    // What an initializer refused is stored before it goes, so that its creator reads why.
+    if (initializersOf(result.served.object.metadata)?.result !== undefined)
+      await removeObject(tools, definition, result.served);
     return shown(request, result.served);
   } finally {
     if (stored !== undefined) await allocated?.settle(stored);

@@ -1,0 +1,34 @@
+import { KubeletError } from '../../base/errors.ts';
+import { initializerConfigurationResource } from '../resources/admissionregistration/initializer-configuration.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { allResources } from '../resources/all.ts';
+import { computedResources } from '../resources/computed.ts';
+import { initializedKinds } from '../resources/initialized-kinds.ts';
+import { isServed } from './runtime-config.ts';
+
+/** Initializers take two flags. Throws `Invalid` when the plugin has no configurations that it could read. */
+export function hasInitializers({
+  api,
+  enabledAdmission,
+}: Pick<ControlPlaneOptions, 'api' | 'enabledAdmission'>): boolean {
+  if (!enabledAdmission.includes('Initializers')) return false;
+  if (!isServed(initializerConfigurationResource, api))
+    throw new KubeletError(
+      'Invalid',
+      'the admission plugin Initializers reads objects that are not served: add --runtime-config=admissionregistration.k8s.io/v1alpha1=true',
+    );
+  return true;
+}
+
+type Flags = Parameters<typeof hasInitializers>[0];
+
+/** Built-in kinds that are stored, served or not, as this server reads and writes them. */
+export function storedKinds(options: Flags): readonly ResourceDefinition[] {
+  return hasInitializers(options) ? initializedKinds(allResources) : allResources;
+}
+
+/** Of those what is served, and what is computed on request. */
+export function servedKinds(options: Flags): readonly ResourceDefinition[] {
+  return [...storedKinds(options).filter((each) => isServed(each, options.api)), ...computedResources];
+}
