@@ -11,6 +11,7 @@ export async function evaluatePrepared(
 ): Promise<{ readonly value: unknown } | { readonly error: string }> {
   if ('fault' in program) return { error: `compilation error: ${program.fault}` };
   const result = await evaluation.evaluate(program);
+  await evaluation.pace.rest();
   if (result === 'cost-exceeded') return { error: OUT_OF_BUDGET };
   if (result instanceof CelError) return { error: `expression '${source}' resulted in error: ${result.message}` };
   return { value: result };

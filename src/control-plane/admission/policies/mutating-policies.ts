@@ -6,7 +6,6 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '../../../api/client/resource-types.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import { CelBudget } from '../../../cel/budget.ts';
 import type { Program } from '../../../cel/compile.ts';
 import { fromJson, toJson } from '../../../cel/json-values.ts';
 import type { CelValue } from '../../../cel/values.ts';
@@ -190,12 +189,7 @@ async function applyOnce(
   const { variables, conditions, mutations } = bound.expressions();
   const own = new Map([['params', params]]);
   const evaluationOf = (object: ApiObject): PolicyEvaluation =>
-    new PolicyEvaluation(
-      new RequestVariables({ ...attributes, object }, options),
-      own,
-      variables,
-      new CelBudget(RUNTIME_BUDGET),
-    );
+    new PolicyEvaluation(new RequestVariables({ ...attributes, object }, options), own, variables, RUNTIME_BUDGET);
   let object = attributes.object as ApiObject;
   const matches = await matchConditions(conditions, evaluationOf(object));
   if (matches === false) return object;

@@ -1,6 +1,6 @@
 import { serviceAccountGroups } from '../../cel/service-account-user.ts';
 import { namespaces } from '../../../api/client/resource-types.ts';
-import type { CelBudget } from '../../../cel/budget.ts';
+import { CelBudget, CelPace } from '../../../cel/budget.ts';
 import type { Program } from '../../../cel/compile.ts';
 import type { Variables } from '../../../cel/frame.ts';
 import { Suspension } from '../../../cel/frame.ts';
@@ -31,6 +31,8 @@ interface ReviewRequest {
 
 /** The variables of one request, for all its expressions. Each is made when it is first asked for. */
 export class RequestVariables {
+  /** Of all evaluations for the request. */
+  readonly pace = new CelPace();
   readonly #attributes: AdmissionAttributes;
   readonly #parts: RequestVariableParts;
   readonly #checks: AuthorizationChecks;
@@ -124,17 +126,21 @@ export class PolicyEvaluation {
   readonly #variables: LazyVariables;
   readonly #budget: CelBudget;
 
-  /** `own`: variables of this evaluation alone, such as params. */
+  /** `own`: variables of this evaluation alone, such as params. `units`: what all its programs may cost together. */
   constructor(
     request: RequestVariables,
     own: ReadonlyMap<string, CelValue>,
     variables: ReadonlyMap<string, Program>,
-    budget: CelBudget,
+    units: number,
   ) {
     this.#request = request;
     this.#own = own;
-    this.#budget = budget;
-    this.#variables = new LazyVariables(variables, (program) => this.#run(program));
+    this.#budget = new CelBudget(units, request.pace);
+    this.#variables = new LazyVariables(variables, (program) => this.#runWithin(program));
+  }
+
+  get pace(): CelPace {
+    return this.#budget.pace;
   }
 
   readonly #read: Variables = (name) => {
@@ -147,6 +153,13 @@ export class PolicyEvaluation {
     const { result, cost } = program.evaluate(this.#read, Math.min(PER_CALL_LIMIT, Math.max(0, this.#budget.left)));
     this.#budget.spend(cost);
     return result;
+  }
+
+  /** Variables may be many, and each may be expensive. */
+  #runWithin(program: Program): CelResult | 'cost-exceeded' {
+    const turn = this.pace.restWithin();
+    if (turn !== undefined) throw new Suspension(turn);
+    return this.#run(program);
   }
 
   /** Waits for answers of authorizers. */

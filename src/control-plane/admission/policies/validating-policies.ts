@@ -1,7 +1,6 @@
 import type { ValidatingAdmissionPolicyBinding } from '../../../api/admissionregistration/validating-admission-policy.ts';
 import type { StatusReason } from '../../../api/status/api-status-error.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
-import { CelBudget } from '../../../cel/budget.ts';
 import { fromJson } from '../../../cel/json-values.ts';
 import type { CelValue } from '../../../cel/values.ts';
 import { RUNTIME_BUDGET } from '../../cel/limits.ts';
@@ -87,7 +86,7 @@ async function judgeOne(
   const { variables, conditions, validations, messages, annotations } = expressions();
   const { spec } = policy;
   const own = new Map([['params', params]]);
-  const evaluation = new PolicyEvaluation(request, own, variables, new CelBudget(RUNTIME_BUDGET));
+  const evaluation = new PolicyEvaluation(request, own, variables, RUNTIME_BUDGET);
   const failOnError = (error: string, index = 0): void => {
     if (spec.failurePolicy !== 'Ignore') fail(error, 'Invalid', index);
   };

@@ -1,5 +1,4 @@
 import { internalError } from '../../../api/status/api-status-error.ts';
-import { CelBudget } from '../../../cel/budget.ts';
 import { MATCH_CONDITIONS_BUDGET } from '../../cel/limits.ts';
 import { policyEnvironment } from '../../cel/policy-environment.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
@@ -23,8 +22,10 @@ export function createConditionCheck(parts: RequestVariableParts): ConditionChec
     const prepared = compiled.get(webhook) ?? prepareConditions(conditions, environment);
     compiled.set(webhook, prepared);
     const request = new RequestVariables(attributes, parts);
-    const budget = new CelBudget(MATCH_CONDITIONS_BUDGET);
-    const result = await matchConditions(prepared, new PolicyEvaluation(request, noVariables, noVariables, budget));
+    const result = await matchConditions(
+      prepared,
+      new PolicyEvaluation(request, noVariables, noVariables, MATCH_CONDITIONS_BUDGET),
+    );
     if (typeof result === 'boolean') return result;
     if (webhook.failurePolicy === 'Ignore') return false;
     throw internalError(result.error);
