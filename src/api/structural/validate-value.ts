@@ -210,7 +210,8 @@ function merge(into: Result, { findings, matches }: Result): void {
 }
 
 function typeError(path: string, expected: string, found: string): Finding {
-  return invalid(path, found, `must be of type ${expected}: ${goQuote(found)}`);
+  return (errors) =>
+    errors.wrongType(fieldOf(path), found, `${path} in body must be of type ${expected}: ${goQuote(found)}`);
 }
 
 const composite =

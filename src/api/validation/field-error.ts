@@ -17,6 +17,8 @@ export interface FieldError {
   readonly field: string;
   /** Everything after the path: `Invalid value: "x": must be ...`. */
   readonly message: string;
+  /** The value is of another type than its schema says, which makes further checks of it meaningless. */
+  readonly isWrongType?: true;
 }
 
 /**
@@ -46,6 +48,14 @@ export class FieldErrors {
     this.#add('Invalid value', field, [detail]);
   }
 
+  /** As `invalid`, for a value of another type than its schema says. */
+  wrongType(field: string, value: unknown, detail: string): void {
+    const { length } = this.list;
+    this.invalid(field, value, detail);
+    const added = this.list[length];
+    if (added !== undefined) this.list[length] = { ...added, isWrongType: true };
+  }
+
   /** One error for each of `details`. */
   invalidEach(field: string, value: unknown, details: readonly string[]): void {
     for (const detail of details) this.invalid(field, value, detail);
@@ -60,6 +70,11 @@ export class FieldErrors {
 
   duplicate(field: string, value: unknown): void {
     this.#add('Duplicate value', field, [this.#shownValue(value)]);
+  }
+
+  /** Without the value. */
+  duplicateHidden(field: string): void {
+    this.#add('Duplicate value', field, []);
   }
 
   notFound(field: string, value: unknown, detail = ''): void {
@@ -95,6 +110,7 @@ export class FieldErrors {
   #shownValue(value: unknown): string {
     if (this.#isFull) return '';
     if (typeof value === 'string') return goQuote(cut(value));
+    if (typeof value === 'bigint') return String(value);
     if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
     let shown = this.#shown.get(value);
     if (shown === undefined) this.#shown.set(value, (shown = cut(JSON.stringify(value))));

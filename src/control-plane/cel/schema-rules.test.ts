@@ -73,20 +73,14 @@ describe('a rule of a schema', () => {
   it('gives the text of its message expression, unless it cannot be shown', () => {
     const rule = { rule: 'self.replicas > 5', messageExpression: '"has " + string(self.replicas)' };
     assert.deepEqual(run(rule, { replicas: 3 }), { kind: 'fail', message: 'has 3' });
-    assert.deepEqual(run({ ...rule, messageExpression: '"a\\nb"' }, { replicas: 3 }), {
-      kind: 'fail',
-      message: undefined,
-    });
-    assert.deepEqual(run({ ...rule, messageExpression: 'self.namespace' }, { replicas: 3 }), {
-      kind: 'fail',
-      message: undefined,
-    });
+    assert.deepEqual(run({ ...rule, messageExpression: '"a\\nb"' }, { replicas: 3 }), { kind: 'fail' });
+    assert.deepEqual(run({ ...rule, messageExpression: 'self.namespace' }, { replicas: 3 }), { kind: 'fail' });
   });
 
   it('says what went wrong in an evaluation', () => {
     assert.deepEqual(run('self.replicas > 1', {}), {
       kind: 'error',
-      message: '"self.replicas > 1": no such key: replicas',
+      message: 'no such key: replicas',
     });
   });
 
@@ -98,7 +92,7 @@ describe('a rule of a schema', () => {
       optionalOldSelf: true,
     };
     assert.deepEqual(run(optional, { replicas: 1 }), { kind: 'pass' });
-    assert.deepEqual(run(optional, { replicas: 1 }, { replicas: 2 }), { kind: 'fail', message: undefined });
+    assert.deepEqual(run(optional, { replicas: 1 }, { replicas: 2 }), { kind: 'fail' });
   });
 
   it('is refused for what it is', () => {

@@ -9,7 +9,7 @@ import { formatType, optionalOf } from '../../cel/types.ts';
 import type { CelResult } from '../../cel/values.ts';
 import { isError, none, Optional } from '../../cel/values.ts';
 import { baseEnvironment } from './environment.ts';
-import { PER_CALL_LIMIT } from './limits.ts';
+import { PER_CALL_LIMIT, REQUEST_LIMIT_BYTES } from './limits.ts';
 import type { RuleSchema, SchemaType } from './schema-types.ts';
 import { schemaType } from './schema-types.ts';
 
@@ -26,6 +26,8 @@ export interface CompiledRule {
   /** Why the rule cannot be used, in upstream's words. */
   readonly ruleError: string | undefined;
   readonly messageError: string | undefined;
+  /** How many values of the schema a request can hold. */
+  readonly mostValues: number;
   /** Of one evaluation, at least and at most. */
   readonly ruleCost: Range;
   readonly messageCost: Range;
@@ -42,9 +44,10 @@ export type RuleResult =
   | { readonly kind: 'pass' }
   /** With the text of the message expression, if it gave one that can be shown. */
   | { readonly kind: 'fail'; readonly message?: string }
+  /** What went wrong, in cel-go's words. */
   | { readonly kind: 'error'; readonly message: string }
-  /** The evaluation cost too much: the rest of the object is not judged. */
-  | { readonly kind: 'budget'; readonly message: string };
+  /** The evaluation cost too much: the rest of the object is not judged. `limit`: that of one evaluation. */
+  | { readonly kind: 'budget'; readonly of: 'rule' | 'message'; readonly limit: 'call' | 'object' };
 
 const noCost: Range = { min: 0, max: 0 };
 const MESSAGE_LIMIT = 5120;
@@ -78,9 +81,10 @@ export function compileRule(text: RuleText, schema: RuleSchema, options: { reado
     usesOldSelf,
     ruleError: undefined,
     messageError,
+    mostValues: Math.floor(REQUEST_LIMIT_BYTES / (self.leastBytes + 1)),
     ruleCost: estimateCost(rule.checked),
     messageCost: usable === undefined ? noCost : estimateCost(usable.checked),
-    evaluate: (input, budget) => evaluate({ rule, message: usable, self, text }, input, budget),
+    evaluate: (input, budget) => evaluateRule({ rule, message: usable, self, text }, input, budget),
   };
 }
 
@@ -97,6 +101,7 @@ function unusable(ruleError: string): CompiledRule {
     usesOldSelf: false,
     ruleError,
     messageError: undefined,
+    mostValues: 1,
     ruleCost: noCost,
     messageCost: noCost,
     evaluate: () => ({ kind: 'error', message: ruleError }),
@@ -110,7 +115,7 @@ interface Prepared {
   readonly text: RuleText;
 }
 
-function evaluate({ rule, message, self, text }: Prepared, input: RuleInput, budget: CelBudget): RuleResult {
+function evaluateRule({ rule, message, self, text }: Prepared, input: RuleInput, budget: CelBudget): RuleResult {
   const variables = (name: string): CelResult | undefined => {
     if (name === 'self') return self.adapt(input.self);
     if (name !== 'oldSelf') return undefined;
@@ -118,29 +123,31 @@ function evaluate({ rule, message, self, text }: Prepared, input: RuleInput, bud
     return input.hasOldSelf ? self.adapt(input.oldSelf) : undefined;
   };
   const result = spend(rule, variables, budget);
-  if (typeof result === 'object' && result !== null && 'kind' in result) return result;
-  if (isError(result)) return { kind: 'error', message: `${JSON.stringify(text.rule)}: ${result.message}` };
-  if (result === true) return { kind: 'pass' };
-  return { kind: 'fail', message: message && shownMessage(spend(message, variables, budget)) };
+  if (result === 'object' || result === 'call') return { kind: 'budget', of: 'rule', limit: result };
+  if (isError(result.value)) return { kind: 'error', message: result.value.message };
+  if (result.value === true) return { kind: 'pass' };
+  if (message === undefined) return { kind: 'fail' };
+  const said = spend(message, variables, budget);
+  if (said === 'object' || said === 'call') return { kind: 'budget', of: 'message', limit: said };
+  const shown = shownMessage(said.value);
+  return { kind: 'fail', ...(shown !== undefined && { message: shown }) };
 }
 
-type Spent = CelResult | (RuleResult & { kind: 'budget' });
-
-/** Evaluates for what is left of the budget. */
-function spend(program: Program, variables: Variables, budget: CelBudget): Spent {
+/** Evaluates for what is left of the budget; or says which limit was too low. */
+function spend(
+  program: Program,
+  variables: Variables,
+  budget: CelBudget,
+): { readonly value: CelResult } | 'call' | 'object' {
   const limit = Math.min(PER_CALL_LIMIT, Math.max(0, budget.left));
   const { result, cost } = program.evaluate(variables, limit);
   const hasPaid = budget.spend(cost);
-  if (result !== 'cost-exceeded') return result;
-  const message =
-    hasPaid && limit === PER_CALL_LIMIT
-      ? 'call cost exceeds limit: no further validation rules will be run'
-      : 'validation failed due to running out of cost budget, no further validation rules will be run';
-  return { kind: 'budget', message };
+  if (result !== 'cost-exceeded') return { value: result };
+  return hasPaid && limit === PER_CALL_LIMIT ? 'call' : 'object';
 }
 
 /** A message is one line of at most 5120 characters; anything else is left out. */
-function shownMessage(value: Spent): string | undefined {
+function shownMessage(value: CelResult): string | undefined {
   if (typeof value !== 'string') return undefined;
   const message = value.trim();
   return message === '' || message.length > MESSAGE_LIMIT || message.includes('\n') ? undefined : message;

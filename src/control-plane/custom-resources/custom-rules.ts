@@ -4,8 +4,14 @@ import { validateEmbedded } from '../../api/structural/embedded-resources.ts';
 import { validateListTypes } from '../../api/structural/list-types.ts';
 import type { SchemaNode } from '../../api/structural/schema-node.ts';
 import { validateValue } from '../../api/structural/validate-value.ts';
-import type { FieldError } from '../../api/validation/field-error.ts';
-import type { ResourceRules } from '../model/resource-definition.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+import type { FieldError, FieldErrorType } from '../../api/validation/field-error.ts';
+import { CelBudget } from '../../cel/budget.ts';
+import { evaluateRules } from '../cel/evaluate-rules.ts';
+import { RUNTIME_BUDGET } from '../cel/limits.ts';
+import type { RuleTree } from '../cel/rule-tree.ts';
+import { ruleTree } from '../cel/rule-tree.ts';
+import type { LongCheck, ResourceRules } from '../model/resource-definition.ts';
 
 /** What upstream's strategy of custom resources asks of objects (upstream: registry/customresource strategy.go). */
 export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
@@ -17,6 +23,7 @@ export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
       ...listProblems(object, old, root),
     ];
   };
+  let tree: { readonly rules: RuleTree | undefined } | undefined;
   return {
     applyDefaults: (object) => applySchemaDefaults(object, node()),
     validate: (object) => problems(object),
@@ -30,8 +37,35 @@ export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
       },
     }),
     validateStatusUpdate: problems,
+    validateInTurns: (object, check) => {
+      tree ??= { rules: ruleTree(node(), true) };
+      return tree.rules === undefined ? noErrors : judgeByRules(tree.rules, object, check);
+    },
     requiresResourceVersion: true,
   };
+}
+
+const noErrors = Promise.resolve<readonly FieldError[]>([]);
+/** What makes the value so that expressions could not read it by its schema. */
+const blocking: ReadonlySet<FieldErrorType> = new Set(['Required value', 'Unsupported value', 'Too long', 'Too many']);
+
+/** `x-kubernetes-validations`, for as much as one budget pays. */
+function judgeByRules(
+  tree: RuleTree,
+  object: ApiObject,
+  { old, found, warn }: LongCheck<ApiObject>,
+): Promise<readonly FieldError[]> {
+  if (found.some(({ type, isWrongType }) => isWrongType === true || blocking.has(type))) {
+    const errors = new FieldErrors();
+    errors.invalid(
+      '<nil>',
+      null,
+      'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+    );
+    return Promise.resolve(errors.list);
+  }
+  const budget = new CelBudget(RUNTIME_BUDGET);
+  return evaluateRules(tree, object, { old: old && { value: old }, ratchets: true, budget, warn });
 }
 
 /** Elements that stood twice before may go on doing so (upstream: validateCustomResource ratcheting of list types). */

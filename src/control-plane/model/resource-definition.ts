@@ -182,6 +182,8 @@ export interface ResourceRules<T extends ApiObject> {
    */
   readonly prepareForStatusUpdate?: (object: T, old: T, request: RequestFacts) => T;
   readonly validateStatusUpdate?: (object: T, old: T, policy: ClusterPolicy) => readonly FieldError[];
+  /** Checks that may take long, of every write: they let other work have its turn. */
+  readonly validateInTurns?: (object: T, check: LongCheck<T>) => Promise<readonly FieldError[]>;
   readonly warnings?: (object: T, old: T | undefined) => readonly string[];
   /** PUT of what does not exist creates it (leases, services' endpoints, ...). */
   readonly allowCreateOnUpdate?: boolean;
@@ -208,6 +210,15 @@ export interface ResourceRules<T extends ApiObject> {
   readonly defaultPropagation?: 'Background' | 'Orphan' | 'Unsupported';
   /** The warning for a deletion that does not say what becomes of dependents. */
   readonly propagationWarning?: string;
+}
+
+/** What a check that takes long knows besides the object. */
+export interface LongCheck<T extends ApiObject> {
+  readonly old: T | undefined;
+  readonly subresource: string;
+  /** What the other checks have found. */
+  readonly found: readonly FieldError[];
+  warn(text: string): void;
 }
 
 export interface TableColumn<T> {

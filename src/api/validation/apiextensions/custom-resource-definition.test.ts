@@ -103,9 +103,14 @@ describe('a custom resource definition', () => {
       `${v}.properties[a].items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property`,
     ],
     [
-      'rules in CEL',
-      definition([version({ type: 'object', 'x-kubernetes-validations': [{ rule: 'true' }] })]),
-      `${v}.x-kubernetes-validations: Forbidden: this API server does not evaluate CEL rules; remove them from the schema`,
+      'a rule without an expression',
+      definition([version({ type: 'object', 'x-kubernetes-validations': [{ rule: ' ' }] })]),
+      `${v}.x-kubernetes-validations[0].rule: Required value: rule is not specified`,
+    ],
+    [
+      'a rule about a field that is not there',
+      definition([version({ type: 'object', 'x-kubernetes-validations': [{ rule: 'true', fieldPath: '.a' }] })]),
+      `${v}.x-kubernetes-validations[0].fieldPath: Invalid value: ".a": must be a valid path`,
     ],
     [
       'a conversion webhook',

@@ -118,6 +118,27 @@ function pathOf(part: Part, versions: readonly CustomResourceDefinitionVersion[]
   return isAlike ? `spec.${hoisted[part]}` : `spec.versions[${index}].${part}`;
 }
 
+/** A schema of a definition, and where it stands. */
+export interface PlacedSchema {
+  readonly schema: JsonSchema;
+  readonly path: string;
+}
+
+/** The schemas that a write brings: what all versions have alike once, and none that the update leaves alone. */
+export function changedSchemas(
+  { spec: { versions } }: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+): readonly PlacedSchema[] {
+  const found = new Map<string, JsonSchema>();
+  for (const [index, version] of versions.entries()) {
+    const raw = version.schema?.openAPIV3Schema;
+    const before = old?.spec.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
+    if (raw === undefined || before === raw || canonicalJson(before ?? null) === canonicalJson(raw)) continue;
+    found.set(`${pathOf('schema', versions, index)}.openAPIV3Schema`, readJsonSchema(raw).schema);
+  }
+  return [...found].map(([path, schema]) => ({ schema, path }));
+}
+
 function validateVersions(
   errors: FieldErrors,
   { versions }: CustomResourceDefinitionSpec,
@@ -204,22 +225,6 @@ function validateSchema(errors: FieldErrors, schema: JsonSchema, path: string, h
   for (const { field, message, type } of structural) errors.list.push({ field, message, type });
   if (structural.length === 0) validateDefaults(errors, schema, path);
   validateJsonSchema(errors, schema, { path, isRoot: true });
-  refuseRules(errors, schema, path);
-}
-
-/** Rules in CEL are not evaluated yet: a definition that relies on them is refused rather than served unchecked. */
-function refuseRules(errors: FieldErrors, schema: JsonSchema, path: string): void {
-  if ((schema['x-kubernetes-validations'] ?? []).length > 0)
-    errors.forbidden(
-      `${path}.x-kubernetes-validations`,
-      'this API server does not evaluate CEL rules; remove them from the schema',
-    );
-  if (schema.items !== undefined && !Array.isArray(schema.items))
-    refuseRules(errors, schema.items as JsonSchema, `${path}.items`);
-  if (typeof schema.additionalProperties === 'object')
-    refuseRules(errors, schema.additionalProperties, `${path}.additionalProperties`);
-  for (const [name, property] of Object.entries(schema.properties ?? {}))
-    refuseRules(errors, property, `${path}.properties[${name}]`);
 }
 
 function validateStatus(errors: FieldErrors, { spec, status }: CustomResourceDefinition): void {

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../../structural/json-schema.ts';
 import { additionalOf, itemsOf } from '../../structural/validate-structural.ts';
 import type { FieldErrors } from '../field-error.ts';
+import { validateRuleTexts } from './validate-rule-texts.ts';
 
 /** What is forbidden where the schema stands. */
 interface Place {
@@ -22,6 +23,7 @@ export function validateJsonSchema(errors: FieldErrors, schema: JsonSchema, plac
   validateKeywords(errors, schema, place);
   validateListType(errors, schema, place.path);
   validateMapType(errors, schema, place.path);
+  validateRuleTexts(errors, schema, place.path);
   validateProperties(errors, schema, place);
   const inside = (each: JsonSchema, step: string): void =>
     validateJsonSchema(errors, each, { ...place, path: `${place.path}.${step}`, isRoot: false });

@@ -25,6 +25,7 @@ import {
   preparePut,
   requestFacts,
   servedAsIfStored,
+  withLongChecks,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
@@ -89,7 +90,10 @@ async function createNamed(
     (await admitMutating(tools, attributesOf(request, 'CREATE', { object: owned, oldObject: undefined }))) ?? owned;
   const object = prepare(tools, request, admitted === owned ? admitted : rules.applyDefaults(admitted));
   await tools.pace.rest();
-  const errors = [...validateMetadata(definition, object.metadata), ...rules.validate(object, tools.policy)];
+  const errors = await withLongChecks(request, { object, old: undefined }, [
+    ...validateMetadata(definition, object.metadata),
+    ...rules.validate(object, tools.policy),
+  ]);
   await tools.pace.rest();
   if (errors.length > 0) throw invalid(kindOf(definition), object.metadata.name, errors);
   for (const warning of rules.warnings?.(object, undefined) ?? []) context.warn(warning);

@@ -31,6 +31,7 @@ import {
   retryOnStale,
   servedAsIfStored,
   servedUnstored,
+  withLongChecks,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
@@ -137,11 +138,11 @@ async function changeCurrent(
   await tools.pace.rest();
   const object = countGeneration(request, await admitted(tools, request, { object: tracked, old, body }), old);
   await tools.pace.rest();
-  const errors = [
+  const errors = await withLongChecks(request, { object, old }, [
     ...validateMetadata(definition, object.metadata, old.metadata),
     ...validateMetadataUpdate(object.metadata, old.metadata),
     ...validatePart(definition, subresource, { object, old, policy: tools.policy }),
-  ];
+  ]);
   await tools.pace.rest();
   if (errors.length > 0) throw invalid(kindOf(definition), name, errors);
   if (subresource === '') for (const warning of definition.rules.warnings?.(object, old) ?? []) context.warn(warning);

@@ -7,6 +7,7 @@ import { measureJson } from '../../../api/measure-json.ts';
 import { objectLimits } from '../../../api/object-limits.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { tooManyValues } from '../../../api/status/too-many-values.ts';
+import type { FieldError } from '../../../api/validation/field-error.ts';
 import type { ClusterPolicy } from '../../../api/validation/cluster-policy.ts';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '../../model/admission.ts';
 import type {
@@ -116,6 +117,18 @@ export async function admitValidating(tools: WriteTools, attributes: AdmissionAt
     if (judged instanceof Promise) await judged;
     await tools.pace.rest();
   }
+}
+
+/** What the checks have found, and those of the kind that may take long. */
+export async function withLongChecks(
+  { definition, subresource, context }: ResourceRequest,
+  { object, old }: { readonly object: ApiObject; readonly old: ApiObject | undefined },
+  found: readonly FieldError[],
+): Promise<readonly FieldError[]> {
+  const check = definition.rules.validateInTurns;
+  if (check === undefined) return found;
+  const more = await check(object, { old, subresource, found, warn: (text) => context.warn(text) });
+  return [...found, ...more];
 }
 
 /**

@@ -8,11 +8,15 @@ import type { CustomResourceDefinition } from '../../../api/apiextensions/custom
 import { customResourceDefinitions } from '../../../api/client/resource-types.ts';
 import { defaultCustomResourceDefinition } from '../../../api/defaults/default-custom-resource-definition.ts';
 import {
+  changedSchemas,
   validateCustomResourceDefinition,
   validateCustomResourceDefinitionStatusUpdate,
   validateCustomResourceDefinitionUpdate,
 } from '../../../api/validation/apiextensions/validate-custom-resource-definition.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
+import type { FieldError } from '../../../api/validation/field-error.ts';
+import { checkSchemaRules } from '../../cel/check-schema-rules.ts';
+import type { LongCheck } from '../../model/resource-definition.ts';
 import { defineResource } from '../define-resource.ts';
 
 export const customResourceDefinitionResource = defineResource<CustomResourceDefinition>({
@@ -30,6 +34,7 @@ export const customResourceDefinitionResource = defineResource<CustomResourceDef
     prepareForUpdate: withStoredVersion,
     validateUpdate: validateCustomResourceDefinitionUpdate,
     validateStatusUpdate: validateCustomResourceDefinitionStatusUpdate,
+    validateInTurns: checkRules,
     requiresResourceVersion: true,
     holdDeletion: heldForCleanup,
   },
@@ -45,6 +50,18 @@ export const customResourceDefinitionResource = defineResource<CustomResourceDef
   ],
   hasNoAge: true,
 });
+
+/** Rules are compiled once nothing else is wrong with the schemas. */
+async function checkRules(
+  definition: CustomResourceDefinition,
+  { old, found, subresource }: LongCheck<CustomResourceDefinition>,
+): Promise<readonly FieldError[]> {
+  if (found.length > 0 || subresource !== '') return [];
+  const errors: FieldError[] = [];
+  for (const { schema, path } of changedSchemas(definition, old))
+    errors.push(...(await checkSchemaRules(schema, path)));
+  return errors;
+}
 
 /** Every version that was the storage version may have objects, until a migration says that it has none. */
 function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {

@@ -1,0 +1,71 @@
+import { isJsonObject } from '../../api/structural/prune.ts';
+import { canonicalJson } from '../../api/structural/schema-node.ts';
+import type { SchemaNode } from '../../api/structural/schema-node.ts';
+
+/**
+ * A value beside the one that stood in its place before an update, for ratcheting (upstream:
+ * cel/common/equality.go CorrelatedObject).
+ */
+export class Correlation {
+  readonly #value: unknown;
+  readonly #old: unknown;
+  #isSame: boolean | undefined;
+
+  constructor(value: unknown, old: unknown) {
+    this.#value = value;
+    this.#old = old;
+  }
+
+  /** Compared once, however many parts ask. */
+  get isSame(): boolean {
+    return (this.#isSame ??= this.#value === this.#old || canonicalJson(this.#value) === canonicalJson(this.#old));
+  }
+
+  field(name: string): Correlation | undefined {
+    if (!isJsonObject(this.#value) || !isJsonObject(this.#old) || !Object.hasOwn(this.#old, name)) return undefined;
+    return new Correlation(this.#value[name], this.#old[name]);
+  }
+}
+
+/** What stands at a place: the correlation of the value, else that of the nearest part around it that has one. */
+export interface Ratchet {
+  readonly own: Correlation | undefined;
+  readonly around: Correlation | undefined;
+}
+
+export const noRatchet: Ratchet = { own: undefined, around: undefined };
+
+export function isUnchanged({ own, around }: Ratchet): boolean {
+  return (own ?? around)?.isSame === true;
+}
+
+/** A part of the value. `isRoot`: version and kind of the whole object are those of the request and never ratchet. */
+export function ratchetField(at: Ratchet, name: string, isRoot: boolean): Ratchet {
+  if (at.own === undefined) return at;
+  if (isRoot && (name === 'apiVersion' || name === 'kind')) return noRatchet;
+  return { own: at.own.field(name), around: at.own };
+}
+
+export function ratchetItem(at: Ratchet, item: unknown, old: { readonly value: unknown } | undefined): Ratchet {
+  if (at.own === undefined) return at;
+  return { own: old && new Correlation(item, old.value), around: at.own };
+}
+
+/** Finds the items of a list that is a map again by their keys. */
+export function correlateItems(
+  node: SchemaNode,
+  olds: unknown,
+): (item: unknown) => { readonly value: unknown } | undefined {
+  if (node.listType !== 'map' || !Array.isArray(olds)) return () => undefined;
+  const known = new Map<string, { readonly value: unknown }>();
+  for (const value of olds as readonly unknown[]) known.set(keyOf(node, value), { value });
+  return (item) => known.get(keyOf(node, item));
+}
+
+/** A key that is missing counts as its default. */
+function keyOf({ listMapKeys, items }: SchemaNode, item: unknown): string {
+  if (!isJsonObject(item)) return '';
+  return canonicalJson(
+    listMapKeys.map((key) => (Object.hasOwn(item, key) ? item[key] : items?.properties.get(key)?.json.default) ?? null),
+  );
+}
