@@ -12,7 +12,7 @@ export interface Said {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-export interface Saying {
+export interface EventOrigin {
   /** Wall milliseconds. */
   readonly nowMs: number;
   /** Tells apart what this component reports within one millisecond. */
@@ -26,7 +26,7 @@ export interface Saying {
 export function makeEvent(
   object: ObjectReference,
   { type, reason, message, annotations }: Said,
-  { nowMs, serial, component, host }: Saying,
+  { nowMs, serial, component, host }: EventOrigin,
 ): Event {
   const time = formatTime(nowMs);
   // Components count on their own: without a start of its own, each would give the first event of a millisecond the

@@ -314,7 +314,7 @@ export class HttpTransport implements ApiTransport {
     for (let again = false; ; again = true) {
       const startMs = clock.monotonicMs();
       const span = tracer && beginRequestSpan(tracer, access.server, outgoing);
-      const tell = (code: string, responseBytes: number): void => {
+      const report = (code: string, responseBytes: number): void => {
         for (const observer of this.#observers)
           observer({
             kind: 'attempt',
@@ -333,9 +333,9 @@ export class HttpTransport implements ApiTransport {
         const answer = await this.#connectionsTo(access).open({ ...outgoing, headers }, signal, lasting);
         this.#answered(answer.status);
         span?.answered(answer.status);
-        return { answer, done: (responseBytes) => tell(String(answer.status), responseBytes) };
+        return { answer, done: (responseBytes) => report(String(answer.status), responseBytes) };
       } catch (error) {
-        tell('<error>', 0);
+        report('<error>', 0);
         span?.failed(error);
         if (again || !(error instanceof ConnectionFailure) || !isSentAgain(request.method, error)) throw error;
       }

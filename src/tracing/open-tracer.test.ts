@@ -9,13 +9,13 @@ import type { OpenTracer } from './tracer-options.ts';
 import { startTraceCollector } from './testing/trace-collector.ts';
 import type { TraceCollector } from './testing/trace-collector.ts';
 
-interface World {
+interface Fixture {
   readonly tracer: OpenTracer;
   readonly collector: TraceCollector;
   readonly log: RecordingLog;
 }
 
-async function world(t: TestContext, samplingRatePerMillion = 1_000_000): Promise<World> {
+async function world(t: TestContext, samplingRatePerMillion = 1_000_000): Promise<Fixture> {
   const collector = await startTraceCollector();
   t.after(() => collector.close());
   const log = recordingLog();

@@ -52,7 +52,7 @@ export function ensureManifests(instance: Instance): void {
   cpSync(exampleFolder, instance.manifestsDir, { recursive: true });
 }
 
-/** The pods the folder announces. A file that cannot be parsed announces none: saying so is the agent's part. */
+/** The pods the folder announces. A file that cannot be parsed announces none; the agent reports it. */
 export function expectedPods(instance: Instance): string[] {
   const files = readdirSync(instance.manifestsDir)
     .filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith('.'))

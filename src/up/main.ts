@@ -124,7 +124,7 @@ async function up(instance: Instance, line: CommandLine): Promise<number> {
 async function cleanLeftovers(instance: Instance): Promise<void> {
   adoptPrograms(instance);
   const left = await findLeftovers(instance);
-  // A clean `down` removes the record; after a reboot it is all that tells of pods still in containerd's store.
+  // A clean `down` removes the record; after a reboot it is the only record of pods still in containerd's store.
   if (
     left.length === 0 &&
     !existsSync(containerdPidFile(instance)) &&

@@ -14,7 +14,7 @@ export interface LockFiles {
   remove(path: string): void;
 }
 
-export interface LockWorld {
+export interface LockParts {
   readonly files: LockFiles;
   /** Whether the process that `content` names lives. False for what names none. */
   readonly isAlive: (content: string) => boolean;
@@ -37,7 +37,7 @@ const claimOf = (path: string, content: string): string =>
  * 3. A claim counts only if what it was made for still stands in the file after it was made: before that, an earlier
  *    winner may have finished and tidied up.
  */
-export function* takeProcessFile(path: string, self: string, { files, isAlive }: LockWorld): Generator<void, boolean> {
+export function* takeProcessFile(path: string, self: string, { files, isAlive }: LockParts): Generator<void, boolean> {
   for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {
     yield;
     if (files.create(path, self)) return true;
@@ -69,7 +69,7 @@ export function* takeProcessFile(path: string, self: string, { files, isAlive }:
 function* claim(
   path: string,
   { held, self }: { readonly held: string; readonly self: string },
-  { files, isAlive }: LockWorld,
+  { files, isAlive }: LockParts,
 ): Generator<void, string[] | 'held' | 'gone'> {
   const chain: string[] = [];
   for (let last = held; chain.length < LONGEST_CHAIN; ) {

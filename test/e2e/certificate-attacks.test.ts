@@ -79,7 +79,7 @@ function ask(cluster: TestCluster, asker: Asker, method: string, at: string, bod
   });
 }
 
-interface Wish {
+interface RequestOptions {
   readonly name: string;
   readonly subject: Uint8Array;
   readonly signer: 'kube-apiserver-client' | 'kube-apiserver-client-kubelet' | 'kubelet-serving';
@@ -92,7 +92,7 @@ const usages = {
   'kubelet-serving': ['digital signature', 'server auth'],
 } as const;
 
-const manifest = ({ name, subject: asked, signer, names }: Wish): object => ({
+const manifest = ({ name, subject: asked, signer, names }: RequestOptions): object => ({
   apiVersion: 'certificates.k8s.io/v1',
   kind: 'CertificateSigningRequest',
   metadata: { name },
@@ -109,8 +109,8 @@ const manifest = ({ name, subject: asked, signer, names }: Wish): object => ({
   },
 });
 
-const submit = (cluster: TestCluster, asker: Asker, wish: Wish): Promise<Reply> =>
-  ask(cluster, asker, 'POST', requests, manifest(wish));
+const submit = (cluster: TestCluster, asker: Asker, options: RequestOptions): Promise<Reply> =>
+  ask(cluster, asker, 'POST', requests, manifest(options));
 
 async function approve(cluster: TestCluster, name: string, asker: Asker = {}): Promise<Reply> {
   const { body } = await ask(cluster, {}, 'GET', `${requests}/${name}`);
@@ -135,7 +135,7 @@ const beside = attribute(ids.unknown, 'x');
 const own = plainSubject(nodes, joiner);
 
 /** What a review found, and what it was signed as. */
-const attacks: readonly Wish[] = [
+const attacks: readonly RequestOptions[] = [
   {
     name: 'hidden-rdns',
     subject: subject(set(attribute(ids.cn, 'system:kube-controller-manager')), set(nodes, beside), set(joiner, beside)),
@@ -208,12 +208,12 @@ describe('a certificate request that can be read in two ways', () => {
     );
     for (const attack of [
       ...attacks,
-      { ...attacks[0], name: 'served', signer: 'kubelet-serving', names: [dnsName('joiner')] } as Wish,
+      { ...attacks[0], name: 'served', signer: 'kubelet-serving', names: [dnsName('joiner')] } as RequestOptions,
       {
         name: 'other',
         subject: plainSubject(nodes, attribute(ids.cn, 'system:node:other')),
         signer: 'kube-apiserver-client-kubelet',
-      } as Wish,
+      } as RequestOptions,
     ]) {
       const reply = await submit(cluster, node, attack);
       assert.ok(
@@ -303,19 +303,19 @@ describe('an approver', () => {
   after(() => cluster.stop());
 
   it('gets nothing signed that the signer does not sign, though no plugin looked at the request', async () => {
-    const masters: Wish = {
+    const masters: RequestOptions = {
       name: 'plain-masters',
       subject: plainSubject(attribute(ids.o, 'system:masters'), attribute(ids.cn, 'jane')),
       signer: 'kube-apiserver-client',
     };
-    for (const wish of [...attacks, masters]) {
-      assert.equal((await submit(cluster, token, wish)).status, 201, wish.name);
-      assert.equal((await approve(cluster, wish.name)).status, 200, wish.name);
-      const { certificate, conditions = [] } = await answered(cluster, wish.name);
+    for (const options of [...attacks, masters]) {
+      assert.equal((await submit(cluster, token, options)).status, 201, options.name);
+      assert.equal((await approve(cluster, options.name)).status, 200, options.name);
+      const { certificate, conditions = [] } = await answered(cluster, options.name);
       assert.equal(
         certificate,
         undefined,
-        `${wish.name}: ${certificate === undefined ? '' : new X509Certificate(certificateOf({ certificate })).subject}`,
+        `${options.name}: ${certificate === undefined ? '' : new X509Certificate(certificateOf({ certificate })).subject}`,
       );
       assert.match(
         conditions.find(({ type }) => type === 'Failed')?.message ?? '',
@@ -325,7 +325,7 @@ describe('an approver', () => {
   });
 
   it('of the cluster approves none of them', async () => {
-    for (const wish of attacks) await submit(cluster, token, { ...wish, name: `${wish.name}-left` });
+    for (const options of attacks) await submit(cluster, token, { ...options, name: `${options.name}-left` });
     assert.equal(
       (await submit(cluster, token, { name: 'after', subject: own, signer: 'kube-apiserver-client-kubelet' })).status,
       201,
@@ -336,7 +336,7 @@ describe('an approver', () => {
   });
 
   it('needs the right for the signer, cannot sign, and changes nothing of the request', async () => {
-    const jane: Wish = {
+    const jane: RequestOptions = {
       name: 'jane',
       subject: plainSubject(attribute(ids.cn, 'jane')),
       signer: 'kube-apiserver-client',
@@ -368,7 +368,7 @@ describe('an approver', () => {
         ...current.spec,
         signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
         username: 'kubernetes-admin',
-        request: (manifest(attacks[0] as Wish) as Body).spec?.['request'],
+        request: (manifest(attacks[0] as RequestOptions) as Body).spec?.['request'],
       },
     };
     for (const part of ['', '/status', '/approval'])

@@ -133,7 +133,7 @@ describe('commands', SIDE_BY_SIDE, () => {
     const lines = 6000;
     const flood = container('main', {
       command: shell(
-        `echo begin; while [ ! -e /go ]; do sleep 0.05; done; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i of a log that is rotated while somebody reads it"; [ $((i % 100)) = 0 ] && sleep 0.12; done`,
+        `echo begin; while [ ! -e /go ]; do sleep 0.05; done; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i of a log that is rotated while a client reads it"; [ $((i % 100)) = 0 ] && sleep 0.12; done`,
       ),
     });
     agent.writeManifest('flood', pod('flood', { restartPolicy: 'Never', containers: [flood] }));

@@ -238,13 +238,11 @@ describe('an agent that is started with other settings', () => {
     agent.writeConfig({
       ...config,
       healthzBindAddress: '127.0.0.1',
-      imageServiceEndpoint: 'unix:///run/nobody-listens.sock',
+      imageServiceEndpoint: 'unix:///run/no-listener.sock',
     });
     await agent.restart();
     agent.writeManifest('no-images', pod('no-images'));
-    await agent.explained('no-images', 'who does not answer', (now) =>
-      /nobody-listens\.sock/.test(JSON.stringify(now)),
-    );
+    await agent.explained('no-images', 'who does not answer', (now) => /no-listener\.sock/.test(JSON.stringify(now)));
     assert.ok(containerOf(agent.pod('before')).state?.running !== undefined);
   });
 });

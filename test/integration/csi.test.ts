@@ -251,9 +251,9 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
 
   test('a restarted driver registers again, whether it took its sockets away or left them', async () => {
     const { agent } = fixture;
-    const driver = await driverOf('anew');
-    agent.writeManifest('anew-claim', csiDriver(driver, {}), ...claimed(driver, 'anew'));
-    await agent.run(user('anew', 'anew'));
+    const driver = await driverOf('again');
+    agent.writeManifest('again-claim', csiDriver(driver, {}), ...claimed(driver, 'again'));
+    await agent.run(user('again', 'again'));
     const { length } = driver.calls('NodeGetInfo');
     await driver.stop('SIGKILL');
     await driver.start();
@@ -267,8 +267,8 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
       await waitUntil(() => driver.calls('NodeGetInfo').length > length + 1, 20_000),
       'not registered after an orderly end',
     );
-    await agent.remove('anew');
-    await driver.asked('NodeUnstageVolume', 'handle-anew');
+    await agent.remove('again');
+    await driver.asked('NodeUnstageVolume', 'handle-again');
   });
 
   test('a call that fails, one that dies under way and one that hangs: the pod waits, is tried again, and harms no other', async () => {

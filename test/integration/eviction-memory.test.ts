@@ -141,7 +141,7 @@ test('a node under memory pressure takes no best-effort pod, but pods with reque
   await until('asking', isReady);
 });
 
-test('the condition ends when the transition period is over, and the metrics and events tell of the eviction', async () => {
+test('the condition ends when the transition period is over, and metrics and events show the eviction', async () => {
   await eventually(async () => assert.equal(await memoryPressure(), 'False'), 30_000);
   await eventually(async () => assert.deepEqual(await taints(), []), 10_000);
   const { stdout } = await fixture.agent.cli('events', '-o', 'json');

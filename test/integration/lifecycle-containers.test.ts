@@ -254,11 +254,11 @@ describe('containers', SIDE_BY_SIDE, () => {
     assert.equal(containerOf(after).lastState?.terminated?.exitCode, 137);
     assert.notEqual(containerId(after), containerId(before));
     assert.equal(containerId(after, 'other'), containerId(before, 'other'));
-    const isTold = (change: { pod: Pod }): boolean =>
+    const isReported = (change: { pod: Pod }): boolean =>
       change.pod.metadata.name === podName('killed') &&
       !isReady(change.pod) &&
       containerOf(change.pod).restartCount <= 1;
-    assert.ok(agent.watch.history.some(isTold), 'the pod was never reported as not ready');
+    assert.ok(agent.watch.history.some(isReported), 'the pod was never reported as not ready');
   });
 
   test('SIGTERM comes first; what ignores it is killed when the grace is over, and not earlier', async () => {

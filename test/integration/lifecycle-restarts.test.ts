@@ -80,7 +80,7 @@ describe('restart rules', SIDE_BY_SIDE, () => {
     );
     const now = await agent.waitFor(
       'all',
-      'begun anew',
+      'started again',
       (seen) =>
         containerOf(seen).restartCount === 1 &&
         containerOf(seen, 'other').restartCount === 1 &&

@@ -397,7 +397,7 @@ describe('what the node cannot keep', SIDE_BY_SIDE, () => {
     if (features?.supplementalGroupsPolicy === true) {
       await agent.ready('strict');
       assert.equal(await agent.inside('strict', 'id -G'), '1000 400');
-      // Such a runtime tells of users, too.
+      // Such a runtime also reports users.
       const user = (name: string): unknown => containerOf(agent.pod(name)).user?.linux;
       assert.deepEqual(
         [user('strict'), user('merged')],

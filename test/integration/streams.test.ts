@@ -188,11 +188,11 @@ describe('kubectl', { concurrency: 3 }, () => {
           ),
         );
         assert.deepEqual([...new Set(answers)], ['served\n']);
-        const nobody = connect(await local(1), '127.0.0.1');
-        nobody.on('error', () => undefined);
-        nobody.setTimeout(20_000, () => nobody.destroy(new Error('nobody closed it')));
-        nobody.resume();
-        await once(nobody, 'close');
+        const silent = connect(await local(1), '127.0.0.1');
+        silent.on('error', () => undefined);
+        silent.setTimeout(20_000, () => silent.destroy(new Error('the port was not closed')));
+        silent.resume();
+        await once(silent, 'close');
         await eventually(async () => assert.match(said, /error forwarding port 1 to pod|connection refused/));
       } finally {
         forward.kill();

@@ -170,7 +170,7 @@ export class Standing {
     );
     return this.#manifests.pods().flatMap((pod) => {
       const problem = this.ofPod(pod);
-      // Nothing tells of it: it is found when the pod is looked at again, at the latest after 90 s.
+      // No event announces it: the next sync of the pod finds it, at the latest after 90 s.
       if (
         problem === undefined ||
         problem === withoutGroup(pod) ||

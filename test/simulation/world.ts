@@ -103,7 +103,7 @@ export class SimulatedNode {
   readonly logs: LogRecord[] = [];
   /** What went wrong with the agent process itself: uncaught errors, refused starts. */
   readonly agentErrors: string[] = [];
-  /** Told of each new agent before it starts anything, to look into it. */
+  /** Called with each new agent before it starts anything, to inspect it. */
   onAgent: ((agent: Agent, kubelet: Kubelet) => void) | undefined;
   onAgentEnd: ((agent: Agent) => void) | undefined;
   /** Asked before every call to the outside; see killable.ts. */

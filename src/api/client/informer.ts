@@ -176,7 +176,7 @@ class LiveInformer<T extends ApiObject> implements Informer<T> {
 
   addHandlers(handlers: InformerHandlers<T>): () => void {
     this.#handlers.add(handlers);
-    for (const object of this.#store.list()) this.#tell([handlers], (each) => each.onAdd?.(object, true));
+    for (const object of this.#store.list()) this.#notify([handlers], (each) => each.onAdd?.(object, true));
     return () => void this.#handlers.delete(handlers);
   }
 
@@ -206,22 +206,22 @@ class LiveInformer<T extends ApiObject> implements Informer<T> {
     if (before !== undefined && before.metadata.uid !== object.metadata.uid) {
       this.#delete(formatKey(keyOf(object)), true);
       this.#store.put(object);
-      this.#tell(this.#handlers, (each) => each.onAdd?.(object, initial));
+      this.#notify(this.#handlers, (each) => each.onAdd?.(object, initial));
       return;
     }
     this.#store.put(object);
-    if (before === undefined) this.#tell(this.#handlers, (each) => each.onAdd?.(object, initial));
+    if (before === undefined) this.#notify(this.#handlers, (each) => each.onAdd?.(object, initial));
     else if (before.metadata.resourceVersion !== object.metadata.resourceVersion)
-      this.#tell(this.#handlers, (each) => each.onUpdate?.(before, object));
+      this.#notify(this.#handlers, (each) => each.onUpdate?.(before, object));
   }
 
   #delete(key: string, finalStateUnknown: boolean): void {
     const last = this.#store.delete(key);
-    if (last !== undefined) this.#tell(this.#handlers, (each) => each.onDelete?.(last, finalStateUnknown));
+    if (last !== undefined) this.#notify(this.#handlers, (each) => each.onDelete?.(last, finalStateUnknown));
   }
 
   /** What one handler throws is not the others' business. */
-  #tell(handlers: Iterable<InformerHandlers<T>>, say: (handlers: InformerHandlers<T>) => void): void {
+  #notify(handlers: Iterable<InformerHandlers<T>>, say: (handlers: InformerHandlers<T>) => void): void {
     for (const each of handlers) {
       try {
         say(each);

@@ -32,7 +32,7 @@ type Scripted =
   | { readonly list: ListResult<ConfigMap> }
   | Error;
 
-interface Ground {
+interface Fixture {
   readonly clock: FakeClock;
   /** `watch 0`, `stream 0`, `list ''`: what was asked, and from which version. */
   readonly asked: string[];
@@ -46,7 +46,7 @@ interface Ground {
   stop(): Promise<void>;
 }
 
-function follow(script: readonly Scripted[], options: Partial<ReflectorOptions<ConfigMap>> = {}): Ground {
+function follow(script: readonly Scripted[], options: Partial<ReflectorOptions<ConfigMap>> = {}): Fixture {
   const clock = new FakeClock();
   const [asked, askedMs, watches, said, problems]: [
     string[],
@@ -282,7 +282,7 @@ describe('a reflector', () => {
     await broken.stop();
   });
 
-  it('tells of its problem from the first failure on, and when it is over', async () => {
+  it('reports its problem from the first failure on, and its end', async () => {
     const { clock, problems, stop } = follow([new Error('one'), new Error('two'), complete('a')]);
     const startMs = clock.nowMs();
     await clock.advance(10_000);

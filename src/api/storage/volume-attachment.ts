@@ -1,5 +1,5 @@
 /**
- * VolumeAttachment of storage.k8s.io/v1: the wish to attach a volume to a node. Which fields exist follows
+ * VolumeAttachment of storage.k8s.io/v1: a request to attach a volume to a node. Which fields exist follows
  * k8s.io/api/storage/v1.
  */
 import { boolean, field, filled, int32, map, object, pointer, required, string, time } from '../schema/schema.ts';

@@ -43,24 +43,24 @@ export async function tokenCommand(
     write(USAGE);
     return 0;
   }
-  let wish: TokenRequest;
+  let request: TokenRequest;
   try {
-    wish = parseWish(args, defaultDataDir);
+    request = parseRequest(args, defaultDataDir);
   } catch (error) {
     write(`${errorMessage(error)}\n${USAGE}`);
     return 1;
   }
   const token = `${word(6)}.${word(16)}`;
-  const access = readKubeconfig(path.join(wish.dataDir, 'admin.conf'));
+  const access = readKubeconfig(path.join(request.dataDir, 'admin.conf'));
   const transport = new HttpTransport(access, { userAgent: 'kubelet-control-plane' });
   try {
     const client = new HttpApiClient(transport);
-    await client.create(secrets, tokenSecret(token, wish.ttlMs === 0 ? undefined : nowMs + wish.ttlMs));
+    await client.create(secrets, tokenSecret(token, request.ttlMs === 0 ? undefined : nowMs + request.ttlMs));
     const { server, ca } = await whereToJoin(client);
-    if (wish.kubeconfigFile !== undefined)
-      await writeSecretFile(path.resolve(wish.kubeconfigFile), bootstrapKubeconfig(server, ca, token));
+    if (request.kubeconfigFile !== undefined)
+      await writeSecretFile(path.resolve(request.kubeconfigFile), bootstrapKubeconfig(server, ca, token));
     write(
-      wish.printsJoin
+      request.printsJoin
         ? `kubeadm join ${new URL(server).host} --token ${token} --discovery-token-ca-cert-hash ${publicKeyHash(ca)}\n`
         : `${token}\n`,
     );
@@ -70,7 +70,7 @@ export async function tokenCommand(
   }
 }
 
-function parseWish(args: readonly string[], defaultDataDir: string): TokenRequest {
+function parseRequest(args: readonly string[], defaultDataDir: string): TokenRequest {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,

@@ -19,7 +19,7 @@ export interface Workload {
   readonly isUnseen: boolean;
   /** Why it makes no pods, on purpose. */
   readonly rests: { readonly cause: string; readonly suggestion: string } | undefined;
-  /** Whose events tell of pods that were not made. */
+  /** Objects whose events report pods that were not created. */
   readonly makers: readonly string[];
   /** What the controller says of its failure. */
   readonly failure: { readonly message: string; readonly sinceMs: number } | undefined;

@@ -122,7 +122,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('never gives the same room twice, however late the API tells of bindings', async () => {
+  it('never gives the same room twice, however late the API shows bindings', async () => {
     const world = await started({ lagMs: 2000 }, 'node-1', 'node-2');
     await world.run(5000);
     for (let index = 0; index < 10; index++) world.addPod(buildPod(`p${index}`, { requests: { cpu: '1' } }));

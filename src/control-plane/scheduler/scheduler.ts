@@ -97,7 +97,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     extenders: createExtenders(options),
     pods: podInformer,
     claimMetrics: options.claimMetrics,
-    tell: createTeller(options),
+    tell: createEventWriter(options),
     setStatus: createStatusWriter(options),
   };
   const cycle = new SchedulingCycle({ context, preemptions, limit: createLimiter(WRITES_AT_ONCE) });
@@ -197,37 +197,37 @@ function createPump(clock: Clock, step: () => boolean | Promise<void>): Pump {
   };
 }
 
-/** One voice for each scheduler name. */
-function createTeller({ client, clock, log }: SchedulerOptions): SchedulerContext['tell'] {
-  const voices = new Map<string, EventRecorder>();
+/** One event recorder for each scheduler name. */
+function createEventWriter({ client, clock, log }: SchedulerOptions): SchedulerContext['tell'] {
+  const recorders = new Map<string, EventRecorder>();
   return (about, schedulerName, said) => {
-    let voice = voices.get(schedulerName);
-    if (voice === undefined) {
-      voice = createEventRecorder({ client, clock, log, component: schedulerName });
-      voices.set(schedulerName, voice);
+    let recorder = recorders.get(schedulerName);
+    if (recorder === undefined) {
+      recorder = createEventRecorder({ client, clock, log, component: schedulerName });
+      recorders.set(schedulerName, recorder);
     }
-    voice.event(pods, about, said);
+    recorder.event(pods, about, said);
   };
 }
 
 /** One write at a time for each pod; what it says is compared with the newest object that is known then. */
 function createStatusWriter({ client, clock, log, informers }: SchedulerOptions): SchedulerContext['setStatus'] {
-  interface Wish {
+  interface StatusWrite {
     readonly pod: Pod;
     readonly wanted: WantedStatus;
   }
   const limit = createLimiter(WRITES_AT_ONCE);
   const informer = informers.for(pods);
-  const write = async ({ pod, wanted }: Wish): Promise<void> => {
+  const write = async ({ pod, wanted }: StatusWrite): Promise<void> => {
     const known = informer.get(keyOf(pod));
     if (known === undefined || known.metadata.uid !== pod.metadata.uid) return;
     const patch = computeStatusPatch(known, wanted, clock.nowMs());
     if (patch !== undefined) await client.patch(pods, keyOf(known), patch, { subresource: 'status' });
   };
-  const writers = new KeyedWorkers<string, Wish>({
-    run: (_uid, wish) => limit(() => write(wish)),
+  const writers = new KeyedWorkers<string, StatusWrite>({
+    run: (_uid, next) => limit(() => write(next)),
     fold: (earlier, later) => ({ pod: later.pod, wanted: foldStatus(earlier.wanted, later.wanted) }),
-    // The next attempt says it again.
+    // The next attempt writes it again.
     onError: (uid, error) => {
       if (!isApiError(error, 'NotFound', 'Conflict'))
         log.warn('Unable to write the status of a pod', { uid, error: errorMessage(error) });

@@ -29,7 +29,7 @@ const usualCodes: Readonly<Record<DockerFault, string>> = {
 /** What the world holds before the call. */
 type Stage = 'nothing' | 'sandbox' | 'created' | 'running' | 'exited';
 
-interface World {
+interface Fixture {
   readonly fixture: ReturnType<typeof createShimFixture>;
   readonly runtime: DockershimRuntime;
   readonly images: DockershimImages;
@@ -44,7 +44,7 @@ const metadata = { name: 'web', namespace: 'ns', uid: 'u', attempt: 0 };
 const sandboxConfig = { metadata, logDirectory: '/logs' };
 const config = { metadata: { name: 'app', attempt: 0 }, image: { image: IMAGE }, logPath: 'app/0.log' };
 
-async function createWorld(stage: Stage): Promise<World> {
+async function createWorld(stage: Stage): Promise<Fixture> {
   const engine = new FakeDockerEngine();
   const server = await startFakeDockerServer(engine);
   const http = new DockerHttp(server.socketPath);
@@ -70,9 +70,9 @@ async function createWorld(stage: Stage): Promise<World> {
 
 interface Call {
   readonly stage: Stage;
-  readonly run: (world: World, options: CallOptions) => Promise<unknown>;
+  readonly run: (world: Fixture, options: CallOptions) => Promise<unknown>;
   /** How the kubelet goes on after a failure; the same call again unless given. */
-  readonly retry?: (world: World) => Promise<unknown>;
+  readonly retry?: (world: Fixture) => Promise<unknown>;
   /** Routes whose 404 is success: what is gone need not be ended, and what is missing is pulled or left out. */
   readonly mayBeGone?: readonly string[];
 }
@@ -99,7 +99,7 @@ async function first(stream: AsyncIterable<unknown>): Promise<unknown> {
 }
 
 /** Removes what the failed call left in the lists, as the kubelet does, and calls again. */
-async function removeAndRun(world: World): Promise<unknown> {
+async function removeAndRun(world: Fixture): Promise<unknown> {
   const { items } = await world.runtime.listPodSandbox({});
   for (const { id } of items) {
     await world.runtime.stopPodSandbox({ podSandboxId: id });
@@ -108,7 +108,7 @@ async function removeAndRun(world: World): Promise<unknown> {
   return world.runtime.runPodSandbox({ config: sandboxConfig });
 }
 
-async function removeAndCreate(world: World): Promise<unknown> {
+async function removeAndCreate(world: Fixture): Promise<unknown> {
   const { containers } = await world.runtime.listContainers({});
   for (const { id } of containers) await world.runtime.removeContainer({ containerId: id });
   const { podSandboxId } = world;
@@ -260,14 +260,14 @@ async function routesOf({ stage, run }: Call): Promise<readonly string[]> {
   return [...new Set(routes)];
 }
 
-async function close({ fixture, http, server }: World): Promise<void> {
+async function close({ fixture, http, server }: Fixture): Promise<void> {
   await fixture.logs.stop();
   http.close();
   await server.close();
 }
 
 /** What is left when everything that the lists show is removed. */
-async function leftoversOf({ fixture, runtime }: World): Promise<readonly string[]> {
+async function leftoversOf({ fixture, runtime }: Fixture): Promise<readonly string[]> {
   const { engine, cni, records, clock, logs } = fixture;
   const { items } = await runtime.listPodSandbox({});
   for (const { id } of items) {

@@ -28,7 +28,7 @@ export class LinuxKernelLog implements KernelLog {
 
   follow(handlers: KernelLogHandlers, { sinceBoot } = { sinceBoot: false }): () => void {
     const fd = this.#open();
-    const onOld = sinceBoot ? (record: string) => tellOld(record, handlers) : () => undefined;
+    const onOld = sinceBoot ? (record: string) => passOld(record, handlers) : () => undefined;
     let stop = (): void => closeSync(fd);
     // The usual log is skipped at once. One that was made very large is skipped in turns; what is written meanwhile
     // counts as written before.
@@ -101,7 +101,7 @@ function skipRecords(fd: number, onRecord: (record: string) => void): boolean {
   return false;
 }
 
-function tellOld(record: string, { onMessage }: KernelLogHandlers): void {
+function passOld(record: string, { onMessage }: KernelLogHandlers): void {
   const message = parseKernelRecord(record);
   if (message !== undefined) onMessage({ ...message, isOld: true });
 }

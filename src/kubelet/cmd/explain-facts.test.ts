@@ -52,7 +52,7 @@ describe('what explain knows of the cluster', () => {
     );
   });
 
-  it('tells of an outage those who wait for what only the API server could say', async () => {
+  it('names an outage for pods that wait for something only the API server knows', async () => {
     const { isAffected } = await setUp();
     assert.deepEqual(
       [

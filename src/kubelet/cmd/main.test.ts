@@ -70,7 +70,7 @@ const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? 
 async function says(running: Run, needle: RegExp): Promise<void> {
   const { child } = running;
   while (!needle.test(running.out())) {
-    if (child.exitCode !== null) assert.fail(`ended without saying ${needle}:\n${running.out()}`);
+    if (child.exitCode !== null) assert.fail(`ended without ${needle} in its output:\n${running.out()}`);
     await Promise.race([once(child.stderr as NodeJS.EventEmitter, 'data'), running.ended]);
   }
 }

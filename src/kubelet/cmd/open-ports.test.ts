@@ -82,7 +82,7 @@ describe('the ports of an agent, for an unknown client', () => {
   const socketPath = join(folder, 'health.sock');
   before(async () => {
     const asking = { clock: systemClock, random: systemRandom };
-    const nobody = createAuthenticator({
+    const refusing = createAuthenticator({
       clientAuthorities: () => '',
       tokens: { client: new FakeApiClient({ clock: systemClock }), holdsMs: 0 },
       anonymous: false,
@@ -93,7 +93,7 @@ describe('the ports of an agent, for an unknown client', () => {
     };
     const guard = createRequestGuard({
       authenticator: {
-        authenticate: (facts) => (facts.authorization === 'Bearer reader' ? reader : nobody).authenticate(facts),
+        authenticate: (facts) => (facts.authorization === 'Bearer reader' ? reader : refusing).authenticate(facts),
       },
       authorizer: {
         authorize: (_user, attributes) => {

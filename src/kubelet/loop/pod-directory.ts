@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
 import { isStaticPod, isTerminalPhase, isTerminalPod, podFullName } from '../../api/pod.ts';
-import { tellsOfRejection } from '../features/admission/admission-state.ts';
-import { tellsOfShutdown } from '../features/node-shutdown/shutdown-state.ts';
+import { reportsRejection } from '../features/admission/admission-state.ts';
+import { reportsShutdown } from '../features/node-shutdown/shutdown-state.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { WorkerState } from '../features/pod-workers/worker-state.ts';
 import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
@@ -87,7 +87,7 @@ export class PodDirectory {
    */
   wasTurnedAway(pod: Pod): boolean {
     const status = this.#parts.statuses.get(podUid(pod.metadata.uid));
-    return isStaticPod(pod) && (tellsOfRejection(status) || tellsOfShutdown(status));
+    return isStaticPod(pod) && (reportsRejection(status) || reportsShutdown(status));
   }
 
   /** A static pod of this full name is being stopped. */

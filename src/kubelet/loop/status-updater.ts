@@ -7,7 +7,7 @@ import { podReasons } from '../../api/reasons.ts';
 import { rejectedStatus, withVerdict } from '../features/admission/verdict-status.ts';
 import type { AdmissionManager } from '../features/admission/admission-manager.ts';
 import type { PodVerdict } from '../features/admission/admission-state.ts';
-import { tellsOfRejection } from '../features/admission/admission-state.ts';
+import { reportsRejection } from '../features/admission/admission-state.ts';
 import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
 import type { ResourceCheckpoint } from '../features/allocation/resource-checkpoint.ts';
 import type { EvictedRecord, EvictionVerdict } from '../features/eviction/evicted-record.ts';
@@ -119,7 +119,7 @@ export class StatusUpdater {
     const isTerminal = isOver || (phase === 'terminating' && !isAnythingRunning(runtime));
     const previous = this.#previous(pod);
     // An earlier run rejected the pod: nothing of it ever ran.
-    if (runtime.containers.length === 0 && tellsOfRejection(previous)) return previous ?? {};
+    if (runtime.containers.length === 0 && reportsRejection(previous)) return previous ?? {};
     const status = generatePodStatus({
       pod,
       runtime,

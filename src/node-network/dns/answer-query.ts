@@ -126,8 +126,8 @@ export function handedOn(query: Query, answer: Buffer, limitBytes: number): Buff
 }
 
 /**
- * Of an answer that is put below an alias of ours: the records that belong to its name. Names of the cluster are ours
- * alone to tell of.
+ * Of an answer that is put below an alias of ours: the records that belong to its name. Only this server answers
+ * for names of the cluster.
  */
 export function recordsOf(name: string, answer: Packet, domain: string): Answer[] {
   const isOurs = (text: string): boolean => text === domain || text.endsWith(`.${domain}`);

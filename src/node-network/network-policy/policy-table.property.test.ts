@@ -21,7 +21,7 @@ const nodeAddresses = new Map<string, readonly string[]>([
 ]);
 const OUTSIDE = ['192.0.2.7', '10.200.0.1', '2001:db8::7'];
 
-interface World {
+interface Model {
   readonly namespaces: Map<string, Labels>;
   readonly pods: Map<string, PolicyPod>;
   readonly policies: Map<string, NetworkPolicy>;
@@ -37,7 +37,7 @@ const rulesOf = (nodeName: string): NodeRules => {
   return { draft, table: new PolicyTable({ draft, nodeName }) };
 };
 
-function fresh(world: World, nodeName: string): NodeRules {
+function fresh(world: Model, nodeName: string): NodeRules {
   const rules = rulesOf(nodeName);
   for (const [name, labels] of world.namespaces) rules.table.setNamespace(name, labels);
   for (const [key, pod] of world.pods) rules.table.setPod(key, pod);
@@ -46,7 +46,7 @@ function fresh(world: World, nodeName: string): NodeRules {
   return rules;
 }
 
-const clusterOf = ({ namespaces, pods, policies }: World): PolicyCluster => ({
+const clusterOf = ({ namespaces, pods, policies }: Model): PolicyCluster => ({
   policies: [...policies.values()],
   pods: [...pods.values()],
   namespaces,
@@ -54,7 +54,7 @@ const clusterOf = ({ namespaces, pods, policies }: World): PolicyCluster => ({
 });
 
 /** Through the nodes of both ends: a packet is forwarded where an end is a pod and the other is not that node. */
-function passes(rules: ReadonlyMap<string, NodeRules>, { pods }: World, packet: SimulatedPacket): boolean {
+function passes(rules: ReadonlyMap<string, NodeRules>, { pods }: Model, packet: SimulatedPacket): boolean {
   const nodeOf = (ip: string): string | undefined =>
     [...pods.values()].find(({ addresses }) => addresses.includes(ip))?.node;
   const hostOf = (ip: string): string | undefined => NODES.find((node) => nodeAddresses.get(node)?.includes(ip));
@@ -72,7 +72,7 @@ function passes(rules: ReadonlyMap<string, NodeRules>, { pods }: World, packet: 
   });
 }
 
-function generate(generator: ClusterGenerator): World {
+function generate(generator: ClusterGenerator): Model {
   const namespaces = new Map(NAMESPACES.map((name) => [name, generator.namespaceLabels(name)]));
   const pods = new Map(
     NAMESPACES.flatMap((namespace, row) =>
@@ -90,7 +90,7 @@ function generate(generator: ClusterGenerator): World {
   return { namespaces, pods, policies };
 }
 
-function* connections({ pods }: World): Generator<Connection> {
+function* connections({ pods }: Model): Generator<Connection> {
   const ends = [
     ...[...pods.values()].flatMap(({ addresses }) => addresses),
     ...[...nodeAddresses.values()].flat(),
@@ -106,7 +106,7 @@ function* connections({ pods }: World): Generator<Connection> {
 
 /** The connections that the rules decide otherwise than the model, either way of their packets. */
 function compare(
-  world: World,
+  world: Model,
   rules: ReadonlyMap<string, NodeRules>,
 ): { found: string[]; allowed: number; denied: number } {
   const cluster = clusterOf(world);
@@ -138,7 +138,7 @@ it('the rules of generated clusters pass exactly what the model allows, requests
   assert.ok(allowed > 5000 && denied > 5000, `the clusters show both: ${allowed} allowed, ${denied} denied`);
 });
 
-function change(world: World, tables: readonly PolicyTable[], generator: ClusterGenerator): void {
+function change(world: Model, tables: readonly PolicyTable[], generator: ClusterGenerator): void {
   const kind = generator.pick(['pod', 'pod', 'address', 'policy', 'policy', 'namespace'] as const);
   const namespace = generator.pick(NAMESPACES);
   if (kind === 'namespace') {
@@ -188,7 +188,7 @@ it('after any changes the kernel holds what a fresh start would give it, and no 
 });
 
 it('no change costs nothing, and one pod among thousands changes a handful of elements', () => {
-  const world: World = { namespaces: new Map([['x', {}]]), pods: new Map(), policies: new Map() };
+  const world: Model = { namespaces: new Map([['x', {}]]), pods: new Map(), policies: new Map() };
   const podOf = (index: number): PolicyPod => ({
     key: `x/p${index}`,
     namespace: 'x',

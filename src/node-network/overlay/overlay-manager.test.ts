@@ -14,7 +14,7 @@ import { cable, FakeKernel } from './testing/fake-kernel.ts';
 
 const key = (name: string): string => `flannel.alpha.coreos.com/${name}`;
 
-class World {
+class Fixture {
   readonly clock = new FakeClock();
   readonly api = new FakeApiClient({ clock: this.clock, random: seededRandom(1) });
   readonly kernel = new FakeKernel([cable('192.168.0.1')]);
@@ -74,8 +74,8 @@ class World {
   }
 }
 
-async function joined(): Promise<World> {
-  const world = new World();
+async function joined(): Promise<Fixture> {
+  const world = new Fixture();
   world.api.seed(nodes, {
     metadata: { name: 'one', namespace: '', uid: '' },
     spec: { podCIDRs: ['10.244.1.0/24'] },
@@ -87,7 +87,7 @@ async function joined(): Promise<World> {
 
 describe('the network between nodes', () => {
   it('waits for a range, then announces the node and writes its files', async () => {
-    const world = new World();
+    const world = new Fixture();
     world.api.seed(nodes, {
       metadata: { name: 'one', namespace: '', uid: '' },
       status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] },

@@ -44,7 +44,7 @@ export interface ClusterBenchOptions {
 export const USAGE = `usage: npm run bench -- cluster [--quick] [--samples N] [--only NAME[,NAME]] [--write] [--json FILE] [--logs FOLDER]
                                 [--kubelet PROGRAM] [--kubeconfig FILE [--node-kubeconfig FILE]] [--upstream FILE]
 
-  --quick                 fewer samples and shorter idle times: for a look, not for the documents
+  --quick                 fewer samples and shorter idle times: for a first impression, not for the documents
   --samples N             how often each single-pod row is taken (default 15, quick 5)
   --only NAME             one row or several: ${ROW_NAMES.join(', ')}
   --managers              with exclusive CPUs, pinned memory, a device plugin and all eviction thresholds and its own goals

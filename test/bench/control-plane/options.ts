@@ -25,7 +25,7 @@ export interface ControlPlaneBenchOptions {
 
 export const USAGE = `usage: npm run bench -- control-plane [--quick] [--only NAME[,NAME]] [--json FILE] [--write]
 
-  --quick      fewer rounds, nodes and pods: for a look, not for the documents
+  --quick      fewer rounds, nodes and pods: for a first impression, not for the documents
   --only NAME  one stage or several: ${STAGE_NAMES.join(', ')}
   --json FILE  every sample, for machines
   --write      put the results into docs/benchmarks.md

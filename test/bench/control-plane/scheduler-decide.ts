@@ -11,7 +11,7 @@ import {
   cacheOf,
   defaultProfile,
 } from '../../../src/control-plane/scheduler/testing/builders.ts';
-import type { PodChanges, World } from '../../../src/control-plane/scheduler/testing/builders.ts';
+import type { PodChanges, ClusterParts } from '../../../src/control-plane/scheduler/testing/builders.ts';
 
 const nodeCount = 100;
 const podCount = 1000;
@@ -20,7 +20,7 @@ const warmUps = 200;
 interface Case {
   readonly name: string;
   readonly pod: PodChanges;
-  readonly objects?: Omit<World, 'nodes' | 'pods'>;
+  readonly objects?: Omit<ClusterParts, 'nodes' | 'pods'>;
   /** Pods that are on their nodes before, on all nodes in turn. */
   readonly present?: number;
 }

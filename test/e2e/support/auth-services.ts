@@ -1,4 +1,4 @@
-// What an API server asks about tokens and rights, and tells of requests: webhooks in this process, an OpenID Connect
+// What an API server asks about tokens and rights, and reports of requests: webhooks in this process, an OpenID Connect
 // issuer in one of its own.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

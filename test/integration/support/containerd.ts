@@ -126,7 +126,7 @@ export const testsOnDocker = process.env['KUBELET_TEST_RUNTIME'] === 'docker';
 export async function startContainerd(options: TestContainerdOptions): Promise<TestContainerd> {
   if (testsOnDocker) return (await import('./docker.ts')).startDocker(options);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
-  // The root user of a pod with users of its own is nobody on the host, and has to get at its root file system all the
+  // The root user of a pod with users of its own is the overflow user on the host, and has to get at its root file system all the
   // same.
   chmodSync(folder, 0o711);
   const instance = deriveInstance(folder);

@@ -1,4 +1,4 @@
-// What the agent tells of its pods, as it tells it: the latest state of each, everything it ever said, and waiting for
+// What the agent reports about its pods: the latest state of each, everything it ever reported, and waiting for
 // it to be as wanted.
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';

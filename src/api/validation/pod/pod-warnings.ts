@@ -121,11 +121,11 @@ function warnOfScheduling(warn: Warn, { nodeSelector, affinity, topologySpreadCo
   for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
     const {
       requiredDuringSchedulingIgnoredDuringExecution: musts = [],
-      preferredDuringSchedulingIgnoredDuringExecution: wishes = [],
+      preferredDuringSchedulingIgnoredDuringExecution: preferred = [],
     } = affinity?.[kind] ?? {};
     for (const [index, term] of musts.entries())
       warnOfNoSelector(warn, `spec.affinity.${kind}.requiredDuringSchedulingIgnoredDuringExecution[${index}]`, term);
-    for (const [index, { podAffinityTerm }] of wishes.entries())
+    for (const [index, { podAffinityTerm }] of preferred.entries())
       warnOfNoSelector(
         warn,
         `spec.affinity.${kind}.preferredDuringSchedulingIgnoredDuringExecution[${index}].podAffinityTerm`,

@@ -116,7 +116,7 @@ describe('the level baseline', () => {
   for (const [name, changes, text] of cases)
     it(`judges ${name}`, () => assert.equal(refusalOf('baseline', changes), text));
 
-  it('looks at init and ephemeral containers as well, in the order init, regular, ephemeral', () => {
+  it('checks init and ephemeral containers as well, in the order init, regular, ephemeral', () => {
     const bad = (name: string) => ({ name, image: 'x', securityContext: { privileged: true } });
     assert.equal(
       refusalOf('baseline', {
@@ -197,7 +197,7 @@ describe('the level restricted', () => {
       'runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true)',
     ],
     [
-      'root by wish',
+      'root as asked',
       { 'spec.securityContext.runAsNonRoot': false, [`${c0}.runAsNonRoot`]: false },
       'runAsNonRoot != true (pod and container "main" must not set securityContext.runAsNonRoot=false)',
     ],
@@ -356,7 +356,7 @@ describe('PodSecurity', () => {
     assert.equal(await fixture.refusal(plugin, namespaces, { object: wrong, old: wrong }), '');
   });
 
-  it('tells of the pods there are when a namespace gets stricter, those of one controller together', async () => {
+  it('warns of existing pods when a namespace becomes stricter, once for the pods of one controller', async () => {
     const { fixture, plugin } = setUp({});
     const owned = (name: string) =>
       buildPod({

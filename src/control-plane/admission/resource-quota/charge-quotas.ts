@@ -38,7 +38,7 @@ export interface QuotaRequest {
 }
 
 export type Charge =
-  /** `plain`: upstream tells this without saying what is forbidden. */
+  /** `plain`: upstream reports this and not what is forbidden. */
   | { readonly outcome: 'refused'; readonly why: string; readonly plain?: true }
   /** The quotas as they are once the request is charged; those that do not change are the same objects. */
   | { readonly outcome: 'charged'; readonly quotas: readonly ResourceQuota[] };

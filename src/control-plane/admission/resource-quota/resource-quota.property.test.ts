@@ -93,7 +93,7 @@ describe('ResourceQuota', () => {
     assert.ok(store.writes <= 2, `${store.writes} writes`);
   });
 
-  it('looks at a dry run, and charges nothing for it', async () => {
+  it('checks a dry run, and charges nothing for it', async () => {
     const store = new Store({ pods: '1' });
     const { fixture, plugin } = store.server(() => false);
     assert.equal(await fixture.refusal(plugin, pods, { object: buildPod(), dryRun: true }), '');
@@ -138,7 +138,7 @@ describe('ResourceQuota', () => {
     assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
-  it('tells of scopes that no quota covers as upstream does, without a reason', async () => {
+  it('reports scopes that no quota covers as upstream does, without a reason', async () => {
     const fixture = new AdmissionFixture();
     const ledger: QuotaLedger = { get: () => assert.fail(), write: () => assert.fail() };
     const matchScopes = [{ scopeName: 'PriorityClass' as const, operator: 'In' as const, values: ['high', 'higher'] }];

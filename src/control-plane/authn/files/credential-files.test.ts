@@ -65,7 +65,7 @@ describe('the token file', () => {
     assert.ok(!JSON.stringify([...table]).includes('token-a'));
   });
 
-  it('refuses lines that are too short, and tells of empty and double tokens', () => {
+  it('refuses lines that are too short, and reports empty and repeated tokens', () => {
     assert.throws(
       () => parseTokenFile('f', 'a,b,c\nd,e', recordingLog()),
       /^KubeletError: f: line 2: must have at least 3 columns \(token, user name, user uid\), found 2$/,

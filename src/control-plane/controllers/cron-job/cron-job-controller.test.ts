@@ -124,7 +124,7 @@ it('makes up for one missed start after an outage, within its deadline, and for 
   await strict.stop();
 });
 
-it('forgets an active Job that is gone, and tells of schedules and zones that make no sense', async () => {
+it('forgets an active Job that is gone, and reports schedules and zones that make no sense', async () => {
   const world = await setUp();
   await world.run(MINUTE_MS + 1_000);
   const [job] = all(world) as [Job];

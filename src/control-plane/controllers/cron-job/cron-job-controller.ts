@@ -85,7 +85,7 @@ class CronJobSyncer {
       this.#ownWrites.forget(key);
       return undefined;
     }
-    // Its status says what was started: an old one would start it again under the same name, and tell of it twice.
+    // Its status says what was started: an old one would start it again under the same name, and report it twice.
     if (this.#ownWrites.isBehind(key, cronJob.metadata.resourceVersion)) return undefined;
     const mine = this.#jobIndex.ofOwner(cronJob);
     const missing = await this.#findMissing(cronJob, mine);

@@ -214,7 +214,7 @@ class DaemonSetSyncer {
    */
   async #manage(key: string, facts: DaemonFacts): Promise<number | undefined> {
     const placement = planPlacement(facts, (nodeName) => this.#failedPodDelay(key, facts.daemonSet, nodeName));
-    for (const pod of placement.ended) this.#tellEnded(facts.daemonSet, pod);
+    for (const pod of placement.ended) this.#reportEnded(facts.daemonSet, pod);
     const settled = placement.create.length === 0 && placement.delete.length === 0;
     const rolls = settled && facts.daemonSet.spec.updateStrategy?.type !== 'OnDelete';
     const plan = rolls ? planRollout(facts) : placement;
@@ -240,7 +240,7 @@ class DaemonSetSyncer {
     return 0;
   }
 
-  #tellEnded(daemonSet: DaemonSet, pod: Pod): void {
+  #reportEnded(daemonSet: DaemonSet, pod: Pod): void {
     const where = `daemon pod ${formatKey(keyOf(pod))} on node ${targetNode(pod) ?? ''}`;
     const failed = pod.status?.phase === 'Failed';
     const message = failed

@@ -93,7 +93,7 @@ interface Outcome {
   readonly newSet: ReplicaSet | undefined;
   readonly newSetEvent?: NewSetEvent;
   readonly collisionCount?: number;
-  /** Thrown after the status tells of it. */
+  /** Thrown after the status shows it. */
   readonly failure?: unknown;
 }
 
@@ -207,7 +207,7 @@ class DeploymentSyncer {
     const { client } = this.#options;
     try {
       const created = await client.create(replicaSets, set);
-      if (sizeOf(created) > 0) this.#tellScaled(deployment, created, 0);
+      if (sizeOf(created) > 0) this.#reportScaled(deployment, created, 0);
       return { kind: 'created', set: created };
     } catch (error) {
       if (isNamespaceTerminating(error)) throw error;
@@ -233,7 +233,7 @@ class DeploymentSyncer {
     const { client } = this.#options;
     if (step.kind === 'update') {
       const updated = await client.update(replicaSets, step.set);
-      if (sizeOf(step.before) !== sizeOf(step.set)) this.#tellScaled(deployment, updated, sizeOf(step.before));
+      if (sizeOf(step.before) !== sizeOf(step.set)) this.#reportScaled(deployment, updated, sizeOf(step.before));
       return updated;
     }
     const { uid, resourceVersion } = step.set.metadata;
@@ -248,7 +248,7 @@ class DeploymentSyncer {
     return undefined;
   }
 
-  #tellScaled(deployment: Deployment, set: ReplicaSet, from: number): void {
+  #reportScaled(deployment: Deployment, set: ReplicaSet, from: number): void {
     const to = sizeOf(set);
     const message = `Scaled ${from < to ? 'up' : 'down'} replica set ${set.metadata.name} from ${from} to ${to}`;
     this.#recorder.event(deployments, deployment, { type: 'Normal', reason: 'ScalingReplicaSet', message });

@@ -160,12 +160,12 @@ class BudgetSyncer {
     if (budget === undefined) return undefined;
     const nowMs = this.#options.clock.nowMs();
     const selected = this.#selectable.select(budget.metadata.namespace, budget.spec.selector);
-    if (selected.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
+    if (selected.length === 0) this.#report(budget, 'Normal', 'NoPods', 'No matching pods found');
     const scale = needsScale(budget)
       ? expectedScale(selected, this.#sources)
       : ({ kind: 'known', scale: 0, unmanaged: [] } as const);
     if (scale.kind === 'unknown') {
-      this.#tell(
+      this.#report(
         budget,
         'Warning',
         'CalculateExpectedPodCountFailed',
@@ -174,7 +174,7 @@ class BudgetSyncer {
       await this.#write(budget, failedBudgetStatus(budget, scale.why, nowMs));
       return undefined;
     }
-    if (scale.unmanaged.length > 0) this.#tell(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(budget));
+    if (scale.unmanaged.length > 0) this.#report(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(budget));
     const disrupted = selectDisrupted(budget, selected, nowMs);
     for (const pod of disrupted.notDeleted) {
       this.#recorder.event(pods, pod, {
@@ -223,7 +223,7 @@ class BudgetSyncer {
     }
   }
 
-  #tell(budget: PodDisruptionBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #report(budget: PodDisruptionBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#recorder.event(podDisruptionBudgets, budget, { type, reason, message });
   }
 }

@@ -159,7 +159,7 @@ it('what refers to an owner that never was, is another one by now, or is in anot
   const renewed = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'top', uid: 'an older one' }];
   const world = await setUp({
     top: {},
-    lost: { owners: ['nobody'] },
+    lost: { owners: ['missing'] },
     renewed: { references: renewed },
     elsewhere: { namespace: 'other', owners: ['top'] },
     mine: { owners: ['top'] },
@@ -170,7 +170,7 @@ it('what refers to an owner that never was, is another one by now, or is in anot
 
 it('nothing is concluded of kinds that are not known, nor of owners in a namespace for what is in none', async () => {
   const strange = { apiVersion: 'example.com/v1', kind: 'Strange', name: 's', uid: 's' };
-  const gone = { apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'nobody' };
+  const gone = { apiVersion: 'v1', kind: 'ConfigMap', name: 'missing', uid: 'missing' };
   const world = await setUp({
     strange: { references: [strange] },
     both: { references: [gone, strange] },

@@ -274,7 +274,7 @@ export class JobSyncer {
       (counted.terminating ?? 0) === 0;
     const finished = ends && ending !== undefined ? withEnding(counted, ending, nowMs) : counted;
     job = await this.#write(key, job, finished);
-    if (ends && ending !== undefined) this.#tellFinished(job, ending);
+    if (ends && ending !== undefined) this.#reportFinished(job, ending);
     const failure: unknown = results.find((result) => result.status === 'rejected')?.reason;
     if (failure !== undefined) throw failure;
   }
@@ -291,7 +291,7 @@ export class JobSyncer {
     return written;
   }
 
-  #tellFinished(job: Job, { kind, reason, message }: Ending): void {
+  #reportFinished(job: Job, { kind, reason, message }: Ending): void {
     if (kind === 'failure') return this.#recorder.event(jobs, job, { type: 'Warning', reason, message });
     if (job.spec.completions !== undefined && (job.status?.succeeded ?? 0) > job.spec.completions) {
       this.#recorder.event(jobs, job, {

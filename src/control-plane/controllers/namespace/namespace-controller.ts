@@ -84,7 +84,7 @@ class NamespaceEmptier {
     if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(FINALIZER) !== true)
       return undefined;
     const remains = await this.#empty(name);
-    const current = await this.#tell(space, remains);
+    const current = await this.#report(space, remains);
     // Tried again, later each time: nothing may happen in the namespace that would wake it.
     if (remains.failures.length > 0)
       throw new ApiStatusError(
@@ -140,7 +140,7 @@ class NamespaceEmptier {
   }
 
   /** What is being waited for, as conditions. Answers with the namespace as it is then. */
-  async #tell(space: Namespace, remains: Remains): Promise<Namespace | undefined> {
+  async #report(space: Namespace, remains: Remains): Promise<Namespace | undefined> {
     const { client, clock } = this.#options;
     const nowText = formatTime(clock.nowMs());
     const conditions = namespaceConditions(space, remains, nowText);

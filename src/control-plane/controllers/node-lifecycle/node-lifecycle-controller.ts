@@ -126,14 +126,14 @@ class NodeWatcher {
     this.#heardAtMs.delete(name);
     this.#wasReady.delete(name);
     if (this.#rateLimiter.forget(node)) this.#wakeAll();
-    this.#tell(node, 'Normal', 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
+    this.#report(node, 'Normal', 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
   }
 
   async sync(name: string): Promise<number | undefined> {
     const node = this.#nodes.get({ namespace: '', name });
     if (node === undefined) return undefined;
     if (!this.#wasReady.has(name))
-      this.#tell(node, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
+      this.#report(node, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     const silentForMs =
       this.#options.clock.monotonicMs() - (this.#heardAtMs.get(name) ?? this.#options.clock.monotonicMs());
     const allowedMs = readyOf(node) === undefined ? this.#options.startupGraceMs : this.#options.graceMs;
@@ -163,7 +163,7 @@ class NodeWatcher {
     const before = this.#wasReady.get(name);
     this.observe(node);
     if (before === true && !ready)
-      this.#tell(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+      this.#report(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
     // What happened before this process began is another's work, unless it may have ended in the middle of it: a silent
     // node marks nothing itself.
     if (before === true ? !ready : before === undefined && readyOf(node)?.status === 'Unknown')
@@ -222,7 +222,7 @@ class NodeWatcher {
     }
   }
 
-  #tell(node: Node, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #report(node: Node, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#recorder.event(nodes, node, { type, reason, message });
   }
 

@@ -80,14 +80,14 @@ function buildMember(number: number, { set, app, tier, phase, ready, leaving }: 
   };
 }
 
-interface World {
+interface Fixture {
   readonly api: FakeApiClient;
   readonly clock: FakeClock;
   /** How far the wall clock was set off. */
   offsetMs: number;
 }
 
-async function take({ api, clock }: World, step: Step, nowMs: number): Promise<void> {
+async function take({ api, clock }: Fixture, step: Step, nowMs: number): Promise<void> {
   if (step.kind === 'pod') {
     const pod = buildMember(step.number, step.facts, nowMs);
     if (
@@ -135,7 +135,7 @@ it('the counts are those of a full count, whatever happens, shown late or only i
         const podInformer = informers.for(pods);
         const index = new ControlledIndex(podInformer);
         const tally = new ReplicaTally(sets, podInformer);
-        const world: World = { api, clock, offsetMs: 0 };
+        const world: Fixture = { api, clock, offsetMs: 0 };
         const agree = (): void => {
           const nowMs = clock.nowMs() + world.offsetMs;
           for (const set of sets.list())

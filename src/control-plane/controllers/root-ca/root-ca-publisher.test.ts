@@ -36,8 +36,8 @@ it('every namespace has the root certificate, and gets it back', async () => {
     metadata: { ...map.metadata, annotations: { mine: 'x' } },
   }));
   await world.clock.advance(1_000);
-  const mended = world.api.peek(configMaps, key);
-  assert.deepEqual([mended?.data, mended?.metadata.annotations?.['mine']], [{ 'ca.crt': 'PEM' }, 'x']);
+  const restored = world.api.peek(configMaps, key);
+  assert.deepEqual([restored?.data, restored?.metadata.annotations?.['mine']], [{ 'ca.crt': 'PEM' }, 'x']);
   const { length } = world.api.writes;
   world.api.seed(configMaps, { metadata: { namespace: 'shop', name: 'other', uid: 'other' } });
   await world.clock.advance(60_000);

@@ -40,7 +40,7 @@ export interface KindCache {
 /**
  * All objects, as the store has them, kept new by one watch over the whole store.
  * 1. An object is visible here before its write is acknowledged to the client, when the store
- *    tells of writes in order.
+ *    reports writes in order.
  * 2. Listeners hear every change once, in order of revision, after it is visible.
  * 3. What is read is never older than what was read before.
  * 4. A kind that comes is there before any of its objects: what it is made of (`defining`) is read first.
@@ -146,7 +146,7 @@ export class WatchCache {
     }
   }
 
-  /** Says what is about to be written, so that it need not be parsed when the store tells of it. */
+  /** Says what is about to be written, so that it need not be parsed when the store reports it. */
   expect(key: string, value: string, object: ApiObject): void {
     this.#expected.set(key, { value, object });
   }

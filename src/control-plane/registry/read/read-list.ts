@@ -74,7 +74,7 @@ function continueToken({ continue: text, resourceVersion = '' }: ListOptions): C
 }
 
 /**
- * The one version that the list is to be of. Who asks for pages of a version without saying how it is to be matched
+ * The one version that the list is to be of. A client that asks for pages of a version and not how it is to be matched
  * wants exactly that one.
  */
 function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: ListOptions): number | undefined {

@@ -22,7 +22,7 @@ const changeArb = fc.oneof(
 );
 type Change = typeof changeArb extends fc.Arbitrary<infer T> ? T : never;
 
-/** Carries the change out, and gives the event that tells of it and the pod as it is then. */
+/** Makes the change, and returns its event and the pod as it is then. */
 function apply(
   cache: SchedulerCache,
   placed: readonly Pod[],

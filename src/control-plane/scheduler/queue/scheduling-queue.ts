@@ -174,7 +174,7 @@ export class SchedulingQueue {
     this.#armLeftover();
   }
 
-  /** Something went wrong that has nothing to do with the pod's wishes: tried again after a back-off. */
+  /** Something went wrong that has nothing to do with the pod: tried again after a back-off. */
   putBackFailed(queued: QueuedPod): void {
     this.#requeue(
       this.#withBackoff({ ...queued, queuedAtMs: this.#nowMs(), errors: queued.errors + 1, rejectors: new Set() }),

@@ -36,6 +36,6 @@ export interface SchedulerContext {
   readonly pods: Informer<Pod>;
   /** Says it in the name of the pod's scheduler. */
   readonly tell: (about: Pod, schedulerName: string, said: SaidOfPod) => void;
-  /** Brings the status about in time; the newest wish for a pod counts. */
+  /** Writes the status soon; of several for one pod, each field takes its newest value. */
   readonly setStatus: (pod: Pod, wanted: WantedStatus) => void;
 }

@@ -39,7 +39,7 @@ it('takes a promise back', () => {
   });
 });
 
-it('lets a later wish replace what it speaks of', () => {
+it('lets a later status replace the fields that it sets', () => {
   assert.deepEqual(foldStatus({ condition, nominatedNodeName: 'a' }, { nominatedNodeName: '' }), {
     condition,
     nominatedNodeName: '',

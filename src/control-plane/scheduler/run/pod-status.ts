@@ -10,7 +10,7 @@ export interface WantedStatus {
   readonly nominatedNodeName?: string;
 }
 
-/** A later wish replaces an earlier one that was not carried out yet, as far as it says something. */
+/** A later status replaces the fields of an earlier one that was not written yet. */
 export const foldStatus = (earlier: WantedStatus, later: WantedStatus): WantedStatus => ({ ...earlier, ...later });
 
 /**

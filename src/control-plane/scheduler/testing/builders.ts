@@ -146,13 +146,13 @@ function objectsOf(lists: ObjectLists = {}): ClusterObjects {
   };
 }
 
-export interface World extends ObjectLists {
+export interface ClusterParts extends ObjectLists {
   readonly nodes: readonly Node[];
   /** On their nodes already. */
   readonly pods?: readonly Pod[];
 }
 
-export function cacheOf({ nodes, pods = [], ...lists }: World): SchedulerCache {
+export function cacheOf({ nodes, pods = [], ...lists }: ClusterParts): SchedulerCache {
   const cache = new SchedulerCache(objectsOf(lists));
   for (const node of nodes) cache.setNode(node);
   for (const pod of pods) cache.setPod(pod);
@@ -166,7 +166,7 @@ export function defaultProfile(): Profile {
 }
 
 export function decide(
-  world: World | SchedulerCache,
+  world: ClusterParts | SchedulerCache,
   pod: Pod,
   profile: Profile = defaultProfile(),
   seed = 1,

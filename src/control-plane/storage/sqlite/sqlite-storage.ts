@@ -224,12 +224,12 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  /** Makes the commit that was just made durable, and tells of it. */
-  #fly(events: readonly StorageEvent[], tellWriters: (lost: KubeletError | undefined) => void): void {
+  /** Makes the last commit durable, and announces it. */
+  #fly(events: readonly StorageEvent[], notifyWriters: (lost: KubeletError | undefined) => void): void {
     const land = (): void => {
       this.#flight = undefined;
       if (this.#lost === undefined && events.length > 0) this.#watches.committed(events);
-      tellWriters(this.#lost);
+      notifyWriters(this.#lost);
       if (this.#pending.length > 0 && this.#scheduled === undefined) this.#schedule(false);
     };
     // Nothing was written where all conditions failed.

@@ -154,8 +154,8 @@ test('an error keeps its code, a missing response times out, and a missing drive
     code: 'DeadlineExceeded',
     message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
   });
-  const nobody = await createCsiDrivers(systemClock).node('/nowhere/csi.sock', 'driver').getInfo(LIMIT_MS);
-  assert.equal(nobody.ok ? 'ok' : nobody.code, 'Unavailable');
+  const missing = await createCsiDrivers(systemClock).node('/nowhere/csi.sock', 'driver').getInfo(LIMIT_MS);
+  assert.equal(missing.ok ? 'ok' : missing.code, 'Unavailable');
 });
 
 test('a plugin is dialled, asked for its info and notified', async (context) => {

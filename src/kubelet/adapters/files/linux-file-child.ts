@@ -17,7 +17,7 @@ function say(line: FileAnswer | { progress: number }): void {
 }
 
 /** Entries are counted in thousands, and the clock is read only then. */
-function progressTeller(): () => void {
+function progressReporter(): () => void {
   let entries = 0;
   let reportedMs = Date.now();
   return () => {
@@ -42,12 +42,12 @@ async function answer(request: FileRequest): Promise<FileAnswer> {
       const outcome = await giveTreeToGroup(blockingFdOps, request.path, {
         gid: request.gid,
         readOnly: request.readOnly,
-        onEntry: progressTeller(),
+        onEntry: progressReporter(),
       });
       return { op: request.op, outcome: outcome === 'large' ? { entries: 0, refused: 0 } : outcome };
     }
     case 'removeTree':
-      await removeTree(blockingFdOps, request.path, { onEntry: progressTeller() });
+      await removeTree(blockingFdOps, request.path, { onEntry: progressReporter() });
       return { op: request.op };
     case 'bindBeneath': {
       const tools = {

@@ -72,9 +72,9 @@ export class LateFile<T> {
     }
     this.#problem = undefined;
     this.#retry = undefined;
-    const tell = (): void => this.#listeners.forEach((listener) => listener());
-    this.#watched.onChange(tell);
+    const notify = (): void => this.#listeners.forEach((listener) => listener());
+    this.#watched.onChange(notify);
     if (this.#options.follows !== false) this.#watched.start();
-    tell();
+    notify();
   }
 }

@@ -59,7 +59,7 @@ const rows: readonly Row[] = [
     'File or folder of static pods; names that start with a dot are left out.',
   ],
   ['sync-frequency', 'duration', 'syncFrequency', 'Longest time between two syncs of a pod.'],
-  ['file-check-frequency', 'duration', 'fileCheckFrequency', 'Time between two looks at the static pod files.'],
+  ['file-check-frequency', 'duration', 'fileCheckFrequency', 'Time between two readings of the static pod files.'],
   ['http-check-frequency', 'duration', 'httpCheckFrequency', 'Time between two requests to --manifest-url.'],
   ['manifest-url', 'string', 'staticPodURL', 'URL that serves further pods.'],
   [

@@ -245,7 +245,7 @@ export class AdmissionManager {
     for (const own of this.#cases.values()) this.#end(own);
   }
 
-  #tellAdmitted(pod: Pod): void {
+  #notifyAdmitted(pod: Pod): void {
     for (const listener of this.#admittedListeners) listener(pod);
   }
 
@@ -263,7 +263,7 @@ export class AdmissionManager {
       return true;
     }
     this.#cases.set(uid, { kind: 'admitted' });
-    if (!isOver) this.#tellAdmitted(pod);
+    if (!isOver) this.#notifyAdmitted(pod);
     return true;
   }
 
@@ -361,7 +361,7 @@ export class AdmissionManager {
     if (pod === undefined) return;
     if (own.kind === 'admitted') {
       record.add(uid);
-      return this.#tellAdmitted(pod);
+      return this.#notifyAdmitted(pod);
     }
     log.info('Pod admission denied', { pod: podKey(pod), podUid: uid, reason: own.reason, message: own.message });
     recorder.event(pod, 'Warning', own.reason, own.message);

@@ -17,6 +17,6 @@ const REJECTED = 'Pod was rejected: ';
 export const rejectionMessage = (message: string): string => `${REJECTED}${message}`;
 
 /** Whether a status kept from an earlier run says that the pod was rejected, rather than that it ran and failed. */
-export function tellsOfRejection(status: { phase?: string; message?: string } | undefined): boolean {
+export function reportsRejection(status: { phase?: string; message?: string } | undefined): boolean {
   return status?.phase === 'Failed' && status.message?.startsWith(REJECTED) === true;
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { PodVerdict } from './admission-state.ts';
-import { tellsOfRejection } from './admission-state.ts';
+import { reportsRejection } from './admission-state.ts';
 import { rejectedStatus, withVerdict } from './verdict-status.ts';
 
 const containers = [{ name: 'app', image: 'x', imageID: '', ready: true, restartCount: 0 }];
@@ -36,10 +36,10 @@ describe('the status of a pod that admission rejected', () => {
 
   it('is recognised by the next agent from its message', () => {
     const rejection = { phase: 'Failed', message: 'Pod was rejected: no' };
-    assert.equal(tellsOfRejection(rejection), true);
-    assert.equal(tellsOfRejection({ ...rejection, phase: 'Succeeded' }), false);
-    assert.equal(tellsOfRejection({ ...rejection, message: 'it was said: Pod was rejected' }), false);
-    assert.deepEqual([tellsOfRejection({ phase: 'Failed' }), tellsOfRejection(undefined)], [false, false]);
+    assert.equal(reportsRejection(rejection), true);
+    assert.equal(reportsRejection({ ...rejection, phase: 'Succeeded' }), false);
+    assert.equal(reportsRejection({ ...rejection, message: 'it was said: Pod was rejected' }), false);
+    assert.deepEqual([reportsRejection({ phase: 'Failed' }), reportsRejection(undefined)], [false, false]);
   });
 });
 

@@ -71,7 +71,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     const { client, clock, random, log, kept } = options;
     this.#secrets = this.#strategy('Secret', secrets);
     this.#configMaps = this.#strategy('ConfigMap', configMaps);
-    this.#claims = new Claims({ client, clock, random, log, kept, changed: (kind, key) => this.#tell(kind, key) });
+    this.#claims = new Claims({ client, clock, random, log, kept, changed: (kind, key) => this.#announce(kind, key) });
     this.#services = this.#follow('Service', services, slimService);
     this.#runtimeClasses = this.#follow('RuntimeClass', runtimeClasses);
     this.#csiDrivers = this.#follow('CSIDriver', csiDrivers);
@@ -252,7 +252,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
         if (object === undefined) kept.drop(idOf(kind, key));
         else kept.keep(idOf(kind, key), object);
       },
-      changed: (key) => this.#tell(kind, key),
+      changed: (key) => this.#announce(kind, key),
       kept: (key) => kept.left<T>(idOf(kind, key)),
     };
     const common = { client, type, clock, random, log, sink };
@@ -276,7 +276,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
         const id = idOf(kind, at);
         if (object === undefined) kept.drop(id);
         else if (this.#isUsed(kind, at, this.#used())) kept.keep(id, object);
-        this.#tell(kind, at);
+        this.#announce(kind, at);
       },
       synced: (misled) => {
         this.#keepKinds();
@@ -288,9 +288,9 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   /** Notifies those who received less than exists, or a cached object. */
   #notifyAfterSync(kind: ClusterKind): void {
     if (kind === 'RuntimeClass')
-      for (const name of this.#used().runtimeClasses) this.#tell(kind, { namespace: '', name });
-    if (kind === 'CSIDriver') for (const name of this.#driversAsked) this.#tell(kind, { namespace: '', name });
-    if (kind === 'Service') this.#tell(kind, parseKey(MASTER));
+      for (const name of this.#used().runtimeClasses) this.#announce(kind, { namespace: '', name });
+    if (kind === 'CSIDriver') for (const name of this.#driversAsked) this.#announce(kind, { namespace: '', name });
+    if (kind === 'Service') this.#announce(kind, parseKey(MASTER));
   }
 
   #isUsed(
@@ -353,7 +353,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
       if (now?.claims.includes(name) !== true) this.#claims.release({ namespace: before.namespace, name }, uid);
   }
 
-  #tell(kind: ClusterKind, { namespace, name }: ObjectKey): void {
+  #announce(kind: ClusterKind, { namespace, name }: ObjectKey): void {
     for (const listener of [...this.#listeners]) listener({ kind, namespace, name });
   }
 }

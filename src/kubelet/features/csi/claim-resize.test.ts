@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
-import { ApiClaimTeller, computeClaimStatus } from './claim-resize.ts';
+import { ApiClaimReporter, computeClaimStatus } from './claim-resize.ts';
 
 const status = {
   phase: 'Bound' as const,
@@ -29,16 +29,16 @@ function setUp() {
   } as unknown as PersistentVolumeClaim);
   const read = (): PersistentVolumeClaim['status'] =>
     api.peek(persistentVolumeClaims, { namespace: 'default', name: 'c' })?.status;
-  return { api, claim, read, teller: new ApiClaimTeller({ client: api, clock, log: recordingLog() }) };
+  return { api, claim, read, reporter: new ApiClaimReporter({ client: api, clock, log: recordingLog() }) };
 }
 
 describe('the status of a claim that is expanded', () => {
   it('shows the progress, and in the end the size, without the conditions of the expansion', async () => {
-    const { teller, claim, read, api } = setUp();
-    assert.equal(await teller.tell(claim, { kind: 'inProgress' }), true);
+    const { reporter, claim, read, api } = setUp();
+    assert.equal(await reporter.report(claim, { kind: 'inProgress' }), true);
     assert.equal(read()?.allocatedResourceStatuses?.['storage'], 'NodeResizeInProgress');
     const now = api.peek(persistentVolumeClaims, { namespace: 'default', name: 'c' }) as PersistentVolumeClaim;
-    assert.equal(await teller.tell(now, { kind: 'finished', size: '2Gi' }), true);
+    assert.equal(await reporter.report(now, { kind: 'finished', size: '2Gi' }), true);
     assert.deepEqual(read(), {
       ...status,
       capacity: { storage: '2Gi' },
@@ -60,8 +60,8 @@ describe('the status of a claim that is expanded', () => {
   });
 
   it('stays unchanged for another claim, or an older state of it, and is retried later', async () => {
-    const { teller, claim, api } = setUp();
+    const { reporter, claim, api } = setUp();
     api.fail('patch', 'persistentvolumeclaims', new ApiStatusError('Conflict', 'stale'));
-    assert.equal(await teller.tell(claim, { kind: 'finished', size: '2Gi' }), false);
+    assert.equal(await reporter.report(claim, { kind: 'finished', size: '2Gi' }), false);
   });
 });

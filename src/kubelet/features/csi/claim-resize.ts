@@ -61,19 +61,19 @@ export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs:
 }
 
 /** Reports the outcome in a claim's status; on a standalone node nothing reads it. */
-export interface ClaimTeller {
+export interface ClaimReporter {
   /** Resolves to whether it was written. Never rejects. */
-  tell(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean>;
+  report(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean>;
 }
 
-export class ApiClaimTeller implements ClaimTeller {
+export class ApiClaimReporter implements ClaimReporter {
   readonly #options: { readonly client: ApiClient; readonly clock: Clock; readonly log: Logger };
 
   constructor(options: { readonly client: ApiClient; readonly clock: Clock; readonly log: Logger }) {
     this.#options = options;
   }
 
-  async tell(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean> {
+  async report(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean> {
     const { client, clock, log } = this.#options;
     const { status = {}, metadata } = claim;
     const next = computeClaimStatus(status, news, clock.nowMs());

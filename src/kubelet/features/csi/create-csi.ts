@@ -9,7 +9,7 @@ import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { PodTokens } from '../../ports/tokens.ts';
 import { ApiAttachments } from './api-attachments.ts';
-import { ApiClaimTeller } from './claim-resize.ts';
+import { ApiClaimReporter } from './claim-resize.ts';
 import { CsiLookup, standaloneAttachments } from './csi-lookup.ts';
 import { CsiPaths } from './csi-names.ts';
 import { CsiPlugin } from './csi-plugin.ts';
@@ -79,7 +79,7 @@ export function createCsi(parts: CreateCsiParts): {
     log,
     recorder,
     nodeName,
-    claims: cluster === undefined ? undefined : new ApiClaimTeller({ client: cluster.objects, clock, log }),
+    claims: cluster === undefined ? undefined : new ApiClaimReporter({ client: cluster.objects, clock, log }),
   });
   return { drivers, volumes, nodeInfo };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import type { ClaimTeller } from './claim-resize.ts';
+import type { ClaimReporter } from './claim-resize.ts';
 import type { Attachments, CsiLookup } from './csi-lookup.ts';
 import type { CsiPaths } from './csi-names.ts';
 import { said } from './csi-names.ts';
@@ -27,7 +27,7 @@ export interface CsiContext {
   readonly recorder: EventRecorder;
   readonly nodeName: string;
   /** undefined on a standalone node. */
-  readonly claims?: ClaimTeller | undefined;
+  readonly claims?: ClaimReporter | undefined;
 }
 
 export const FOLDER_MODE = 0o750;

@@ -137,7 +137,7 @@ test('on a node of a cluster the claim shows the expansion and its size, retried
   const answers = [true, false, true];
   const world = csiWorld({
     claims: {
-      tell: async (_, news) => (
+      report: async (_, news) => (
         reported.push(news.kind === 'finished' ? `finished ${news.size}` : news.kind), answers.shift() ?? true
       ),
     },

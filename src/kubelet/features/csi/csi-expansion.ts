@@ -74,7 +74,7 @@ export class CsiExpansion {
     if (claim === undefined) return undefined;
     const data = await readVolumeData(this.#context.files, dataFolder);
     const known = Math.max(recordedBytes(data) ?? 0, this.#sizes.get(key) ?? 0, claimedBytes(request.spec) ?? 0);
-    if (known === 0 || wanted <= known) return this.#tellFinished(request, wanted);
+    if (known === 0 || wanted <= known) return this.#reportFinished(request, wanted);
     const failure = this.#failures.get(key);
     if (failure?.wantedBytes === wanted && failure.over) return undefined;
     if (request.spec.readOnly) {
@@ -87,12 +87,12 @@ export class CsiExpansion {
       );
       return undefined;
     }
-    await this.#context.claims?.tell(claim, { kind: 'inProgress' });
+    await this.#context.claims?.report(claim, { kind: 'inProgress' });
     try {
       await this.#expand(grown, wanted);
     } catch (error) {
       const retryMs = this.#failed(key, grown, wanted, error);
-      await this.#tellFailed(claim, error);
+      await this.#reportFailed(claim, error);
       return retryMs;
     }
     this.#sizes.set(key, wanted);
@@ -110,14 +110,14 @@ export class CsiExpansion {
       volume: request.spec.name,
       bytes: wanted,
     });
-    return this.#tellFinished(request, wanted);
+    return this.#reportFinished(request, wanted);
   }
 
   /**
    * It has the wanted size; the claim may not show it yet (upstream: MarkFSResizeFinished). Resolves to when to try
    * again.
    */
-  async #tellFinished({ spec }: VolumeRequest, wanted: number): Promise<number | undefined> {
+  async #reportFinished({ spec }: VolumeRequest, wanted: number): Promise<number | undefined> {
     const { claims } = this.#context;
     if (claims === undefined || spec.kind !== 'persistent' || spec.claim === undefined || spec.readOnly)
       return undefined;
@@ -125,13 +125,13 @@ export class CsiExpansion {
     const size =
       (isStep(spec.claim) ? spec.claim.status?.allocatedResources : spec.persistentVolume.spec.capacity)?.['storage'] ??
       String(wanted);
-    return (await claims.tell(spec.claim, { kind: 'finished', size })) ? undefined : retry.maxMs;
+    return (await claims.report(spec.claim, { kind: 'finished', size })) ? undefined : retry.maxMs;
   }
 
-  async #tellFailed(claim: PersistentVolumeClaim, error: unknown): Promise<void> {
+  async #reportFailed(claim: PersistentVolumeClaim, error: unknown): Promise<void> {
     const kind = expansionFailure(error);
     if (kind === 'inUse') return;
-    await this.#context.claims?.tell(claim, {
+    await this.#context.claims?.report(claim, {
       kind: kind === 'infeasible' ? 'infeasible' : 'failed',
       error: errorMessage(error),
     });

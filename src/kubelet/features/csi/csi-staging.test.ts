@@ -116,7 +116,7 @@ test("a restarted agent finds what is staged, and which of it a pod's folder use
   const used = await plugin.staging.identify(onDisk(persistentSpec()));
   assert.deepEqual([used?.key, used?.path], [KEY, made.path]);
   assert.equal(await plugin.staging.identify(onDisk(inlineSpec())), undefined);
-  assert.equal(await plugin.staging.identify(onDisk(persistentSpec(), 'nobody')), undefined);
+  assert.equal(await plugin.staging.identify(onDisk(persistentSpec(), 'unknown')), undefined);
   await register();
   await plugin.tearDown(onDisk(persistentSpec()));
   for (const one of found) await plugin.staging.unstage(one);

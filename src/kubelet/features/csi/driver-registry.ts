@@ -124,7 +124,7 @@ export class DriverRegistry {
       socketPath: driver.socketPath,
     });
     this.#log.info('CSI driver registered', { driver: driver.name, version: version.text, nodeId });
-    this.#tell(driver.name);
+    this.#notify(driver.name);
   }
 
   /**
@@ -144,7 +144,7 @@ export class DriverRegistry {
       before: driver.maxVolumes,
       now: maxVolumes,
     });
-    this.#tell(name);
+    this.#notify(name);
   }
 
   /** Only for the instance with this socket: another instance of the driver that replaced it stays. */
@@ -153,10 +153,10 @@ export class DriverRegistry {
     if (this.#registered.get(driver.name)?.socketPath !== driver.socketPath) return;
     this.#registered.delete(driver.name);
     this.#log.info('CSI driver deregistered', { driver: driver.name });
-    this.#tell(driver.name);
+    this.#notify(driver.name);
   }
 
-  #tell(name: string): void {
+  #notify(name: string): void {
     for (const listener of [...this.#listeners]) listener(name, this.#registered.has(name));
   }
 

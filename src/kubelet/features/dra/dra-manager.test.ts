@@ -49,7 +49,7 @@ const device = {
   shareId: undefined,
 };
 
-class World {
+class Fixture {
   readonly clock = new FakeClock();
   readonly files = new FakeHostFiles(this.clock);
   readonly driver = new FakeDraDriver([device]);
@@ -91,8 +91,8 @@ class World {
   }
 }
 
-async function setUp(): Promise<World> {
-  const world = new World();
+async function setUp(): Promise<Fixture> {
+  const world = new Fixture();
   await world.files.makeDirectory('/var/lib/kubelet', 0o750);
   world.registry.validate(plugin);
   await world.registry.register(plugin);

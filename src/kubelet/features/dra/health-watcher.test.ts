@@ -21,7 +21,7 @@ const sick: DeviceHealthReport = {
   message: 'too hot',
 };
 
-class World {
+class Fixture {
   readonly clock = new FakeClock();
   readonly files = new FakeHostFiles(this.clock);
   readonly driver = new FakeDraDriver([], { watches: true });
@@ -52,7 +52,7 @@ class World {
 }
 
 test('reports of a driver hold until their timeout, and each change is reported once', async () => {
-  const world = await new World().connected();
+  const world = await new Fixture().connected();
   for (let round = 0; round < 2; round++) {
     world.driver.report(sick);
     await world.clock.advance(HEALTH_TIMEOUT_MS - 1000);
@@ -68,7 +68,7 @@ test('reports of a driver hold until their timeout, and each change is reported 
 });
 
 test('the health is unknown once the driver is away, and is asked for when it is back', async () => {
-  const world = await new World().connected();
+  const world = await new Fixture().connected();
   world.driver.report(sick);
   await world.clock.settle();
   world.watcher.connection(d, world.driver, false);
@@ -80,7 +80,7 @@ test('the health is unknown once the driver is away, and is asked for when it is
 });
 
 test('a driver that watches no health is asked once in each connection', async () => {
-  const world = new World();
+  const world = new Fixture();
   const driver = new FakeDraDriver([]);
   world.watcher.connection(d, driver, true);
   await world.clock.advance(60_000);
@@ -88,7 +88,7 @@ test('a driver that watches no health is asked once in each connection', async (
 });
 
 test('a restart of the agent does not change the health, unless the time of the report is over', async () => {
-  const world = await new World().connected();
+  const world = await new Fixture().connected();
   world.driver.report(sick);
   await world.clock.settle();
   await world.watcher.stop();

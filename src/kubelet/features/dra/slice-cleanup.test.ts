@@ -7,7 +7,7 @@ import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { SliceCleanup } from './slice-cleanup.ts';
 
-class World {
+class Fixture {
   readonly clock = new FakeClock();
   readonly api = new FakeApiClient({ clock: this.clock });
   readonly cleanup = new SliceCleanup({
@@ -35,7 +35,7 @@ class World {
 }
 
 test('at the start all slices of the node go, as soon as the node exists', async () => {
-  const world = new World();
+  const world = new Fixture();
   for (const driver of ['a', 'b']) await world.publish(driver);
   await world.publish('a', 'other');
   world.cleanup.start();
@@ -48,7 +48,7 @@ test('at the start all slices of the node go, as soon as the node exists', async
 });
 
 test('slices of a driver go when it has been away for 30 s, and stay when it came back in time', async () => {
-  const world = new World();
+  const world = new Fixture();
   await world.join();
   world.cleanup.driverUsable('a', false);
   world.cleanup.driverUsable('b', false);

@@ -121,7 +121,7 @@ export class ImagePuller {
     };
     shared.result = this.#run(request, stop.signal, () => {
       shared.phase = 'pulling';
-      for (const tell of shared.listeners) tell('pulling');
+      for (const notify of shared.listeners) notify('pulling');
     });
     return shared;
   }

@@ -30,13 +30,13 @@ export interface ActingPorts {
 }
 
 /** The same ports, with the agent's calls counted. */
-export function observedPorts<Ports extends ActingPorts>(world: Ports, parts: ObservedPortsParts): Ports {
+export function observedPorts<Ports extends ActingPorts>(ports: Ports, parts: ObservedPortsParts): Ports {
   return {
-    ...world,
-    runtime: observedRuntime(world, parts),
-    images: observedImages(world, parts),
-    cgroups: observedCgroups(world, parts.metrics),
-    csiDrivers: observedDrivers(world.csiDrivers, world.clock, parts.metrics),
+    ...ports,
+    runtime: observedRuntime(ports, parts),
+    images: observedImages(ports, parts),
+    cgroups: observedCgroups(ports, parts.metrics),
+    csiDrivers: observedDrivers(ports.csiDrivers, ports.clock, parts.metrics),
   };
 }
 

@@ -14,7 +14,7 @@ const condition: PodCondition = {
 const ending: PodEnding = { reason: podReasons.terminated, message: MESSAGE, condition: condition };
 
 /** Whether a status kept from an earlier run says that the pod ended because the node was shut down. */
-export function tellsOfShutdown(status: Pick<PodStatus, 'conditions'> | undefined): boolean {
+export function reportsShutdown(status: Pick<PodStatus, 'conditions'> | undefined): boolean {
   return status?.conditions?.some(({ type, message }) => type === condition.type && message === MESSAGE) === true;
 }
 

@@ -94,7 +94,7 @@ describe('the status of a new node', () => {
   });
 
   it('excludes swap where there is none, and has a proxy version only with the gate', () => {
-    const { node } = computeNode(bareNode(), nodeIdentity({ swapBytes: 0, tellsProxyVersion: true }), nodeFacts());
+    const { node } = computeNode(bareNode(), nodeIdentity({ swapBytes: 0, reportsProxyVersion: true }), nodeFacts());
     assert.deepEqual([node.status?.nodeInfo?.swap, node.status?.nodeInfo?.kubeProxyVersion], [undefined, 'v1.36.0']);
   });
 });
@@ -255,7 +255,7 @@ describe('the status of an existing node', () => {
       condition(
         computeNode(
           bareNode(),
-          nodeIdentity({ capacity: { cpu: '1', memory: '1Gi', pods: '1' }, tellsLocalStorage: false }),
+          nodeIdentity({ capacity: { cpu: '1', memory: '1Gi', pods: '1' }, reportsLocalStorage: false }),
           nodeFacts(),
         ).node,
         'Ready',

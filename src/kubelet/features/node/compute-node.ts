@@ -19,7 +19,7 @@ export interface NodeIdentity {
   readonly osImage: string;
   readonly kubeletVersion: string;
   /** Without the gate DisableNodeKubeProxyVersion the field contains the kubelet's own version, which is no proxy's. */
-  readonly tellsProxyVersion: boolean;
+  readonly reportsProxyVersion: boolean;
   readonly swapBytes: number;
   readonly capacity: ResourceList;
   readonly reservation: ResourceList;
@@ -27,7 +27,7 @@ export interface NodeIdentity {
   /** 0 while there is no server. */
   readonly serverPort: number;
   /** Without it ephemeral storage is no resource of the node. */
-  readonly tellsLocalStorage: boolean;
+  readonly reportsLocalStorage: boolean;
   readonly addresses: AddressRules;
 }
 
@@ -138,8 +138,8 @@ function allocatableOf(
   return { ...Object.fromEntries(kept), ...computeAllocatable(capacity, reservation) };
 }
 
-function missingCapacities(capacity: ResourceList, { tellsLocalStorage }: NodeIdentity): string[] {
-  const missing = ['cpu', 'memory', 'pods', ...(tellsLocalStorage ? ['ephemeral-storage'] : [])].filter(
+function missingCapacities(capacity: ResourceList, { reportsLocalStorage }: NodeIdentity): string[] {
+  const missing = ['cpu', 'memory', 'pods', ...(reportsLocalStorage ? ['ephemeral-storage'] : [])].filter(
     (name) => !Object.hasOwn(capacity, name),
   );
   return missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`];
@@ -154,7 +154,7 @@ function nodeInfoOf(identity: NodeIdentity, { runtimeVersion }: NodeFacts): NonN
     osImage: identity.osImage,
     containerRuntimeVersion: runtimeVersion,
     kubeletVersion: identity.kubeletVersion,
-    kubeProxyVersion: identity.tellsProxyVersion ? identity.kubeletVersion : '',
+    kubeProxyVersion: identity.reportsProxyVersion ? identity.kubeletVersion : '',
     operatingSystem: 'linux',
     architecture: identity.architecture,
     ...(identity.swapBytes > 0 && { swap: { capacity: identity.swapBytes } }),

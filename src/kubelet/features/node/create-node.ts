@@ -68,7 +68,7 @@ export interface NodeSettings {
   readonly ignoreEviction: boolean;
 }
 
-interface NodeWorld {
+interface NodePorts {
   readonly machine: MachineFacts;
   readonly network?: NodeNetwork;
   /** Absent on a standalone node. */
@@ -82,8 +82,8 @@ interface NodeWorld {
  * Throws `Invalid` when the configuration reserves more than the machine has: as upstream, the agent does not start
  * then.
  */
-export function createNode(config: KubeletConfig, world: NodeWorld, settings: NodeSettings): NodeParts {
-  const { machine } = world;
+export function createNode(config: KubeletConfig, ports: NodePorts, settings: NodeSettings): NodeParts {
+  const { machine } = ports;
   const reserved = withReservedCpus(config.reserved, machine.onlineCpus);
   if (typeof reserved === 'string') throw new KubeletError('Invalid', reserved);
   const { maxPods, podsPerCore, taints, providerId } = config.node;
@@ -107,13 +107,13 @@ export function createNode(config: KubeletConfig, world: NodeWorld, settings: No
   const { nodeName: name, architecture, addresses } = machine;
   const features = declaredFeatures(config.gates);
   const watch =
-    world.cluster === undefined
+    ports.cluster === undefined
       ? noNodeWatch
       : createNodeWatch({
-          client: world.cluster.objects,
-          clock: world.clock,
-          random: world.random,
-          log: world.log,
+          client: ports.cluster.objects,
+          clock: ports.clock,
+          random: ports.random,
+          log: ports.log,
           nodeName: name,
         });
   const local = (runtime: RuntimeHealth | undefined): Node =>
@@ -132,8 +132,8 @@ export function createNode(config: KubeletConfig, world: NodeWorld, settings: No
       declaredFeatures: features,
       runtime,
     });
-  const identity = identityOf(config, world, settings, { capacity, reservation });
-  const hostIps = hostIpsFor(world, watch, identity);
+  const identity = identityOf(config, ports, settings, { capacity, reservation });
+  const hostIps = hostIpsFor(ports, watch, identity);
   return {
     capacity,
     allocatable,
@@ -161,7 +161,7 @@ export function createNode(config: KubeletConfig, world: NodeWorld, settings: No
  * addresses of the machine.
  */
 function hostIpsFor(
-  { cluster, network, machine }: NodeWorld,
+  { cluster, network, machine }: NodePorts,
   watch: NodeWatch,
   { addresses: rules }: NodeIdentity,
 ): () => readonly string[] {
@@ -190,7 +190,7 @@ export function networkOf({
 
 function identityOf(
   config: KubeletConfig,
-  { machine }: NodeWorld,
+  { machine }: NodePorts,
   settings: NodeSettings,
   amounts: Pick<NodeIdentity, 'capacity' | 'reservation'>,
 ): NodeIdentity {
@@ -205,10 +205,10 @@ function identityOf(
     swapBytes,
     ...amounts,
     kubeletVersion: settings.version,
-    tellsProxyVersion: !config.gates.enabled('DisableNodeKubeProxyVersion'),
+    reportsProxyVersion: !config.gates.enabled('DisableNodeKubeProxyVersion'),
     declaredFeatures: declaredFeatures(config.gates),
     serverPort: config.server.port,
-    tellsLocalStorage: config.versioned.localStorageCapacityIsolation,
+    reportsLocalStorage: config.versioned.localStorageCapacityIsolation,
     addresses: { hostname: nodeName, nodeIps: settings.nodeIps, externalCloudProvider: settings.externalCloudProvider },
   };
 }

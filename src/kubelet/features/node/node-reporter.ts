@@ -204,7 +204,7 @@ export class NodeReporter {
     let error: unknown;
     for (let attempt = 0; attempt < TRIES; attempt++) {
       try {
-        await this.#tell(attempt);
+        await this.#reportOnce(attempt);
         return true;
       } catch (failure) {
         error = failure;
@@ -223,7 +223,7 @@ export class NodeReporter {
   }
 
   /** Upstream: tryUpdateNodeStatus. */
-  async #tell(attempt: number): Promise<void> {
+  async #reportOnce(attempt: number): Promise<void> {
     const { client, settings, source, onReported, startup, time } = this.#options;
     const key = { namespace: '', name: settings.nodeName };
     const before = (attempt === 0 ? this.#latest : undefined) ?? (await client.get(nodes, key));

@@ -24,10 +24,10 @@ export class PodCidr {
     if (wanted === '') return;
     this.#wanted = wanted;
     if (!this.#running && wanted !== this.#applied)
-      inBackground(this.#log, 'passing the pod CIDR to the runtime', this.#tell());
+      inBackground(this.#log, 'passing the pod CIDR to the runtime', this.#pass());
   }
 
-  async #tell(): Promise<void> {
+  async #pass(): Promise<void> {
     this.#running = true;
     try {
       while (this.#wanted !== this.#applied) {

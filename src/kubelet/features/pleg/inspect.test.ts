@@ -14,7 +14,7 @@ const listedRun = ({ id, state }: ContainerRuntimeStatus): Listed =>
 const listedSandbox = ({ id, ready }: SandboxRuntimeStatus): ListedSandbox =>
   ({ id, ready, podUid: podUid('u'), podName: 'by-sandbox', podNamespace: 'n' }) as unknown as ListedSandbox;
 
-interface World {
+interface Fixture {
   readonly known?: readonly (ContainerRuntimeStatus | SandboxRuntimeStatus)[];
   readonly unconfirmed?: readonly string[];
   readonly depth?: InspectOptions['depth'];
@@ -24,7 +24,7 @@ interface World {
 /** Inspects what a list shows; returns the reading and the ids that the runtime was asked about. */
 async function inspect(
   { runs = [], sandboxes = [] }: { runs?: ContainerRuntimeStatus[]; sandboxes?: SandboxRuntimeStatus[] },
-  { known = [], unconfirmed = [], depth = 'changed', vanished = [] }: World = {},
+  { known = [], unconfirmed = [], depth = 'changed', vanished = [] }: Fixture = {},
 ) {
   const asked: string[] = [];
   const answer = <T extends { id: string }>(all: readonly T[], id: string): Promise<T> => {
@@ -72,7 +72,7 @@ describe('what is read of a pod that a list shows', () => {
   });
 
   it('is, of containers, what is in another state than is known, or in full what can still change', async () => {
-    const askedOf = async (run: ContainerRuntimeStatus, world: World): Promise<number> =>
+    const askedOf = async (run: ContainerRuntimeStatus, world: Fixture): Promise<number> =>
       (await inspect({ runs: [run] }, world)).asked.length;
     assert.equal(await askedOf(running, { known: [running] }), 0);
     assert.equal(await askedOf(exited, { known: [running] }), 1);
@@ -90,7 +90,7 @@ describe('what is read of a pod that a list shows', () => {
 
   it('is, of sandboxes, the death of one, and in full the addresses of a live one', async () => {
     const [ready, dead] = [aSandbox(), aSandbox({ ready: false })];
-    const askedOf = async (sandbox: SandboxRuntimeStatus, world: World): Promise<number> =>
+    const askedOf = async (sandbox: SandboxRuntimeStatus, world: Fixture): Promise<number> =>
       (await inspect({ sandboxes: [sandbox] }, world)).asked.length;
     assert.equal(await askedOf(ready, { known: [ready] }), 0);
     assert.equal(await askedOf(dead, { known: [ready] }), 1);

@@ -7,7 +7,7 @@ import { podUid } from '../../model/ids.ts';
 import { aRun, aSandbox, aStatus } from '../pod-runtime/testing/builders.ts';
 import { relist } from './relist.ts';
 
-interface World {
+interface Fixture {
   readonly known?: readonly string[];
   readonly listed?: readonly string[];
   readonly unread?: readonly string[];
@@ -16,7 +16,7 @@ interface World {
 }
 
 /** One run and one sandbox for each pod; returns what the relist did. */
-async function run({ known = [], listed = [], unread = [], troubled = [], refuses }: World) {
+async function run({ known = [], listed = [], unread = [], troubled = [], refuses }: Fixture) {
   const calls: string[] = [];
   const part = (uid: string) => ({ podUid: podUid(uid), podName: `name-${uid}`, podNamespace: 'n' });
   const containers = listed.map((uid) => ({ ...aRun('app', 'running'), ...part(uid) }));

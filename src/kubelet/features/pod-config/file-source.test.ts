@@ -165,9 +165,9 @@ test('a broken file delays no other and keeps its own last good version running'
     made.source.problems().map((problem) => [problem.file, problem.line]),
     [['/etc/manifests/a.yaml', 1]],
   );
-  await made.files.writeFileAtomic(`${DIR}/a.yaml`, podText('a', 'mended'), 0o644);
+  await made.files.writeFileAtomic(`${DIR}/a.yaml`, podText('a', 'fixed'), 0o644);
   await made.clock.settle();
-  assert.deepEqual([made.last(), made.source.problems()], ['a=mended b=new', []]);
+  assert.deepEqual([made.last(), made.source.problems()], ['a=fixed b=new', []]);
 });
 
 test('a rejected pod is a problem with file and line, logged once and not each period', async () => {

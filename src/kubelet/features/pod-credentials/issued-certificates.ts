@@ -230,7 +230,7 @@ export class IssuedCertificates implements PodCertificates {
 
   #current(record: CertificateRecord, pod: Pod, current: Credential): IssuedCertificate {
     const nowMs = this.#options.clock.nowMs();
-    this.#tell(record, pod, current);
+    this.#report(record, pod, current);
     const dueMs = [current.refreshAtMs, current.refreshAtMs + REFRESH_OVERDUE_MS + 1, current.notAfterMs + 1].find(
       (atMs) => atMs > nowMs,
     );
@@ -244,7 +244,7 @@ export class IssuedCertificates implements PodCertificates {
   }
 
   /** Each event once for a certificate. */
-  #tell(record: CertificateRecord, pod: Pod, current: Credential): void {
+  #report(record: CertificateRecord, pod: Pod, current: Credential): void {
     if (record.announced?.chain !== current.chain) record.announced = { chain: current.chain, states: new Set() };
     const nowMs = this.#options.clock.nowMs();
     const due = [

@@ -199,7 +199,7 @@ describe('the plan of a stream', () => {
       ['/portForward/ns/gone', '', 404, 'pod does not exist'],
       ['/portForward/ns/p/other', '', 404, 'pod not found'],
       ['/exec/ns/p/other/c', 'output=1', 500, 'container not found ("c")'],
-      ['/attach/ns/p/nobody', 'output=1', 500, 'container nobody not found in pod p_ns'],
+      ['/attach/ns/p/none', 'output=1', 500, 'container none not found in pod p_ns'],
     ];
     for (const [path, query, status, body] of rows)
       assert.deepEqual(await plan(path, query), { outcome: 'refused', status, body }, path);

@@ -33,7 +33,7 @@ const SUFFIX = '.json';
 export class StateFolder {
   readonly #options: StateFolderOptions;
   /** Pending writes: a value to write, or undefined to remove. */
-  readonly #wishes = new Map<string, { value: unknown } | undefined>();
+  readonly #changes = new Map<string, { value: unknown } | undefined>();
   #work: Promise<void> | undefined;
   #retry: Timer | undefined;
   #hasFailed = false;
@@ -70,14 +70,14 @@ export class StateFolder {
   }
 
   put(key: string, value: unknown): void {
-    this.#wishes.delete(key);
-    this.#wishes.set(key, { value });
+    this.#changes.delete(key);
+    this.#changes.set(key, { value });
     this.#begin();
   }
 
   drop(key: string): void {
-    this.#wishes.delete(key);
-    this.#wishes.set(key, undefined);
+    this.#changes.delete(key);
+    this.#changes.set(key, undefined);
     this.#begin();
   }
 
@@ -95,7 +95,7 @@ export class StateFolder {
   }
 
   #begin(): void {
-    if (this.#work !== undefined || this.#retry !== undefined || this.#wishes.size === 0) return;
+    if (this.#work !== undefined || this.#retry !== undefined || this.#changes.size === 0) return;
     this.#work = this.#fulfil().finally(() => {
       this.#work = undefined;
       if (this.#retry === undefined) this.#begin();
@@ -104,16 +104,18 @@ export class StateFolder {
 
   async #fulfil(): Promise<void> {
     const { path, files, clock, log } = this.#options;
-    for (const [key, wish] of this.#wishes) {
-      this.#wishes.delete(key);
+    for (const [key, change] of this.#changes) {
+      this.#changes.delete(key);
       try {
         if (!this.#isMade) await files.makeDirectory(path, 0o700);
         this.#isMade = true;
         const file = `${path}/${fileName(key)}`;
         // Syncing it would slow down the runtime, which syncs its own data; the kernel writes it within half a minute.
-        if (wish === undefined) await files.remove(file);
+        if (change === undefined) await files.remove(file);
         else
-          await files.writeFileAtomic(file, sealState({ key, value: wish.value }), 0o600, { survivesPowerCut: false });
+          await files.writeFileAtomic(file, sealState({ key, value: change.value }), 0o600, {
+            survivesPowerCut: false,
+          });
         this.#hasFailed = false;
       } catch (error) {
         if (!this.#hasFailed)
@@ -126,7 +128,7 @@ export class StateFolder {
           );
         this.#hasFailed = true;
         this.#isMade = false;
-        if (!this.#wishes.has(key)) this.#wishes.set(key, wish);
+        if (!this.#changes.has(key)) this.#changes.set(key, change);
         this.#retry = clock.setTimer(RETRY_MS, () => {
           this.#retry = undefined;
           this.#begin();

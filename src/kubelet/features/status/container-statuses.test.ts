@@ -158,8 +158,8 @@ describe('a container with a record', () => {
     const runs = [aRun('app', 'running', { attempt: 1 }), aRun('app', 4)];
     assert.equal(statusOf(aPod(), runs).lastState?.terminated?.exitCode, 4);
     const published = said({ containerID: 'containerd://other', state: { terminated: { exitCode: 6 } } });
-    const fromTold = statusOf(aPod(), [aRun('app', 'running')], { previous: [published] });
-    assert.deepEqual(fromTold.lastState, { terminated: { exitCode: 6 } });
+    const fromPublished = statusOf(aPod(), [aRun('app', 'running')], { previous: [published] });
+    assert.deepEqual(fromPublished.lastState, { terminated: { exitCode: 6 } });
     const older = said({ state: { running: {} }, lastState: { terminated: { exitCode: 5 } } });
     assert.deepEqual(statusOf(aPod(), [aRun('app', 'running')], { previous: [older] }).lastState, older.lastState);
     const notEnded = [aRun('app', 'running', { attempt: 1 }), aRun('app', 'created')];

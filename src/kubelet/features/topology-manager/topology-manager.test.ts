@@ -21,7 +21,7 @@ const managers: KubeletConfig['managers'] = {
   podLevel: false,
 };
 
-interface World {
+interface Fixture {
   readonly calls: string[];
   readonly counted: string[];
   readonly manager: TopologyManager;
@@ -33,7 +33,7 @@ function world(
   hints: readonly (ResourceHints | undefined)[],
   problem?: (container: string) => AllocationProblem | undefined,
   { wholePods = false } = {},
-): World {
+): Fixture {
   const calls: string[] = [];
   const counted: string[] = [];
   const provider = (own: ResourceHints | undefined, index: number): HintProvider => ({

@@ -68,7 +68,7 @@ export class StagingArea {
     const stage = this.#stage(staging, user.planned.key);
     stage.users.add(user.uid);
     stage.isAttachable = user.isAttachable;
-    this.#tellInUse();
+    this.#notifyInUse();
     stage.timer?.cancel();
     stage.timer = undefined;
     return this.#inLane(stage, async () => {
@@ -104,7 +104,7 @@ export class StagingArea {
     for (const { timer } of this.#stages.values()) timer?.cancel();
   }
 
-  #tellInUse(): void {
+  #notifyInUse(): void {
     const now = this.keysInUse().join('\n');
     if (now === this.#inUse) return;
     this.#inUse = now;
@@ -149,7 +149,7 @@ export class StagingArea {
         stage.staged = undefined;
         stage.wasFound = false;
         if (stage.users.size === 0) this.#stages.delete(key);
-        this.#tellInUse();
+        this.#notifyInUse();
       } catch (error) {
         stage.failures += 1;
         stage.fresh = false;

@@ -45,10 +45,10 @@ function stagedPlugin() {
   return { plugin, calls, disk, faults };
 }
 
-type World = ReturnType<typeof volumeWorld>;
+type Fixture = ReturnType<typeof volumeWorld>;
 
 /** The plugin's folder of a pod, which a real plugin creates in `setUp`. */
-async function makeFolders(world: World, ...uids: string[]): Promise<void> {
+async function makeFolders(world: Fixture, ...uids: string[]): Promise<void> {
   for (const uid of uids) await world.files.makeDirectory(`${ROOT}/pods/${uid}/volumes/test~staged/v`, 0o750);
 }
 

@@ -232,7 +232,7 @@ const cases: Readonly<Record<string, Case>> = {
       listed.map((item) => [item.id, item.podUid, item.podName, item.name, item.state]),
       [[id, bench.pod.uid, bench.pod.name, 'main', 'created']],
     );
-    assert.deepEqual(await run(runtime.listContainers({ podUid: podUid('somebody-else') })), []);
+    assert.deepEqual(await run(runtime.listContainers({ podUid: podUid('another-pod') })), []);
     assert.ok((await run(runtime.listContainers())).some((item) => item.id === id));
   },
   'a command runs in a container and its exit code is a result, not an error': async (

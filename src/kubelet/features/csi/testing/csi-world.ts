@@ -12,7 +12,7 @@ import { FakeHostFiles } from '../../../ports/testing/fake-host-files.ts';
 import { FakeMounts } from '../../../ports/testing/fake-mounts.ts';
 import type { TokenOrder } from '../../../ports/tokens.ts';
 import type { StagedVolume, VolumeOnDisk, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
-import type { ClaimTeller } from '../claim-resize.ts';
+import type { ClaimReporter } from '../claim-resize.ts';
 import { CsiLookup, standaloneAttachments } from '../csi-lookup.ts';
 import { CsiPaths } from '../csi-names.ts';
 import { CsiPlugin } from '../csi-plugin.ts';
@@ -85,7 +85,7 @@ export function persistentSpec(options: PersistentOptions = {}): VolumeSpec {
  * A CSI plugin on a fake host with one registered driver. `restart` creates a new agent on the same host, whose driver
  * has to register again.
  */
-export function csiWorld({ claims }: { claims?: ClaimTeller } = {}) {
+export function csiWorld({ claims }: { claims?: ClaimReporter } = {}) {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
   const mounts = new FakeMounts(files);

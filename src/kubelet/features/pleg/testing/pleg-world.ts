@@ -17,7 +17,7 @@ export const IMAGE = 'example/app:1';
 
 export const UID = podUid('a');
 
-export interface World {
+export interface Fixture {
   readonly clock: FakeClock;
   readonly runtime: FakeRuntime;
   readonly cache: RuntimeCache;
@@ -38,9 +38,9 @@ export async function setUp(
     sources?: readonly EventSourceKind[];
     annotations?: Record<string, string>;
     terminationMessage?: PlegOptions['terminationMessage'];
-    before?: (world: World) => Promise<void>;
+    before?: (world: Fixture) => Promise<void>;
   } = {},
-): Promise<World> {
+): Promise<Fixture> {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock, images: [IMAGE], ...options });
   const log = recordingLog();
@@ -79,7 +79,7 @@ export async function setUp(
         ),
       )
     ).containers;
-  const world: World = { clock, runtime, cache, pleg, startedMs: 0, log, reported, calls, run, pod };
+  const world: Fixture = { clock, runtime, cache, pleg, startedMs: 0, log, reported, calls, run, pod };
   await options.before?.(world);
   world.startedMs = clock.monotonicMs();
   pleg.start();
@@ -89,5 +89,5 @@ export async function setUp(
   return world;
 }
 
-export const states = ({ cache }: World, uid = UID): string[] =>
+export const states = ({ cache }: Fixture, uid = UID): string[] =>
   cache.get(uid)?.containers.map((container) => `${container.name} ${container.state}`) ?? [];

@@ -15,7 +15,7 @@ const MiB = 2 ** 20;
 /**
  * The records and the pod's cgroup around a harness; writes to the cgroup are noted beside the calls to the runtime.
  */
-class World {
+class Fixture {
   readonly containers = new Map<string, ResourceRequirements>();
   podLevel: ResourceRequirements | undefined;
   flushes = 0;
@@ -32,7 +32,7 @@ class World {
   readonly h: Harness;
 
   /** `of`: the records and the cgroup that another agent left. */
-  constructor(before?: { of: World }) {
+  constructor(before?: { of: Fixture }) {
     if (before !== undefined) {
       for (const [name, resources] of before.of.containers) this.containers.set(name, resources);
       this.wanted = before.of.wanted;
@@ -75,8 +75,8 @@ const of = (cpu: string, memory: string): ResourceRequirements => ({
 const pod = (resources: ResourceRequirements, fields: Partial<Container> = {}): Pod =>
   aPod({ containers: [aContainer('app', { resources, ...fields })] });
 
-async function running(resources: ResourceRequirements, fields: Partial<Container> = {}): Promise<World> {
-  const world = new World();
+async function running(resources: ResourceRequirements, fields: Partial<Container> = {}): Promise<Fixture> {
+  const world = new Fixture();
   await world.h.sync(pod(resources, fields));
   world.h.runtime.journal.clear();
   return world;
@@ -161,7 +161,7 @@ describe('a running pod whose allocated resources changed', () => {
 });
 
 test('a cgroup that existed before the sandbox is brought to the current allocation of its pod', async () => {
-  const world = new World();
+  const world = new Fixture();
   world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
   await world.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: true } });
   assert.deepEqual(world.written, [
@@ -169,7 +169,7 @@ test('a cgroup that existed before the sandbox is brought to the current allocat
     { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 },
     { cpuShares: 512 },
   ]);
-  const other = new World();
+  const other = new Fixture();
   other.wanted = world.wanted;
   await other.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: false } });
   assert.deepEqual(other.written, []);
@@ -178,7 +178,7 @@ test('a cgroup that existed before the sandbox is brought to the current allocat
 test('a wrong cgroup of an earlier agent is corrected, once, and no container is affected', async () => {
   const world = await running(of('500m', '64Mi'));
   world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
-  const next = new World({ of: world });
+  const next = new Fixture({ of: world });
   // Its own runtime does not know the sandbox.
   next.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
   await next.h.finish(next.h.begin(pod(of('500m', '64Mi')), { status: await world.h.status(pod(of('500m', '64Mi'))) }));
@@ -196,7 +196,7 @@ test('a wrong cgroup of an earlier agent is corrected, once, and no container is
 test('so is the cgroup of a pod with a sandbox and no running container, before its container starts, when the records are lost', async () => {
   const world = await running(of('500m', '64Mi'));
   world.h.runtime.killContainer(world.h.runtime.containers()[0]?.id ?? '', { exitCode: 1 });
-  const next = new World();
+  const next = new Fixture();
   next.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
   next.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
   const outcome = await next.h.finish(
@@ -301,7 +301,7 @@ describe('a resize that fails', () => {
   });
 
   test('does not keep the other containers of the pod from starting', async () => {
-    const world = new World();
+    const world = new Fixture();
     const both = (resources: ResourceRequirements): Pod =>
       aPod({ containers: [aContainer('app', { resources }), aContainer('log')] });
     await world.h.sync(both(of('100m', '64Mi')));

@@ -212,11 +212,11 @@ export class PodResizer {
     const before = { ...values };
     Object.assign(values, limits);
     // The runtime first: it may refuse.
-    await this.#tellRuntime(run, resource, values);
+    await this.#updateRuntime(run, resource, values);
     try {
       await cgroups.update(run.pod, limits);
     } catch (error) {
-      await this.#tellRuntime(run, resource, before).catch((again: unknown) =>
+      await this.#updateRuntime(run, resource, before).catch((again: unknown) =>
         this.#deps.log.warn('the runtime could not be notified that a resize was undone', {
           pod: podKey(run.pod),
           error: errorMessage(again),
@@ -226,7 +226,7 @@ export class PodResizer {
     }
   }
 
-  async #tellRuntime(run: SyncRun, resource: ResizedResource, values: CgroupValues): Promise<void> {
+  async #updateRuntime(run: SyncRun, resource: ResizedResource, values: CgroupValues): Promise<void> {
     const { runtime, settings, node } = this.#deps;
     if (run.sandbox === undefined) return;
     const { overhead } = sandboxResources(run.pod, { settings, node: node(), placement: await run.placement() });

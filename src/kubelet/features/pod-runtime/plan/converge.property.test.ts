@@ -21,7 +21,7 @@ const states: fc.Arbitrary<RunState | 'none'> = fc.constantFrom<(RunState | 'non
   1,
 );
 
-interface World {
+interface Model {
   readonly pod: Pod;
   readonly status: PodRuntimeStatus;
 }
@@ -32,7 +32,7 @@ function ruleFor(action: ContainerRestartRule['action'] | undefined): ContainerR
 }
 
 /** Any pod in any state that a runtime could report, including ones that no agent would have produced. */
-const worlds: fc.Arbitrary<World> = fc
+const worlds: fc.Arbitrary<Model> = fc
   .record({
     policy: fc.constantFrom(...policies),
     inits: fc.array(fc.boolean(), { maxLength: 3 }),
@@ -80,7 +80,7 @@ const worlds: fc.Arbitrary<World> = fc
   });
 
 /** The runtime executes the steps. Init containers then succeed; others run on. */
-function apply(world: World): { kinds: string[]; next: PodRuntimeStatus } {
+function apply(world: Model): { kinds: string[]; next: PodRuntimeStatus } {
   const { pod } = world;
   let { status } = world;
   const { steps } = computePodActions(factsOf(pod, status));

@@ -91,14 +91,14 @@ class FakeReviews {
   }
 }
 
-interface Wish {
+interface GuardOptions {
   readonly anonymous?: boolean;
   readonly tokens?: boolean;
   readonly certificates?: boolean;
   readonly mode?: 'AlwaysAllow' | 'Webhook';
 }
 
-function setUp({ anonymous = false, tokens = true, certificates = true, mode = 'Webhook' }: Wish = {}) {
+function setUp({ anonymous = false, tokens = true, certificates = true, mode = 'Webhook' }: GuardOptions = {}) {
   const time = new FakeClock();
   const api = new FakeReviews();
   const asking = { clock: time, random: seededRandom(1) };

@@ -13,12 +13,12 @@ const disk = (more: object = {}): Volume => ({
 const STAGED = `${ROOT}/plugins/kubernetes.io/iscsi/iface-default/10.0.0.1:3260-${IQN}-lun-2`;
 const SESSION = '/sys/class/iscsi_host/host3/device/session1';
 
-type World = ReturnType<typeof volumeWorld>;
+type Fixture = ReturnType<typeof volumeWorld>;
 
 /** A node with open-iscsi: a login creates a session, which shows LUN 2 as /dev/sdx; a logout removes both. */
 function iscsiNode(
   fails: (args: string) => Partial<{ exitCode: number; stderr: string }> | undefined = () => undefined,
-): World {
+): Fixture {
   const world = volumeWorld();
   world.files.seed({ '/sys/class/scsi_host/host3/scan': '', '/dev/disk/by-path/other': '' });
   world.files.seed({ '/dev/sdx': 'block' }, true);
@@ -45,7 +45,7 @@ function iscsiNode(
   return world;
 }
 
-const calls = (world: World): string[] =>
+const calls = (world: Fixture): string[] =>
   world.processes.runs.filter(({ program }) => program === 'iscsiadm').map(({ args }) => args.join(' '));
 
 test('an iSCSI disk is discovered, logged in to, scanned for its LUN alone, mounted once, and logged out of when its last pod goes', async () => {
@@ -197,7 +197,7 @@ test('names that are paths or look like options reach no program and no folder',
 });
 
 /** A node with two paths to one Fibre Channel disk, with or without a multipath device for it. */
-async function fibreNode(multipath: boolean): Promise<World> {
+async function fibreNode(multipath: boolean): Promise<Fixture> {
   const world = volumeWorld();
   world.files.seed({
     '/sys/class/scsi_host/host0/scan': '',
