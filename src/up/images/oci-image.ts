@@ -15,7 +15,8 @@ export interface ImageSpec {
   readonly reference: string;
   /** OCI processor name: amd64, arm64. */
   readonly architecture: string;
-  readonly layers: readonly (readonly TarEntry[])[];
+  /** Files, or an archive that tar has made of them. */
+  readonly layers: readonly (readonly TarEntry[] | Buffer)[];
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   readonly env?: readonly string[];
@@ -40,7 +41,7 @@ export interface OciImage {
 }
 
 export function buildImage(spec: ImageSpec): OciImage {
-  const layers = spec.layers.map((entries) => toBlob(writeTar(entries)));
+  const layers = spec.layers.map((layer) => toBlob(Buffer.isBuffer(layer) ? layer : writeTar(layer)));
   const config = jsonBlob({
     architecture: spec.architecture,
     os: 'linux',
