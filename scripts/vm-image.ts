@@ -217,19 +217,24 @@ const imageIn = (folder: string): VmImage => ({
 });
 
 async function buildImage(image: VmImage, packages: readonly string[], limits: ProgramLimits): Promise<void> {
-  const sources = debianSources(await runProgram(['apt-get', 'indextargets', '--format', TARGET_FORMAT], limits));
-  if (sources.length === 0)
-    throw new Error("no package source of Debian is among this machine's apt sources (or run apt-get update first)");
-  const options = aptOptions(await runProgram(['apt-config', 'dump'], limits));
   const target = path.join(path.dirname(image.disk), 'root');
   mkdirSync(path.dirname(target), { recursive: true });
-  await runProgram(mmdebstrapArguments({ target, sources, packages, options }), limits);
+  await installDebian(target, packages, limits);
   configure(target);
   // Debian keeps links to the newest ones here.
   copyFileSync(path.join(target, 'vmlinuz'), image.kernel);
   copyFileSync(path.join(target, 'initrd.img'), image.initrd);
   await makeDisk(image.disk, target, { label: ROOT_LABEL, size: DISK_SIZE }, limits);
   rmSync(target, { recursive: true, force: true });
+}
+
+/** Debian 12 with these packages in a new folder, from the package sources of this machine. */
+export async function installDebian(target: string, packages: readonly string[], limits: ProgramLimits): Promise<void> {
+  const sources = debianSources(await runProgram(['apt-get', 'indextargets', '--format', TARGET_FORMAT], limits));
+  if (sources.length === 0)
+    throw new Error("no package source of Debian is among this machine's apt sources (or run apt-get update first)");
+  const options = aptOptions(await runProgram(['apt-config', 'dump'], limits));
+  await runProgram(mmdebstrapArguments({ target, sources, packages, options }), limits);
 }
 
 /** Turns the installed packages into a machine that runs the tests when it starts. */
