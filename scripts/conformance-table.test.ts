@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { mergeResults, readDocument, readReport, withResults } from './conformance-table.ts';
+import type { SpecResult } from './conformance-table.ts';
+
+const EMPTY = 'Text.\n\n<!-- results: node scripts/conformance.ts -->\n<!-- end of results -->\n\nMore.\n';
+
+const spec = (text: string, state: string, message?: string): object => ({
+  ContainerHierarchyTexts: ['[sig-x] Group'],
+  LeafNodeType: 'It',
+  LeafNodeText: text,
+  State: state,
+  RunTime: 1_500_000_000,
+  ...(message !== undefined && { Failure: { Message: message } }),
+});
+const report = (...specs: object[]): string =>
+  JSON.stringify([{ StartTime: '2026-11-24T00:10:00Z', SpecReports: specs }]);
+const result = (name: string, state: SpecResult['state'], more: Partial<SpecResult> = {}): SpecResult => ({
+  name: `[sig-x] Group ${name} [Conformance]`,
+  state,
+  seconds: state === 'not run' ? 0 : 1.5,
+  reason: '',
+  run: '2026-11-24 abcdef01',
+  ...more,
+});
+
+test('only specs of Conformance are read, and only what ran and passed has passed', () => {
+  const text = report(
+    spec('a [Conformance]', 'passed'),
+    spec('b [Conformance]', 'failed', 'expected 1\n  got 2'),
+    spec('c [Conformance]', 'skipped'),
+    spec('d [Conformance]', 'skipped', 'needs two nodes'),
+    spec('e [Conformance]', 'interrupted'),
+    spec('f', 'passed'),
+    { ...spec('', 'passed'), LeafNodeType: 'BeforeSuite' },
+  );
+  assert.deepEqual(readReport(text, 'abcdef01'), [
+    result('a', 'passed'),
+    result('b', 'failed', { reason: 'expected 1 got 2' }),
+    result('c', 'not run', { run: '' }),
+    result('d', 'not run', { reason: 'skipped: needs two nodes' }),
+    result('e', 'failed', { reason: 'interrupted' }),
+  ]);
+});
+
+test('a later run replaces what it ran, a failure after a pass too, and leaves the rest', () => {
+  const later = { run: '2026-11-25 12345678' };
+  assert.deepEqual(
+    mergeResults(
+      [result('b', 'passed'), result('a', 'passed'), result('c', 'failed', { reason: 'x' })],
+      [
+        result('a', 'not run', { run: '' }),
+        result('b', 'failed', { reason: 'y', ...later }),
+        result('c', 'passed', later),
+      ],
+    ),
+    [result('a', 'passed'), result('b', 'failed', { reason: 'y', ...later }), result('c', 'passed', later)],
+  );
+});
+
+test('the document counts the results, and gives them back as they were', () => {
+  const results = [
+    result('a', 'passed'),
+    result('b', 'failed', { reason: 'no `x` | y' }),
+    result('c', 'not run', { run: '' }),
+  ];
+  const document = withResults(withResults(EMPTY, []), results);
+  assert.match(document, /^Text\.\n[\s\S]*\*\*1 of 3 specs passed\*\*, 1 failed, 1 did not run\.[\s\S]*\nMore\.\n$/);
+  assert.deepEqual(readDocument(document), [results[0], { ...results[1], reason: "no 'x' | y" }, results[2]]);
+  assert.equal(withResults(document, readDocument(document)), document);
+});
+
+test('a document without the place of the results is refused', () => {
+  assert.throws(() => withResults('Text.\n', []), /needs the lines/);
+});
+
+test('docs/conformance.md has a result of every spec that release 1.36 has', () => {
+  const document = readFileSync(path.join(import.meta.dirname, '..', 'docs', 'conformance.md'), 'utf8');
+  const results = readDocument(document);
+  assert.equal(results.length, 446);
+  assert.equal(withResults(document, results), document);
+  assert.deepEqual(
+    results.filter(({ state, reason }) => state === 'failed' && reason === ''),
+    [],
+  );
+});
