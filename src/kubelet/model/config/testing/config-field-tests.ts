@@ -18,7 +18,8 @@ const qosTree = feature('container-manager/qos-tree');
 const cpuManager = feature('cpu-manager/cpu-manager');
 const memoryManager = feature('memory-manager/memory-manager');
 const topologyManager = feature('topology-manager/topology-manager');
-const container = feature('pod-runtime/config/container-config');
+const dns = feature('pod-runtime/config/dns-config');
+const containerResources = feature('pod-runtime/config/resources-config');
 
 /** Keyed by field names, several in one key. */
 const byNames: Readonly<Record<string, readonly string[]>> = {
@@ -52,11 +53,11 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'enableServer streamingConnectionIdleTimeout': [real('streams')],
   'healthzBindAddress oomScoreAdj': [configuration],
   'tracing.endpoint tracing.samplingRatePerMillion': ['src/tracing/open-tracer.test.ts', configuration],
-  'clusterDomain clusterDNS': [container, real('identity')],
+  'clusterDomain clusterDNS': [dns, real('identity')],
   resolvConf: [configuration],
   cgroupsPerQOS: [qosTree],
   'podPidsLimit cpuCFSQuota cpuCFSQuotaPeriod': [qosTree, configuration],
-  singleProcessOOMKill: [container, configuration],
+  singleProcessOOMKill: [containerResources, configuration],
   runtimeRequestTimeout: [real('runtime-faults')],
   imageServiceEndpoint: [configuration],
   maxPods: [node, real('admission')],
@@ -86,7 +87,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   protectKernelDefaults: [feature('container-manager/create-node-setup')],
   failSwapOn: ['src/kubelet/model/config/defaults.test.ts'],
   mergeDefaultEvictionSettings: ['src/kubelet/model/config/defaults.test.ts'],
-  'memorySwap.swapBehavior': [container, real('resources')],
+  'memorySwap.swapBehavior': [containerResources, real('resources')],
   'containerLogMaxSize containerLogMaxFiles containerLogMonitorInterval': [
     feature('container-logs/log-rotation'),
     real('cli'),

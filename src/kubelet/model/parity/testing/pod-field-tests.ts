@@ -15,6 +15,9 @@ const volume = (name: string): string => feature(`volumes/${name}`);
 const real = (name: string): string => `test/integration/${name}.test.ts`;
 
 const container = runtime('config/container-config');
+const env = runtime('config/env-config');
+const dns = runtime('config/dns-config');
+const resources = runtime('config/resources-config');
 const chain = feature('admission/admission-chain');
 const probes = feature('probes/probe-manager');
 const probeHandlers = feature('probes/probe-handlers');
@@ -43,9 +46,9 @@ const containerTests: TypeTests = {
   command: [container, around],
   'args workingDir': [plain, around],
   ports: [plain, around],
-  envFrom: [container, around],
-  env: [container, around],
-  resources: [container, real('resources')],
+  envFrom: [env, around],
+  env: [env, around],
+  resources: [resources, real('resources')],
   resizePolicy: [runtime('plan/compute-resize'), real('resources')],
   restartPolicy: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
   restartPolicyRules: [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')],
@@ -69,9 +72,9 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     restartPolicy: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
     terminationGracePeriodSeconds: [runtime('execute/kill-pod'), real('lifecycle-containers')],
     activeDeadlineSeconds: ['src/kubelet/loop/status-updater.test.ts', real('lifecycle-containers')],
-    'dnsPolicy dnsConfig': [container, around],
+    'dnsPolicy dnsConfig': [dns, around],
     nodeSelector: [chain, real('admission')],
-    nodeName: [container, real('identity')],
+    nodeName: [env, real('identity')],
     'hostNetwork hostPID hostIPC shareProcessNamespace': [security, real('security')],
     securityContext: [security, real('security')],
     imagePullSecrets: [feature('images/image-manager'), real('images')],
@@ -159,20 +162,20 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     protocol: [plain, fields],
     hostIP: [plain, fields],
   },
-  EnvFromSource: { 'prefix configMapRef': [container, around], secretRef: [container, real('identity')] },
-  ConfigMapEnvSource: { name: [container, around], optional: [container, fields] },
-  SecretEnvSource: { name: [container, real('identity')], optional: [container, fields] },
-  EnvVar: { '*': [container, around] },
-  EnvVarSource: { fileKeyRef: [container, real('identity')], '*': [container, around] },
-  ObjectFieldSelector: { fieldPath: [container, around], apiVersion: [validation] },
+  EnvFromSource: { 'prefix configMapRef': [env, around], secretRef: [env, real('identity')] },
+  ConfigMapEnvSource: { name: [env, around], optional: [env, fields] },
+  SecretEnvSource: { name: [env, real('identity')], optional: [env, fields] },
+  EnvVar: { '*': [env, around] },
+  EnvVarSource: { fileKeyRef: [env, real('identity')], '*': [env, around] },
+  ObjectFieldSelector: { fieldPath: [env, around], apiVersion: [validation] },
   ResourceFieldSelector: {
     containerName: ['src/api/downward-fields.test.ts', fields],
     'resource divisor': ['src/api/downward-fields.test.ts', around],
   },
-  ConfigMapKeySelector: { '*': [container, around] },
-  SecretKeySelector: { 'name key': [container, around], optional: [container, fields] },
-  FileKeySelector: { '*': [container, real('identity')] },
-  ResourceRequirements: { 'limits requests': [container, around], claims: [feature('dra/dra-manager')] },
+  ConfigMapKeySelector: { '*': [env, around] },
+  SecretKeySelector: { 'name key': [env, around], optional: [env, fields] },
+  FileKeySelector: { '*': [env, real('identity')] },
+  ResourceRequirements: { 'limits requests': [resources, around], claims: [feature('dra/dra-manager')] },
   ResourceClaim: { '*': [feature('dra/dra-manager')] },
   PodResourceClaim: { '*': [feature('dra/dra-manager')] },
   ContainerRestartRule: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
@@ -231,8 +234,8 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
   Sysctl: { '*': [container, real('security')] },
   Affinity: { nodeAffinity: [chain, real('admission')], 'podAffinity podAntiAffinity': withoutEffect },
   HostAlias: { '*': [container, around] },
-  PodDNSConfig: { '*': [container, around] },
-  PodDNSConfigOption: { '*': [container, around] },
+  PodDNSConfig: { '*': [dns, around] },
+  PodDNSConfigOption: { '*': [dns, around] },
   PodReadinessGate: { '*': [feature('status/pod-status-conditions'), fields] },
   PodOS: { '*': [chain, real('security')] },
 });
