@@ -66,11 +66,24 @@ test('what passes the second time is flaky; what fails twice, or finds no test, 
   assert.equal(computeRetried(failures('a.ts'), computeStageResult(withRetry, 0, report({}))).failed, 1);
 });
 
-test('stages of the background run beside the others, and like them where there is no other', () => {
+test('stages run as they say, and one is shown while it runs; those of the background, too, where there is no other', () => {
   const stage = (name: string, runs?: Stage['runs']): Stage => ({ ...tests, name, runs });
-  const [unit, lint, real] = [stage('unit', 'side by side'), stage('lint', 'in the background'), stage('real')];
-  assert.deepEqual(arrange([unit, lint, real]), { sideBySide: [unit], foreground: [real], background: [lint] });
-  assert.deepEqual(arrange([lint, unit]), { sideBySide: [unit], foreground: [stage('lint')], background: [] });
+  const shown = (name: string, isShown: boolean, runs?: Stage['runs']): Stage => ({ ...stage(name, runs), isShown });
+  const [unit, lint, real, e2e] = [
+    stage('unit', 'side by side'),
+    stage('lint', 'in the background'),
+    stage('real', 'at once'),
+    stage('e2e', 'at once'),
+  ];
+  assert.deepEqual(arrange([unit, lint, real, e2e]), {
+    sideBySide: [unit],
+    atOnce: [shown('real', true, 'at once'), shown('e2e', false, 'at once')],
+    inOrder: [],
+    background: [lint],
+  });
+  const none = { sideBySide: [], atOnce: [], background: [] };
+  assert.deepEqual(arrange([lint]), { ...none, inOrder: [shown('lint', true)] });
+  assert.deepEqual(arrange([stage('a'), stage('b')]), { ...none, inOrder: [shown('a', true), shown('b', true)] });
 });
 
 test('the processor time of a stage is that of the children of its shell', () => {

@@ -10,11 +10,14 @@ export interface Stage {
   readonly command: readonly string[];
   readonly kind: 'check' | 'tests';
   /**
-   * `side by side`: it keeps one core busy, so two of these run at a time, before all others. `in the background`: its
-   * result does not depend on how fast it runs, so it gets the processor time that the other stages leave. What these
-   * two print comes as a whole when they end. Others run one after another.
+   * Without a value: one after another. `side by side`: it keeps one core busy, so two of these run at a time, before
+   * all others but those in the background. `at once`: it waits for other programs most of the time, so all of these
+   * run at the same time. `in the background`: its result does not depend on how fast it runs, so it gets the processor
+   * time that the other stages leave, from the beginning.
    */
-  readonly runs?: 'side by side' | 'in the background';
+  readonly runs?: 'side by side' | 'at once' | 'in the background';
+  /** What it prints is shown as it comes; else as a whole when it ends. */
+  readonly isShown?: boolean;
   /**
    * Runs test files, which follow it: the failed ones run once more, one at a time, where tests depend on programs
    * that are not ours. See `computeRetry`.
@@ -78,8 +81,8 @@ const allStages: readonly Stage[] = [
   npmStage('layers', 'layers', 'check', { runs: 'in the background' }),
   // In virtual time: what a slow machine does to it is nothing.
   npmStage('simulation', 'test:simulation', 'tests', { runs: 'in the background' }),
-  npmStage('integration', 'test:integration', 'tests', { retry }),
-  npmStage('e2e', 'test:e2e', 'tests', { retry }),
+  npmStage('integration', 'test:integration', 'tests', { runs: 'at once', retry }),
+  npmStage('e2e', 'test:e2e', 'tests', { runs: 'at once', retry }),
 ];
 
 /** All of the stages together should take under 15 minutes. */
@@ -176,7 +179,7 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   const timesFile = `${reportFile}.times`;
   const timed = withTimes(stage.command, timesFile);
   const [program = '', ...args] = stage.runs === 'in the background' ? inBackground(timed) : timed;
-  const isShown = stage.runs === undefined;
+  const isShown = stage.isShown === true;
   const child = spawn(program, args, {
     stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
     env: environment,
@@ -253,9 +256,10 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
     results.push({ stage, result, seconds: (performance.now() - beginMs) / 1000 });
   };
   try {
-    const { sideBySide, foreground, background } = arrange(stages);
+    const { sideBySide, atOnce, inOrder, background } = arrange(stages);
+    const others = runInOrder(background, run);
     await runSideBySide(sideBySide, run);
-    await Promise.all([runInOrder(foreground, run), runInOrder(background, run)]);
+    await Promise.all([runInOrder(inOrder, run), ...atOnce.map(run), others]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -279,14 +283,25 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
   return failed === 0 && results.length > 0 ? 0 : 1;
 }
 
-/** Without any other stage, those of the background are shown as they run. */
-export function arrange(stages: readonly Stage[]): Record<'sideBySide' | 'foreground' | 'background', Stage[]> {
-  const [sideBySide, background, foreground] = (['side by side', 'in the background', undefined] as const).map((runs) =>
-    stages.filter((stage) => stage.runs === runs),
-  ) as [Stage[], Stage[], Stage[]];
-  return foreground.length > 0
-    ? { sideBySide, foreground, background }
-    : { sideBySide, foreground: background.map((stage) => ({ ...stage, runs: undefined })), background: [] };
+interface Arrangement {
+  readonly sideBySide: Stage[];
+  readonly atOnce: Stage[];
+  readonly inOrder: Stage[];
+  readonly background: Stage[];
+}
+
+/**
+ * Of stages that run at the same time, the first is shown as it runs. A stage of the background that runs without any
+ * other has the usual priority.
+ */
+export function arrange(stages: readonly Stage[]): Arrangement {
+  const those = (runs: Stage['runs']): Stage[] => stages.filter((stage) => stage.runs === runs);
+  const inOrder = those(undefined).map((stage) => ({ ...stage, isShown: true }));
+  const atOnce = those('at once').map((stage, at) => ({ ...stage, isShown: at === 0 && inOrder.length === 0 }));
+  const background = those('in the background');
+  if (background.length < stages.length) return { sideBySide: those('side by side'), atOnce, inOrder, background };
+  const shown = background.map((stage) => ({ ...stage, runs: undefined, isShown: true }));
+  return { sideBySide: [], atOnce: [], inOrder: shown, background: [] };
 }
 
 async function runInOrder(stages: readonly Stage[], run: (stage: Stage) => Promise<void>): Promise<void> {
