@@ -9,7 +9,7 @@ import { noteRuntimeSeen } from '../../features/metrics/observation.ts';
 import { observePodStatuses } from '../../features/metrics/pod-statuses.ts';
 import { observeProcess } from '../../features/metrics/process-usage.ts';
 import { countCpus } from '../../features/metrics/resource-managers.ts';
-import { countClaims } from '../../features/metrics/devices.ts';
+import { countClaims, countPodCertificates } from '../../features/metrics/devices.ts';
 import { countResizes } from '../../features/metrics/resizes.ts';
 import { noteRuntimeCall } from '../../features/metrics/runtime-calls.ts';
 import { countShutdown } from '../../features/metrics/shutdowns.ts';
@@ -24,7 +24,17 @@ import type { Given } from './kubelet-parts.ts';
 /** The figures that are not counted where they arise: from events of other parts, or read at a scrape. */
 export function composeMetrics(
   parts: Given<
-    'cache' | 'states' | 'admission' | 'pleg' | 'allocation' | 'cpuManager' | 'volumes' | 'csi' | 'dra' | 'nodeShutdown'
+    | 'cache'
+    | 'states'
+    | 'admission'
+    | 'pleg'
+    | 'allocation'
+    | 'cpuManager'
+    | 'volumes'
+    | 'csi'
+    | 'dra'
+    | 'nodeShutdown'
+    | 'podCredentials'
   >,
   disks: DiskFacts | undefined,
 ): ReturnType<typeof metricsEndpoints> {
@@ -57,6 +67,7 @@ export function composeMetrics(
     noteRuntimeSeen(metrics, pleg.health().lastActiveMs, platform.clock);
   });
   main.collect(() => countClaims(metrics, parts.dra.manager.claimsInUse()));
+  main.collect(() => countPodCertificates(metrics, parts.podCredentials.certificates?.standings() ?? []));
   main.collect(() => countShutdown(metrics, parts.nodeShutdown.times()));
   main.collect(() => {
     countResizes(metrics, parts.allocation.counts());

@@ -53,3 +53,18 @@ export function countClaims({ main }: Main, byDriver: ReadonlyMap<string, number
   main.clear('dra_resource_claims_in_use');
   for (const [driver, count] of byDriver) main.set('dra_resource_claims_in_use', { driver_name: driver }, count);
 }
+
+/** Signers are named by pods: those of certificates that exist now are shown, and no others. */
+export function countPodCertificates(
+  { main }: Main,
+  standings: readonly { readonly signerName: string; readonly standing: string }[],
+): void {
+  main.clear('kubelet_podcertificate_states');
+  const counts = new Map<string, number>();
+  for (const { signerName, standing } of standings) {
+    const key = `${standing} ${signerName}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    main.set('kubelet_podcertificate_states', { signer_name: signerName, state: standing }, count);
+  }
+}

@@ -20,6 +20,11 @@ export const deviceFamilies = {
     labels: ['driver_name'],
     help: 'ResourceClaims that pods of this node use, by driver; <any> counts each claim once.',
   },
+  kubelet_podcertificate_states: {
+    type: 'gauge',
+    labels: ['signer_name', 'state'],
+    help: 'Certificates of projected volumes, by signer and state.',
+  },
   kubelet_device_plugin_alloc_duration_seconds: {
     type: 'histogram',
     labels: ['resource_name'],

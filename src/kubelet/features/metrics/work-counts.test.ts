@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 import { createAgentMetrics } from './agent-metrics.ts';
+import { countPodCertificates } from './devices.ts';
 import { countPullRecords, noteEnsured } from './images.ts';
 import { createObservation, noteRuntimeSeen, observeHooks, observeRelists } from './observation.ts';
 import { countResizes, noteRequestedResizes } from './resizes.ts';
@@ -35,6 +36,24 @@ describe('metrics of work on the node', () => {
       'kubelet_container_requested_resizes_total{resource="cpu",requirement="limits",operation="remove"} 1',
       'kubelet_container_requested_resizes_total{resource="cpu",requirement="requests",operation="decrease"} 1',
     ]);
+  });
+
+  it('show the certificates of pods by signer and state, and none that are gone', async () => {
+    const metrics = createAgentMetrics();
+    const [a, b] = ['example.com/a', 'example.com/b'];
+    countPodCertificates(metrics, [
+      { signerName: a, standing: 'fresh' },
+      { signerName: b, standing: 'fresh' },
+      { signerName: a, standing: 'fresh' },
+      { signerName: a, standing: 'denied' },
+    ]);
+    assert.deepEqual(await linesOf(metrics, /podcertificate/), [
+      'kubelet_podcertificate_states{signer_name="example.com/a",state="fresh"} 2',
+      'kubelet_podcertificate_states{signer_name="example.com/b",state="fresh"} 1',
+      'kubelet_podcertificate_states{signer_name="example.com/a",state="denied"} 1',
+    ]);
+    countPodCertificates(metrics, []);
+    assert.deepEqual(await linesOf(metrics, /podcertificate/), []);
   });
 
   it('show current resizes, and none that are over', async () => {

@@ -36,6 +36,17 @@ export type CertificateState =
       readonly message: string;
     };
 
+/** How a certificate stands, in the words of upstream's metric (podcertificatemanager.go metricsState). */
+export type CertificateStanding = 'not_yet_issued' | 'denied' | 'failed' | 'fresh' | 'overdue_for_refresh' | 'expired';
+
+/** `nowMs` is wall time. */
+export function certificateStanding(state: CertificateState, nowMs: number): CertificateStanding {
+  if (state.kind === 'refused') return state.verdict === 'Denied' ? 'denied' : 'failed';
+  if (state.kind === 'nothing' || state.current === undefined) return 'not_yet_issued';
+  if (nowMs > state.current.notAfterMs) return 'expired';
+  return nowMs > state.current.refreshAtMs + REFRESH_OVERDUE_MS ? 'overdue_for_refresh' : 'fresh';
+}
+
 /**
  * What an answer makes of the state. `request` is undefined when it was deleted before it was answered; then it is made
  * again. `chance` in [0, 1) spreads the refreshes of many pods.

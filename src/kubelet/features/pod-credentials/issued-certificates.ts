@@ -15,8 +15,8 @@ import type {
   PodCertificates,
 } from '../../ports/pod-credentials.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import { nextCertificateState, REFRESH_OVERDUE_MS } from './certificate-state.ts';
-import type { CertificateState, Credential, PendingRequest } from './certificate-state.ts';
+import { certificateStanding, nextCertificateState, REFRESH_OVERDUE_MS } from './certificate-state.ts';
+import type { CertificateStanding, CertificateState, Credential, PendingRequest } from './certificate-state.ts';
 
 /** A new volume waits so long for the signer before the pod gets an event about it. */
 const ANSWER_LIMIT_MS = 2_000;
@@ -48,6 +48,7 @@ export interface IssuedCertificatesOptions {
 
 interface CertificateRecord {
   readonly podUid: string;
+  readonly signerName: string;
   state: CertificateState;
   /** Which events the pod has about its current certificate. */
   announced: { readonly chain: string; readonly states: Set<string> } | undefined;
@@ -112,15 +113,30 @@ export class IssuedCertificates implements PodCertificates {
     for (const [key, { podUid }] of this.#records) if (!known.has(podUid)) this.#records.delete(key);
   }
 
+  /** The signer and the standing of each certificate that a volume shows or waits for. */
+  standings(): { readonly signerName: string; readonly standing: CertificateStanding }[] {
+    const nowMs = this.#options.clock.nowMs();
+    return [...this.#records.values()].map(({ signerName, state }) => ({
+      signerName,
+      standing: certificateStanding(state, nowMs),
+    }));
+  }
+
   #of(podUid: string): readonly CertificateRecord[] {
     return [...this.#records.values()].filter((record) => record.podUid === podUid);
   }
 
-  #recordOf({ pod, volume, sourceIndex }: CertificateOrder): CertificateRecord {
+  #recordOf({ pod, volume, sourceIndex, source }: CertificateOrder): CertificateRecord {
     const key = `${pod.metadata.uid}/${volume}/${sourceIndex}`;
     let record = this.#records.get(key);
     if (record === undefined) {
-      record = { podUid: pod.metadata.uid, state: { kind: 'nothing' }, announced: undefined, wake: undefined };
+      record = {
+        podUid: pod.metadata.uid,
+        signerName: source.signerName ?? '',
+        state: { kind: 'nothing' },
+        announced: undefined,
+        wake: undefined,
+      };
       this.#records.set(key, record);
     }
     return record;

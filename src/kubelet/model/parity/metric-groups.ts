@@ -133,13 +133,13 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'device plugins, DRA, pod resources, pods',
+    about: 'device plugins, DRA, pod resources, pods, pod certificates',
     alpha: `
       dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use
       kubelet_device_plugin_alloc_duration_seconds kubelet_device_plugin_registration_total kubelet_pod_resources_endpoint_errors_get
       kubelet_pod_resources_endpoint_requests_get kubelet_pod_resources_endpoint_requests_get_allocatable
       kubelet_pod_resources_endpoint_requests_list kubelet_pod_resources_endpoint_requests_total
-      kubelet_pod_watch_events_dropped_total
+      kubelet_pod_watch_events_dropped_total kubelet_podcertificate_states
     `,
   },
   {
@@ -154,11 +154,11 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'failures of pod resources that cannot occur, pod certificates',
-    absent: 'none of these is implemented yet',
+    about: 'failures of pod resources',
+    absent: 'they cannot occur here',
     alpha: `
       kubelet_pod_resources_endpoint_errors_get_allocatable
-      kubelet_pod_resources_endpoint_errors_list kubelet_podcertificate_states
+      kubelet_pod_resources_endpoint_errors_list
     `,
   },
   {
