@@ -225,16 +225,18 @@ function imageCalls(http: DockerHttp): Pick<DockerEngine, 'listImages' | 'inspec
         method: 'POST',
         path: '/images/create',
         query: { fromImage: repository, tag: digest ?? tag },
-        headers:
-          auth === undefined
-            ? {}
-            : { 'x-registry-auth': Buffer.from(JSON.stringify(auth), 'utf8').toString('base64url') },
+        headers: auth === undefined ? {} : { 'x-registry-auth': paddedBase64Url(JSON.stringify(auth)) },
         signal,
       }) as AsyncIterable<PullProgress>;
     },
     removeImage: (name, call) =>
       http.run({ op: 'remove image', method: 'DELETE', path: `/images/${pathPart(name)}`, ...call }),
   };
+}
+
+/** Docker takes a header without padding for one without credentials, and says nothing. */
+function paddedBase64Url(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
 /** Docker's answers are taken at their word, but what is no object has no members to ask for. */

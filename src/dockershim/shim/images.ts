@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import type { Clock } from '../../base/clock.ts';
 import { isKind, KubeletError } from '../../base/errors.ts';
 import type { AuthConfig, FilesystemUsage, Image, ImageStatusResponse } from '../../cri/generated/cri-v1.ts';
@@ -115,7 +116,7 @@ async function removeName(engine: DockerEngine, name: string, signal?: AbortSign
 
 function registryAuth(auth: AuthConfig | undefined): RegistryAuth | undefined {
   if (auth === undefined) return undefined;
-  const decoded = auth.auth === '' ? '' : atob(auth.auth);
+  const decoded = Buffer.from(auth.auth, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
   return {
     username: auth.username || (colon === -1 ? '' : decoded.slice(0, colon)),
