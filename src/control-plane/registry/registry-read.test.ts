@@ -127,6 +127,17 @@ describe('the registry lists and watches', () => {
     assert.deepEqual(names(await list({ continue: token })), ['w1', 'w2', 'x']);
   });
 
+  test('a page of a forgotten version is refused also when nothing changed and it was read all the time', async () => {
+    await makeMany(3);
+    const { continue: token = '' } = await list({ limit: 1 });
+    await fixture.storage.put('/elsewhere', '{}', { expected: 0 });
+    await fixture.storage.compact(await fixture.storage.revision());
+    await fixture.clock.advance(30_000);
+    assert.deepEqual(names(await list({ limit: 1, continue: token })), ['w1']);
+    await fixture.clock.advance(30_000);
+    await assert.rejects(list({ limit: 1, continue: token }), (error) => isApiError(error, 'Expired'));
+  });
+
   test('lists are selected by labels and fields; unknown fields and broken selectors are bad requests', async () => {
     await makeMany(4);
     assert.deepEqual(names(await list({ labelSelector: 'odd=true' })), ['w1', 'w3']);

@@ -89,17 +89,31 @@ export async function notOlderThan(cache: WatchCache, resourceVersion: string | 
   else await cache.waitFor(parseRevision(resourceVersion));
 }
 
-/** What has not changed since is still here, and so are lists whose first page was read lately; the store has the rest. */
+/**
+ * Lists whose first page was read lately are here, and so is what has not changed since; the store has the rest. What
+ * the store forgot is refused also when it has not changed: clients see versions end as they do with upstream.
+ */
 async function ofRevision(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
-  if (page.kind.lastChange <= revision) return fromCache(cache, page, revision);
   const snapshot = cache.snapshots.find(snapshotId(page, revision));
-  return snapshot === undefined ? await fromStore(cache, storage, page, revision) : gather(page, snapshot, revision);
+  if (snapshot !== undefined) return gather(page, snapshot, revision);
+  if (page.kind.lastChange > revision) return fromStore(cache, storage, page, revision);
+  await mustBeRemembered(storage, page, revision);
+  return fromCache(cache, page, revision);
 }
 
+/** Asks for nothing at that version. */
+async function mustBeRemembered(storage: Storage, page: Page, revision: number): Promise<void> {
+  const nothing = `${storagePrefix(page.kind.definition)}\0`;
+  await storage
+    .list(nothing, { revision, limit: 1, isCounted: false })
+    .catch((error: unknown) => refuseForgotten(error, page, page.afterKey));
+}
+
+/** Only a first page keeps the list: else one that is asked for again and again would never end. */
 function fromCache(cache: WatchCache, page: Page, revision: number): Gathered {
   const { objects } = page.kind;
   const gathered = gather(page, objects, revision);
-  if (gathered.lastKey !== undefined)
+  if (gathered.lastKey !== undefined && page.afterKey === '')
     cache.snapshots.keep(snapshotId(page, gathered.revision), () => objects.snapshot(page.prefix));
   return gathered;
 }
