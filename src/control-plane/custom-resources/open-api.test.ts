@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { CustomResourceDefinition } from '../../api/apiextensions/custom-resource-definition.ts';
+import type { JsonSchema } from '../../api/structural/json-schema.ts';
+import { deprecationOf } from './deprecation.ts';
+import { openApiOf } from './open-api.ts';
+
+const schema: JsonSchema = {
+  type: 'object',
+  description: 'a ring',
+  properties: {
+    size: { type: 'string', nullable: true, default: 'x' },
+    either: { 'x-kubernetes-int-or-string': true, type: 'integer', anyOf: [{ type: 'integer' }, { type: 'string' }] },
+    list: { type: 'array', items: { type: 'string', nullable: true } },
+    map: { type: 'object', additionalProperties: { type: 'string', not: { enum: ['x'] } } },
+    free: { type: 'object', additionalProperties: true },
+    some: { type: 'string', oneOf: [{ minLength: 1 }], allOf: [{ nullable: true, maxLength: 2 }] },
+  },
+};
+
+describe('the schema of a custom kind in OpenAPI', () => {
+  it('is in version 3 as its author wrote it, but for the type of what may be of two', () => {
+    const { either, ...rest } = schema.properties ?? {};
+    const { type: _, ...untyped } = either ?? {};
+    assert.deepEqual(openApiOf(schema, 3), { ...schema, properties: { ...rest, either: untyped } });
+  });
+
+  it('is in version 2 without what that cannot say', () => {
+    assert.deepEqual(openApiOf(schema, 2), {
+      type: 'object',
+      description: 'a ring',
+      properties: {
+        size: {},
+        either: { 'x-kubernetes-int-or-string': true },
+        list: { type: 'array', items: {} },
+        map: { type: 'object', additionalProperties: { type: 'string' } },
+        free: { type: 'object', additionalProperties: true },
+        some: { type: 'string' },
+      },
+    });
+  });
+});
+
+describe('the warning of a deprecated version', () => {
+  const versions = [
+    { name: 'v1alpha1', served: true, storage: false, deprecated: true },
+    { name: 'v1beta1', served: false, storage: false },
+    { name: 'v1', served: true, storage: true },
+  ];
+  const warning = (list: typeof versions, more: object = {}): string | undefined =>
+    deprecationOf(
+      { spec: { group: 'shop.io', names: { kind: 'Ring' }, versions: list } } as unknown as CustomResourceDefinition,
+      { ...list[0], ...more } as (typeof versions)[number],
+    );
+
+  it('names the version to use instead, which is one that is served and not deprecated', () => {
+    assert.equal(warning(versions), 'shop.io/v1alpha1 Ring is deprecated; use shop.io/v1 Ring');
+    assert.equal(warning(versions.slice(0, 2)), 'shop.io/v1alpha1 Ring is deprecated');
+  });
+
+  it('is the author’s where there is one, and none for other versions', () => {
+    assert.equal(warning(versions, { deprecationWarning: 'gone soon' }), 'gone soon');
+    assert.equal(warning(versions, { deprecated: false }), undefined);
+  });
+});
