@@ -4,6 +4,7 @@ import { seededRandom } from '../../base/random.ts';
 import type { Backend, Peer } from './overlay-node.ts';
 import type { OverlaySettings, OwnSide } from './plan-overlay.ts';
 import { planOverlay } from './plan-overlay.ts';
+import type { KernelLink, KernelState, VxlanSettings } from './kernel-network.ts';
 import { commandOf } from './step-commands.ts';
 import { cable, FakeKernel } from './testing/fake-kernel.ts';
 
@@ -157,5 +158,193 @@ describe('the plan of the network between nodes', () => {
           assert.deepEqual([kernel.neighbours.length, kernel.forwarding.length], [peers.length, peers.length]);
       }
     }
+  });
+});
+
+describe('what is there already', () => {
+  const ours: VxlanSettings = { vni: 1, port: 8472, local: '192.168.0.1', via: 'eth0', learning: false };
+  const device = (more: Partial<KernelLink> = {}): KernelLink => ({
+    name: 'flannel.1',
+    mac: '02:00:00:00:00:01',
+    mtu: 1450,
+    isUp: true,
+    addresses: ['10.244.1.0/32'],
+    vxlan: ours,
+    ...more,
+  });
+  const state = (more: Partial<KernelState> = {}): KernelState => ({
+    links: [device()],
+    routes: [],
+    neighbours: [],
+    forwarding: [],
+    ...more,
+  });
+  const stepsFor = (actual: KernelState, ...peers: Peer[]): string[] =>
+    planOverlay('ipv4', own, { settings, peers, actual }).steps.map((step) => {
+      const { kind, ...rest } = step;
+      return `${kind} ${Object.values(rest)
+        .filter((value) => typeof value !== 'object' && typeof value !== 'boolean')
+        .join(' ')}`;
+    });
+
+  it('stays where it is as it should be', () => {
+    assert.deepEqual(
+      stepsFor(
+        state({
+          routes: [{ range: '10.244.2.0/24', gateway: '10.244.2.0', device: 'flannel.1', protocol: '84' }],
+          neighbours: [{ ip: '10.244.2.0', mac: '02:00:00:00:00:02', device: 'flannel.1' }],
+          forwarding: [{ mac: '02:00:00:00:00:02', remote: '192.168.0.2', device: 'flannel.1' }],
+        }),
+        peer(2),
+      ),
+      [],
+    );
+  });
+
+  it('gets the address, the size and the state of the device back', () => {
+    assert.deepEqual(stepsFor(state({ links: [device({ addresses: ['10.244.7.0/32', '10.244.1.0/32'] })] })), [
+      'deleteAddress flannel.1 10.244.7.0/32',
+    ]);
+    assert.deepEqual(stepsFor(state({ links: [device({ addresses: [] })] })), ['addAddress flannel.1 10.244.1.0/32']);
+    for (const wrong of [{ isUp: false }, { mtu: 1500 }])
+      assert.deepEqual(stepsFor(state({ links: [device(wrong)] })), ['setLink flannel.1 1450']);
+  });
+
+  it('is made again where any setting of the device differs, with all that was on it', () => {
+    const entries = {
+      routes: [{ range: '10.244.2.0/24', gateway: '10.244.2.0', device: 'flannel.1', protocol: '84' }],
+      neighbours: [{ ip: '10.244.9.0', mac: '02:00:00:00:00:09', device: 'flannel.1' }],
+      forwarding: [{ mac: '02:00:00:00:00:09', remote: '192.168.0.9', device: 'flannel.1' }],
+    };
+    const others: Partial<VxlanSettings>[] = [
+      { vni: 2 },
+      { port: 4789 },
+      { local: '192.168.0.77' },
+      { via: 'eth1' },
+      { learning: true },
+    ];
+    for (const other of others)
+      assert.deepEqual(
+        stepsFor(state({ ...entries, links: [device({ vxlan: { ...ours, ...other } })] }), peer(2)),
+        [
+          'deleteLink flannel.1',
+          'createVxlan flannel.1 02:00:00:00:00:01 1450',
+          'addAddress flannel.1 10.244.1.0/32',
+          'setLink flannel.1 1450',
+          'replaceForwarding 02:00:00:00:00:02 192.168.0.2 flannel.1',
+          'replaceNeighbour 10.244.2.0 02:00:00:00:00:02 flannel.1',
+          'replaceRoute 10.244.2.0/24 10.244.2.0 flannel.1',
+        ],
+        JSON.stringify(other),
+      );
+    const { vxlan: _, ...plain } = device();
+    assert.equal(stepsFor(state({ links: [plain] }))[0], 'deleteLink flannel.1');
+  });
+
+  it('loses what no node asks for, and what is of another device or of the kernel stays', () => {
+    const elsewhere = {
+      route: { range: '10.244.9.0/24', gateway: '10.244.9.0', device: 'eth1', protocol: '84' },
+      neighbour: { ip: '10.244.9.0', mac: '02:00:00:00:00:09', device: 'eth1' },
+      entry: { mac: '02:00:00:00:00:09', remote: '192.168.0.9', device: 'eth1' },
+    };
+    const { route, neighbour, entry } = elsewhere;
+    assert.deepEqual(
+      stepsFor(
+        state({
+          routes: [
+            route,
+            { ...route, device: 'flannel.1' },
+            { range: '10.244.1.0/32', gateway: undefined, device: 'flannel.1', protocol: 'kernel' },
+          ],
+          neighbours: [neighbour, { ...neighbour, device: 'flannel.1' }],
+          forwarding: [entry, { ...entry, device: 'flannel.1' }],
+        }),
+      ),
+      [
+        'deleteRoute 10.244.9.0/24 10.244.9.0 flannel.1 84',
+        'deleteForwarding 02:00:00:00:00:09 192.168.0.9 flannel.1',
+        'deleteNeighbour 10.244.9.0 02:00:00:00:00:09 flannel.1',
+      ],
+    );
+  });
+
+  it('is replaced where a node has another address or hardware address now', () => {
+    assert.deepEqual(
+      stepsFor(
+        state({
+          routes: [{ range: '10.244.2.0/24', gateway: '10.244.7.7', device: 'flannel.1', protocol: '84' }],
+          neighbours: [{ ip: '10.244.2.0', mac: '02:00:00:00:00:77', device: 'flannel.1' }],
+          forwarding: [{ mac: '02:00:00:00:00:02', remote: '192.168.0.77', device: 'flannel.1' }],
+        }),
+        peer(2),
+      ),
+      [
+        'deleteForwarding 02:00:00:00:00:02 192.168.0.77 flannel.1',
+        'replaceForwarding 02:00:00:00:00:02 192.168.0.2 flannel.1',
+        'replaceNeighbour 10.244.2.0 02:00:00:00:00:02 flannel.1',
+        'replaceRoute 10.244.2.0/24 10.244.2.0 flannel.1',
+      ],
+    );
+  });
+});
+
+describe('the device of a node', () => {
+  it('has a hardware address of its own, locally administered and the same each time', () => {
+    const { knownMac: _, ...fresh } = own;
+    const macOf = (nodeName: string): string | undefined =>
+      planOverlay(
+        'ipv4',
+        { ...fresh, nodeName, knownMac: undefined },
+        {
+          settings,
+          peers: [],
+          actual: { links: [], routes: [], neighbours: [], forwarding: [] },
+        },
+      ).mac;
+    assert.match(macOf('node-1') ?? '', /^02(:[0-9a-f]{2}){5}$/);
+    assert.equal(macOf('node-1'), macOf('node-1'));
+    assert.notEqual(macOf('node-1'), macOf('node-2'));
+  });
+
+  it('has a name, an address and a size for each family', () => {
+    const ipv6: OwnSide = { ...own, network: 'fd00:1::/48', range: 'fd00:1:0:1::/64', publicIp: 'fd00::1' };
+    const { steps } = planOverlay('ipv6', ipv6, {
+      settings,
+      peers: [
+        {
+          ...peer(2),
+          ipv4: undefined,
+          ipv6: { range: 'fd00:1:0:2::/64', publicIp: 'fd00::2', mac: '02:00:00:00:00:02' },
+        },
+        peer(3),
+      ],
+      actual: { links: [], routes: [], neighbours: [], forwarding: [] },
+    });
+    assert.deepEqual(
+      steps.map((step) => commandOf(step).line),
+      [
+        'link add flannel-v6.1 address 02:00:00:00:00:01 mtu 1430 type vxlan id 1 dev eth0 local fd00::1 dstport 8472 nolearning',
+        'address replace fd00:1:0:1::/128 dev flannel-v6.1',
+        'link set flannel-v6.1 mtu 1430 up',
+        'fdb replace 02:00:00:00:00:02 dev flannel-v6.1 dst fd00::2 self permanent',
+        'neighbour replace fd00:1:0:2:: lladdr 02:00:00:00:00:02 dev flannel-v6.1 nud permanent',
+        'route replace fd00:1:0:2::/64 via fd00:1:0:2:: dev flannel-v6.1 onlink proto 84',
+      ],
+    );
+  });
+
+  it('is left out of its own peers, and a peer without a hardware address is refused by VXLAN alone', () => {
+    const bare: Peer = { ...peer(2), ipv4: { range: '10.244.2.0/24', publicIp: '192.168.0.2', mac: undefined } };
+    const actual: KernelState = { links: [], routes: [], neighbours: [], forwarding: [] };
+    const self: Peer = { ...peer(8), name: 'node-1' };
+    const withVxlan = planOverlay('ipv4', own, { settings, peers: [self, bare], actual });
+    assert.deepEqual(withVxlan.refused, [{ name: 'node-2', why: 'it names no hardware address' }]);
+    const hostGw = { settings: { ...settings, backend: 'host-gw' as const }, actual };
+    const withRoutes = planOverlay('ipv4', own, { ...hostGw, peers: [{ ...bare, backend: 'host-gw' }] });
+    assert.deepEqual([withRoutes.refused, withRoutes.steps.length], [[], 1]);
+    assert.equal(
+      planOverlay('ipv4', { ...own, network: 'x' }, { settings, peers: [peer(2)], actual }).refused.length,
+      1,
+    );
   });
 });
