@@ -6,13 +6,14 @@ import type {
   GroupUse,
   InterfaceUse,
   MemoryUse,
+  Pressure,
   ProcessUse,
   StatsDepth,
 } from '../../ports/stats.ts';
 import type { CgroupLayout } from '../cgroups/linux-cgroups-fs.ts';
 import type { GroupFormat, ReadControl } from './group-files.ts';
 import { v1Format, v2Format } from './group-files.ts';
-import { limitOf, numberOf, parseDisks, parseInterfaces, parseOpenFilesLimit } from './kernel-text.ts';
+import { limitOf, numberOf, parseDisks, parseInterfaces, parseOpenFilesLimit, parsePressure } from './kernel-text.ts';
 
 export interface LinuxGroupStatsOptions {
   readonly layout: CgroupLayout;
@@ -48,6 +49,13 @@ export class LinuxGroupStats implements GroupStats {
   }
 
   use(path: string, depth: StatsDepth): GroupUse | undefined {
+    const use = this.#useOf(path, depth);
+    return use !== undefined && path === '/' && this.#options.layout.version === 1 && depth !== 'cpuAndMemory'
+      ? this.#withPressure(use)
+      : use;
+  }
+
+  #useOf(path: string, depth: StatsDepth): GroupUse | undefined {
     const read = this.#controls(path);
     const atMs = this.#options.nowMs();
     const cpu = this.#format.cpu(read, depth);
@@ -66,6 +74,21 @@ export class LinuxGroupStats implements GroupStats {
       memory,
       io: this.#format.io(read, (major, minor) => this.#devices.get(`${major}:${minor}`) ?? '', this.#isScheduled),
       threads: { current: numberOf(read('pids', 'pids.current')), limit: limit === Infinity ? 0 : limit },
+    };
+  }
+
+  /** Groups of cgroup v1 have no pressure, but the machine has: the same figures as those of the root group of v2. */
+  #withPressure(use: GroupUse): GroupUse {
+    const of = (resource: string): { pressure?: Pressure } => {
+      const pressure = parsePressure(this.#read(`${this.#proc}/pressure/${resource}`));
+      return pressure === undefined ? {} : { pressure };
+    };
+    const io = use.io ?? { bytes: [], operations: [] };
+    return {
+      ...use,
+      cpu: { ...use.cpu, ...of('cpu') },
+      memory: { ...use.memory, ...of('memory') },
+      io: { ...io, ...of('io') },
     };
   }
 

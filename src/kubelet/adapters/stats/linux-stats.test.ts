@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { isKind } from '../../../base/errors.ts';
+import type { StatsDepth } from '../../ports/stats.ts';
+import type { CgroupLayout } from '../cgroups/linux-cgroups-fs.ts';
 import { LinuxGroupStats } from './linux-group-stats.ts';
 import { linuxFsStats } from './linux-fs-stats.ts';
 import { parseCpus, parseProcessGroup } from './machine-identity.ts';
@@ -56,6 +58,41 @@ describe('a tree of groups', () => {
       [undefined, [], []],
     );
     assert.deepEqual(stats().children('/kubepods/pod1'), ['abc']);
+  });
+
+  it('has the pressure of the machine on cgroup v1, which has none of single groups', () => {
+    const file = (path: string, text: string): void => {
+      mkdirSync(join(folder, path, '..'), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    };
+    const hierarchies = ['cpuacct', 'cpu', 'memory', 'blkio'].map((controller) => ({
+      controllers: [controller],
+      mountPath: join(folder, 'v1', controller),
+    }));
+    for (const group of ['', '/kubepods']) {
+      file(`v1/cpuacct${group}/cpuacct.usage`, '5000\n');
+      file(`v1/memory${group}/memory.stat`, 'total_rss 10\n');
+      file(`v1/memory${group}/memory.usage_in_bytes`, '20\n');
+    }
+    for (const [resource, average] of [
+      ['cpu', '1.50'],
+      ['memory', '2.50'],
+      ['io', '3.50'],
+    ])
+      file(
+        `proc/pressure/${resource}`,
+        `some avg10=${average} avg60=0.00 avg300=0.00 total=7\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n`,
+      );
+    const layout = { version: 1, hierarchies } as unknown as CgroupLayout;
+    const onV1 = new LinuxGroupStats({ layout, nowMs: () => 1000, proc: join(folder, 'proc') });
+    const averages = (path: string, depth: StatsDepth): unknown[] => {
+      const { cpu, memory, io } = onV1.use(path, depth) ?? {};
+      return [cpu, memory, io].map((each) => each?.pressure?.some.avg10);
+    };
+    for (const depth of ['summary', 'all'] as const) assert.deepEqual(averages('/', depth), [1.5, 2.5, 3.5]);
+    assert.deepEqual(averages('/kubepods', 'all'), [undefined, undefined, undefined]);
+    assert.deepEqual(averages('/', 'cpuAndMemory'), [undefined, undefined, undefined]);
+    assert.equal(onV1.use('/', 'summary')?.cpu.usageNs, 5000);
   });
 
   it('has processes, their open files and sockets, and the limit of the first', () => {

@@ -122,7 +122,7 @@ export function knownTime(ms: number): string {
 }
 
 /**
- * Where the kernel does not measure pressure, as with cgroup v1, zeros are shown (upstream: stats/helper.go
+ * Where the kernel does not measure pressure, as of groups of cgroup v1, zeros are shown (upstream: stats/helper.go
  * cadvisorPSIToStatsPSI).
  */
 export function psiJson(pressure: Pressure | undefined): PsiStats {
