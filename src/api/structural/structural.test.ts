@@ -118,6 +118,13 @@ describe('hostile schemas', () => {
     const schema = field({ type: 'string', pattern: '^(a+)+$' });
     assert.equal(problems({ a: `${'a'.repeat(50_000)}b` }, schema).length, 1);
   });
+  it('with patterns of many states are tried on less text than others', () => {
+    const large = field({ type: 'string', pattern: '(a|b|ab){900}c' });
+    const small = field({ type: 'string', pattern: '^([a-z0-9]+[.])*[a-z]+$' });
+    assert.match(problems({ a: `c${'ab'.repeat(5000)}` }, large).join(), /need more than \d+ checks/);
+    assert.deepEqual(problems({ a: `${'ab.'.repeat(200_000)}ab` }, small), []);
+    assert.match(problems({ a: 'ab.'.repeat(400_000) }, small).join(), /need more than \d+ checks/);
+  });
   it('with patterns that Go does not have are not structural', () => {
     const found = validateStructural(field({ type: 'string', pattern: '(?=a)' }), 's');
     assert.match(

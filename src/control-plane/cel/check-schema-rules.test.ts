@@ -21,6 +21,15 @@ describe('the rules of a new schema', () => {
     assert.deepEqual(await check(spec(ruled(list, { rule: "self.all(each, each != 'x')" }))), []);
   });
 
+  it('may read the keys of a map as long as there are few of them', async () => {
+    const map: JsonSchema = {
+      type: 'object',
+      maxProperties: 8,
+      additionalProperties: { type: 'string', maxLength: 63 },
+    };
+    assert.deepEqual(await check(spec(ruled(map, { rule: "self.all(key, key.split('/')[0].size() < 253)" }))), []);
+  });
+
   it('are refused with what the compiler says', async () => {
     const [error = ''] = await check(spec(ruled({ type: 'integer' }, { rule: 'self == "a"' })));
     assert.ok(error.startsWith(`${at}.rule: Invalid value: {"Rule":"self == \\"a\\"",`), error);

@@ -3,7 +3,7 @@ import type { Adapt, JsonField } from '../../cel/json-values.ts';
 import { fromJson, JsonList, JsonMap, JsonObject } from '../../cel/json-values.ts';
 import { parseDuration, parseTimestamp } from '../../cel/time/formats.ts';
 import type { CelType } from '../../cel/types.ts';
-import { boolType, doubleType, intType, stringType } from '../../cel/types.ts';
+import { boolType, doubleType, intType } from '../../cel/types.ts';
 import type { CelValue } from '../../cel/values.ts';
 import { isError } from '../../cel/values.ts';
 import { escapeName } from './escape-name.ts';
@@ -111,7 +111,8 @@ function mapSchema(schema: RuleSchema, values: RuleSchema, name: string): Schema
   if (value === undefined) return undefined;
   const most = Math.max(0, schema.maxProperties ?? Math.floor(TEXT_LIMIT / (value.leastBytes + 6)));
   return {
-    type: { kind: 'map', key: { ...stringType }, value: value.type, most },
+    // Keys have no declared length; upstream's estimate takes them for empty (upstream: cel compilation.go EstimateSize).
+    type: { kind: 'map', key: { kind: 'string', most: 0 }, value: value.type, most },
     adapt: (raw) => (isRecord(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
     leastBytes: 2,
   };
