@@ -1,5 +1,6 @@
 // Fields of the configuration that no other file here sets, each with what it changes on a real node.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,30 @@ case "$1" in
 init) echo '{"status":"Success","capabilities":{"attach":false}}' ;;
 mount) mkdir -p "$2" && mount -t tmpfs tmpfs "$2" && echo "$3" > "$2/options" && echo '{"status":"Success"}' ;;
 unmount) umount "$2" && echo '{"status":"Success"}' ;;
+*) echo '{"status":"Not supported"}' ;;
+esac
+`,
+  { mode: 0o755 },
+);
+
+/** One that attaches: its disk is a file, and the device is a loop device. It notes what it is called for. */
+const disk = join(folder, 'disk.img');
+const calls = join(folder, 'disk.log');
+mkdirSync(join(folder, 'drivers', 'example.org~disk'));
+writeFileSync(
+  join(folder, 'drivers', 'example.org~disk', 'disk'),
+  `#!/bin/sh
+echo "$1" >> ${calls}
+device() { losetup -j ${disk} -O NAME -n; }
+ok() { echo '{"status":"Success"'"$1"'}'; }
+case "$1" in
+init) ok ;;
+isattached) test -n "$(device)" && ok ',"attached":true' || ok ',"attached":false' ;;
+attach) losetup -f ${disk} && ok ',"device":"'$(device)'"' ;;
+waitforattach) ok ',"device":"'$2'"' ;;
+mountdevice) mount "$3" "$2" && ok ;;
+unmountdevice) umount "$2" && ok ;;
+detach) losetup -d $(device) && ok ;;
 *) echo '{"status":"Not supported"}' ;;
 esac
 `,
@@ -212,7 +237,30 @@ function memoryOfPods(): number {
 }
 
 // Last, because they restart the agent.
-describe('an agent that is started with other settings', () => {
+describe('an agent that is started again', () => {
+  test('goes on with the disks that the last one attached for flexVolume drivers, and leaves them detached', async () => {
+    const { agent } = fixture;
+    execFileSync('truncate', ['--size=4M', disk]);
+    execFileSync('mkfs.ext4', ['-q', disk]);
+    const volumes = [{ name: 'd', flexVolume: { driver: 'example.org/disk', fsType: 'ext4' } }];
+    const mounting = { volumes, containers: [container('main', { volumeMounts: [{ name: 'd', mountPath: '/d' }] })] };
+    const first = await agent.run(pod('disk-1', mounting));
+    await agent.run(pod('disk-2', mounting));
+    await agent.inside('disk-1', 'echo kept > /d/file');
+    assert.equal(await agent.inside('disk-2', 'cat /d/file'), 'kept');
+    const called = (): string[] => readFileSync(calls, 'utf8').trim().split('\n');
+    const mounts = called().filter((call) => !['init', 'getvolumename', 'mount'].includes(call));
+    assert.deepEqual(mounts, ['isattached', 'attach', 'waitforattach', 'mountdevice']);
+    await agent.restart('SIGKILL');
+    assert.equal(containerId(await agent.ready('disk-1')), containerId(first));
+    await agent.remove('disk-1');
+    assert.equal(await agent.inside('disk-2', 'cat /d/file'), 'kept');
+    await agent.remove('disk-2');
+    await eventually(async () => assert.equal(called().at(-1), 'detach'));
+    assert.equal(execFileSync('losetup', ['-j', disk], { encoding: 'utf8' }), '');
+    assert.equal(called().filter((call) => call === 'attach' || call === 'mountdevice').length, 2);
+  });
+
   test('limits no CPU with cpuCFSQuota off, holds pods to no reservation without enforceNodeAllocatable, and leaves what runs as it is', async () => {
     const { agent } = fixture;
     const enforced = memoryOfPods();

@@ -112,6 +112,6 @@ function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
     new ImageVolumePlugin(),
     new StagedDiskPlugin({ rootDir, files, mounts, disks }, new IscsiDisks(ports)),
     new StagedDiskPlugin({ rootDir, files, mounts, disks }, new FibreChannelDisks(ports)),
-    new FlexVolumePlugin(ports),
+    new FlexVolumePlugin({ ...ports, disks, nodeName: () => ports.node().name }),
   ];
 }

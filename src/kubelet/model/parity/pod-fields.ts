@@ -120,7 +120,9 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<Type
     ),
     fc: whole(honoured('tested with a substitute for sysfs, not with a network')),
     flexVolume: whole(
-      partly('drivers that answer init with "attach": false; their folders are called kubernetes.io~flexvolume'),
+      honoured(
+        'the agent makes all calls of drivers that attach, as with enableControllerAttachDetach: false; what another program attached is not attached or detached; folders are called kubernetes.io~flexvolume',
+      ),
     ),
     ...wholeAll(
       'gcePersistentDisk awsElasticBlockStore cinder azureFile vsphereVolume azureDisk portworxVolume',

@@ -1,8 +1,5 @@
 import { folderPrefix } from '../../../../base/folder-path.ts';
-import type { FlexPersistentVolumeSource } from '../../../../api/core/persistent-volume.ts';
-import type { Pod } from '../../../../api/core/pod.ts';
-import type { FlexVolumeSource } from '../../../../api/core/volume-source-remote.ts';
-import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
+import { isKind } from '../../../../base/errors.ts';
 import type { ClusterObjects } from '../../../ports/cluster-objects.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
@@ -14,21 +11,14 @@ import type {
   VolumeRequest,
   VolumeSpec,
 } from '../../../ports/volume-plugin.ts';
-import { isMounted } from './pod-mounts.ts';
+import type { DiskMounter } from '../disks/disk-mounter.ts';
+import { FlexDriver, flexSourceOf } from './flex-driver.ts';
+import { FlexStaging } from './flex-staging.ts';
+import { bindIntoPod, isMounted } from './pod-mounts.ts';
 
-const CALL_LIMIT_MS = 110_000;
-const OUTPUT_LIMIT_BYTES = 1024 * 1024;
 const FOLDER_MODE = 0o750;
 const NOTE_MODE = 0o600;
-const NOT_SUPPORTED = 'Not supported';
-
-type Source = FlexVolumeSource | FlexPersistentVolumeSource;
-
-interface Capabilities {
-  readonly attach: boolean;
-  readonly fsGroup: boolean;
-  readonly selinuxRelabel: boolean;
-}
+const NOTE_LIMIT_BYTES = 4096;
 
 export interface FlexVolumeParts {
   readonly rootDir: string;
@@ -38,49 +28,56 @@ export interface FlexVolumeParts {
   readonly mounts: Mounts;
   readonly processes: Processes;
   readonly objects: ClusterObjects;
-}
-
-function sourceOf(spec: VolumeSpec): Source | undefined {
-  return spec.kind === 'inline' ? spec.volume.flexVolume : spec.persistentVolume.spec.flexVolume;
+  readonly disks: DiskMounter;
+  readonly nodeName: () => string;
 }
 
 /**
  * Volumes of drivers that are programs (upstream: pkg/volume/flexvolume): `<dir>/<vendor>~<driver>/<driver> init |
- * mount DIR JSON | unmount DIR`, which print JSON. Drivers that have to attach a disk first are rejected: CSI is the
- * interface for those.
+ * mount DIR JSON | unmount DIR`, which print JSON. Those that attach a disk first do so in `FlexStaging`.
  */
 export class FlexVolumePlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/flexvolume';
   readonly mountOptions = false;
   readonly #parts: FlexVolumeParts;
-  readonly #known = new Map<string, Promise<Capabilities>>();
+  readonly #driver: FlexDriver;
+  readonly staging: FlexStaging;
 
   constructor(parts: FlexVolumeParts) {
+    const root = folderPrefix(parts.rootDir);
     this.#parts = parts;
+    this.#driver = new FlexDriver(parts);
+    this.staging = new FlexStaging({
+      ...parts,
+      driver: this.#driver,
+      folder: `${root}/plugins/${this.name}`,
+      podNote: ({ podUid, specName }) => this.#podFile(podUid, specName, 'staged.json'),
+    });
   }
 
   supports(spec: VolumeSpec): boolean {
-    return sourceOf(spec) !== undefined;
+    return flexSourceOf(spec) !== undefined;
   }
 
   async setUp(request: VolumeRequest): Promise<VolumeReady> {
-    const { pod, spec, path, mounted } = request;
+    const { pod, spec, path, mounted, staged } = request;
     const { files, mounts } = this.#parts;
-    const driver = sourceOf(spec)?.driver ?? '';
-    const { attach, fsGroup, selinuxRelabel } = await this.#capabilitiesOf(driver);
-    if (attach)
-      throw new KubeletError(
-        'Unimplemented',
-        `flexVolume driver ${driver} wants to attach volumes, which this agent does not do: answer init with "capabilities": {"attach": false}, or use a CSI driver`,
-      );
+    const driver = flexSourceOf(spec)?.driver ?? '';
+    const { fsGroup, selinuxRelabel } = await this.#driver.capabilitiesOf(driver);
     if (!(mounted ?? (await isMounted(mounts, path)))) {
       await files.makeDirectory(path, FOLDER_MODE);
       await this.#noteDriver(pod.metadata.uid, spec.name, driver);
+      if (staged !== undefined) await this.staging.noteOfPod({ podUid: pod.metadata.uid, specName: spec.name }, staged);
       try {
-        await this.#call(driver, ['mount', path, JSON.stringify(await this.#options(request))]);
+        await this.#driver.call(driver, ['mount', path, JSON.stringify(await this.#driver.options(request))]);
       } catch (error) {
-        await files.remove(path).catch(() => undefined);
-        throw error;
+        // A driver that attaches need not mount for each pod (upstream: mounterDefaults).
+        if (staged !== undefined && isKind(error, 'Unimplemented'))
+          await bindIntoPod(this.#parts, staged.path, { ...request, mounted: false });
+        else {
+          await files.remove(path).catch(() => undefined);
+          throw error;
+        }
       }
     }
     const ready = { hostPath: path, readOnly: spec.readOnly, selinuxRelabel };
@@ -93,101 +90,19 @@ export class FlexVolumePlugin implements VolumePlugin {
     const note = this.#notePath(podUid, specName);
     if ((await files.lstat(note)) === undefined) return;
     try {
-      await this.#call((await files.readText(note, OUTPUT_LIMIT_BYTES)).trim(), ['unmount', path]);
+      await this.#driver.call((await files.readText(note, NOTE_LIMIT_BYTES)).trim(), ['unmount', path]);
     } catch (error) {
       // Then it is unmounted like any other.
       if (!isKind(error, 'Unimplemented')) throw error;
     }
   }
 
-  #capabilitiesOf(driver: string): Promise<Capabilities> {
-    const known = this.#known.get(driver);
-    if (known !== undefined) return known;
-    const asked = this.#call(driver, ['init']).then((answer) => {
-      const given =
-        typeof answer['capabilities'] === 'object' && answer['capabilities'] !== null
-          ? (answer['capabilities'] as Partial<Record<keyof Capabilities, unknown>>)
-          : {};
-      // Capabilities that a driver does not deny are assumed.
-      return {
-        attach: given.attach !== false,
-        fsGroup: given.fsGroup !== false,
-        selinuxRelabel: given.selinuxRelabel !== false,
-      };
-    });
-    this.#known.set(driver, asked);
-    asked.catch(() => this.#known.delete(driver));
-    return asked;
-  }
-
-  async #options({ pod, spec, fsGroup }: VolumeRequest): Promise<Record<string, string>> {
-    const source = sourceOf(spec);
-    return {
-      'kubernetes.io/fsType': source?.fsType ?? '',
-      'kubernetes.io/readwrite': spec.readOnly ? 'ro' : 'rw',
-      'kubernetes.io/pvOrVolumeName': spec.name,
-      'kubernetes.io/pod.name': pod.metadata.name,
-      'kubernetes.io/pod.namespace': pod.metadata.namespace,
-      'kubernetes.io/pod.uid': pod.metadata.uid,
-      'kubernetes.io/serviceAccount.name': pod.spec.serviceAccountName ?? '',
-      ...(fsGroup === undefined ? {} : { 'kubernetes.io/mounterArgs.FsGroup': String(fsGroup) }),
-      ...(await this.#secretsOf(source, pod)),
-      ...source?.options,
-    };
-  }
-
-  /** Still in base64, as drivers expect them. The secret must be of the driver's own type. */
-  async #secretsOf(source: Source | undefined, pod: Pod): Promise<Record<string, string>> {
-    if (source?.secretRef === undefined) return {};
-    const { name = '' } = source.secretRef;
-    const namespace =
-      ('namespace' in source.secretRef ? source.secretRef.namespace : undefined) ?? pod.metadata.namespace;
-    const secret = await this.#parts.objects.get('Secret', namespace, name);
-    if (secret === undefined)
-      throw new KubeletError('NotFound', `couldn't get secret ${namespace}/${name} err: secrets "${name}" not found`);
-    if (secret.type !== source.driver)
-      throw new KubeletError(
-        'Invalid',
-        `couldn't get secret ${namespace}/${name} err: cannot get secret of type ${secret.type ?? 'Opaque'}`,
-      );
-    return Object.fromEntries(
-      Object.entries(secret.data ?? {}).map(([key, value]) => [`kubernetes.io/secret/${key}`, value]),
-    );
-  }
-
-  /** Rejects with `Unimplemented` for a call the driver does not know. */
-  async #call(driver: string, args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-    const program = driver.split('/').at(-1) ?? '';
-    const [command] = args;
-    const path = `${this.#parts.driverDir}/${driver.replaceAll('/', '~')}/${program}`;
-    if (program === '' || driver.split('/').includes('..'))
-      throw new KubeletError('Invalid', `flexVolume driver ${JSON.stringify(driver)} is no name of a driver`);
-    const answer = await this.#parts.processes
-      .run(path, args, { timeoutMs: CALL_LIMIT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES })
-      .catch((error: unknown) => {
-        if (isKind(error, 'NotFound'))
-          throw new KubeletError('NotFound', `no volume plugin matched: there is no flexVolume driver ${path}`, {
-            cause: error,
-          });
-        throw error;
-      });
-    const status = parsed(`${answer.stdout}${answer.stderr}`);
-    if (status instanceof Error)
-      throw new KubeletError(
-        'Unavailable',
-        `flexVolume driver ${driver}: ${command}: exit status ${answer.exitCode}, its answer is no JSON: ${errorMessage(status)}`,
-      );
-    if (status['status'] === NOT_SUPPORTED) throw new KubeletError('Unimplemented', NOT_SUPPORTED);
-    if (status['status'] !== 'Success')
-      throw new KubeletError(
-        'Unavailable',
-        `${command} command failed, status: ${String(status['status'])}, reason: ${String(status['message'] ?? '')}`,
-      );
-    return status;
-  }
-
   #notePath(podUid: string, specName: string): string {
-    return `${folderPrefix(this.#parts.rootDir)}/pods/${podUid}/plugins/kubernetes.io~flexvolume/${specName}/driver`;
+    return this.#podFile(podUid, specName, 'driver');
+  }
+
+  #podFile(podUid: string, specName: string, name: string): string {
+    return `${folderPrefix(this.#parts.rootDir)}/pods/${podUid}/plugins/kubernetes.io~flexvolume/${specName}/${name}`;
   }
 
   /** For an unmount only the folder is known. */
@@ -195,14 +110,5 @@ export class FlexVolumePlugin implements VolumePlugin {
     const path = this.#notePath(podUid, specName);
     await this.#parts.files.makeDirectory(path.slice(0, path.lastIndexOf('/')), FOLDER_MODE);
     await this.#parts.files.writeFileAtomic(path, driver, NOTE_MODE);
-  }
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> | Error {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : new Error('not an object');
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
   }
 }

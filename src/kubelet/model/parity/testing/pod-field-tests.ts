@@ -109,7 +109,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
     csi: [feature('csi/csi-mount'), real('csi')],
     nfs: [volume('kinds/nfs'), kinds],
     'iscsi fc': [volume('disks/network-disks')],
-    flexVolume: [volume('kinds/flex-volume'), real('configuration')],
+    flexVolume: [volume('kinds/flex-volume'), volume('kinds/flex-staging'), real('configuration')],
     gitRepo: [volume('refused-kinds'), kinds],
     awsElasticBlockStore: [migration, kinds],
     'gcePersistentDisk cinder azureFile vsphereVolume azureDisk portworxVolume': [migration],
