@@ -13,6 +13,12 @@ const repository = path.join(import.meta.dirname, '..', '..', '..');
 const START_LIMIT_MS = 120_000;
 const ROW_LIMIT_MS = 180_000;
 
+/** For the three servers that the document starts beside the cluster. */
+async function freePorts(): Promise<Readonly<Record<string, string>>> {
+  const [web, issuer, small] = await Promise.all([freePort(0), freePort(0), freePort(0)]);
+  return { WEB_PORT: String(web), ISSUER_PORT: String(issuer), SMALL_PORT: String(small) };
+}
+
 export class SeedsCluster {
   readonly #table = parseSeedsTable(readFileSync(path.join(repository, 'docs', 'seeds.md'), 'utf8'));
   /** Replaces what the document starts from a checkout by what the tests have built. */
@@ -31,7 +37,7 @@ export class SeedsCluster {
     return new SeedsCluster(
       (commands) =>
         commands.replaceAll('$PWD/bin', bin).replaceAll(/npm run (up|down) --/g, (_, name) => `${up} ${name}`),
-      { ...machineEnvironment(), HOME: path.dirname(dataDir), DATA: dataDir, WEB_PORT: String(await freePort(0)) },
+      { ...machineEnvironment(), HOME: path.dirname(dataDir), DATA: dataDir, ...(await freePorts()) },
     );
   }
 
