@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { silentLogger } from '../../../base/log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { makeSelfSigned } from '../../features/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../../pki/self-signed.ts';
 import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
 import { computeFeatureGates } from '../../model/config/feature-gates.ts';
 import { applyDefaults } from '../../model/config/defaults.ts';

@@ -9,7 +9,8 @@ import { kubeconfigAfterBootstrap, kubeconfigFault } from './bootstrap-kubeconfi
 import { certificateProblem } from './certificate-problem.ts';
 import { newKey } from './client-certificate.ts';
 import { decideRotation } from './decide-rotation.ts';
-import { decideSelfSigned, makeSelfSigned } from './self-signed.ts';
+import { makeSelfSigned } from '../../../pki/self-signed.ts';
+import { decideSelfSigned } from './self-signed.ts';
 import { servingNames } from './serving-certificate.ts';
 
 const day = 86_400_000;

@@ -1,14 +1,10 @@
-import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
-import { extendedUsages, noNames } from '../../../pki/certificate-template.ts';
+import { X509Certificate } from 'node:crypto';
 import { errorMessage } from '../../../base/errors.ts';
 import { canonicalAddress } from '../../../pki/canonical-address.ts';
 import { readKeyPair } from '../../../pki/key-pair.ts';
 import type { KeyPair } from '../../../pki/key-pair.ts';
-import { newKey } from './client-certificate.ts';
 import { isExpired } from './decide-rotation.ts';
 
-const HOUR_MS = 3_600_000;
-const LIFE_MS = 365 * 24 * HOUR_MS;
 /** Renewed when this much of its life is left; upstream never renews its own. */
 const RENEW_AT_SHARE = 0.1;
 
@@ -67,25 +63,4 @@ function isOwnWork(certificate: string): boolean {
   } catch {
     return true;
   }
-}
-
-/** A self-signed certificate, valid for a year, from an hour ago on for clocks that are behind. PEM. */
-export async function makeSelfSigned(
-  hostname: string,
-  nowMs: number,
-): Promise<{ readonly certificate: string; readonly key: string }> {
-  const { writeCertificate } = await import('../../../pki/x509-writer.ts');
-  const key = newKey();
-  const privateKey = createPrivateKey(key);
-  const isIp = hostname.includes(':') || /^[\d.]+$/.test(hostname);
-  const template = {
-    subject: { commonName: `${hostname}@${Math.floor(nowMs / 1000)}` },
-    publicKey: createPublicKey(privateKey),
-    notBeforeMs: nowMs - HOUR_MS,
-    notAfterMs: nowMs + LIFE_MS,
-    keyUsages: ['digitalSignature', 'keyEncipherment'] as const,
-    extendedKeyUsages: [extendedUsages.serverAuth],
-    altNames: { ...noNames, dnsNames: isIp ? [] : [hostname], ipAddresses: isIp ? [hostname] : [] },
-  };
-  return { certificate: writeCertificate(template, { selfSignedBy: privateKey }), key };
 }
