@@ -1,10 +1,11 @@
 // The scheduler with what extends it: an extender process, a plugin in JavaScript, and a second scheduler process.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { freePort } from '../../src/up/agent.ts';
 import { machineEnvironment } from '../../src/up/commands.ts';
 import { describeProcess, stopProcess, waitUntil } from '../../src/up/processes.ts';
@@ -13,6 +14,8 @@ import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 
+const execute = promisify(execFile);
+const allPaths = { op: 'replace', path: '/rules/0/nonResourceURLs', value: ['*'] };
 const repository = path.join(import.meta.dirname, '..', '..');
 
 describe('the scheduler and what extends it', () => {
@@ -130,11 +133,14 @@ describe('the scheduler and what extends it', () => {
       `--policy-config-file=${at('policy.json')}`,
       '--scheduler-name=second',
       '--leader-elect-resource-name=second-scheduler',
+      '--bind-address=127.0.0.1',
       ...['--leader-elect-lease-duration=3s', '--leader-elect-renew-deadline=2s', '--leader-elect-retry-period=500ms'],
     ];
     await create('waits', { spec: { schedulerName: 'second' } });
-    await scheduler('second', ...flags);
+    const port = await freePort(0);
+    await scheduler('second', ...flags, `--secure-port=${port}`);
     await lands('waits', 'fake-1');
+    await showsItself(`https://127.0.0.1:${port}`);
     const holder = (): Promise<string> =>
       cluster.kubectl([
         'get',
@@ -147,13 +153,46 @@ describe('the scheduler and what extends it', () => {
       ]);
     const first = await holder();
     const stopSecond = stops.pop();
-    await scheduler('third', ...flags);
+    await scheduler('third', ...flags, '--secure-port=0');
     assert.equal(await holder(), first);
     await stopSecond?.();
     await create('later', { spec: { schedulerName: 'second' } });
     await lands('later', 'fake-1');
     assert.notEqual(await holder(), first);
   });
+
+  /** Health for everybody, the rest for those whom the cluster lets. */
+  const showsItself = async (url: string): Promise<void> => {
+    await cluster.kubectl(['create', 'serviceaccount', 'scraper']);
+    await cluster.kubectl(['create', 'clusterrole', 'scraper', '--verb=get', '--non-resource-url=/metrics']);
+    await cluster.kubectl([
+      ...['create', 'clusterrolebinding', 'scraper', '--clusterrole=scraper'],
+      '--serviceaccount=default:scraper',
+    ]);
+    const token = (await cluster.kubectl(['create', 'token', 'scraper'])).trim();
+    const get = async (path: string, bearer?: string): Promise<[string, string]> => {
+      const header = bearer === undefined ? [] : ['-H', `Authorization: Bearer ${bearer}`];
+      const { stdout } = await execute('curl', ['-sk', '-w', '\n%{http_code}', ...header, `${url}${path}`]);
+      const end = stdout.lastIndexOf('\n');
+      return [stdout.slice(end + 1), stdout.slice(0, end)];
+    };
+    assert.deepEqual(await get('/healthz'), ['200', 'ok']);
+    assert.equal((await get('/metrics'))[0], '403');
+    assert.equal((await get('/metrics', 'wrong'))[0], '401');
+    const [status, metrics] = await get('/metrics', token);
+    assert.equal(status, '200');
+    assert.match(metrics, /scheduler_schedule_attempts_total\{profile="second",result="scheduled"\} 1/);
+    assert.match(metrics, /leader_election_master_status\{name="second-scheduler"\} 1/);
+    assert.equal((await get('/configz', token))[0], '403');
+    await cluster.kubectl(['patch', 'clusterrole', 'scraper', '--type=json', '-p', JSON.stringify([allPaths])]);
+    // The scheduler remembers a refusal for ten seconds.
+    const [, configuration] = await eventually(async () => {
+      const answer = await get('/configz', token);
+      assert.equal(answer[0], '200');
+      return answer;
+    }, 20_000);
+    assert.match(configuration, /"SchedulerName":"second"/);
+  };
 
   it('says what is wrong with its files, and does not start', async () => {
     const failing = async (...args: readonly string[]): Promise<string> => {

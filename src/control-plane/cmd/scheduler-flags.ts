@@ -9,6 +9,9 @@ export const SCHEDULER_USAGE = `usage: kubelet-scheduler [--kubeconfig FILE] [--
                          [--leader-elect=true] [--leader-elect-lease-duration 15s] [--leader-elect-renew-deadline 10s]
                          [--leader-elect-retry-period 2s] [--leader-elect-resource-name kube-scheduler]
                          [--leader-elect-resource-namespace kube-system]
+                         [--secure-port 10259] [--bind-address 0.0.0.0] [--client-ca-file FILE]
+                         [--tls-cert-file FILE --tls-private-key-file FILE]
+                         [--authorization-always-allow-paths /healthz,/readyz,/livez]
 
 Gives nodes to the pods of its scheduler names, in any cluster that a kubeconfig names, until it is stopped. Of several processes with
 one lease, one schedules. A second scheduler needs names of its own and a lease of its own.
@@ -18,6 +21,11 @@ one lease, one schedules. A second scheduler needs names of its own and a lease 
   --policy-config-file         Policy of schedulers before 1.23, instead of --config
   --scheduler-name             with a Policy or without any file: the pods' schedulerName (default-scheduler)
   --leader-elect...            override leaderElection of --config
+  --secure-port                health, /metrics and /configz over HTTPS; 0: none
+  --tls-cert-file              absent: a certificate of its own, made at each start
+  --client-ca-file             whose client certificates count, beside tokens, which the API server reviews
+  --authorization-always-allow-paths
+                               paths that everybody may read; others take the right to, which the API server reviews
 `;
 
 export interface SchedulerOptions {
@@ -25,6 +33,18 @@ export interface SchedulerOptions {
   readonly kubeconfig?: string;
   readonly schedulerName?: string;
   readonly election: Partial<SchedulerElection>;
+  /** Absent: none. */
+  readonly serving?: SchedulerServing;
+}
+
+/** The secure port. */
+export interface SchedulerServing {
+  readonly port: number;
+  readonly bindAddress: string;
+  /** Absent: a self-signed certificate. */
+  readonly pair?: { readonly certificateFile: string; readonly keyFile: string };
+  readonly clientCaFile?: string;
+  readonly openPaths: readonly string[];
 }
 
 /** Reads the command line. Reports all errors together. */
@@ -62,6 +82,7 @@ export function parseSchedulerFlags(args: readonly string[]): ParsedArguments<Sc
     name: values['leader-elect-resource-name'],
     namespace: values['leader-elect-resource-namespace'],
   });
+  const serving = readServing(values, errors);
   if (errors.length > 0) return { kind: 'error', errors };
   return {
     kind: 'run',
@@ -69,7 +90,25 @@ export function parseSchedulerFlags(args: readonly string[]): ParsedArguments<Sc
       files: withoutAbsent({ configFile: config, policyFile: policy }),
       ...withoutAbsent({ kubeconfig: values.kubeconfig, schedulerName }),
       election,
+      ...withoutAbsent({ serving }),
     },
+  };
+}
+
+function readServing(values: ReturnType<typeof readArgs>, errors: string[]): SchedulerServing | undefined {
+  const { 'tls-cert-file': certificateFile, 'tls-private-key-file': keyFile } = values;
+  const port = Number(values['secure-port']);
+  if (!/^\d+$/.test(values['secure-port']) || port > 65_535)
+    errors.push(`--secure-port: ${JSON.stringify(values['secure-port'])} is no port from 0 to 65535`);
+  if ((certificateFile === undefined) !== (keyFile === undefined))
+    errors.push('--tls-cert-file and --tls-private-key-file are given together or not at all');
+  if (port === 0) return undefined;
+  return {
+    port,
+    bindAddress: values['bind-address'],
+    openPaths: values['authorization-always-allow-paths'].split(',').filter((path) => path !== ''),
+    ...withoutAbsent({ clientCaFile: values['client-ca-file'] }),
+    ...(certificateFile !== undefined && keyFile !== undefined && { pair: { certificateFile, keyFile } }),
   };
 }
 
@@ -93,6 +132,12 @@ function readArgs(args: readonly string[]) {
       'leader-elect-retry-period': string,
       'leader-elect-resource-name': string,
       'leader-elect-resource-namespace': string,
+      'secure-port': { type: 'string', default: '10259' },
+      'bind-address': { type: 'string', default: '0.0.0.0' },
+      'tls-cert-file': string,
+      'tls-private-key-file': string,
+      'client-ca-file': string,
+      'authorization-always-allow-paths': { type: 'string', default: '/healthz,/readyz,/livez' },
       help: { type: 'boolean', default: false },
     },
   }).values;

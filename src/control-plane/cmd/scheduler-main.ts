@@ -18,6 +18,7 @@ import { askExtender } from './ask-extender.ts';
 import { readSchedulerFiles } from './read-scheduler-files.ts';
 import { parseSchedulerFlags, SCHEDULER_USAGE } from './scheduler-flags.ts';
 import type { SchedulerOptions } from './scheduler-flags.ts';
+import { SchedulerPages, servePages } from './scheduler-pages.ts';
 
 /** As many connections as binds that are under way at once would use over HTTP/1. */
 const MAX_SOCKETS = 32;
@@ -37,9 +38,14 @@ function createProgram(options: SchedulerOptions, log: Logger): Program {
         userAgent: 'kube-scheduler',
         maxSockets: MAX_SOCKETS,
       });
-      const part = composeScheduling(config, new HttpApiClient(transport), log);
+      const shown = new SchedulerPages(config);
+      const part = composeScheduling(config, new HttpApiClient(transport), shown, log);
+      const { serving } = options;
+      const deps = { transport, clock: systemClock, log };
+      const unserve = serving === undefined ? undefined : await servePages(serving, { ...deps, pages: shown.pages });
       stop = async () => {
         await part.stop();
+        await unserve?.();
         transport.close();
       };
       await part.start();
@@ -67,17 +73,24 @@ function renamed(config: SchedulerConfig, { schedulerName, election }: Scheduler
   return { ...config, profiles, election: merged };
 }
 
-function composeScheduling(config: SchedulerConfig, client: HttpApiClient, log: Logger): LeadingPart {
+function composeScheduling(
+  config: SchedulerConfig,
+  client: HttpApiClient,
+  shown: SchedulerPages,
+  log: Logger,
+): LeadingPart {
   const deps = { client, clock: systemClock, random: systemRandom, log };
   const create = (): LeadingPart => {
     const informers = createInformers(deps);
-    const scheduler = createScheduler({ ...deps, informers, config, askExtender });
+    const scheduler = createScheduler({ ...deps, informers, config, askExtender, metrics: shown.figures });
     return {
       start: () => {
         informers.start();
         scheduler.start();
+        shown.show(scheduler);
       },
       stop: async () => {
+        shown.show(undefined);
         await scheduler.stop();
         await informers.stop();
       },

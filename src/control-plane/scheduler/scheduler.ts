@@ -12,6 +12,7 @@ import { nodes, pods } from '../../api/client/resource-types.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
+import type { SchedulingMetrics } from '../controller-runtime/scheduling-metrics.ts';
 import { createEventRecorder } from '../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../controller-runtime/event-recorder.ts';
 import { SchedulerCache } from './cache/scheduler-cache.ts';
@@ -39,6 +40,7 @@ export interface SchedulerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly claimMetrics?: ClaimMetrics;
+  readonly metrics?: SchedulingMetrics;
   /** `defaultSchedulerConfig()`, or what `readSchedulerConfig` made of a file. */
   readonly config: SchedulerConfig;
   /** Needed for a configuration with extenders. */
@@ -97,6 +99,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     extenders: createExtenders(options),
     pods: podInformer,
     claimMetrics: options.claimMetrics,
+    metrics: options.metrics,
     tell: createEventWriter(options),
     setStatus: createStatusWriter(options),
   };

@@ -1,14 +1,16 @@
 import { textReply, withHeaders } from '../http/reply.ts';
 import type { Reply } from '../http/reply.ts';
 import type { HealthCheck } from '../options.ts';
-import type { Endpoint } from '../path/dispatch.ts';
 import type { Exchange } from '../path/exchange.ts';
 
 const names = ['healthz', 'livez', 'readyz'] as const;
 type HealthName = (typeof names)[number];
 
+/** Of the request. */
+type Asked = Pick<Exchange, 'path' | 'query'>;
+
 export interface HealthEndpoint {
-  readonly serve: Endpoint;
+  readonly serve: (asked: Asked) => Promise<Reply | undefined>;
   readonly paths: readonly string[];
   /** `readyz` fails from now on. */
   beginShutdown(): void;
@@ -38,7 +40,7 @@ export function healthEndpoint(
   const byEndpoint = new Map(
     names.map((name) => [name, checks.filter(({ endpoints }) => endpoints === undefined || endpoints.includes(name))]),
   );
-  const serve: Endpoint = async (exchange) => {
+  const serve: HealthEndpoint['serve'] = async (exchange) => {
     const [, first = '', ...rest] = exchange.path.replace(/(?<!\/)\/+$/, '').split('/');
     const name = names.find((each) => each === first);
     if (name === undefined) return undefined;
@@ -72,7 +74,7 @@ async function runOne(check: HealthCheck, log: (check: string, error: string) =>
 }
 
 async function runAll(
-  exchange: Exchange,
+  exchange: Asked,
   name: HealthName,
   checks: readonly HealthCheck[],
   log: (check: string, error: string) => void,

@@ -4,6 +4,7 @@ import type { Random } from '../../../base/random.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { SchedulingMetrics } from '../../controller-runtime/scheduling-metrics.ts';
 import type { ClaimMetrics } from '../../controller-runtime/claim-metrics.ts';
 import type { SchedulerCache } from '../cache/scheduler-cache.ts';
 import type { LiveClusterObjects } from './live-cluster-objects.ts';
@@ -25,6 +26,7 @@ export interface SchedulerContext {
   readonly random: Random;
   readonly log: Logger;
   readonly claimMetrics?: ClaimMetrics | undefined;
+  readonly metrics?: SchedulingMetrics | undefined;
   readonly config: SchedulerConfig;
   /** In the order of the configuration. */
   readonly extenders: readonly Extender[];

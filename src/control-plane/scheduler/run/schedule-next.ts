@@ -21,6 +21,7 @@ import { bindChosen, hasReservations, postBind, preBind, reserveAndPermit, unres
 import type { Chosen } from './binding-steps.ts';
 import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
 import type { VolumeWrites } from './bind-volumes.ts';
+import type { SchedulingAttempt } from '../../controller-runtime/scheduling-metrics.ts';
 import type { SchedulerContext } from './context.ts';
 import { truncateNote } from './pod-status.ts';
 import type { Preemptions } from './preempt.ts';
@@ -38,6 +39,8 @@ export class SchedulingCycle {
   /** Where the next search through the nodes begins. */
   #start = 0;
   readonly #bindings = new Set<Promise<void>>();
+  /** Pods whose try is under way: since when, monotonic. */
+  readonly #began = new Map<string, number>();
 
   constructor(parts: CycleParts) {
     this.#parts = parts;
@@ -54,7 +57,9 @@ export class SchedulingCycle {
     const { pod } = queued.info;
     const profile = context.config.profiles.get(pod.spec.schedulerName ?? '');
     if (profile === undefined || context.cache.placedPod(pod.metadata.uid) !== undefined) return true;
+    this.#began.set(pod.metadata.uid, context.clock.monotonicMs());
     if (pod.metadata.deletionTimestamp !== undefined) {
+      this.#began.delete(pod.metadata.uid);
       context.tell(pod, profile.schedulerName, {
         type: 'Warning',
         reason: 'FailedScheduling',
@@ -108,7 +113,7 @@ export class SchedulingCycle {
     }
     const missed = context.queue.land();
     const info = latestInfo();
-    if (context.stopping.aborted || info === undefined) return;
+    if (context.stopping.aborted || info === undefined) return void this.#began.delete(pod.metadata.uid);
     const now = { ...queued, info };
     if ('error' in outcome) return this.#failed(now, info.pod, errorMessage(outcome.error));
     this.#act(now, profile, outcome.decision, missed);
@@ -165,6 +170,7 @@ export class SchedulingCycle {
   ): void {
     const { context } = this.#parts;
     const { pod } = queued.info;
+    this.#ended(pod, profile.schedulerName, 'unschedulable');
     this.#removeLeftClaim(pod);
     context.queue.putBackRejected(queued, rejectors, missed);
     context.cache.nominator.nominate(pod, nominate);
@@ -187,10 +193,18 @@ export class SchedulingCycle {
   /** Upstream: handleSchedulingFailure with a status that is no rejection. */
   #failed(queued: QueuedPod, pod: Pod, message: string): void {
     const { context } = this.#parts;
+    this.#ended(pod, pod.spec.schedulerName ?? '', 'error');
     context.log.warn('Scheduling failed', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, error: message });
     context.queue.putBackFailed({ ...queued, info: podInfoOf(pod) });
     context.cache.nominator.nominate(pod, '');
     this.#say(pod, pod.spec.schedulerName ?? '', { reason: 'SchedulerError', message, nominate: '' });
+  }
+
+  #ended({ metadata: { uid } }: Pod, profile: string, result: SchedulingAttempt['result']): void {
+    const { metrics, clock } = this.#parts.context;
+    const nowMs = clock.monotonicMs();
+    metrics?.attempted({ profile, result, durationMs: nowMs - (this.#began.get(uid) ?? nowMs) });
+    this.#began.delete(uid);
   }
 
   #say(
@@ -289,6 +303,7 @@ export class SchedulingCycle {
       await unreserve(context, chosen);
       return this.#bindFailed(queued, assumed, result.message);
     }
+    this.#ended(pod, profile.schedulerName, 'scheduled');
     const { namespace, name } = pod.metadata;
     context.tell(assumed, profile.schedulerName, {
       type: 'Normal',
@@ -344,7 +359,8 @@ export class SchedulingCycle {
     context.cache.forget(uid);
     if (wasAssumed) context.queue.wake({ resource: 'Pod', actions: ['Delete'], before: assumed });
     const now = context.pods.get(keyOf(assumed));
-    if (now === undefined || now.metadata.uid !== uid || (now.spec.nodeName ?? '') !== '') return;
+    if (now === undefined || now.metadata.uid !== uid || (now.spec.nodeName ?? '') !== '')
+      return void this.#began.delete(uid);
     this.#failed(queued, now, message);
   }
 }

@@ -1,0 +1,55 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry as MetricRegistry } from 'prom-client';
+
+/** Exponential from 1 ms, as upstream. */
+const attemptBuckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index);
+
+/** Figures of a scheduler, under upstream's names. */
+export class SchedulingFigures {
+  readonly #attempts: Counter;
+  readonly #durations: Histogram;
+  #pending: () => Readonly<Record<string, number>> = () => ({});
+
+  constructor(registry: MetricRegistry) {
+    const registers = [registry];
+    this.#attempts = new Counter({
+      name: 'scheduler_schedule_attempts_total',
+      help: 'Tries to give pods nodes, by what came of them.',
+      labelNames: ['result', 'profile'],
+      registers,
+    });
+    this.#durations = new Histogram({
+      name: 'scheduler_scheduling_attempt_duration_seconds',
+      help: 'How long a try took, binding included.',
+      labelNames: ['result', 'profile'],
+      buckets: attemptBuckets,
+      registers,
+    });
+    const pending = new Gauge({
+      name: 'scheduler_pending_pods',
+      help: 'Pods that wait for a node, by where they wait.',
+      labelNames: ['queue'],
+      registers,
+      collect: () => {
+        for (const [queue, count] of Object.entries(this.#pending())) pending.set({ queue }, count);
+      },
+    });
+  }
+
+  attempted({
+    durationMs,
+    ...labels
+  }: {
+    readonly profile: string;
+    readonly result: string;
+    readonly durationMs: number;
+  }): void {
+    this.#attempts.inc(labels);
+    this.#durations.observe(labels, durationMs / 1000);
+  }
+
+  /** `count` is called at each scrape. */
+  countWith(count: () => Readonly<Record<string, number>>): void {
+    this.#pending = count;
+  }
+}
