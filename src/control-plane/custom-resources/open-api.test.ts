@@ -63,3 +63,39 @@ describe('the warning of a deprecated version', () => {
     assert.equal(warning(versions, { deprecated: false }), undefined);
   });
 });
+
+describe('a schema of a custom kind in version 2 of OpenAPI', () => {
+  it('is as it was written, but for alternatives and defaults', () => {
+    const schema = {
+      type: 'object',
+      required: ['a'],
+      properties: { a: { type: 'string', default: 'x', anyOf: [{}] } },
+    };
+    assert.deepEqual(openApiOf(schema, 2), {
+      type: 'object',
+      required: ['a'],
+      properties: { a: { type: 'string' } },
+    });
+    assert.deepEqual(openApiOf(schema, 3), schema);
+  });
+
+  it('says nothing of what is in a value with fields of its own choice', () => {
+    const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { a: {} } };
+    assert.deepEqual(openApiOf(open, 2), { 'x-kubernetes-preserve-unknown-fields': true });
+    const list = { type: 'array', 'x-kubernetes-preserve-unknown-fields': true, items: { type: 'string' } };
+    assert.deepEqual(openApiOf(list, 2), { 'x-kubernetes-preserve-unknown-fields': true });
+  });
+
+  it('has no type for what may be null or of two types, and does not require it', () => {
+    const schema = {
+      type: 'object',
+      required: ['a', 'b'],
+      properties: { a: { type: 'string', nullable: true }, b: { type: 'string', 'x-kubernetes-int-or-string': true } },
+    };
+    assert.deepEqual(openApiOf(schema, 2), {
+      type: 'object',
+      required: ['b'],
+      properties: { a: {}, b: { 'x-kubernetes-int-or-string': true } },
+    });
+  });
+});

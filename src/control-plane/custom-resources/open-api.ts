@@ -8,18 +8,49 @@ const below: ReadonlySet<string> = new Set(['items', 'not', 'additionalPropertie
 const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
 
 /**
- * A schema as the documents of OpenAPI show it: as its author wrote it in version 3; in version 2 without alternatives
- * and without the types of what may be null or of two types (upstream: pkg/controller/openapi/builder, ToStructuralOpenAPIV2).
+ * A schema as the documents of OpenAPI show it: as its author wrote it in version 3; in version 2 without what clients
+ * of that version cannot read (upstream: pkg/controller/openapi/builder, v2 ToStructuralOpenAPIV2).
  */
 export function openApiOf(schema: JsonSchema, version: 2 | 3): Shown {
+  return version === 2 ? inVersion2(schema) : inVersion3(schema);
+}
+
+function inVersion3(schema: JsonSchema): Shown {
   const shown: Record<string, unknown> = {};
-  const eitherType = schema['x-kubernetes-int-or-string'] === true || schema.nullable === true;
-  for (const [key, value] of Object.entries(schema)) {
-    if (version === 2 && (onlyInVersion3.has(key) || (eitherType && key === 'type'))) continue;
-    shown[key] = shownValue(key, value, version);
-  }
-  if (version === 3 && schema['x-kubernetes-int-or-string'] === true) delete shown['type'];
+  for (const [key, value] of Object.entries(schema)) shown[key] = shownValue(key, value, 3);
+  if (schema['x-kubernetes-int-or-string'] === true) delete shown['type'];
   return shown;
+}
+
+/** Alternatives are left out, and so is what would make kubectl refuse values that the schema allows. */
+function inVersion2(schema: JsonSchema): Shown {
+  const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const isOpen = preserves || schema.nullable === true;
+  const shown: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(schema))
+    if (!onlyInVersion3.has(key) && !(isOpen && (key === 'items' || key === 'properties')))
+      shown[key] = shownValue(key, value, 2);
+  const isUntyped =
+    schema.nullable === true ||
+    schema['x-kubernetes-int-or-string'] === true ||
+    (preserves && schema.type === 'object') ||
+    (schema.type === 'array' && shown['items'] === undefined);
+  if (isUntyped) delete shown['type'];
+  const required = requiredIn2(schema);
+  if (required === undefined) delete shown['required'];
+  else shown['required'] = required;
+  return shown;
+}
+
+/** A field that may be null need not be there for such a client. */
+function requiredIn2({
+  required = [],
+  properties = {},
+  additionalProperties,
+}: JsonSchema): readonly string[] | undefined {
+  if (typeof additionalProperties === 'object' && additionalProperties.nullable === true) return undefined;
+  const left = required.filter((name) => !Object.hasOwn(properties, name) || properties[name]?.nullable !== true);
+  return left.length === 0 ? undefined : left;
 }
 
 function shownValue(key: string, value: unknown, version: 2 | 3): unknown {

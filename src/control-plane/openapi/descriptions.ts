@@ -8,9 +8,9 @@ const byFields = new Map<FieldMap, TypeDocs>(allDocs.map((docs) => [docs.schema.
 
 /** For fields of types that do not say more. */
 const commonFields: Readonly<Record<CommonField, string>> = {
-  apiVersion: 'Group and version of this object, such as apps/v1.',
+  apiVersion: 'APIVersion defines the group and version of this object, such as apps/v1.',
   kind: 'The kind of this object.',
-  metadata: 'Names, labels, owners and the like.',
+  metadata: "Standard object's metadata: names, labels, owners and the like.",
   spec: 'The desired state.',
   status: 'The state last observed. Written by the system.',
   items: 'The objects.',

@@ -18,13 +18,16 @@ export interface PartOfV2 {
 export class DocumentPart {
   readonly #definitions: readonly ResourceDefinition[];
   readonly #version: string;
+  readonly #base: DocumentPart | undefined;
   #kinds: Kinds | undefined;
   #v2: PartOfV2 | undefined;
   #v2Protobuf: Uint8Array | undefined;
 
-  constructor(definitions: readonly ResourceDefinition[], version: string) {
+  /** `base`: the part whose types this one refers to without repeating them in the document of version 2. */
+  constructor(definitions: readonly ResourceDefinition[], version: string, base?: DocumentPart) {
     this.#definitions = definitions;
     this.#version = version;
+    this.#base = base;
   }
 
   v3(groupVersion: { readonly group: string; readonly version: string }): JsonObject {
@@ -33,7 +36,7 @@ export class DocumentPart {
 
   v2(): PartOfV2 {
     if (this.#v2 === undefined) {
-      const whole = renderV2(this.#definitions, this.#known(), this.#version);
+      const whole = this.#own(renderV2(this.#definitions, this.#known(), this.#version));
       this.#v2 = { whole, paths: inner(whole.paths), definitions: inner(whole.definitions) };
     }
     return this.#v2;
@@ -44,6 +47,13 @@ export class DocumentPart {
     const { paths, definitions } = this.v2().whole;
     this.#v2Protobuf ??= encodeV2(isFirst ? this.v2().whole : { paths, definitions });
     return this.#v2Protobuf;
+  }
+
+  #own(whole: JsonObject): JsonObject {
+    if (this.#base === undefined) return whole;
+    const known = this.#base.v2().whole.definitions as JsonObject;
+    const own = Object.entries(whole.definitions as JsonObject).filter(([name]) => !Object.hasOwn(known, name));
+    return { ...whole, definitions: Object.fromEntries(own) };
   }
 
   #known(): Kinds {

@@ -140,7 +140,8 @@ class DocumentStore {
   #part(name: string): DocumentPart {
     let part = this.#parts.get(name);
     if (part === undefined) {
-      part = new DocumentPart(this.#partNames().get(name) ?? [], this.#version);
+      const base = name === BUILT_IN ? undefined : this.#part(BUILT_IN);
+      part = new DocumentPart(this.#partNames().get(name) ?? [], this.#version, base);
       this.#parts.set(name, part);
     }
     return part;

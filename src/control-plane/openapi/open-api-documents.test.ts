@@ -416,3 +416,18 @@ const messagesOf = (value: Uint8Array | number | undefined): Fields =>
   value instanceof Uint8Array ? messageOf(value) : new Map();
 const textOf = (value: Uint8Array | number | undefined): string =>
   value instanceof Uint8Array ? new TextDecoder().decode(value) : '';
+
+describe('the document of version 2', () => {
+  it('has each definition once, also those that built-in and custom kinds share', async () => {
+    const custom = kind('example.com/v1', SecretSchema, { openApi: () => ({ type: 'object' }) });
+    const both = createOpenApiDocuments(fixedDefinitions([kind('v1', SecretSchema), custom]), { version: 'v1.36.0' });
+    const document = await both.get({ path: '/openapi/v2', accept: 'application/json' });
+    const text = String(document?.body);
+    const name = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
+    assert.equal(text.split(`"${name}":`).length - 1, 1);
+    assert.deepEqual(
+      Object.keys((JSON.parse(text) as Document).definitions).filter((each) => each.startsWith('com.example')),
+      ['com.example.v1.Secret', 'com.example.v1.SecretList'],
+    );
+  });
+});

@@ -42,6 +42,9 @@ export function renderCustom(
   schema: ObjectSchema,
   { properties, ...shown }: Readonly<Record<string, unknown>>,
 ): OpenApiSchema {
+  // With any property, kubectl would refuse the others that the schema allows.
+  if (context.dialect.version === 2 && shown['x-kubernetes-preserve-unknown-fields'] === true)
+    return { type: 'object' };
   const common = ['apiVersion', 'kind', 'metadata'].flatMap((name) => {
     const field = schema.fields[name];
     return field === undefined ? [] : [[name, renderField(context, schema, name, field)] as const];
