@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '../../src/up/processes.ts';
+import { startConversionWebhook } from './support/conversion-webhook.ts';
+import type { ConversionWebhook } from './support/conversion-webhook.ts';
 import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 
@@ -120,6 +122,139 @@ describe('custom kinds', () => {
     assert.match(await refusal(['create', '-f', '-'], thing('x', { color: 'r', odd: 1 })), /unknown field "spec.odd"/);
     await apply(thing('dropped', { color: 'r', odd: 1 }), '--validate=false');
     assert.equal(await read('dropped', '{.spec}'), '{"color":"r","shape":"round"}');
+  });
+
+  describe('with rules in CEL', () => {
+    const ruled = (rule: object): string =>
+      definition([version('v1')], { plural: 'ruleds', kind: 'Ruled', shortNames: [] })
+        .replace('things.example.com', 'ruleds.example.com')
+        .replace(
+          '"shape":{',
+          `"limit":${JSON.stringify({ type: 'integer', 'x-kubernetes-validations': [rule] })},"shape":{`,
+        );
+    const object = (limit: number, color = 'red'): string =>
+      thing('ruled', { color, limit }).replace('"Thing"', '"Ruled"');
+
+    it('are refused when a rule does not compile', async () => {
+      assert.match(
+        await refusal(['create', '-f', '-'], ruled({ rule: 'self == "a"' })),
+        /properties\[limit\]\.x-kubernetes-validations\[0\]\.rule: Invalid value: .*compilation failed: ERROR: <input>:1:6: found no matching overload/,
+      );
+    });
+
+    it('refuse objects that break a rule, and warn of what was so before', async () => {
+      const grows = { rule: 'self < 10', message: 'limit must stay below ten' };
+      await apply(ruled(grows));
+      await cluster.kubectl(['wait', '--for=condition=Established', 'crd/ruleds.example.com']);
+      assert.equal(
+        await refusal(['create', '-f', '-'], object(12)),
+        'The Ruled "ruled" is invalid: spec.limit: Invalid value: 12: limit must stay below ten',
+      );
+      await cluster.kubectl(['create', '-f', '-'], object(9));
+      await apply(ruled({ ...grows, rule: 'self < 5' }));
+      const patch = ['patch', 'ruled', 'ruled', '--type=merge', '-p'];
+      assert.ok(
+        await waitUntil(
+          async () => (await cluster.tryKubectl([...patch, '{"spec":{"color":"blue"}}'])).stderr.includes('Warning'),
+          5000,
+          100,
+        ),
+      );
+      assert.match(await refusal([...patch, '{"spec":{"limit":8}}']), /Invalid value: 8: limit must stay below ten/);
+      await cluster.kubectl(['delete', 'crd', 'ruleds.example.com']);
+    });
+  });
+
+  describe('with a conversion webhook', () => {
+    const fields = (...names: string[]): object => ({
+      type: 'object',
+      properties: {
+        spec: { type: 'object', properties: Object.fromEntries(names.map((name) => [name, string])) },
+      },
+    });
+    const served = (name: string, storage: string, ...names: string[]): object => ({
+      name,
+      served: true,
+      storage: name === storage,
+      schema: { openAPIV3Schema: fields(...names) },
+      selectableFields: [{ jsonPath: `.spec.${names[0] ?? ''}` }],
+    });
+    const ends = (storage: string): string => {
+      const versions = [served('v1', storage, 'hostPort'), served('v2', storage, 'host', 'port')];
+      return JSON.stringify({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: 'ends.example.com' },
+        spec: {
+          group: 'example.com',
+          scope: 'Namespaced',
+          names: { plural: 'ends', kind: 'End' },
+          versions,
+          conversion: webhook.conversion,
+        },
+      });
+    };
+    const end = (of: string, name: string, spec: object): string =>
+      JSON.stringify({ apiVersion: `example.com/${of}`, kind: 'End', metadata: { name }, spec });
+    const specs = (of: string, ...more: string[]): Promise<string> =>
+      cluster.kubectl(['get', `ends.${of}.example.com`, ...more, '-o', 'jsonpath={range .items[*]}{.spec}{end}']);
+    let webhook: ConversionWebhook;
+    before(async () => {
+      webhook = await startConversionWebhook();
+      await apply(ends('v1'));
+      await cluster.kubectl(['wait', '--for=condition=Established', 'crd/ends.example.com']);
+    });
+    after(() => webhook.close());
+
+    it('are read and written in every version', async () => {
+      await cluster.kubectl(['create', '-f', '-'], end('v1', 'a', { hostPort: 'x:1' }));
+      await cluster.kubectl(['create', '-f', '-'], end('v2', 'b', { host: 'y', port: '2' }));
+      assert.equal(await specs('v1'), '{"hostPort":"x:1"}{"hostPort":"y:2"}');
+      assert.equal(await specs('v2'), '{"host":"x","port":"1"}{"host":"y","port":"2"}');
+      assert.equal(webhook.asked.at(-1), 1, 'what was converted before is not sent again');
+      assert.equal(await specs('v2', '--field-selector=spec.host=y'), '{"host":"y","port":"2"}');
+      await cluster.kubectl(['patch', 'ends.v2.example.com', 'a', '--type=merge', '-p', '{"spec":{"port":"3"}}']);
+      assert.equal(await specs('v1'), '{"hostPort":"x:3"}{"hostPort":"y:2"}');
+    });
+
+    it('are watched in the order of their changes', async () => {
+      const watch = ['get', 'ends.v2.example.com', '-w', '-o', 'jsonpath={.metadata.name}{.spec.port};'];
+      const watched = cluster.follow(watch, (text) => /w1;w2;w3;w4;/.test(text));
+      await cluster.kubectl(['create', '-f', '-'], end('v1', 'w', { hostPort: 'x:1' }));
+      for (const port of [2, 3, 4])
+        await cluster.kubectl([
+          'patch',
+          'ends.v1.example.com',
+          'w',
+          '--type=merge',
+          '-p',
+          `{"spec":{"hostPort":"x:${port}"}}`,
+        ]);
+      await watched;
+      await cluster.kubectl(['delete', 'ends.v1.example.com', 'w']);
+    });
+
+    it('stay as they are stored when the storage version changes, and are read as before', async () => {
+      await apply(ends('v2'));
+      const stored = ['get', 'crd', 'ends.example.com', '-o', 'jsonpath={.status.storedVersions}'];
+      assert.equal(await cluster.kubectl(stored), '["v1","v2"]');
+      await cluster.kubectl(['create', '-f', '-'], end('v1', 'c', { hostPort: 'z:9' }));
+      assert.equal(await specs('v1'), '{"hostPort":"x:3"}{"hostPort":"y:2"}{"hostPort":"z:9"}');
+      assert.equal(await specs('v2'), '{"host":"x","port":"3"}{"host":"y","port":"2"}{"host":"z","port":"9"}');
+    });
+
+    it('cannot be read in another version while the webhook fails, and are there again after it', async () => {
+      webhook.refuse('out of order');
+      await cluster.kubectl(['create', '-f', '-'], end('v2', 'd', { host: 'd', port: '1' }));
+      assert.match(
+        await refusal(['get', 'ends.v1.example.com', 'd']),
+        /conversion webhook for example.com\/v2, Kind=End failed: out of order/,
+      );
+      assert.match(await refusal(['get', 'ends.v1.example.com']), /out of order/);
+      webhook.refuse(undefined);
+      assert.match(await cluster.kubectl(['get', 'ends.v1.example.com', 'd', '-o', 'jsonpath={.spec}']), /d:1/);
+      await cluster.kubectl(['delete', 'crd', 'ends.example.com']);
+    });
   });
 
   it('are patched, but not by strategic merge patches', async () => {

@@ -27,6 +27,7 @@ import { readSnapshotPage } from '../storage/snapshot/read-page.ts';
 import { createLocalClient } from '../registry/local-client.ts';
 import { WatchCache } from '../registry/cache/watch-cache.ts';
 import type { Registry } from '../registry/registry.ts';
+import { WebhookClient } from '../admission/webhooks/webhook-client.ts';
 import { formatAge } from '../apiserver/output/table.ts';
 import { followCustomKinds } from '../custom-resources/custom-kinds.ts';
 import type { Definitions } from '../model/definitions.ts';
@@ -63,19 +64,36 @@ export interface ComposedApiServer {
   stop(): Promise<void>;
 }
 
+interface OpenedCache {
+  readonly definitions: DefinitionIndex;
+  readonly cache: WatchCache;
+  readonly reader: ObjectReader;
+  close(): void;
+}
+
 async function openCache(
   builtIn: readonly ResourceDefinition[],
   storage: Storage,
-  { clock, log }: BaseDeps,
-): Promise<{ definitions: DefinitionIndex; cache: WatchCache; reader: ObjectReader }> {
+  { clock, log, random }: BaseDeps,
+): Promise<OpenedCache> {
   const definitions = new DefinitionIndex(builtIn);
   const defining = definitions.byType(customResourceDefinitions);
   const cache = new WatchCache({ storage, definitions, ...(defining !== undefined && { defining }), clock, log });
   const reader = createCacheReader(cache, definitions);
+  const webhooks = new WebhookClient({ reader, clock, random });
+  const conversion = { post: webhooks.post, newUid: () => random.uuid() };
   // Custom kinds must be known when their objects are read.
-  followCustomKinds({ reader, definitions, formatAge });
+  followCustomKinds({ reader, definitions, formatAge, conversion });
   await cache.start();
-  return { definitions, cache, reader };
+  return {
+    definitions,
+    cache,
+    reader,
+    close: () => {
+      cache.stop();
+      webhooks.close();
+    },
+  };
 }
 
 /** Reads the store, and joins the request path's parts in the order requests meet them. */
@@ -86,7 +104,8 @@ export async function composeApiServer(
 ): Promise<ComposedApiServer> {
   const { clock, random } = deps;
   const servedResources = servedKinds(options);
-  const { definitions, cache, reader } = await openCache(servedResources, storage, deps);
+  const opened = await openCache(servedResources, storage, deps);
+  const { definitions, cache, reader } = opened;
   const pki = await preparePki(options, deps);
   const clientCa = clientAuthorities(pki.authority.certificatePem, options.clientCaFile);
   const grants = new RoleGrants(reader);
@@ -182,7 +201,7 @@ export async function composeApiServer(
       access.close();
       authorization.close();
       admission.close();
-      cache.stop();
+      opened.close();
     },
   };
 }

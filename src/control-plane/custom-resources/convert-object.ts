@@ -1,22 +1,82 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
+import { ApiStatusError } from '../../api/status/api-status-error.ts';
 
-/** An object as a version shows it, made once for each stored object however many read it. */
-export function convertedFrom(
-  apiVersion: string,
-  normalise: (object: ApiObject) => ApiObject,
-): (object: ApiObject) => ApiObject {
+/** Has objects of other versions converted to one, in their order. Rejects with `ApiStatusError`. */
+export type ConvertObjects = (objects: readonly ApiObject[], apiVersion: string) => Promise<readonly ApiObject[]>;
+
+type Normalise = (object: ApiObject) => ApiObject;
+
+/** Stored objects as one version shows them, each made once however many read it. */
+export interface ShownObjects {
+  readonly fromStored: (object: ApiObject) => ApiObject;
+  /** To be awaited before `fromStored`. Absent, and undefined: there is nothing to wait for. */
+  readonly prepare?: (objects: readonly ApiObject[]) => Promise<void> | undefined;
+}
+
+/** Without a webhook, a version differs from another in its name and in what its schema knows. */
+export function renamed(apiVersion: string, normalise: Normalise): ShownObjects {
   const known = new WeakMap<ApiObject, ApiObject>();
-  return (object) => {
-    let shown = known.get(object);
-    if (shown === undefined) {
-      shown = normalise(object.apiVersion === apiVersion ? object : { ...object, apiVersion });
-      known.set(object, shown);
+  return {
+    fromStored: (object) => {
+      let shown = known.get(object);
+      if (shown === undefined) {
+        shown = normalise(object.apiVersion === apiVersion ? object : { ...object, apiVersion });
+        known.set(object, shown);
+      }
+      return shown;
+    },
+  };
+}
+
+/** Through a webhook: an object is sent once, also when several ask for it at the same time. */
+export function converted(apiVersion: string, normalise: Normalise, convert: ConvertObjects): ShownObjects {
+  const own = renamed(apiVersion, normalise);
+  const known = new WeakMap<ApiObject, ApiObject>();
+  const asked = new WeakMap<ApiObject, Promise<void>>();
+  const ask = async (objects: readonly ApiObject[]): Promise<void> => {
+    try {
+      const answers = await convert(objects, apiVersion);
+      for (const [index, object] of objects.entries()) known.set(object, normalise(answers[index] as ApiObject));
+    } finally {
+      for (const object of objects) asked.delete(object);
     }
-    return shown;
+  };
+  return {
+    fromStored: (object) => {
+      if (object.apiVersion === apiVersion) return own.fromStored(object);
+      const shown = known.get(object);
+      if (shown === undefined)
+        throw new ApiStatusError('InternalError', 'the object was not converted before it was read');
+      return shown;
+    },
+    prepare: (objects) => {
+      const waiting = objects.filter((each) => each.apiVersion !== apiVersion && !known.has(each));
+      if (waiting.length === 0) return undefined;
+      const others = new Set(waiting.flatMap((each) => asked.get(each) ?? []));
+      const missing = waiting.filter((each) => !asked.has(each));
+      if (missing.length > 0) {
+        const mine = ask(missing);
+        for (const each of missing) asked.set(each, mine);
+        others.add(mine);
+      }
+      return Promise.all(others).then(() => undefined);
+    },
   };
 }
 
 /** An object as it is stored: in the storage version, whatever version it was written in. */
-export function convertedTo(apiVersion: string): (object: ApiObject) => ApiObject {
+export function renamedTo(apiVersion: string): (object: ApiObject) => ApiObject {
   return (object) => (object.apiVersion === apiVersion ? object : { ...object, apiVersion });
+}
+
+export function convertedTo(
+  apiVersion: string,
+  normalise: Normalise,
+  convert: ConvertObjects,
+): (object: ApiObject) => ApiObject | Promise<ApiObject> {
+  return async (object) => {
+    if (object.apiVersion === apiVersion) return object;
+    const [answer] = await convert([object], apiVersion);
+    return normalise(answer as ApiObject);
+  };
 }

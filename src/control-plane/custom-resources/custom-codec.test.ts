@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { compileSchema } from '../../api/structural/schema-node.ts';
-import { convertedFrom, convertedTo } from './convert-object.ts';
+import { renamed, renamedTo } from './convert-object.ts';
 import { normalise, readCustomBody } from './custom-codec.ts';
 
 const root = compileSchema({
@@ -58,7 +58,7 @@ describe('a stored custom object', () => {
 
   it('is shown in the version of the request, converted once for all readers', () => {
     let times = 0;
-    const show = convertedFrom('shop.io/v2', (object) => {
+    const { fromStored: show } = renamed('shop.io/v2', (object) => {
       times++;
       return object;
     });
@@ -72,7 +72,7 @@ describe('a stored custom object', () => {
   });
 
   it('is stored in the storage version, and as it is where it has that', () => {
-    const store = convertedTo('shop.io/v1');
+    const store = renamedTo('shop.io/v1');
     const same = ring({}) as ApiObject;
     assert.equal(store(same), same);
     assert.deepEqual(store(ring({ apiVersion: 'shop.io/v2' }) as ApiObject), same);

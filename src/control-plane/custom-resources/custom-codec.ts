@@ -31,9 +31,13 @@ export function readCustomBody(value: unknown, root: SchemaNode): Decoded<unknow
   };
 }
 
+/** Without what the schema does not know, as it is stored. */
+export function pruned(object: ApiObject, root: SchemaNode): ApiObject {
+  return prune(object as unknown as Readonly<Record<string, unknown>>, root) as unknown as ApiObject;
+}
+
 /** As the server would have stored it, with what the schema fills in and without what it does not know. */
 export function normalise(object: ApiObject, root: SchemaNode): ApiObject {
   // Metadata is kept as it is, and so an object stays one.
-  const pruned = prune(object as unknown as Readonly<Record<string, unknown>>, root);
-  return applySchemaDefaults(pruned, root) as unknown as ApiObject;
+  return applySchemaDefaults(pruned(object, root), root);
 }

@@ -5,12 +5,11 @@ import type { DefinitionsTarget } from '../model/definitions.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { customPlace, customVersions } from './define-custom-kind.ts';
-import type { FormatAge } from './printer-columns.ts';
+import type { CustomKindParts } from './define-custom-kind.ts';
 
-export interface CustomKindsOptions {
+export interface CustomKindsOptions extends CustomKindParts {
   readonly reader: Pick<ObjectReader, 'onChange'>;
   readonly definitions: DefinitionsTarget;
-  readonly formatAge: FormatAge;
 }
 
 interface Known {
@@ -25,12 +24,12 @@ interface Known {
  * 2. Versions are served while the definition is established, by the names that were accepted.
  * 3. A built-in kind is never replaced.
  */
-export function followCustomKinds({ reader, definitions, formatAge }: CustomKindsOptions): void {
+export function followCustomKinds({ reader, definitions, ...parts }: CustomKindsOptions): void {
   const known = new Map<string, Known>();
   const builtIn = new Set(definitions.all.map(({ type }) => `${type.group}/${type.version}`));
   const serve = (crd: CustomResourceDefinition, place: ResourceDefinition): readonly ResourceDefinition[] =>
     isCrdConditionTrue(crd, 'Established')
-      ? customVersions(crd, place, formatAge).filter(({ type }) => !builtIn.has(`${type.group}/${type.version}`))
+      ? customVersions(crd, place, parts).filter(({ type }) => !builtIn.has(`${type.group}/${type.version}`))
       : [];
   reader.onChange(customResourceDefinitions, (before, after) => {
     const name = (after ?? before)?.metadata.name ?? '';

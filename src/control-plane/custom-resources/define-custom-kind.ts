@@ -6,11 +6,15 @@ import { isCrdConditionTrue, storageVersionOf } from '../../api/apiextensions/cu
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import { readJsonSchema } from '../../api/structural/json-schema.ts';
 import { compileJsonPath } from '../../api/structural/json-path.ts';
+import type { JsonSchema } from '../../api/structural/json-schema.ts';
 import { compileSchema } from '../../api/structural/schema-node.ts';
+import type { SchemaNode } from '../../api/structural/schema-node.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
 import type { ResourceDefinition, ResourceRules, ResourceVerb } from '../model/resource-definition.ts';
-import { convertedFrom, convertedTo } from './convert-object.ts';
-import { readCustomBody, normalise } from './custom-codec.ts';
+import type { ConversionCalls } from './convert-by-webhook.ts';
+import { convertByWebhook } from './convert-by-webhook.ts';
+import { converted, convertedTo, renamed, renamedTo } from './convert-object.ts';
+import { normalise, pruned, readCustomBody } from './custom-codec.ts';
 import { customRules } from './custom-rules.ts';
 import { customScale } from './custom-scale.ts';
 import { deprecationOf } from './deprecation.ts';
@@ -56,38 +60,77 @@ const whileTerminating: readonly ResourceVerb[] = [
   'deletecollection',
 ];
 
+/** What the definitions of custom kinds need besides what defines them. */
+export interface CustomKindParts {
+  readonly formatAge: FormatAge;
+  readonly conversion: ConversionCalls;
+}
+
 /** The definitions of the versions that are served. */
 export function customVersions(
   crd: CustomResourceDefinition,
   place: ResourceDefinition,
-  formatAge: FormatAge,
+  parts: CustomKindParts,
 ): readonly ResourceDefinition[] {
+  const nodes = new Map(crd.spec.versions.map((version) => [version.name, schemaNodeOf(version)]));
   return crd.spec.versions
     .filter(({ served }) => served)
-    .map((version) => customVersion(crd, version, { place, formatAge }));
+    .map((version) => customVersion(crd, version, { ...parts, place, nodes }));
 }
 
-interface Surroundings {
+interface Surroundings extends CustomKindParts {
   readonly place: ResourceDefinition;
-  readonly formatAge: FormatAge;
+  /** Of all versions, those that are not served included. */
+  readonly nodes: ReadonlyMap<string, VersionNode>;
+}
+
+interface VersionNode {
+  readonly json: () => JsonSchema;
+  readonly node: () => SchemaNode;
+}
+
+function schemaNodeOf({ schema }: CustomResourceDefinitionVersion): VersionNode {
+  const json = lazily(() => readJsonSchema(schema?.openAPIV3Schema).schema);
+  return { json, node: lazily(() => compileSchema(json())) };
+}
+
+/** How stored objects become those of a version, and back. */
+function conversionOf(
+  crd: CustomResourceDefinition,
+  { name }: CustomResourceDefinitionVersion,
+  { nodes, place, conversion }: Surroundings,
+): NonNullable<ResourceDefinition['storedAs']> {
+  const { group, conversion: wanted } = crd.spec;
+  const version = storageVersionOf(crd);
+  const [shownVersion, storedVersion] = [`${group}/${name}`, `${group}/${version}`];
+  const nodeOf = (of: string): SchemaNode => nodes.get(of)?.node() ?? compileSchema({});
+  const shown = (object: ApiObject): ApiObject => normalise(object, nodeOf(name));
+  const whole = { stored: place.type, version };
+  if (wanted?.strategy !== 'Webhook')
+    return { ...whole, ...renamed(shownVersion, shown), toStored: renamedTo(storedVersion) };
+  const convert = convertByWebhook(crd, conversion);
+  const stored = (object: ApiObject): ApiObject => pruned(object, nodeOf(version));
+  return {
+    ...whole,
+    ...converted(shownVersion, shown, convert),
+    toStored: convertedTo(storedVersion, stored, convert),
+  };
 }
 
 function customVersion(
   crd: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  { place, formatAge }: Surroundings,
+  surroundings: Surroundings,
 ): ResourceDefinition {
+  const { place, formatAge, nodes } = surroundings;
   const names = crd.status?.acceptedNames ?? crd.spec.names;
-  const { group } = crd.spec;
   const type: ResourceType = { ...place.type, version: version.name, kind: names.kind };
-  const json = lazily(() => readJsonSchema(version.schema?.openAPIV3Schema).schema);
-  const node = lazily(() => compileSchema(json()));
+  const { json, node } = nodes.get(version.name) ?? schemaNodeOf(version);
   const schema = lazily(() => objectSchemaOf(names.kind, node()));
   const hasStatus = version.subresources?.status !== undefined;
   const { scale } = version.subresources ?? {};
   const rules = customRules(node);
   const deprecation = deprecationOf(crd, version);
-  const storedVersion = storageVersionOf(crd);
   return {
     type,
     singular: names.singular ?? '',
@@ -102,12 +145,7 @@ function customVersion(
     readBody: (value) => readCustomBody(value, node()),
     openApi: (dialect) => openApiOf(json(), dialect),
     storagePath: place.storagePath,
-    storedAs: {
-      stored: place.type,
-      version: storedVersion,
-      fromStored: convertedFrom(`${group}/${version.name}`, (object) => normalise(object, node())),
-      toStored: convertedTo(`${group}/${storedVersion}`),
-    },
+    storedAs: conversionOf(crd, version, surroundings),
     rules: { ...rules, validateName: checkDnsSubdomain },
     ...selectable(version),
     columns: printerColumns(version.additionalPrinterColumns, formatAge),

@@ -91,8 +91,13 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
     readonly stored: ResourceType;
     /** The version in which `stored` keeps objects now, where its objects may be of several. */
     readonly version?: string;
-    readonly toStored: (object: T) => ApiObject;
+    readonly toStored: (object: T) => ApiObject | Promise<ApiObject>;
     readonly fromStored: (object: ApiObject) => T;
+    /**
+     * To be awaited before `fromStored` of these objects, which then answers at once (conversion webhooks). Absent, and
+     * undefined: there is nothing to wait for.
+     */
+    readonly prepare?: (objects: readonly ApiObject[]) => Promise<void> | undefined;
   };
   /**
    * Fills in what must be unique in the cluster (addresses, ports). The last step before the store, after validation;

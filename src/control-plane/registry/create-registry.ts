@@ -83,6 +83,7 @@ class ObjectRegistry implements Registry {
     await notOlderThan(cache, resourceVersion);
     const cached = cache.kind(definition).objects.get(namespace === '' ? name : `${namespace}/${name}`);
     if (cached === undefined) throw notFound(definition.type, name);
+    await definition.storedAs?.prepare?.([cached.object]);
     const served = this.#serve(definition, cached);
     if (subresource === '' || subresource === 'status') return served;
     const part = readPart(definition, subresource, served.object);
@@ -91,9 +92,10 @@ class ObjectRegistry implements Registry {
 
   async list(request: ResourceRequest, options: Parameters<Registry['list']>[1]): Promise<ServedList> {
     const list = await readList(this.#shared.cache, this.#shared.storage, request, options);
-    return request.definition.storedAs === undefined
-      ? list
-      : { ...list, items: list.items.map((item) => this.#serve(request.definition, item)) };
+    const { storedAs } = request.definition;
+    if (storedAs === undefined) return list;
+    await storedAs.prepare?.(list.items.map(({ object }) => object));
+    return { ...list, items: list.items.map((item) => this.#serve(request.definition, item)) };
   }
 
   watch(

@@ -113,14 +113,14 @@ describe('a custom resource definition', () => {
       `${v}.x-kubernetes-validations[0].fieldPath: Invalid value: ".a": must be a valid path`,
     ],
     [
-      'a conversion webhook',
+      'a conversion webhook that speaks no known version of reviews',
       definition([version(plain)], {
         conversion: {
           strategy: 'Webhook',
-          webhook: { clientConfig: { url: 'https://a.b/c' }, conversionReviewVersions: ['v1'] },
+          webhook: { clientConfig: { url: 'https://a.b/c' }, conversionReviewVersions: ['v2'] },
         },
       }),
-      'spec.conversion.strategy: Forbidden: this API server does not call conversion webhooks; use the strategy None',
+      'spec.conversion.conversionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1',
     ],
     [
       'a field to select by that is no scalar',

@@ -121,7 +121,6 @@ export function validateConversion(
     if (reviews.length > 0) errors.forbidden(`${path}.conversionReviewVersions`, detail);
     return;
   }
-  errors.forbidden(`${path}.strategy`, 'this API server does not call conversion webhooks; use the strategy None');
   if (webhook?.clientConfig === undefined)
     errors.required(`${path}.webhookClientConfig`, 'required when strategy is set to Webhook');
   else validateClient(errors, `${path}.webhookClientConfig`, webhook.clientConfig);

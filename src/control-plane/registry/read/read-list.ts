@@ -1,6 +1,7 @@
 import { isKind } from '../../../base/errors.ts';
 import type { ListOptions } from '../../../api/client/api-client.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { formatContinueToken, parseContinueToken } from './continue-token.ts';
 import type { ContinueToken } from './continue-token.ts';
@@ -17,6 +18,8 @@ import { parseRevision } from './parse-revision.ts';
 /** One page as it is being gathered. */
 interface Page {
   readonly kind: KindCache;
+  /** The version that is asked for. */
+  readonly shown: ResourceDefinition;
   readonly prefix: string;
   readonly selection: Selection;
   readonly limit: number;
@@ -42,6 +45,7 @@ export async function readList(
   const token = continueToken(options);
   const page: Page = {
     kind: cache.kind(definition),
+    shown: definition,
     prefix: namespace === '' ? '' : `${namespace}/`,
     selection,
     limit: options.limit ?? 0,
@@ -51,6 +55,7 @@ export async function readList(
   let gathered: Gathered;
   if (exact === undefined || exact < 0) {
     await notOlderThan(cache, exact === undefined ? options.resourceVersion : undefined);
+    await prepareFields(page, page.kind.objects);
     gathered = fromCache(cache, page, cache.revision);
   } else {
     await cache.waitFor(exact);
@@ -95,10 +100,16 @@ export async function notOlderThan(cache: WatchCache, resourceVersion: string | 
  */
 async function ofRevision(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
   const snapshot = cache.snapshots.find(snapshotId(page, revision));
-  if (snapshot !== undefined) return gather(page, snapshot, revision);
+  if (snapshot !== undefined) {
+    await prepareFields(page, snapshot);
+    return gather(page, snapshot, revision);
+  }
   if (page.kind.lastChange > revision) return fromStore(cache, storage, page, revision);
   await mustBeRemembered(storage, page, revision);
-  return fromCache(cache, page, revision);
+  await prepareFields(page, page.kind.objects);
+  return page.kind.lastChange > revision
+    ? fromStore(cache, storage, page, revision)
+    : fromCache(cache, page, revision);
 }
 
 /** Asks for nothing at that version. */
@@ -116,6 +127,26 @@ function fromCache(cache: WatchCache, page: Page, revision: number): Gathered {
   if (gathered.lastKey !== undefined && page.afterKey === '')
     cache.snapshots.keep(snapshotId(page, gathered.revision), () => objects.snapshot(page.prefix));
   return gathered;
+}
+
+/** How often objects that came while others were converted are converted too. */
+const PREPARE_ATTEMPTS = 20;
+
+/** Has objects ready whose fields the selection asks for. Once it resolves, none of them has to be waited for. */
+async function prepareFields(
+  { kind, prefix, selection, shown }: Page,
+  objects: Pick<ObjectList, 'range'>,
+): Promise<void> {
+  if (selection.everything || shown.storedAs?.prepare === undefined) return;
+  for (let attempt = 0; attempt < PREPARE_ATTEMPTS; attempt++) {
+    const waiting = shown.storedAs.prepare([...objects.range(prefix)].map(([, { object }]) => object));
+    if (waiting === undefined) return;
+    await waiting;
+  }
+  throw new ApiStatusError(
+    'ServiceUnavailable',
+    `objects of ${kind.definition.type.plural} change faster than their conversion webhook answers; please try again`,
+  );
 }
 
 function snapshotId({ kind, prefix }: Page, revision: number): ListSnapshotId {
@@ -141,7 +172,7 @@ function gather({ prefix, selection, limit, afterKey }: Page, objects: ObjectLis
 }
 
 async function fromStore(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
-  const { kind, selection, limit } = page;
+  const { kind, selection, limit, shown } = page;
   const place = storagePrefix(kind.definition);
   const items: CachedObject[] = [];
   let afterKey = page.afterKey;
@@ -156,7 +187,9 @@ async function fromStore(cache: WatchCache, storage: Storage, page: Page, revisi
       .catch((error: unknown) => refuseForgotten(error, page, afterKey));
     for (const item of stored.items) {
       const object = cache.decode(kind.definition, item);
-      if (object !== undefined && selection.matches(object.object)) items.push(object);
+      if (object === undefined) continue;
+      await shown.storedAs?.prepare?.([object.object]);
+      if (selection.matches(object.object)) items.push(object);
     }
     const last = stored.items.at(-1)?.key;
     if (last !== undefined) afterKey = last.slice(place.length);

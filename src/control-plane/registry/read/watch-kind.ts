@@ -4,6 +4,8 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { ApiStatusError, internalError } from '../../../api/status/api-status-error.ts';
 import type { CacheEvent } from '../cache/event-window.ts';
 import type { KindCache, WatchCache } from '../cache/watch-cache.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { OrderedDelivery } from './ordered-delivery.ts';
 import { notOlderThan } from './read-list.ts';
 import type { ResourceRequest, Served, WatchSink } from '../registry.ts';
 import { parseSelection } from './selection.ts';
@@ -43,24 +45,29 @@ export async function watchKind(
     prefix: request.namespace === '' ? '' : `${request.namespace}/`,
     selection,
     sink,
+    prepare: request.definition.storedAs?.prepare,
   });
   if (!fromState) watch.replay(from);
   else if (options.sendInitialEvents !== false) watch.showState();
-  if (options.sendInitialEvents === true) sink.bookmark(String(cache.revision), true);
+  if (options.sendInitialEvents === true) watch.bookmark(true);
   watch.begin(options.allowBookmarks === true);
   return { close: () => watch.close() };
 }
+
+type Prepare = NonNullable<ResourceDefinition['storedAs']>['prepare'];
 
 interface WatchScope {
   readonly prefix: string;
   readonly selection: Selection;
   readonly sink: WatchSink;
+  readonly prepare: Prepare | undefined;
 }
 
 class Watch {
   readonly #source: WatchSource;
   readonly #kind: KindCache;
   readonly #scope: WatchScope;
+  readonly #delivery: OrderedDelivery;
   #timer: Timer | undefined;
   readonly #listener = (event: CacheEvent): void => {
     try {
@@ -80,6 +87,7 @@ class Watch {
     this.#source = source;
     this.#kind = kind;
     this.#scope = scope;
+    this.#delivery = new OrderedDelivery(scope.prepare, this.#end);
   }
 
   replay(after: number): void {
@@ -92,8 +100,19 @@ class Watch {
 
   showState(): void {
     const { prefix, sink } = this.#scope;
-    for (const [, object] of this.#kind.objects.range(prefix))
-      if (this.#selects(object.object)) sink.event('ADDED', this.#source.serve(object));
+    const objects = [...this.#kind.objects.range(prefix)].map(([, object]) => object);
+    this.#delivery.push(
+      objects.map(({ object }) => object),
+      () => {
+        for (const each of objects) if (this.#selects(each.object)) sink.event('ADDED', this.#source.serve(each));
+      },
+    );
+  }
+
+  /** It says that all until this revision has been delivered, and so it waits for that. */
+  bookmark(initialEventsEnd: boolean): void {
+    const revision = String(this.#source.cache.revision);
+    this.#delivery.push([], () => this.#scope.sink.bookmark(revision, initialEventsEnd));
   }
 
   begin(bookmarks: boolean): void {
@@ -106,11 +125,12 @@ class Watch {
     this.#kind.listeners.delete(this.#listener);
     this.#kind.watches.delete(this.#end);
     this.#timer?.cancel();
+    this.#delivery.close();
   }
 
   #arm(): void {
     this.#timer = this.#source.clock.setTimer(BOOKMARK_MS, () => {
-      this.#scope.sink.bookmark(String(this.#source.cache.revision), false);
+      this.bookmark(false);
       this.#arm();
     });
   }
@@ -120,9 +140,20 @@ class Watch {
     return selection.everything || selection.matches(object);
   }
 
-  #deliver({ key, before, after, deleted }: CacheEvent): void {
-    const { prefix, sink } = this.#scope;
-    if (!key.startsWith(prefix)) return;
+  #deliver(event: CacheEvent): void {
+    if (!event.key.startsWith(this.#scope.prefix)) return;
+    if (this.#scope.prepare === undefined) this.#send(event);
+    else this.#delivery.push(this.#objectsOf(event), () => this.#send(event));
+  }
+
+  /** What may be shown of an event, or asked for its fields. */
+  #objectsOf({ before, after, deleted }: CacheEvent): readonly ApiObject[] {
+    if (before === undefined || this.#scope.selection.everything) return [after.object];
+    return [before.object, after.object, ...(deleted ? [] : [before.deletedAt(after.revision).object])];
+  }
+
+  #send({ before, after, deleted }: CacheEvent): void {
+    const { sink } = this.#scope;
     const { serve } = this.#source;
     const was = before !== undefined && this.#selects(before.object);
     const is = !deleted && this.#selects(after.object);

@@ -19,12 +19,12 @@ import { bodyKind } from '../subresources.ts';
 import {
   admitMutating,
   admitValidating,
-  asServed,
   attributesOf,
   kindOf,
   preparePut,
   requestFacts,
   servedAsIfStored,
+  shownServed,
   withLongChecks,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
@@ -153,14 +153,14 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
     const put = preparePut(
       tools,
       tools.definitions.storedOf(definition),
-      definition.storedAs?.toStored(whole) ?? whole,
+      (await definition.storedAs?.toStored(whole)) ?? whole,
       undefined,
     );
     stored = undefined;
     const result = await put();
     stored = !('conflict' in result);
     if ('conflict' in result) throw nameTaken(definition, object, existing());
-    return asServed(definition, result.served);
+    return await shownServed(definition, result.served);
   } finally {
     if (stored !== undefined) await allocated?.settle(stored);
   }

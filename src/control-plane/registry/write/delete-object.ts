@@ -12,13 +12,14 @@ import type { CachedObject } from '../cache/stored-form.ts';
 import {
   admitMutating,
   admitValidating,
-  asServed,
   attributesOf,
   currentObject,
   preparePut,
   retryOnStale,
   servedBody,
   servedUnstored,
+  shownObject,
+  shownServed,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
@@ -54,21 +55,21 @@ async function deleteCurrent(
 ): Promise<Deleted | 'stale'> {
   const { definition, context } = request;
   checkPreconditions(request, current.object, options);
-  const old = definition.storedAs?.fromStored(current.object) ?? current.object;
+  const old = await shownObject(definition, current.object);
   const attributes = attributesOf(request, 'DELETE', { object: undefined, oldObject: old }, { ...options });
   await admitMutating(tools, attributes);
   await admitValidating(tools, attributes);
   const plan = planDeletion(definition, current.object, options, tools.clock.nowMs());
-  if (plan.kind === 'keep') return { ...asShown(definition, current), gone: false };
+  if (plan.kind === 'keep') return { ...(await asShown(definition, current)), gone: false };
   if (plan.kind === 'mark') {
     if (context.dryRun) return { ...servedUnstored(definition, plan.object), gone: false };
     const result = await preparePut(tools, tools.definitions.storedOf(definition), plan.object, current)();
-    return 'conflict' in result ? 'stale' : { ...asShown(definition, result.served), gone: false };
+    return 'conflict' in result ? 'stale' : { ...(await asShown(definition, result.served)), gone: false };
   }
   if (!context.dryRun && !(await removeObject(tools, definition, current))) return 'stale';
   return {
     ...(definition.rules.returnsDeleted === true
-      ? asShown(definition, current)
+      ? await asShown(definition, current)
       : servedBody(deletedStatus(definition, old))),
     gone: true,
   };
@@ -115,8 +116,8 @@ function checkPreconditions(
   }
 }
 
-function asShown(definition: ResourceDefinition, served: Served): Served {
-  const { object, json } = asServed(definition, served);
+async function asShown(definition: ResourceDefinition, served: Served): Promise<Served> {
+  const { object, json } = await shownServed(definition, served);
   return { object, json };
 }
 

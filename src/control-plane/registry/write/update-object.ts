@@ -21,7 +21,6 @@ import { bodyKind, resetFields, shownAs, validatePart, writePart } from '../subr
 import {
   admitMutating,
   admitValidating,
-  asServed,
   attributesOf,
   currentObject,
   kindOf,
@@ -31,6 +30,8 @@ import {
   retryOnStale,
   servedAsIfStored,
   servedUnstored,
+  shownObject,
+  shownServed,
   withLongChecks,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
@@ -125,7 +126,7 @@ async function changeCurrent(
   change: Change,
 ): Promise<Written | 'stale'> {
   const { definition, context, subresource, name } = request;
-  const old = definition.storedAs?.fromStored(current.object) ?? current.object;
+  const old = await shownObject(definition, current.object);
   const body = await change.propose(old);
   await tools.pace.rest();
   if (change.bySystem === true)
@@ -251,7 +252,7 @@ async function store(
     const put = preparePut(
       tools,
       tools.definitions.storedOf(definition),
-      definition.storedAs?.toStored(whole) ?? whole,
+      (await definition.storedAs?.toStored(whole)) ?? whole,
       current,
     );
     stored = undefined;
@@ -261,7 +262,7 @@ async function store(
     // What an initializer refused is stored before it goes, so that its creator reads why.
     if (initializersOf(result.served.object.metadata)?.result !== undefined)
       await removeObject(tools, definition, result.served);
-    return shown(request, result.served);
+    return await shown(request, result.served);
   } finally {
     if (stored !== undefined) await allocated?.settle(stored);
   }
@@ -274,7 +275,7 @@ function isReleased(definition: ResourceRequest['definition'], object: ApiObject
   return definition.rules.holdDeletion?.(object) === undefined;
 }
 
-function shown({ definition }: ResourceRequest, served: Served): Written {
-  const { object, json } = asServed(definition, served);
+async function shown({ definition }: ResourceRequest, served: Served): Promise<Written> {
+  const { object, json } = await shownServed(definition, served);
   return { object, json, created: false };
 }

@@ -191,7 +191,19 @@ export function preparePut(
   };
 }
 
-/** An object of the store as the kind shows it: the very object, where it is stored as it is shown. */
+/** An object of the store as the kind shows it, which may have to be asked for. */
+export async function shownObject(definition: ResourceDefinition, stored: ApiObject): Promise<ApiObject> {
+  await definition.storedAs?.prepare?.([stored]);
+  return definition.storedAs?.fromStored(stored) ?? stored;
+}
+
+/** The same with its JSON. */
+export async function shownServed(definition: ResourceDefinition, served: Served): Promise<Served> {
+  await definition.storedAs?.prepare?.([served.object]);
+  return asServed(definition, served);
+}
+
+/** As `shownServed`, of an object for which there is nothing to wait: the very object, where it is stored as it is shown. */
 export function asServed(definition: ResourceDefinition, served: Served): Served {
   const object = definition.storedAs?.fromStored(served.object) ?? served.object;
   return object === served.object ? served : servedUnstored(definition, object);

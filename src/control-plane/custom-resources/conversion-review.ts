@@ -1,0 +1,132 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { goQuote } from '../../api/go-quote.ts';
+import { isJsonObject } from '../../api/structural/prune.ts';
+import type { JsonObject } from '../../api/structural/prune.ts';
+import { formatFieldError } from '../../api/validation/field-error.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+import { validateAnnotations, validateLabels } from '../../api/validation/metadata.ts';
+
+/** The versions of ConversionReview that this server speaks; a webhook names those that it does. */
+const spoken = ['v1', 'v1beta1'];
+const GROUP = 'apiextensions.k8s.io';
+
+export interface ConversionQuestion {
+  readonly objects: readonly ApiObject[];
+  readonly apiVersion: string;
+  readonly uid: string;
+  readonly reviewVersions: readonly string[];
+}
+
+/** The review to send, in the first of the webhook's versions that is known here. */
+export function conversionReview({ objects, apiVersion, uid, reviewVersions }: ConversionQuestion): object {
+  const version = reviewVersionOf(reviewVersions);
+  return {
+    kind: 'ConversionReview',
+    apiVersion: `${GROUP}/${version}`,
+    request: { uid, desiredAPIVersion: apiVersion, objects: objects.map(wireForm) },
+  };
+}
+
+function reviewVersionOf(versions: readonly string[]): string {
+  const version = versions.find((each) => spoken.includes(each));
+  if (version === undefined) throw new Error('no supported conversion review versions');
+  return version;
+}
+
+/** What is '' inside is absent outside. */
+export function wireForm({ metadata, ...rest }: ApiObject): object {
+  const { name, namespace, uid, ...more } = metadata;
+  return {
+    ...rest,
+    metadata: { name, ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...more },
+  };
+}
+
+/**
+ * The objects of an answer, checked as upstream does: it is for this question, and metadata but labels and annotations
+ * is as it was (upstream: conversion/webhook_converter.go). Throws an error that says what is wrong.
+ */
+export function convertedObjects(answer: unknown, question: ConversionQuestion, kind: string): readonly ApiObject[] {
+  const found = objectsOf(answer, question, kind);
+  const expected = question.objects.length;
+  if (found.length !== expected)
+    throw new Error(`conversion webhook for ${kind} returned ${found.length} objects, expected ${expected}`);
+  return question.objects.map((original, index) => {
+    try {
+      return checked(found[index], original, question.apiVersion);
+    } catch (error) {
+      const what = error instanceof MetadataError ? 'invalid metadata in object' : 'invalid converted object';
+      throw new Error(
+        `conversion webhook for ${kind} returned ${what} at index ${index}: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  });
+}
+
+function objectsOf(answer: unknown, question: ConversionQuestion, kind: string): readonly unknown[] {
+  const fail = (why: string): never => {
+    throw new Error(`conversion webhook for ${kind} failed: ${why}`);
+  };
+  const version = reviewVersionOf(question.reviewVersions);
+  const review = isJsonObject(answer) ? answer : {};
+  const given = `${textOf(review['apiVersion'])}, Kind=${textOf(review['kind'])}`;
+  const wanted = `${GROUP}/${version}, Kind=ConversionReview`;
+  if (given !== wanted) fail(`expected webhook response of ${wanted}, got ${given}`);
+  const { response } = review as { readonly response?: unknown };
+  if (!isJsonObject(response)) return fail('no response provided');
+  // Version v1beta1 never had its uid checked.
+  if (version === 'v1' && response['uid'] !== question.uid)
+    fail(`expected response.uid=${goQuote(question.uid)}, got ${goQuote(textOf(response['uid']))}`);
+  const result = isJsonObject(response['result']) ? response['result'] : {};
+  if (result['status'] !== 'Success') {
+    const message = textOf(result['message']);
+    fail(message === '' ? `response.result.status was '${textOf(result['status'])}', not 'Success'` : message);
+  }
+  const { convertedObjects: list } = response as { readonly convertedObjects?: unknown };
+  return Array.isArray(list) ? list : [];
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+class MetadataError extends Error {}
+
+function checked(value: unknown, original: ApiObject, apiVersion: string): ApiObject {
+  if (!isJsonObject(value)) throw new Error(`expected an object, got ${JSON.stringify(value) ?? 'nothing'}`);
+  if (value['apiVersion'] !== apiVersion)
+    throw new Error(`invalid groupVersion (expected ${apiVersion}, received ${textOf(value['apiVersion'])})`);
+  if (value['kind'] !== original.kind)
+    throw new Error(`invalid kind (expected ${original.kind ?? ''}, received ${textOf(value['kind'])})`);
+  const { metadata } = value as { readonly metadata?: unknown };
+  const given = isJsonObject(metadata) ? metadata : {};
+  for (const [field, word] of [
+    ['name', 'name'],
+    ['namespace', 'namespace'],
+    ['uid', 'UID'],
+  ] as const)
+    if (textOf(given[field]) !== original.metadata[field])
+      throw new Error(`must have the same ${word}: ${original.metadata[field]} != ${textOf(given[field])}`);
+  if (metadata === undefined) throw new MetadataError('missing metadata in converted object');
+  return { ...value, apiVersion, metadata: restored(original.metadata, given) };
+}
+
+/** Only labels and annotations may change. */
+function restored(original: ApiObject['metadata'], given: JsonObject): ApiObject['metadata'] {
+  const { labels: _, annotations: __, ...kept } = original;
+  const labels = textsOf(given['labels'], 'labels');
+  const annotations = textsOf(given['annotations'], 'annotations');
+  const errors = new FieldErrors();
+  if (labels !== undefined) validateLabels(errors, 'metadata.labels', labels);
+  if (annotations !== undefined) validateAnnotations(errors, 'metadata.annotation', annotations);
+  if (errors.list.length > 0) throw new MetadataError(errors.list.map(formatFieldError).join(', '));
+  return { ...kept, ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) };
+}
+
+function textsOf(value: unknown, field: string): Record<string, string> | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isJsonObject(value))
+    throw new MetadataError(`invalid metadata.${field} of type ${typeof value} in converted object`);
+  for (const [key, each] of Object.entries(value))
+    if (typeof each !== 'string')
+      throw new MetadataError(`metadata.${field}[${key}] must be a string, but is ${typeof each} in converted object`);
+  return value as Record<string, string>;
+}

@@ -1,0 +1,71 @@
+import type {
+  CustomResourceDefinition,
+  WebhookConversion,
+} from '../../api/apiextensions/custom-resource-definition.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { nextTurn } from '../../base/turn.ts';
+import type { ConversionQuestion } from './conversion-review.ts';
+import { conversionReview, convertedObjects } from './conversion-review.ts';
+import type { ConvertObjects } from './convert-object.ts';
+
+type ClientConfig = NonNullable<WebhookConversion['clientConfig']>;
+
+export interface ConversionCalls {
+  /** Sends a review to where the definition says, in bounded time; answers with its parsed body. */
+  readonly post: (client: ClientConfig, review: object, timeoutSeconds: number) => Promise<unknown>;
+  readonly newUid: () => string;
+}
+
+/** Upstream's limit of a call. */
+const TIMEOUT_SECONDS = 30;
+/** A list is sent in one review, unless its JSON is longer than this or it has more objects. */
+const MOST_CHARACTERS = 4 << 20;
+const MOST_OBJECTS = 10_000;
+
+/** Asks the webhook of a definition. Objects of one question may be of several versions. */
+export function convertByWebhook(
+  { spec: { conversion, names, group } }: CustomResourceDefinition,
+  { post, newUid }: ConversionCalls,
+): ConvertObjects {
+  const { clientConfig = {}, conversionReviewVersions: reviewVersions = [] } = conversion?.webhook ?? {};
+  const kindOf = ([first]: readonly ApiObject[]): string => `${first?.apiVersion ?? group}, Kind=${names.kind}`;
+  const ask = async (question: ConversionQuestion): Promise<readonly ApiObject[]> => {
+    const kind = kindOf(question.objects);
+    const review = conversionReview(question);
+    let answer: unknown;
+    try {
+      answer = await post(clientConfig, review, TIMEOUT_SECONDS);
+    } catch (error) {
+      throw new Error(`conversion webhook for ${kind} failed: ${errorMessage(error)}`, { cause: error });
+    }
+    return convertedObjects(answer, question, kind);
+  };
+  return async (objects, apiVersion) => {
+    const answers: ApiObject[] = [];
+    try {
+      for await (const batch of batchesOf(objects))
+        answers.push(...(await ask({ objects: batch, apiVersion, uid: newUid(), reviewVersions })));
+    } catch (error) {
+      throw new ApiStatusError('Unknown', errorMessage(error));
+    }
+    return answers;
+  };
+}
+
+async function* batchesOf(objects: readonly ApiObject[]): AsyncIterable<readonly ApiObject[]> {
+  let batch: ApiObject[] = [];
+  let characters = 0;
+  for (const object of objects) {
+    const { length } = JSON.stringify(object);
+    if (batch.length > 0 && (characters + length > MOST_CHARACTERS || batch.length === MOST_OBJECTS)) {
+      yield batch;
+      await nextTurn();
+      [batch, characters] = [[], 0];
+    }
+    batch.push(object);
+    characters += length;
+  }
+  if (batch.length > 0) yield batch;
+}

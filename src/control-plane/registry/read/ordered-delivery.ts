@@ -1,0 +1,73 @@
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+
+type Prepare = ((objects: readonly ApiObject[]) => Promise<void> | undefined) | undefined;
+
+interface Waiting {
+  readonly objects: readonly ApiObject[];
+  readonly deliver: () => void;
+}
+
+/** A reader whose objects are converted so slowly has to begin again. */
+const MOST_WAITING = 10_000;
+
+/**
+ * Delivers in order what may have to wait for a conversion webhook.
+ * 1. What needs nothing is delivered at once, unless something before it waits.
+ * 2. All that waits is prepared in one call.
+ * 3. After an error nothing more is delivered.
+ */
+export class OrderedDelivery {
+  readonly #prepare: Prepare;
+  readonly #failed: (error: Error) => void;
+  #waiting: Waiting[] = [];
+  #isBusy = false;
+  #isClosed = false;
+
+  constructor(prepare: Prepare, failed: (error: Error) => void) {
+    this.#prepare = prepare;
+    this.#failed = failed;
+  }
+
+  /** Throws what `deliver` throws when it is called at once. */
+  push(objects: readonly ApiObject[], deliver: () => void): void {
+    if (this.#isClosed) return;
+    if (!this.#isBusy && this.#prepare?.(objects) === undefined) return deliver();
+    if (this.#waiting.length >= MOST_WAITING)
+      return this.#fail(new ApiStatusError('Expired', 'the watch fell behind its conversion webhook'));
+    this.#waiting.push({ objects, deliver });
+    if (!this.#isBusy) void this.#run();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting = [];
+  }
+
+  async #run(): Promise<void> {
+    this.#isBusy = true;
+    try {
+      while (this.#waiting.length > 0) {
+        const batch = this.#waiting;
+        this.#waiting = [];
+        await this.#prepare?.(batch.flatMap(({ objects }) => objects));
+        for (const { deliver } of batch) if (!this.#hasEnded()) deliver();
+      }
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  /** Asked again after each delivery, which may close the watch. */
+  #hasEnded(): boolean {
+    return this.#isClosed;
+  }
+
+  #fail(error: Error): void {
+    if (this.#isClosed) return;
+    this.close();
+    this.#failed(error);
+  }
+}
