@@ -34,7 +34,7 @@ function reviewVersionOf(versions: readonly string[]): string {
 }
 
 /** What is '' inside is absent outside. */
-export function wireForm({ metadata, ...rest }: ApiObject): object {
+function wireForm({ metadata, ...rest }: ApiObject): object {
   const { name, namespace, uid, ...more } = metadata;
   return {
     ...rest,
