@@ -107,9 +107,7 @@ async function ofRevision(cache: WatchCache, storage: Storage, page: Page, revis
   if (page.kind.lastChange > revision) return fromStore(cache, storage, page, revision);
   await mustBeRemembered(storage, page, revision);
   await prepareFields(page, page.kind.objects);
-  return page.kind.lastChange > revision
-    ? fromStore(cache, storage, page, revision)
-    : fromCache(cache, page, revision);
+  return page.kind.lastChange > revision ? fromStore(cache, storage, page, revision) : fromCache(cache, page, revision);
 }
 
 /** Asks for nothing at that version. */
