@@ -52,7 +52,10 @@ function start(program: string, words: readonly string[]): ChildProcess {
 }
 
 async function run(program: string, words: readonly string[], input: string | Buffer = ''): Promise<Result> {
-  const child = start(program, words);
+  return finish(start(program, words), input);
+}
+
+async function finish(child: ChildProcess, input: string | Buffer = ''): Promise<Result> {
   let [stdout, stderr] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
@@ -275,7 +278,10 @@ describe('kubectl', { concurrency: 3 }, () => {
     assert.match(await logs('--timestamps', '--tail=1'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z run 2 line 5\n$/);
     assert.equal((await logs('--since=1h')).split('\n').length, 6);
     assert.equal(await logs('--since-time=2100-01-01T00:00:00Z'), '');
-    const following = run('kubectl', ['logs', '-f', 'logged', '--tail=1']);
+    const follower = start('kubectl', ['logs', '-f', 'logged', '--tail=1']);
+    const following = finish(follower);
+    // Of a pod that has ended before the log is open, there may be no log.
+    await once(follower.stdout ?? follower, 'data');
     await fixture.cluster.kubectl(['delete', 'pod', 'logged', '--wait=false']);
     assert.deepEqual(await following, { code: 0, stdout: 'run 2 line 5\n', stderr: '' });
     await fixture.cluster.kubectl(

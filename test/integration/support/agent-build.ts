@@ -1,6 +1,15 @@
 // The programs that the tests run: bundled from the sources as they are, so that they are neither slow to start nor
 // stale. Once for a whole stage of `npm test` (`--test-global-setup` names this file), else once per test process.
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../../../src/up/commands.ts';
@@ -39,7 +48,6 @@ export async function builtProgram(name: Program): Promise<string> {
 export async function builtUp(): Promise<readonly string[]> {
   return [
     '--no-concurrent-sparkplug',
-    '--optimize-for-size',
     '--disable-warning=ExperimentalWarning',
     join(await programs(), 'dist', 'up.js'),
   ];
@@ -56,9 +64,18 @@ async function buildForProcess(): Promise<string> {
   return home;
 }
 
+/**
+ * Tests start hundreds of programs that live for seconds. With `--optimize-for-size`, V8 rejects the compiled code that
+ * Node ships of its own modules, which is a tenth of each start, and saves 3 MB that no test looks at.
+ */
+function compileForSpeed(launcher: string): void {
+  writeFileSync(launcher, readFileSync(launcher, 'utf8').replace(' --optimize-for-size', ''));
+}
+
 async function build(): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'kts-program-'));
   cpSync(join(repository, 'bin'), join(home, 'bin'), { recursive: true });
+  for (const name of readdirSync(join(home, 'bin'))) compileForSpeed(join(home, 'bin', name));
   // Beside what is built, `up` reads the example and what images are made of.
   for (const name of ['node_modules', 'package.json', 'src', '.data'].filter((each) =>
     existsSync(join(repository, each)),
