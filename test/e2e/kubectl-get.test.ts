@@ -306,12 +306,12 @@ describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
     const { run, refused } = await scopedKubectl(cluster, 'explains');
     for (const line of cellsOf(await run('api-resources --no-headers'))) {
       const plural = line[0] ?? '';
-      const [kind, version] = [line.at(-1) ?? '', line.find((cell) => /(^|\/)v\d(beta1)?$/.test(cell)) ?? ''];
+      const [kind, version] = [line.at(-1) ?? '', line.find((cell) => /(^|\/)v\d((alpha|beta)1)?$/.test(cell)) ?? ''];
       const text = await run(`explain ${plural} --api-version=${version} --recursive`);
       assert.match(
         text,
         new RegExp(
-          `KIND: +${kind}\nVERSION: +v\\d(beta1)?\n[\\s\\S]*DESCRIPTION:\n +\\S[\\s\\S]*FIELDS:\n[\\s\\S]* {2}apiVersion\t<string>`,
+          `KIND: +${kind}\nVERSION: +v\\d((alpha|beta)1)?\n[\\s\\S]*DESCRIPTION:\n +\\S[\\s\\S]*FIELDS:\n[\\s\\S]* {2}apiVersion\t<string>`,
         ),
         plural,
       );
@@ -373,7 +373,7 @@ describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
     );
     assert.match(
       await run('api-versions'),
-      /^admissionregistration\.k8s\.io\/v1\napiextensions\.k8s\.io\/v1\napps\/v1\n[\s\S]*\nv1$/,
+      /^admissionregistration\.k8s\.io\/v1\nadmissionregistration\.k8s\.io\/v1alpha1\napiextensions\.k8s\.io\/v1\napps\/v1\n[\s\S]*\nv1$/,
     );
     assert.match(await run('version'), /Server Version: v1\.36\./);
     assert.match(await run('cluster-info'), /control plane.* is running at .*https:\/\/127\.0\.0\.1:/);

@@ -68,16 +68,13 @@ describe('bodies and answers', { concurrency: 4 }, () => {
       field(1, Buffer.concat([field(1, 'v1'), field(2, 'ConfigMap')])),
       field(2, object),
     ]);
-    const binary = {
-      'content-type': 'application/vnd.kubernetes.protobuf',
-      accept: 'application/vnd.kubernetes.protobuf,application/json',
-    };
-    const sent = await raw('POST', maps, { headers: binary, body: envelope });
-    assert.deepEqual(
-      [sent.status, sent.headers['content-type'], sent.json().data],
-      [201, 'application/json', { key: 'value' }],
-    );
-    const broken = await raw('POST', maps, { headers: binary, body: envelope.subarray(0, 20) });
+    const protobuf = 'application/vnd.kubernetes.protobuf';
+    const both = { 'content-type': protobuf, accept: `${protobuf},application/json` };
+    const sent = await raw('POST', maps, { headers: both, body: envelope });
+    assert.deepEqual([sent.status, sent.headers['content-type'], sent.text.slice(0, 4)], [201, protobuf, 'k8s\0']);
+    assert.deepEqual((await raw('GET', `${maps}/b`)).json().data, { key: 'value' });
+    const onlySent = { 'content-type': protobuf, accept: 'application/json' };
+    const broken = await raw('POST', maps, { headers: onlySent, body: envelope.subarray(0, 20) });
     assert.deepEqual([broken.status, broken.json().kind], [400, 'Status']);
     assert.deepEqual(
       (await raw('POST', maps, { headers: { 'content-type': 'text/plain' }, body: 'x' })).json().reason,
