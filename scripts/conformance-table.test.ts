@@ -26,7 +26,7 @@ const result = (name: string, state: SpecResult['state'], more: Partial<SpecResu
   ...more,
 });
 
-test('only specs of Conformance are read, and only what ran and passed has passed', () => {
+test('only specs of Conformance are read, and only what ran to its end and passed has passed', () => {
   const text = report(
     spec('a [Conformance]', 'passed'),
     spec('b [Conformance]', 'failed', 'expected 1\n  got 2'),
@@ -34,6 +34,11 @@ test('only specs of Conformance are read, and only what ran and passed has passe
     spec('d [Conformance]', 'skipped', 'needs two nodes'),
     spec('e [Conformance]', 'interrupted'),
     spec('f', 'passed'),
+    {
+      ...spec('g [Conformance]', 'passed'),
+      CapturedGinkgoWriterOutput:
+        'a\nI1124 crd_util.go:84] Unexpected error while creating CustomResourceDefinition: no\nb',
+    },
     { ...spec('', 'passed'), LeafNodeType: 'BeforeSuite' },
   );
   assert.deepEqual(readReport(text, 'abcdef01'), [
@@ -42,6 +47,7 @@ test('only specs of Conformance are read, and only what ran and passed has passe
     result('c', 'not run', { run: '' }),
     result('d', 'not run', { reason: 'skipped: needs two nodes' }),
     result('e', 'failed', { reason: 'interrupted' }),
+    result('g', 'not run', { reason: 'ended early: no' }),
   ]);
 });
 
