@@ -30,6 +30,12 @@ describe('objects in etcd', () => {
     const { items } = await store.list(prefix).finally(() => store.close());
     return items.map(({ key, value }) => `${key}\n${value}\n`).join('');
   };
+  const keysOf = async ({ endpoint }: TestEtcd, prefix: string): Promise<readonly string[]> => {
+    const codec = { ...plainText, decode: () => '' };
+    const store = new EtcdStorage({ endpoints: [endpoint], clock: systemClock, log: silentLogger, codec });
+    const { items } = await store.list(prefix).finally(() => store.close());
+    return items.map(({ key }) => key);
+  };
   const created = ['deployment', 'configmap', 'service', 'secret'] as const;
   const fetched = (kind: string): Promise<string> => cluster.kubectl(['get', kind, 'kept', '-o', 'json']);
 
@@ -76,6 +82,51 @@ describe('objects in etcd', () => {
       assert.equal(await cluster.kubectl(['get', 'configmap', 'kept', '-o', 'jsonpath={.data.a}']), 'c');
     } finally {
       await second.stop();
+    }
+  });
+
+  it('are in the etcd that --etcd-servers-overrides gives their resource, and actions reach across', async () => {
+    const other = await startEtcd();
+    const spread = await startCluster({
+      etcd,
+      nodes: 1,
+      flags: ['--etcd-prefix=/spread', `--etcd-servers-overrides=/events#${other.endpoint},/pods#${other.endpoint}`],
+    });
+    try {
+      await spread.kubectl(['create', 'deployment', 'web', '--image=app:1', '--replicas=2']);
+      await spread.kubectl(['create', 'poddisruptionbudget', 'web', '--selector=app=web', '--min-available=1']);
+      // The binding of a pod changes what is in the other etcd.
+      await spread.kubectl(['rollout', 'status', 'deployment', 'web', '--timeout=60s']);
+      const there = await keysOf(other, '/spread/');
+      assert.equal(there.filter((key) => key.startsWith('/spread/pods/default/web-')).length, 2);
+      assert.ok(there.some((key) => key.startsWith('/spread/events/')));
+      assert.deepEqual(
+        there.filter((key) => !/^\/spread\/(pods|events)\//.test(key)),
+        [],
+      );
+      const here = await keysOf(etcd, '/spread/');
+      assert.ok(here.includes('/spread/deployments/default/web'));
+      assert.deepEqual(
+        here.filter((key) => /^\/spread\/(pods|events)\//.test(key)),
+        [],
+      );
+      // An eviction is of a pod, and changes a budget in the main etcd.
+      await spread.kubectl(['wait', '--for=jsonpath={.status.disruptionsAllowed}=1', 'pdb/web', '--timeout=20s']);
+      const names = await spread.kubectl(['get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}']);
+      const [first = ''] = names.split(' ');
+      const eviction = JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: first } });
+      const path = `/api/v1/namespaces/default/pods/${first}/eviction`;
+      await spread.kubectl(['create', '--raw', path, '-f', '-'], eviction);
+      await spread.kubectl(['rollout', 'status', 'deployment', 'web', '--timeout=60s']);
+      assert.match(await spread.kubectl(['get', '--raw', '/readyz?verbose']), /etcd-override-1 ok/);
+      // Both forms of events are of one place.
+      assert.notEqual(await spread.kubectl(['get', 'events.events.k8s.io', '-o', 'name']), '');
+      await spread.kill();
+      await spread.start();
+      assert.equal((await spread.kubectl(['get', 'pods', '-o', 'name'])).trim().split('\n').length, 2);
+    } finally {
+      await spread.stop();
+      await other.stop();
     }
   });
 });

@@ -26,13 +26,13 @@ import { DefinitionIndex, REGISTRY_PREFIX, storagePrefix } from '../registry/def
 import { readSnapshotPage } from '../storage/snapshot/read-page.ts';
 import { createLocalClient } from '../registry/local-client.ts';
 import { WatchCache } from '../registry/cache/watch-cache.ts';
+import { Homes } from '../registry/homes.ts';
 import type { Registry } from '../registry/registry.ts';
 import { WebhookClient } from '../admission/webhooks/webhook-client.ts';
 import { formatAge } from '../apiserver/output/table.ts';
 import { followCustomKinds } from '../custom-resources/custom-kinds.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import type { Storage } from '../storage/storage.ts';
 import type { BaseDeps } from './base-deps.ts';
 import { clientAuthorities } from './client-authorities.ts';
 import { composeAdmission } from './compose-admission.ts';
@@ -43,6 +43,8 @@ import { composeFront } from './compose-front.ts';
 import { withUsage } from './compose-usage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { servedKinds } from './served-kinds.ts';
+import type { Stores } from './open-storage.ts';
+import { kindsOf } from './storage-overrides.ts';
 import { firstAddress } from './service-range.ts';
 import { versionInfo } from './version-info.ts';
 
@@ -64,33 +66,39 @@ export interface ComposedApiServer {
   stop(): Promise<void>;
 }
 
-interface OpenedCache {
+interface OpenedStores {
   readonly definitions: DefinitionIndex;
-  readonly cache: WatchCache;
+  readonly homes: Homes;
   readonly reader: ObjectReader;
   close(): void;
 }
 
-async function openCache(
+async function openHomes(
   builtIn: readonly ResourceDefinition[],
-  storage: Storage,
+  { main, others }: Stores,
   { clock, log, random }: BaseDeps,
-): Promise<OpenedCache> {
+): Promise<OpenedStores> {
   const definitions = new DefinitionIndex(builtIn);
   const defining = definitions.byType(customResourceDefinitions);
-  const cache = new WatchCache({ storage, definitions, ...(defining !== undefined && { defining }), clock, log });
-  const reader = createCacheReader(cache, definitions);
+  const parts = { clock, log };
+  const cache = new WatchCache({ ...parts, storage: main, definitions, ...(defining !== undefined && { defining }) });
+  const elsewhere = others.map(({ override, storage }) => {
+    const kinds = kindsOf(override, builtIn);
+    return { kinds, storage, cache: new WatchCache({ ...parts, storage, definitions: new DefinitionIndex(kinds) }) };
+  });
+  const homes = new Homes(definitions, { cache, storage: main }, elsewhere);
+  const reader = createCacheReader(homes, definitions);
   const webhooks = new WebhookClient({ reader, clock, random });
   const conversion = { post: webhooks.post, newUid: () => random.uuid() };
   // Custom kinds must be known when their objects are read.
   followCustomKinds({ reader, definitions, formatAge, conversion });
-  await cache.start();
+  await Promise.all(homes.all.map((home) => home.cache.start()));
   return {
     definitions,
-    cache,
+    homes,
     reader,
     close: () => {
-      cache.stop();
+      homes.stop();
       webhooks.close();
     },
   };
@@ -99,13 +107,13 @@ async function openCache(
 /** Reads the store, and joins the request path's parts in the order requests meet them. */
 export async function composeApiServer(
   options: ControlPlaneOptions,
-  storage: Storage,
+  stores: Stores,
   deps: BaseDeps,
 ): Promise<ComposedApiServer> {
   const { clock, random } = deps;
   const servedResources = servedKinds(options);
-  const opened = await openCache(servedResources, storage, deps);
-  const { definitions, cache, reader } = opened;
+  const opened = await openHomes(servedResources, stores, deps);
+  const { definitions, homes, reader } = opened;
   const pki = await preparePki(options, deps);
   const clientCa = clientAuthorities(pki.authority.certificatePem, options.clientCaFile);
   const grants = new RoleGrants(reader);
@@ -132,13 +140,13 @@ export async function composeApiServer(
     authorizer,
     findKind: (apiVersion, kind) => definitions.byKind(apiVersion, kind)?.type,
     client: () => clientOf(itself, 'kube-apiserver'),
-    refresh: () => cache.fresh(),
+    refresh: () => homes.fresh(),
     ...deps,
   });
   const registry: Registry = createRegistry({
-    cache,
+    homes,
     reader,
-    storage,
+    storage: stores.main,
     definitions,
     clock,
     random,
@@ -150,13 +158,11 @@ export async function composeApiServer(
     reviewAccess: reviewsBy(authorizer, access),
   });
   const front = await composeFront(options, deps);
-  const served = withUsage(componentRegistry(registry, componentsOf(storage)), {
+  const served = withUsage(componentRegistry(registry, componentsOf(stores)), {
     reader,
     kubelets: front.options.kubelets,
     ...deps,
   });
-  // What the store deletes after a time is not restored, for it would stay for ever.
-  const expiring = servedResources.filter(({ ttlSeconds }) => ttlSeconds !== undefined).map(storagePrefix);
   const server = createApiServer({
     ...front.options,
     registry: served,
@@ -166,9 +172,8 @@ export async function composeApiServer(
     connectAdmission: admission.plugins,
     anonymousAuth: options.anonymousAuth,
     ...describeApi(definitions, access.openIdDocuments),
-    healthChecks: [{ name: 'etcd', check: () => storage.check() }],
-    snapshot: (position) => readSnapshotPage(storage, position, { prefix: REGISTRY_PREFIX, skipped: expiring }),
-    countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
+    ...aboutStores(stores, servedResources),
+    countObjects: () => new Map([...homes.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
     limits: options.limits,
     flowObjects: reader,
     ...deps,
@@ -237,13 +242,33 @@ function describeApi(
   };
 }
 
+/** Whether the stores can be reached, and what is in them. */
+function aboutStores(
+  { main, others }: Stores,
+  kinds: readonly ResourceDefinition[],
+): Pick<ApiServerOptions, 'healthChecks' | 'snapshot'> {
+  // What the store deletes after a time is not restored, for it would stay for ever.
+  const skipped = kinds.filter(({ ttlSeconds }) => ttlSeconds !== undefined).map(storagePrefix);
+  return {
+    healthChecks: [
+      { name: 'etcd', check: () => main.check() },
+      ...others.map(({ storage }, index) => ({ name: `etcd-override-${index}`, check: () => storage.check() })),
+    ],
+    // Of one store: with several there is no moment that they share.
+    ...(others.length === 0 && {
+      snapshot: (position) => readSnapshotPage(main, position, { prefix: REGISTRY_PREFIX, skipped }),
+    }),
+  };
+}
+
 /** All of them are in this process, and the store beside it. */
-function componentsOf(storage: Storage): readonly Component[] {
+function componentsOf({ main, others }: Stores): readonly Component[] {
   const runs = (): Promise<void> => Promise.resolve();
+  const storages = [main, ...others.map(({ storage }) => storage)];
   return [
     { name: 'scheduler', check: runs },
     { name: 'controller-manager', check: runs },
-    { name: 'etcd-0', check: () => storage.check() },
+    ...storages.map((storage, index) => ({ name: `etcd-${index}`, check: () => storage.check() })),
   ];
 }
 

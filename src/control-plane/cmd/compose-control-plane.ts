@@ -22,7 +22,7 @@ import { composeControllers } from './compose-controllers.ts';
 import { composeScheduler } from './compose-scheduler.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { ownHolderIdentity } from './holder-identity.ts';
-import { openStorage } from './open-storage.ts';
+import { openStores } from './open-storage.ts';
 import { firstAddress } from './service-range.ts';
 import { readSchedulerFiles } from './read-scheduler-files.ts';
 import { versionInfo } from './version-info.ts';
@@ -47,16 +47,16 @@ interface Startable {
 /** The whole control plane in one process. Opens the store and reads it; rejects when that cannot be done. */
 export async function composeControlPlane(options: ControlPlaneOptions, deps: BaseDeps): Promise<ControlPlane> {
   const schedulerConfig = await readSchedulerFiles('scheduler-config', options.scheduler, deps);
-  const storage = await openStorage(options, deps.clock, deps.log);
-  const api = await composeApiServer(options, storage, deps).catch(async (error: unknown) => {
-    await storage.close();
+  const stores = await openStores(options, deps.clock, deps.log);
+  const api = await composeApiServer(options, stores, deps).catch(async (error: unknown) => {
+    await stores.close();
     throw error;
   });
   const client = api.clientOf(itself, 'kube-apiserver');
   const lead = (): Startable => composeLeading(options, api, schedulerConfig, deps);
   const allocationRepair = createAllocationRepair({
     ...deps,
-    storage,
+    storage: stores.main,
     held: () => api.reader.list(services, '').flatMap(allocationsOfService),
   });
   const addressRepair = createObjectRepair({
@@ -96,7 +96,8 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
   const parts = inOrder([
     keeper,
     policy,
-    createCompactor({ ...deps, storage }),
+    createCompactor({ ...deps, storage: stores.main }),
+    ...stores.others.map(({ storage }) => createCompactor({ ...deps, storage })),
     allocationRepair,
     addressRepair,
     createRoleAggregation({ ...deps, reader: api.reader, client }),
@@ -116,7 +117,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     stop: async () => {
       await parts.stop();
       await api.stop();
-      await storage.close();
+      await stores.close();
     },
   };
 }

@@ -110,14 +110,11 @@ describe('the command line of the control plane', () => {
       servers: ['http://10.0.0.1:2379'],
       prefix: '/registry/',
       mediaType: 'application/json',
+      overrides: [],
     });
     const etcd = (...flags: readonly string[]): readonly string[] => errorsOf('--storage-backend=etcd3', ...flags);
     assert.match(etcd('--etcd-prefix=a b')[0] ?? '', /^--etcd-prefix: "a b" is no path of letters/);
     assert.match(etcd('--storage-media-type=text/plain')[0] ?? '', /^--storage-media-type: "text\/plain" is none of/);
-    assert.match(
-      etcd('--etcd-servers-overrides=\/events#http://b:2379')[0] ?? '',
-      /one watch with one order of versions/,
-    );
     assert.deepEqual(errorsOf('--etcd-prefix=/a'), ['--etcd-prefix: only with --storage-backend=etcd3']);
     assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-servers='), ['--etcd-servers names no server']);
     assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-certfile=a.crt'), [

@@ -50,7 +50,7 @@ const flags = {
   'etcd-prefix': { type: 'string', default: '/registry', help: 'what keys in etcd begin with' },
   'etcd-servers-overrides': {
     type: 'list',
-    help: 'refused, with the reason: all kinds are in one etcd',
+    help: 'etcd clusters of single resources: GROUP/RESOURCE#URL;URL, such as /events#http://10.0.0.2:2379',
   },
   'storage-media-type': {
     type: 'string',

@@ -30,6 +30,7 @@ export interface ControlPlaneOptions {
         /** Of keys: `/registry/`. */
         readonly prefix: string;
         readonly mediaType: StorageMediaType;
+        readonly overrides: readonly StorageOverride[];
       };
   /** The optional parts of the API that are on. */
   readonly api: ApiChoice;
@@ -80,6 +81,14 @@ export interface ControlPlaneOptions {
   /** The longest that certificates of requests live. */
   readonly signingMs: number;
   readonly approvesKubeletServing: boolean;
+}
+
+/** The etcd cluster of one resource, where it has its own. */
+export interface StorageOverride {
+  readonly group: string;
+  /** The plural. */
+  readonly resource: string;
+  readonly servers: readonly string[];
 }
 
 /** Where the scheduler's configuration is: in one of them at most. */

@@ -5,21 +5,35 @@ import type { Logger } from '../../base/log.ts';
 import { objectValues } from '../registry/protobuf-values.ts';
 import { prefixedStorage } from '../storage/prefixed-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { ControlPlaneOptions } from './control-plane-options.ts';
+import type { ControlPlaneOptions, StorageOverride } from './control-plane-options.ts';
 import { storedKinds } from './served-kinds.ts';
 
 /** The store in the data directory. */
 export const STATE_FILE = 'state.db';
 
-/** The store the options name. The code of the other one is not loaded. */
-export async function openStorage(options: ControlPlaneOptions, clock: Clock, log: Logger): Promise<Storage> {
+/** A store of single resources. */
+export interface OverridingStore {
+  readonly override: StorageOverride;
+  readonly storage: Storage;
+}
+
+/** All stores of a control plane. */
+export interface Stores {
+  readonly main: Storage;
+  readonly others: readonly OverridingStore[];
+  close(): Promise<void>;
+}
+
+/** The stores the options name. The code of the other kind of store is not loaded. */
+export async function openStores(options: ControlPlaneOptions, clock: Clock, log: Logger): Promise<Stores> {
   const { storage, dataDir } = options;
   if (storage.backend === 'sqlite') {
     const { SqliteStorage } = await import('../storage/sqlite/sqlite-storage.ts');
-    return new SqliteStorage({ file: path.join(dataDir, STATE_FILE), clock, log });
+    const main = new SqliteStorage({ file: path.join(dataDir, STATE_FILE), clock, log });
+    return { main, others: [], close: () => main.close() };
   }
   const { EtcdStorage } = await import('../storage/etcd/etcd-storage.ts');
-  const { caFile, certFile, keyFile, servers, prefix, mediaType } = storage;
+  const { caFile, certFile, keyFile, prefix, mediaType } = storage;
   const tls =
     caFile === undefined
       ? undefined
@@ -28,9 +42,16 @@ export async function openStorage(options: ControlPlaneOptions, clock: Clock, lo
           ...(certFile !== undefined && { cert: readFileSync(certFile) }),
           ...(keyFile !== undefined && { key: readFileSync(keyFile) }),
         };
-  const etcd = new EtcdStorage({
-    ...{ endpoints: servers, clock, log, codec: objectValues(storedKinds(options), mediaType) },
-    ...(tls !== undefined && { tls }),
-  });
-  return prefixedStorage(etcd, prefix);
+  const codec = objectValues(storedKinds(options), mediaType);
+  const open = (endpoints: readonly string[]): Storage =>
+    prefixedStorage(new EtcdStorage({ endpoints, clock, log, codec, ...(tls !== undefined && { tls }) }), prefix);
+  const main = open(storage.servers);
+  const others = storage.overrides.map((override) => ({ override, storage: open(override.servers) }));
+  return {
+    main,
+    others,
+    close: async () => {
+      await Promise.all([main, ...others.map((other) => other.storage)].map((each) => each.close()));
+    },
+  };
 }

@@ -8,6 +8,7 @@ import { FlagReader } from './flag-reader.ts';
 import { readNodeRanges } from './node-range-flags.ts';
 import { parseGates, parseRuntimeConfig } from './runtime-config.ts';
 import { firstAddress } from './service-range.ts';
+import { parseStorageOverrides } from './storage-overrides.ts';
 import { normalizePrefix } from '../storage/prefixed-storage.ts';
 import { allResources } from '../resources/all.ts';
 
@@ -206,16 +207,13 @@ const etcdFlags = [
   'etcd-certfile',
   'etcd-keyfile',
   'etcd-prefix',
+  'etcd-servers-overrides',
   'storage-media-type',
 ] as const satisfies readonly FlagName[];
 
 const mediaTypes = ['application/json', 'application/vnd.kubernetes.protobuf'] as const;
 
 function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
-  if (reader.isGiven('etcd-servers-overrides'))
-    reader.errors.push(
-      '--etcd-servers-overrides: kinds cannot be spread over several etcd clusters, since one watch with one order of versions serves them all; leave the flag out and name one cluster in --etcd-servers',
-    );
   if (reader.oneOf('storage-backend', ['sqlite', 'etcd3']) === 'sqlite') {
     // Who comes from kube-apiserver, which knows nothing but etcd, must not find an empty cluster.
     const forEtcd = etcdFlags.filter((name) => reader.isGiven(name));
@@ -242,6 +240,7 @@ function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
     ...files,
     prefix: normalizePrefix(prefix),
     mediaType: reader.oneOf('storage-media-type', mediaTypes),
+    overrides: parseStorageOverrides(reader.list('etcd-servers-overrides'), allResources, reader.errors),
   };
 }
 

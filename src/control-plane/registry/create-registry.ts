@@ -16,8 +16,8 @@ import type { RequestContext } from '../model/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
 import { createObject } from './write/create-object.ts';
 import type { DefinitionIndex } from './definition-index.ts';
+import type { Homes } from './homes.ts';
 import { deleteObject } from './write/delete-object.ts';
-import type { WatchCache } from './cache/watch-cache.ts';
 import { patchObject } from './write/patch-object.ts';
 import { notOlderThan, readList } from './read/read-list.ts';
 import type {
@@ -42,8 +42,9 @@ import type { WriteTools } from './write/write-tools.ts';
 const DELETIONS_PER_TURN = 20;
 
 export interface RegistryOptions {
-  readonly cache: WatchCache;
+  readonly homes: Homes;
   readonly reader: ObjectReader;
+  /** The main store, which keeps what is allocated. */
   readonly storage: Storage;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
@@ -59,27 +60,30 @@ export interface RegistryOptions {
 }
 
 /** The verbs over a cache that has been started. */
-export function createRegistry({ reader, allocationSettings, allocationClient, ...tools }: RegistryOptions): Registry {
-  const claims = createAllocationStore({ ...tools, reader, settings: allocationSettings, client: allocationClient });
+export function createRegistry({ storage, allocationSettings, allocationClient, ...tools }: RegistryOptions): Registry {
+  const claims = createAllocationStore({ ...tools, storage, settings: allocationSettings, client: allocationClient });
   return new ObjectRegistry({ ...tools, claims });
 }
 
+type SharedTools = Omit<WriteTools, 'pace' | 'cache' | 'storage'>;
+
 class ObjectRegistry implements Registry {
-  readonly #shared: Omit<WriteTools, 'pace'>;
+  readonly #shared: SharedTools;
   /** What is stored as another kind is converted once, however many read it. */
   readonly #converted = new WeakMap<ResourceDefinition, WeakMap<Served, Served>>();
 
-  constructor(shared: Omit<WriteTools, 'pace'>) {
+  constructor(shared: SharedTools) {
     this.#shared = shared;
   }
 
-  get #tools(): WriteTools {
-    return { ...this.#shared, pace: new Pace(this.#shared.clock) };
+  #tools({ definition }: ResourceRequest): WriteTools {
+    const { cache, storage } = this.#shared.homes.of(definition);
+    return { ...this.#shared, cache, storage, pace: new Pace(this.#shared.clock) };
   }
 
   async get(request: ResourceRequest, { resourceVersion }: { readonly resourceVersion?: string }): Promise<Served> {
     const { definition, namespace, name, subresource } = request;
-    const { cache } = this.#shared;
+    const { cache } = this.#shared.homes.of(definition);
     await notOlderThan(cache, resourceVersion);
     const cached = cache.kind(definition).objects.get(namespace === '' ? name : `${namespace}/${name}`);
     if (cached === undefined) throw notFound(definition.type, name);
@@ -91,7 +95,8 @@ class ObjectRegistry implements Registry {
   }
 
   async list(request: ResourceRequest, options: Parameters<Registry['list']>[1]): Promise<ServedList> {
-    const list = await readList(this.#shared.cache, this.#shared.storage, request, options);
+    const { cache, storage } = this.#shared.homes.of(request.definition);
+    const list = await readList(cache, storage, request, options);
     const { storedAs } = request.definition;
     if (storedAs === undefined) return list;
     await storedAs.prepare?.(list.items.map(({ object }) => object));
@@ -103,7 +108,8 @@ class ObjectRegistry implements Registry {
     options: Parameters<Registry['watch']>[1],
     sink: WatchSink,
   ): Promise<{ close(): void }> {
-    const { cache, clock } = this.#shared;
+    const { clock, homes } = this.#shared;
+    const { cache } = homes.of(request.definition);
     return watchKind(
       { cache, clock, serve: (served) => this.#serve(request.definition, served) },
       request,
@@ -113,22 +119,22 @@ class ObjectRegistry implements Registry {
   }
 
   create(request: ResourceRequest, body: WriteBody): Promise<Served> {
-    if (request.definition.review !== undefined) return runReview(this.#tools, request, body);
+    if (request.definition.review !== undefined) return runReview(this.#tools(request), request, body);
     return request.subresource === ''
-      ? createObject(this.#tools, request, body)
-      : runAction(this.#tools, request, body);
+      ? createObject(this.#tools(request), request, body)
+      : runAction(this.#tools(request), request, body);
   }
 
   update(request: ResourceRequest, body: WriteBody): Promise<Written> {
-    return updateObject(this.#tools, request, body).then((written) => this.#partOf(request, written));
+    return updateObject(this.#tools(request), request, body).then((written) => this.#partOf(request, written));
   }
 
   patch(request: ResourceRequest, patch: PatchBody): Promise<Written> {
-    return patchObject(this.#tools, request, patch).then((written) => this.#partOf(request, written));
+    return patchObject(this.#tools(request), request, patch).then((written) => this.#partOf(request, written));
   }
 
   delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }> {
-    return deleteObject(this.#tools, request, options);
+    return deleteObject(this.#tools(request), request, options);
   }
 
   async deleteCollection(

@@ -9,10 +9,10 @@ import type { KindCache, WatchCache } from './watch-cache.ts';
  * The cache for those who must not wait. What the definitions say of a kind is what its objects are, so its type is
  * known by the kind alone.
  */
-export function createCacheReader(cache: WatchCache, definitions: DefinitionIndex): ObjectReader {
+export function createCacheReader(caches: Pick<WatchCache, 'find'>, definitions: DefinitionIndex): ObjectReader {
   const kindOf = (type: ResourceType): KindCache | undefined => {
     const definition = definitions.byType(type);
-    return definition === undefined ? undefined : cache.find(definition);
+    return definition === undefined ? undefined : caches.find(definition);
   };
   return {
     get: <T extends ApiObject>(type: ResourceType<T>, key: ObjectKey) =>

@@ -20,6 +20,7 @@ import { createCacheReader } from '../cache/cache-reader.ts';
 import { createRegistry } from '../create-registry.ts';
 import { DefinitionIndex } from '../definition-index.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
+import { Homes } from '../homes.ts';
 import type { Registry, ResourceRequest } from '../registry.ts';
 
 /** A kind for tests of what is the same for all kinds. */
@@ -156,9 +157,10 @@ async function onStorage(
   const definitions = new DefinitionIndex(kinds);
   const cache = new WatchCache({ storage, definitions, clock, log: recordingLog() });
   await cache.start();
+  const homes = new Homes(definitions, { cache, storage });
   const registry = createRegistry({
-    cache,
-    reader: createCacheReader(cache, definitions),
+    homes,
+    reader: createCacheReader(homes, definitions),
     storage,
     definitions,
     clock,

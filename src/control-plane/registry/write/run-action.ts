@@ -2,7 +2,6 @@ import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/res
 import type { Status } from '../../../api/status/status.ts';
 import { ApiStatusError, notFound } from '../../../api/status/api-status-error.ts';
 import type { ActionAccess, ResourceDefinition, ReviewAccess } from '../../model/resource-definition.ts';
-import { createCacheReader } from '../cache/cache-reader.ts';
 import { decodeBody } from './decode-body.ts';
 import { deleteObject } from './delete-object.ts';
 import { checkPlace } from './object-metadata.ts';
@@ -16,6 +15,7 @@ import {
   currentObject,
   requestFacts,
   servedBody,
+  toolsFor,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
@@ -60,7 +60,7 @@ async function act(
 ): Promise<Status> {
   const definition = tools.definitions.byType(type);
   if (definition === undefined || name === '') throw notFound(type, name);
-  const access = createAccess(tools, { ...request, definition, name, subresource: action });
+  const access = createAccess(toolsFor(tools, definition), { ...request, definition, name, subresource: action });
   // Actions that others refer to answer with a Status.
   return (await actionOf(definition, action).perform(access, body)) as Status;
 }
@@ -80,7 +80,6 @@ function withoutEmptyNames(answer: ApiObject): object {
 
 function createAccess(tools: WriteTools, request: ResourceRequest): ActionAccess<ApiObject> {
   const { definition, namespace, name, context } = request;
-  const reader = createCacheReader(tools.cache, tools.definitions);
   return {
     namespace,
     name,
@@ -101,7 +100,7 @@ function createAccess(tools: WriteTools, request: ResourceRequest): ActionAccess
         { ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }), preconditions },
       );
     },
-    list: (type, of) => reader.list(type, of),
+    list: (type, of) => tools.reader.list(type, of),
     updateOther: <U extends ApiObject>(
       type: ResourceType<U>,
       key: ObjectKey,
@@ -132,7 +131,11 @@ async function changeStored(
   request: ResourceRequest,
   change: (current: ApiObject) => ApiObject,
 ): Promise<ApiObject> {
-  const written = await changeObject(tools, request, { propose: change, conditional: false, bySystem: true });
+  const written = await changeObject(toolsFor(tools, request.definition), request, {
+    propose: change,
+    conditional: false,
+    bySystem: true,
+  });
   if (written === undefined) throw notFound(request.definition.type, request.name);
   return written.object;
 }

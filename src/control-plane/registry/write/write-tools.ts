@@ -24,13 +24,18 @@ import type { Storage, WriteResult } from '../../storage/storage.ts';
 import { storageKey } from '../definition-index.ts';
 import type { DefinitionIndex } from '../definition-index.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Homes } from '../homes.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import { CachedObject, storedJson, wireJson } from '../cache/stored-form.ts';
 
 /** What all writing verbs stand on. */
 export interface WriteTools {
+  /** Of the request's kind. */
   readonly cache: WatchCache;
   readonly storage: Storage;
+  readonly homes: Homes;
+  readonly reader: ObjectReader;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,6 +46,12 @@ export interface WriteTools {
   readonly reviewAccess: (context: RequestContext) => AccessQuestions;
   /** Of this one request: rested between its stages, each of which may take long for an object of many parts. */
   readonly pace: Pace;
+}
+
+/** For an object of another kind than the request's, which may be in another store. */
+export function toolsFor(tools: WriteTools, definition: ResourceDefinition): WriteTools {
+  const { cache, storage } = tools.homes.of(definition);
+  return { ...tools, cache, storage };
 }
 
 export function requestFacts(tools: WriteTools, context: RequestContext): RequestFacts {
