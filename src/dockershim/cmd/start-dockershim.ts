@@ -52,7 +52,8 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
     progressTimeoutMs: options.pullProgressTimeoutMs,
   });
   const lowestOomScore = await readLowestOomScore();
-  const containers = new Containers({ engine, host, logs, lowestOomScore, clock });
+  const runtimes = new Map<string, string>();
+  const containers = new Containers({ engine, host, logs, lowestOomScore, clock, runtimes });
   const sandboxes = new Sandboxes({
     engine,
     network,
@@ -62,6 +63,7 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
     lowestOomScore,
     clock,
     log,
+    runtimes,
   });
   const stats = new ContainerStatsReader({ engine, clock });
   const podStats = new PodStatsReader({ engine, host, clock });

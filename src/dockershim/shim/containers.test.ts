@@ -10,6 +10,7 @@ import {
   LinuxContainerResources,
   RunPodSandboxRequest,
 } from '../../cri/generated/cri-v1.ts';
+import { FakeDockerEngine } from './testing/fake-docker-engine.ts';
 import { createShimFixture } from './testing/shim-fixture.ts';
 import { containerEvents } from './container-events.ts';
 import { ContainerStatsReader } from './container-stats.ts';
@@ -28,8 +29,8 @@ function frame(text: string): Buffer {
   return Buffer.concat([head, body]);
 }
 
-async function running() {
-  const fixture = createShimFixture();
+async function running(made = new FakeDockerEngine()) {
+  const fixture = createShimFixture(made);
   const { sandboxes, containers } = fixture;
   const sandboxConfig = { metadata, logDirectory: '/logs' };
   const podSandboxId = await sandboxes.run(RunPodSandboxRequest.fromPartial({ config: sandboxConfig }));
@@ -83,6 +84,20 @@ describe('a container', () => {
     assert.deepEqual(await ids({ state: { state: ContainerState.CONTAINER_RUNNING } }), []);
     await containers.start(id);
     assert.deepEqual(await ids({ state: { state: ContainerState.CONTAINER_RUNNING } }), [id]);
+  });
+
+  it('is created and started without a question about what this shim has made', async () => {
+    const asked: string[] = [];
+    const engine = new FakeDockerEngine();
+    const inspect = engine.inspectContainer.bind(engine);
+    engine.inspectContainer = (id) => {
+      asked.push(id);
+      return inspect(id);
+    };
+    const { containers, podSandboxId, id } = await running(engine);
+    await containers.start(id);
+    // The process id of the sandbox, for its network.
+    assert.deepEqual(asked, [podSandboxId]);
   });
 
   it('starts once: a restart is another container', async () => {

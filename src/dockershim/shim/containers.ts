@@ -29,11 +29,14 @@ export interface ContainersParts {
   readonly logs: Pick<ContainerLogs, 'prepare' | 'follow' | 'settled' | 'reopen'>;
   readonly lowestOomScore: number;
   readonly clock: Clock;
+  /** Runtime handlers of the sandboxes that this shim has run, by id: Docker need not be asked for them. */
+  readonly runtimes: ReadonlyMap<string, string>;
 }
 
 /** How long the last lines of a container that ended may take before its end is reported without them. */
 const LOG_PATIENCE_MS = 10_000;
 const MOST_CACHED_IMAGES = 1000;
+const MOST_CREATED = 1000;
 /** A log that cannot be completed in this time holds up no others. */
 const COMPLETION_LIMIT_MS = 60_000;
 
@@ -42,6 +45,8 @@ export class Containers {
   readonly #parts: ContainersParts;
   /** Of an image's id: neither changes, and each status needs them. A pull may add a digest; then it shows later. */
   readonly #images = new Map<string, ImageOfContainer>();
+  /** Created here and not started yet. */
+  readonly #created = new Map<string, LoggedContainer>();
 
   constructor(parts: ContainersParts) {
     this.#parts = parts;
@@ -52,7 +57,7 @@ export class Containers {
     const { config, sandboxConfig, podSandboxId } = request;
     if (config?.metadata === undefined) throw new KubeletError('Invalid', 'the container has no metadata');
     if (sandboxConfig?.metadata === undefined) throw new KubeletError('Invalid', 'the sandbox has no metadata');
-    const sandbox = await engine.inspectContainer(needId(podSandboxId), { signal });
+    const { sandboxId, runtime } = await this.#sandboxOf(podSandboxId, signal);
     const security = config.linux?.securityContext;
     const securityOpt = await securityOptions(
       {
@@ -66,28 +71,26 @@ export class Containers {
     );
     const body = containerBody({
       config,
-      sandboxId: sandbox.Id,
+      sandboxId,
       logDirectory: sandboxConfig.logDirectory,
       cgroupParent: sandboxConfig.linux?.cgroupParent ?? '',
       securityOpt,
       createdAtNanos: nanosOf(clock.nowMs()),
       lowestOomScore,
-      runtime: sandbox.Config?.Labels?.[labelKeys.runtimeHandler] ?? '',
+      runtime,
     });
     await Promise.all(config.mounts.map(({ hostPath }) => host.ensureDirectory(hostPath)));
-    return createNamed(engine, containerName(config.metadata, sandboxConfig.metadata), body, signal);
+    const id = await createNamed(engine, containerName(config.metadata, sandboxConfig.metadata), body, signal);
+    if (this.#created.size >= MOST_CREATED) this.#created.clear();
+    this.#created.set(id, { id, path: body.Labels[labelKeys.logPath] ?? '', isTty: config.tty });
+    return id;
   }
 
   async start(id: string, signal?: AbortSignal): Promise<void> {
     const { engine, logs } = this.#parts;
-    const inspected = await engine.inspectContainer(id, { signal });
-    // Docker would run it once more; a restart is another container to the kubelet.
-    if (inspected.State?.Status !== 'created')
-      throw new KubeletError(
-        'Invalid',
-        `container ${id} is in the state ${inspected.State?.Status ?? 'unknown'}, not created`,
-      );
-    const container = loggedContainer(inspected);
+    const fresh = this.#created.get(id);
+    this.#created.delete(id);
+    const container = fresh ?? (await this.#createdBefore(id, signal));
     await logs.prepare(container);
     await engine.startContainer(container.id, { signal });
     logs.follow(container);
@@ -100,6 +103,7 @@ export class Containers {
 
   async remove(id: string, signal?: AbortSignal): Promise<void> {
     const { engine, logs } = this.#parts;
+    this.#created.delete(id);
     await ignoreNotFound(
       (async () => {
         const container = await engine.inspectContainer(id, { signal });
@@ -156,6 +160,26 @@ export class Containers {
     const container = await this.#parts.engine.inspectContainer(id, { signal });
     if (container.State?.Running !== true) throw new KubeletError('Invalid', `the container ${id} is not running`);
     if (!(await this.#parts.logs.reopen(container.Id))) this.#parts.logs.follow(loggedContainer(container));
+  }
+
+  async #sandboxOf(podSandboxId: string, signal?: AbortSignal): Promise<{ sandboxId: string; runtime: string }> {
+    const known = this.#parts.runtimes.get(podSandboxId);
+    if (known !== undefined) return { sandboxId: podSandboxId, runtime: known };
+    const { Id: sandboxId, Config: config } = await this.#parts.engine.inspectContainer(needId(podSandboxId), {
+      signal,
+    });
+    return { sandboxId, runtime: config?.Labels?.[labelKeys.runtimeHandler] ?? '' };
+  }
+
+  /** By an earlier shim, or started already: Docker would run it once more; a restart is another container to the kubelet. */
+  async #createdBefore(id: string, signal?: AbortSignal): Promise<LoggedContainer> {
+    const inspected = await this.#parts.engine.inspectContainer(id, { signal });
+    if (inspected.State?.Status !== 'created')
+      throw new KubeletError(
+        'Invalid',
+        `container ${id} is in the state ${inspected.State?.Status ?? 'unknown'}, not created`,
+      );
+    return loggedContainer(inspected);
   }
 
   async #imageOf(id: string, signal?: AbortSignal): Promise<ImageOfContainer> {

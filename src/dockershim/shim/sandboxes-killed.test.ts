@@ -59,6 +59,7 @@ class Machine {
       lowestOomScore: -1000,
       clock,
       log: silentLogger,
+      runtimes: new Map(),
     });
     return { sandboxes, effects: () => effects };
   }

@@ -34,6 +34,8 @@ export interface SandboxesParts {
   readonly lowestOomScore: number;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Runtime handlers of the sandboxes that this shim has run, by id. */
+  readonly runtimes: Map<string, string>;
 }
 
 interface SetUp {
@@ -77,6 +79,7 @@ export class Sandboxes {
       await this.#undo(id);
       throw error;
     }
+    this.#parts.runtimes.set(id, runtimeHandler);
     return id;
   }
 
@@ -107,9 +110,10 @@ export class Sandboxes {
   }
 
   async #remove(id: string, signal?: AbortSignal): Promise<void> {
-    const { engine, records } = this.#parts;
+    const { engine, records, runtimes } = this.#parts;
     const sandbox = await this.#inspect(id, signal);
     const fullId = sandbox?.Id ?? id;
+    runtimes.delete(fullId);
     const label = labelFilter('container', {}, { [labelKeys.sandboxId]: fullId });
     const containers = await engine.listContainers({ label }, { signal });
     await Promise.all(containers.map(({ Id }) => ignoreNotFound(engine.removeContainer(Id, { signal }))));

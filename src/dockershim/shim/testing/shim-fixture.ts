@@ -113,9 +113,11 @@ export function createShimFixture(engine = new FakeDockerEngine(), reached: Dock
   const images = new Images({ engine: reached, host, clock, pauseImage: PAUSE, progressTimeoutMs: 60_000 });
   const logs = new ContainerLogs({ engine: reached, files, clock, log });
   const lowestOomScore = -1000;
-  const containers = new Containers({ engine: reached, host, logs, lowestOomScore, clock });
+  const runtimes = new Map<string, string>();
+  const containers = new Containers({ engine: reached, host, logs, lowestOomScore, clock, runtimes });
   const pauseImage = new PauseImage(PAUSE, reached, images);
-  const sandboxes = new Sandboxes({ engine: reached, network, records, host, pauseImage, lowestOomScore, clock, log });
+  const own = { network, records, host, pauseImage, runtimes };
+  const sandboxes = new Sandboxes({ ...own, engine: reached, lowestOomScore, clock, log });
   return {
     engine,
     clock,
