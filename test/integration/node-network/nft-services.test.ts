@@ -5,10 +5,13 @@ import type { Service } from '../../../src/api/core/service.ts';
 import type { EndpointSlice } from '../../../src/api/discovery/endpoint-slice.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { recordingLog } from '../../../src/base/testing/recording-log.ts';
+import { createConntrack } from '../../../src/node-network/adapters/conntrack.ts';
 import { createNft } from '../../../src/node-network/adapters/nft.ts';
 import { isTableWhole } from '../../../src/node-network/nftables/is-table-whole.ts';
 import { TableWriter } from '../../../src/node-network/nftables/table-writer.ts';
+import type { ServiceRoute } from '../../../src/node-network/service-routing/compute-routes.ts';
 import { computeRoutes } from '../../../src/node-network/service-routing/compute-routes.ts';
+import { FlowCleaner } from '../../../src/node-network/service-routing/flow-cleaner.ts';
 import type { IpFamily } from '../../../src/node-network/service-routing/ip-family.ts';
 import { nftWord } from '../../../src/node-network/service-routing/ip-family.ts';
 import { NftServices } from '../../../src/node-network/service-routing/nft-services.ts';
@@ -21,6 +24,8 @@ const TABLE = 'KTS-test-services';
 const PATIENCE_MS = 5000;
 const DENIED_MS = 250;
 const families = ['IPv4', 'IPv6'] as const;
+const flowFamily = { IPv4: 'ipv4', IPv6: 'ipv6' } as const;
+const log = recordingLog();
 const vip = { IPv4: '10.96.0.20', IPv6: 'fd00:96::20' } as const;
 const external = { IPv4: '203.0.113.7', IPv6: '2001:db8:7::7' } as const;
 
@@ -82,7 +87,7 @@ async function route(
   given: Service | undefined,
   pods: readonly number[],
   nodeName = 'here',
-): Promise<void> {
+): Promise<readonly ServiceRoute[]> {
   const slices: EndpointSlice[] = [
     {
       metadata: { name: 'web-1', namespace: 'default', uid: 's' },
@@ -95,9 +100,11 @@ async function route(
     },
   ];
   const { table, writer } = tables.get(family) ?? assert.fail();
-  table.setRoutes(computeRoutes(given === undefined ? [] : [given], () => slices, { nodeName: 'here', family }));
+  const routes = computeRoutes(given === undefined ? [] : [given], () => slices, { nodeName: 'here', family });
+  table.setRoutes(routes);
   await writer.write();
   assert.ok(isTableWhole(table.draft, await nft.show(nftWord[family], TABLE)), 'the kernel holds what it was given');
+  return routes;
 }
 
 const reach = (
@@ -167,6 +174,22 @@ for (const family of families) {
     const other = seen.has('p0') ? 1 : 0;
     await route(family, sticky, [other]);
     assert.match(await reach('p2', vip[family]), new RegExp(`^p${other} `));
+  });
+
+  test(`${family}: a UDP client that keeps its port is led to another endpoint when its own goes`, async () => {
+    const cleaner = new FlowCleaner(
+      createConntrack(['ip', 'netns', 'exec', network.node.space]),
+      flowFamily[family],
+      log,
+    );
+    const client = agents.get('p2') ?? assert.fail();
+    const ask = (): Promise<string> => client.reachFrom(4444, vip[family], 80, PATIENCE_MS);
+    await cleaner.clean(await route(family, service(family), [0]));
+    assert.match(await ask(), /^p0 /);
+    const after = await route(family, service(family), [1]);
+    assert.match(await ask(), /^p0 /, 'the kernel leads the flow where it led it first');
+    await cleaner.clean(after);
+    assert.match(await ask(), /^p1 /);
   });
 
   test(`${family}: without endpoints and on unused addresses a connection is refused at once; nothing stays of what goes`, async () => {

@@ -30,12 +30,13 @@ const asks = {
     const timer = setTimeout(() => finish('timeout'), waitMs);
     socket.once('data', (text) => finish(String(text).trim())).once('error', (error) => finish(error.code));
   },
-  udp: ({ to, port, waitMs }, end) => {
+  udp: ({ to, port, waitMs, from }, end) => {
     const socket = dgram.createSocket(to.includes(':') ? 'udp6' : 'udp4');
     const finish = (answer) => { clearTimeout(timer); try { socket.close(); } catch {} end(answer); };
     const timer = setTimeout(() => finish('timeout'), waitMs);
     socket.once('message', (text) => finish(String(text).trim())).once('error', (error) => finish(error.code));
-    socket.send('x', port, to);
+    if (from === undefined) socket.send('x', port, to);
+    else socket.bind(from, () => socket.send('x', port, to));
   },
   open: ({ to, port, key }, end) => {
     const socket = net.connect({ host: to, port });
@@ -62,6 +63,8 @@ Promise.all(ready).then(() => say({ id: 0, answer: 'ready' }));
 export interface ProbeAgent {
   /** What the other side said of itself and us, `timeout`, or the error's code. */
   reach(protocol: 'tcp' | 'udp', to: string, port: number, waitMs: number): Promise<string>;
+  /** Over UDP, from that port. */
+  reachFrom(from: number, to: string, port: number, waitMs: number): Promise<string>;
   /** Opens a connection that stays; returns as `reach`. */
   open(key: string, to: string, port: number): Promise<string>;
   /** Sends a line over it: `back` when it returns. */
@@ -99,6 +102,7 @@ export async function startProbeAgent(
   await ready;
   return {
     reach: (protocol, to, port, waitMs) => ask({ ask: protocol, to, port, waitMs }),
+    reachFrom: (from, to, port, waitMs) => ask({ ask: 'udp', to, port, waitMs, from }),
     open: (key, to, port) => ask({ ask: 'open', key, to, port }),
     echo: (key, text, waitMs) => ask({ ask: 'echo', key, text, waitMs }),
     stop: async () => {
