@@ -45,6 +45,8 @@ interface NetworkRecord {
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
 /** Of a machine that is a node among others: the bridge of its pods. */
 export const podBridge = ({ id }: Instance): string => `ktp${id}`;
+/** Of the same machine: the device with the address at which its pods ask for names. */
+export const nameDevice = ({ id }: Instance): string => `ktd${id}`;
 /** Names the device that leads to the pods of other machines. */
 export const overlayFile = (instance: Instance): string => join(instance.runDir, 'overlay.json');
 /** Its rules in the packet filter. */
@@ -290,7 +292,13 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
 }
 
 function ownDevices(instance: Instance): string[] {
-  return [instance.bridge, `${instance.bridge}p`, podBridge(instance), ...overlayDevices(instance)];
+  return [
+    instance.bridge,
+    `${instance.bridge}p`,
+    podBridge(instance),
+    nameDevice(instance),
+    ...overlayDevices(instance),
+  ];
 }
 
 function overlayDevices(instance: Instance): string[] {

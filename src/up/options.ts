@@ -39,6 +39,8 @@ ${DATA_USAGE}
   --kubelet-arg FLAG  any other flag of the agent, repeatable: --kubelet-arg=--v=4
   --control-plane-arg FLAG
                       any other flag of the control plane, repeatable: --control-plane-arg=--token-auth-file=/FILE
+  --node-network-arg FLAG
+                      any other flag of the program for names and services, repeatable: --node-network-arg=--dns-upstream=192.0.2.53
   --container-runtime-endpoint unix:///SOCKET
                       use this runtime instead of starting one
   --cgroup-driver     cgroup driver: cgroupfs (default), or systemd where it is process 1
@@ -104,6 +106,7 @@ export interface CommandLine {
   readonly nodeName: string | undefined;
   readonly agentArgs: readonly string[];
   readonly controlPlaneArgs: readonly string[];
+  readonly nodeNetworkArgs: readonly string[];
   /** `up` itself behind a detached one: the flags it is started with. */
   readonly args: readonly string[];
 }
@@ -132,6 +135,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       'node-labels': text,
       'kubelet-arg': { type: 'string', multiple: true, default: [] },
       'control-plane-arg': { type: 'string', multiple: true, default: [] },
+      'node-network-arg': { type: 'string', multiple: true, default: [] },
       detach: flag,
       standalone: flag,
       'runtime-only': flag,
@@ -189,6 +193,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       ...values['kubelet-arg'],
     ],
     controlPlaneArgs: values['control-plane-arg'],
+    nodeNetworkArgs: values['node-network-arg'],
     args,
   };
 }

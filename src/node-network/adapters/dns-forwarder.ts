@@ -4,15 +4,20 @@ import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
 import { connect, isIPv6 } from 'node:net';
 import { KubeletError } from '../../base/errors.ts';
-import { isAnswerTo, nameServers, questionKey, withId } from '../dns/forward-plan.ts';
+import { isAnswerTo, nameServers, questionKey, questionName, withId } from '../dns/forward-plan.ts';
+import type { NameServer, StubDomains } from '../dns/name-servers.ts';
+import { MAX_SERVERS, stubServers } from '../dns/name-servers.ts';
 import type { Forwarder, Transport } from '../dns/name-service.ts';
 import { TcpFrames, tcpFrame } from './dns-frames.ts';
 
 export interface DnsForwarderOptions {
   /** Read for each question, so that a change counts at once. */
   readonly resolvConf: string;
-  /** Our own address, which is never asked. */
-  readonly ownAddress: string;
+  /** Our own addresses, which are never asked. */
+  readonly ownAddresses: readonly string[];
+  /** Asked instead of those that the file names. */
+  readonly upstream?: readonly NameServer[];
+  readonly stubDomains?: StubDomains;
   readonly timeoutMs?: number;
   /** Questions under way at once; CoreDNS's number. */
   readonly limit?: number;
@@ -21,13 +26,21 @@ export interface DnsForwarderOptions {
 
 export function createDnsForwarder({
   resolvConf,
-  ownAddress,
+  ownAddresses,
+  upstream = [],
+  stubDomains = new Map(),
   timeoutMs = 2000,
   limit = 1000,
   port = 53,
 }: DnsForwarderOptions): Forwarder {
   let underWay = 0;
   const asked = new Set<string>();
+  const serversFor = async (question: Buffer): Promise<readonly NameServer[]> => {
+    const stub = stubDomains.size === 0 ? undefined : stubServers(questionName(question), stubDomains);
+    if (stub !== undefined) return stub.slice(0, MAX_SERVERS);
+    if (upstream.length > 0) return upstream.slice(0, MAX_SERVERS);
+    return nameServers(await readFile(resolvConf, 'utf8'), ownAddresses).map((ip) => ({ ip, port }));
+  };
   return {
     ask: async (question, transport) => {
       if (underWay >= limit)
@@ -37,9 +50,8 @@ export function createDnsForwarder({
       underWay += 1;
       try {
         return await askInTurn(question, transport, {
-          servers: nameServers(await readFile(resolvConf, 'utf8'), ownAddress),
+          servers: await serversFor(question),
           timeoutMs,
-          port,
           asked,
         });
       } finally {
@@ -51,9 +63,8 @@ export function createDnsForwarder({
 }
 
 interface Asking {
-  readonly servers: readonly string[];
+  readonly servers: readonly NameServer[];
   readonly timeoutMs: number;
-  readonly port: number;
   /** The keys of the questions that are under way. */
   readonly asked: Set<string>;
 }
@@ -65,10 +76,10 @@ interface Asking {
 async function askInTurn(
   question: Buffer,
   transport: Transport,
-  { servers, timeoutMs, port, asked }: Asking,
+  { servers, timeoutMs, asked }: Asking,
 ): Promise<Buffer> {
   let last: unknown = new KubeletError('NotFound', 'the node names no name server', { op: 'forward' });
-  for (const server of [...servers, ...servers]) {
+  for (const { ip: server, port } of [...servers, ...servers]) {
     const id = randomInt(65_536);
     const numbered = withId(question, id);
     const key = questionKey(numbered) ?? '';

@@ -1,4 +1,5 @@
 /** `bin/kubelet-node-network`: names and routes of services, and network policies, on one node. */
+import type { Informers } from '../../api/client/informer.ts';
 import { createInformers } from '../../api/client/informer.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
@@ -18,8 +19,11 @@ import { startDnsServer } from '../adapters/dns-server.ts';
 import { createHealthCheckPorts } from '../adapters/health-check-server.ts';
 import { createIpNetwork } from '../adapters/ip-network.ts';
 import { createIptables } from '../adapters/iptables.ts';
+import { ensureLocalAddress } from '../adapters/local-device.ts';
 import { createNft } from '../adapters/nft.ts';
 import { writeNodeFile } from '../adapters/node-file.ts';
+import { AnswerCache, cacheLimits } from '../dns/answer-cache.ts';
+import { createCachingForwarder } from '../dns/caching-forwarder.ts';
 import { followClusterView } from '../dns/cluster-view.ts';
 import { createNameService } from '../dns/name-service.ts';
 import { createPolicyEnforcer, POLICY_FAMILY } from '../network-policy/policy-enforcer.ts';
@@ -36,6 +40,7 @@ import { createNftRouter, serviceTable } from '../service-routing/nft-router.ts'
 import type { NftRouterOptions } from '../service-routing/nft-router.ts';
 import { computeRemoval } from '../service-routing/restore-text.ts';
 import { createServiceRouter } from '../service-routing/service-router.ts';
+import type { DnsOptions } from './dns-flags.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
 import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
 
@@ -49,7 +54,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   let router: ServiceRouter | undefined;
   let balancers: Controller | undefined;
   let health: ReturnType<typeof createHealthReporter> | undefined;
-  let server: DnsServer | undefined;
+  let servers: readonly DnsServer[] = [];
   let enforcer: PolicyEnforcer | undefined;
   let between: Overlay | undefined;
   return {
@@ -84,11 +89,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
         health.start();
       }
       if (dns !== undefined) {
-        const forwarder = createDnsForwarder({ resolvConf: dns.resolvConf, ownAddress: dns.address });
-        server = await startDnsServer({
-          ...dns,
-          service: createNameService({ view: followClusterView(informers, dns.domain), forwarder, log }),
-        });
+        servers = await startNames(dns, { informers, log });
       }
       if (overlay !== undefined) {
         const writer = { kernel: createIpNetwork(), filter: createIptables(), writeFile: writeNodeFile };
@@ -104,7 +105,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
         between?.whenJoined(),
       ]).then(() =>
         log.info('serving', {
-          dns: dns === undefined ? 'off' : `${dns.address}:${server?.port ?? dns.port}`,
+          dns: dns === undefined ? 'off' : listenedAt(dns, servers),
           routing: routing?.backend ?? 'off',
           overlay: overlay?.backend ?? 'off',
           policies: enforcer === undefined ? 'off' : 'nftables',
@@ -113,7 +114,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
     },
     stop: async () => {
       await Promise.all([
-        server?.close(),
+        ...servers.map((server) => server.close()),
         between?.stop(),
         router?.stop(),
         health?.stop(),
@@ -125,6 +126,29 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
     },
   };
 }
+
+const LOCAL_PORT = 53;
+
+/** One name service behind all addresses, with one cache. */
+async function startNames(
+  dns: DnsOptions,
+  { informers, log }: { readonly informers: Informers; readonly log: Logger },
+): Promise<readonly DnsServer[]> {
+  const { resolvConf, upstream, stubDomains, local } = dns;
+  if (local !== undefined) await ensureLocalAddress(local);
+  const places = [...dns.listen, ...(local === undefined ? [] : [{ address: local.address, port: LOCAL_PORT }])];
+  const ownAddresses = places.map(({ address }) => address);
+  const plain = createDnsForwarder({ resolvConf, ownAddresses, upstream, stubDomains });
+  const cache = new AnswerCache({ ...cacheLimits, maxSeconds: dns.cacheSeconds });
+  const forwarder = createCachingForwarder(plain, cache, systemClock);
+  const service = createNameService({ view: followClusterView(informers, dns.domain), forwarder, log });
+  return Promise.all(places.map((place) => startDnsServer({ ...place, service })));
+}
+
+const listenedAt = ({ listen, local }: DnsOptions, servers: readonly DnsServer[]): string =>
+  [...listen, ...(local === undefined ? [] : [local])]
+    .map(({ address }, at) => `${address.includes(':') ? `[${address}]` : address}:${servers[at]?.port ?? ''}`)
+    .join();
 
 type Routing = Exclude<NodeNetworkOptions['routing'], undefined>;
 type RouterParts = Pick<NftRouterOptions, 'informers' | 'nodeName' | 'clock' | 'random' | 'log' | 'balancer'>;

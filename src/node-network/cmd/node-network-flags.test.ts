@@ -6,7 +6,10 @@ const both = ['--kubeconfig=k', '--node-name=n'];
 const routing = ['--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/16'];
 
 it('names, routes and policies are asked for by their own flags', () => {
-  const dns = { address: '10.84.0.1', port: 10053, domain: 'cluster.local', resolvConf: '/etc/resolv.conf' };
+  const dns = {
+    ...{ listen: [{ address: '10.84.0.1', port: 10053 }], local: undefined, domain: 'cluster.local' },
+    ...{ resolvConf: '/etc/resolv.conf', upstream: [], stubDomains: new Map(), cacheSeconds: 30 },
+  };
   const rules = {
     chainPrefix: 'KTS',
     podCidr: '10.84.0.0/22',

@@ -6,6 +6,8 @@ import type { AdmittedPort } from '../service-routing/ruleset.ts';
 import { rangeOf } from '../service-routing/ip-family.ts';
 import { isIpv4, isIpv4Range } from '../service-routing/ipv4-range.ts';
 import type { OverlayOptions } from '../overlay/overlay-manager.ts';
+import type { DnsOptions } from './dns-flags.ts';
+import { readDnsOptions } from './dns-flags.ts';
 import { readOverlayOptions } from './overlay-flags.ts';
 import { isPort } from '../service-routing/select-backends.ts';
 
@@ -13,9 +15,7 @@ export interface NodeNetworkOptions {
   readonly kubeconfig: string;
   readonly nodeName: string;
   /** Undefined: no name service. */
-  readonly dns:
-    | { readonly address: string; readonly port: number; readonly domain: string; readonly resolvConf: string }
-    | undefined;
+  readonly dns: DnsOptions | undefined;
   /** Undefined: no network between nodes. */
   readonly overlay: OverlayOptions | undefined;
   /** Undefined: no service routing. */
@@ -49,6 +49,12 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
                            networkpolicies and pods; with a load balancer it updates the status of services
   --node-name NAME         this node, whose endpoints are local
   --dns-listen IP:PORT     serve DNS on this address (default: no DNS)
+  --dns-local-address IP   serve DNS on port 53 of this address too, for pods of this node; it is put on a device of its own
+  --dns-local-device NAME  name of that device (default nodelocaldns)
+  --dns-upstream IP[:PORT] name server for all other names, repeatable (default: those of --resolv-conf)
+  --dns-stub-domain DOMAIN=IP[:PORT],...
+                           name servers for the names of a domain, repeatable
+  --dns-cache-seconds N    how long answers of other name servers are kept at the longest (default 30; 0: not at all)
   --cluster-domain NAME    DNS zone of the cluster (default cluster.local)
   --resolv-conf FILE       name servers for all other names (default /etc/resolv.conf)
   --pod-cidr RANGE[,RANGE6]
@@ -87,6 +93,11 @@ const flagTypes = {
   kubeconfig: text,
   'node-name': text,
   'dns-listen': text,
+  'dns-local-address': text,
+  'dns-local-device': text,
+  'dns-upstream': { type: 'string', multiple: true, default: [] as string[] },
+  'dns-stub-domain': { type: 'string', multiple: true, default: [] as string[] },
+  'dns-cache-seconds': text,
   'cluster-domain': text,
   'resolv-conf': text,
   'pod-cidr': text,
@@ -121,7 +132,6 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
     const {
       kubeconfig,
       'node-name': nodeName,
-      'dns-listen': listen,
       'pod-cidr': podCidrs,
       'service-cidr': serviceCidrs,
       'chain-prefix': chainPrefix = 'KTS',
@@ -145,7 +155,9 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
       return wrong('--pod-cidr and --service-cidr must be set together');
     const overlay = readOverlayOptions(values, nodeName);
     if (typeof overlay === 'string') return wrong(overlay);
-    if (listen === undefined && podCidr === undefined && !values['network-policy'] && overlay === undefined)
+    const dns = readDnsOptions(values);
+    if (typeof dns === 'string') return wrong(dns);
+    if (dns === undefined && podCidr === undefined && !values['network-policy'] && overlay === undefined)
       return wrong('set --dns-listen, --pod-cidr, --network-policy or --overlay: otherwise there is nothing to do');
     const podBridge = values['pod-bridge'];
     if (podBridge !== undefined && !/^[A-Za-z0-9_.-]{1,15}$/.test(podBridge))
@@ -160,9 +172,6 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
       return wrong(
         `--chain-prefix: ${JSON.stringify(chainPrefix)} is not a name of at most 14 letters, digits and dashes`,
       );
-    const [, address = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen ?? '') ?? [];
-    if (listen !== undefined && (!isIpv4(address) || Number(port) > 65_535))
-      return wrong(`--dns-listen: ${JSON.stringify(listen)} is not IP:PORT`);
     const [admitted, kept] = [values.admit, values.keep].map((given) =>
       given.flatMap((each) => nodePortOf(each) ?? []),
     );
@@ -171,12 +180,6 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
     const loadBalancerAddress = values['load-balancer-address'];
     if (loadBalancerAddress !== undefined && !isIpv4(loadBalancerAddress))
       return wrong(`--load-balancer-address: ${JSON.stringify(loadBalancerAddress)} is not an IPv4 address`);
-    const dns = {
-      address,
-      port: Number(port),
-      domain: values['cluster-domain'] ?? 'cluster.local',
-      resolvConf: values['resolv-conf'] ?? '/etc/resolv.conf',
-    };
     const routing =
       podCidr === undefined || serviceCidr === undefined
         ? undefined
@@ -197,7 +200,7 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
       options: {
         kubeconfig,
         nodeName,
-        dns: listen === undefined ? undefined : dns,
+        dns,
         overlay,
         routing,
         policyTable: policyTable(chainPrefix),

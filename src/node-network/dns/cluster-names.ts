@@ -9,6 +9,8 @@ import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 export interface ClusterView {
   /** Without a dot at its end: `cluster.local`. */
   readonly domain: string;
+  /** Grows with each change of the objects. */
+  version(): number;
   hasNamespace(name: string): boolean;
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, name: string): readonly EndpointSlice[];

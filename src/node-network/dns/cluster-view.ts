@@ -21,8 +21,12 @@ export function followClusterView(informers: Informers, domain: string): () => C
   const servicesAt = serviceInformer.index('address', ({ spec }) => [
     ...new Set(spec.clusterIPs ?? [spec.clusterIP ?? '']),
   ]);
+  let version = 0;
+  const changed = (): void => void (version += 1);
+  for (const informer of all) informer.addHandlers({ onAdd: changed, onUpdate: changed, onDelete: changed });
   const view: ClusterView = {
     domain: domain.toLowerCase().replace(/\.$/, ''),
+    version: () => version,
     hasNamespace: (name) => namespaceInformer.get({ namespace: '', name }) !== undefined,
     service: (namespace, name) => serviceInformer.get({ namespace, name }),
     slices: (namespace, name) => slicesOf.get(`${namespace}/${name}`),

@@ -366,7 +366,7 @@ describe('asking others', () => {
     assert.deepEqual(
       nameServers(
         'search x\nnameserver 192.0.2.1\n nameserver 10.84.0.1 # us\nnameserver fe80::1%eth0\nnameserver nonsense\nnameserver abc\nnameserver 1.2.3\nnameserver 999.1.1.1\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n',
-        '10.84.0.1',
+        ['10.84.0.1'],
       ),
       ['192.0.2.1', 'fe80::1', '192.0.2.2'],
     );

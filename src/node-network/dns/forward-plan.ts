@@ -4,14 +4,16 @@ import { checkStrictIp } from '../../api/validation/names.ts';
 const HEADER_BYTES = 12;
 
 /**
- * The name servers of a `resolv.conf`, in its order; at most three, as in the C library. `own`, this server's address,
- * is left out: a question sent there would return without end.
+ * The name servers of a `resolv.conf`, in its order; at most three, as in the C library. `own`, this server's addresses,
+ * are left out: a question sent there would return without end.
  */
-export function nameServers(resolvConf: string, own: string): string[] {
+export function nameServers(resolvConf: string, own: readonly string[]): string[] {
   const found = resolvConf
     .split('\n')
     .flatMap((line) => /^\s*nameserver\s+([0-9a-fA-F.:]+)(?:%\S+)?\s*(?:[#;].*)?$/.exec(line)?.[1] ?? []);
-  return [...new Set(found)].filter((server) => checkStrictIp(server).length === 0 && server !== own).slice(0, 3);
+  return [...new Set(found)]
+    .filter((server) => checkStrictIp(server).length === 0 && !own.includes(server))
+    .slice(0, 3);
 }
 
 /** Whether an answer belongs to the question: it has the same id and repeats the question. */
@@ -35,6 +37,14 @@ export function questionKey(message: Buffer): string | undefined {
   return end === undefined ? undefined : `${message.readUInt16BE(0)} ${lowerCase(message, end)}`;
 }
 
+/** Name, type and class of the question, in lower case; what was asked of it, too. Undefined: no question. */
+export function questionIdentity(message: Buffer): { readonly key: string; readonly end: number } | undefined {
+  const end = message.length < HEADER_BYTES ? undefined : questionEnd(message);
+  if (end === undefined) return undefined;
+  const extensions = message.readUInt16BE(10);
+  return { key: `${message.readUInt16BE(2)} ${extensions} ${lowerCase(message, end)}`, end };
+}
+
 const lowerCase = (message: Buffer, end: number): string =>
   message.subarray(HEADER_BYTES, end).toString('latin1').toLowerCase();
 
@@ -48,6 +58,15 @@ function questionEnd(message: Buffer): number | undefined {
     if (length === 0) break;
   }
   return at + 4 <= message.length ? at + 4 : undefined;
+}
+
+/** The name that is asked for; '' for a message that is no question. */
+export function questionName(message: Buffer): string {
+  const labels: string[] = [];
+  const end = message.length < HEADER_BYTES ? undefined : questionEnd(message);
+  for (let at = HEADER_BYTES; end !== undefined && (message[at] ?? 0) > 0; at += (message[at] ?? 0) + 1)
+    labels.push(message.toString('latin1', at + 1, at + 1 + (message[at] ?? 0)));
+  return labels.join('.');
 }
 
 /** The same message with another id. */

@@ -14,21 +14,38 @@ const QUESTION_TAIL_BYTES = 4;
  * when a record or a name leads out of it, or when a name leads forward or in a circle. What stands behind is not part
  * of it. The cost grows with the length of the message.
  */
-export function messageEnd(message: Buffer): number | undefined {
+export const messageEnd = (message: Buffer): number | undefined => readBounds(message)?.end;
+
+export interface RecordBounds {
+  /** 0: of the answer, 1: of the authority, 2: additional. */
+  readonly section: number;
+  readonly type: number;
+  /** Where its time to live stands. */
+  readonly ttlAt: number;
+  readonly dataEnd: number;
+}
+
+/** The same, with the records on the way there. */
+export function readBounds(
+  message: Buffer,
+): { readonly end: number; readonly records: readonly RecordBounds[] } | undefined {
   if (message.length < HEADER_BYTES) return undefined;
-  const [questions, ...records] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at));
+  const [questions, ...counts] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at));
+  const records: RecordBounds[] = [];
   let at: number | undefined = HEADER_BYTES;
   for (let left = questions ?? 0; left > 0; left -= 1) {
     at = nameEnd(message, at);
     if (at === undefined || (at += QUESTION_TAIL_BYTES) > message.length) return undefined;
   }
-  for (let left = records.reduce((total, count) => total + count, 0); left > 0; left -= 1) {
-    at = nameEnd(message, at);
-    if (at === undefined || at + RECORD_HEAD_BYTES > message.length) return undefined;
-    at += RECORD_HEAD_BYTES + message.readUInt16BE(at + RECORD_HEAD_BYTES - 2);
-    if (at > message.length) return undefined;
-  }
-  return at;
+  for (const [section, count] of counts.entries())
+    for (let left = count; left > 0; left -= 1) {
+      const head = nameEnd(message, at);
+      if (head === undefined || head + RECORD_HEAD_BYTES > message.length) return undefined;
+      at = head + RECORD_HEAD_BYTES + message.readUInt16BE(head + RECORD_HEAD_BYTES - 2);
+      if (at > message.length) return undefined;
+      records.push({ section, type: message.readUInt16BE(head), ttlAt: head + 4, dataEnd: at });
+    }
+  return { end: at, records };
 }
 
 /** A pointer may lead only in front of where the labels began that end with it: so it always comes to an end. */

@@ -14,6 +14,7 @@ import {
   writeAnswer,
 } from './answer-query.ts';
 import type { ClusterView } from './cluster-names.ts';
+import { RepeatedQuestions } from './repeated-questions.ts';
 
 export interface Forwarder {
   /**
@@ -58,19 +59,29 @@ export function createNameService({ view, forwarder, log }: NameServiceOptions):
       );
     answer.answer.answers = [...(answer.answer.answers ?? []), ...further];
   };
+  const repeated = { udp: new RepeatedQuestions(), tcp: new RepeatedQuestions() };
   return async (message, transport) => {
+    const now = view();
+    const version = now?.version() ?? -1;
+    const again = now === undefined ? undefined : repeated[transport].find(message, version);
+    if (again !== undefined) return again;
     const read = readQuery(message);
     if (read.kind === 'ignored') return undefined;
     if (read.kind === 'refused') return read.answer;
     const { query } = read;
     const limit = transport === 'udp' ? query.udpBytes : TCP_BYTES;
     try {
-      const cluster = view();
+      const cluster = now;
       if (cluster === undefined) return writeAnswer(serverFailure(query), limit);
       const own = answerFromCluster(query, cluster);
       if (own === undefined) {
         if (forwarder.isOwn(message)) return writeAnswer(serverFailure(query), limit);
         return handedOn(query, await forwarder.ask(forwardedQuery(query), transport), limit);
+      }
+      if (own.alias === undefined) {
+        const answer = writeAnswer(own.answer, limit);
+        repeated[transport].store(message, answer, version);
+        return answer;
       }
       // An alias without a known address is still the answer: the client may query further.
       await followAlias(query, own, cluster).catch((error: unknown) =>

@@ -9,7 +9,7 @@ import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile, nodeStoragePid
 import { DNS_PORT } from './cluster-objects.ts';
 import type { ClusterRecord } from './cluster-record.ts';
 import { agentConfig, authorityFile, bootstrapConfig } from './credentials.ts';
-import { machineNetworkArguments, overlayNumber } from './machine-network.ts';
+import { admitNames, machineNetworkArguments, nameArguments, overlayNumber } from './machine-network.ts';
 import type { Program } from './program.ts';
 
 export interface ClusterPlace {
@@ -54,6 +54,8 @@ export interface NetworkChoices {
   readonly pods: 'here' | 'everywhere' | 'elsewhere';
   /** What the agent serves on the node's address. No service takes these ports. */
   readonly nodePorts: readonly number[];
+  /** Further flags, behind ours. */
+  readonly args: readonly string[];
 }
 
 /** Undefined: there is nothing for it to do. */
@@ -78,16 +80,19 @@ export function nodeNetworkProgram(place: ClusterPlace, choices: NetworkChoices)
       ...(networkPolicy ? ['--network-policy', `--pod-bridge=${bridge}`] : []),
       ...(pods === 'elsewhere' ? ['--overlay=observe', `--cluster-cidr=${podRange}`, `--public-ip=${address}`] : []),
       ...(dns ? [`--dns-listen=${address}:${DNS_PORT}`, ...resolvConf] : []),
+      ...(dns && pods === 'everywhere' ? nameArguments(instance) : []),
       ...(serviceRouting
         ? [
             `--pod-cidr=${pods === 'here' ? subnet.cidr : podRange}`,
             `--service-cidr=${serviceRange}`,
             ...admitted,
+            ...(dns && pods === 'everywhere' ? admitNames(instance) : []),
             ...choices.nodePorts.map((port) => `--keep=${address}:${port}/tcp`),
             `--load-balancer-address=${address}`,
             ...(allowLoopbackNodePorts(bridge) ? ['--loopback-node-ports'] : []),
           ]
         : []),
+      ...choices.args,
     ],
     log: instance.nodeNetworkLog,
     pidFile: nodeNetworkPidFile(instance),

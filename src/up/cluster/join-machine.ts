@@ -7,7 +7,7 @@ import { nodes, secrets } from '../../api/client/resource-types.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
-import { writeAgentConfig } from '../agent.ts';
+import { RESOLVED_CONF, writeAgentConfig } from '../agent.ts';
 import type { Instance } from '../instance.ts';
 import { keepBridgeUp, setUpNetwork } from '../network.ts';
 import type { ClusterClient } from './cluster-client.ts';
@@ -21,7 +21,14 @@ import { whenReady } from './join-cluster.ts';
 import type { JoinFacts, JoinFiles } from './join-facts.ts';
 import { joinSecretKey, readJoinSecret } from './join-facts.ts';
 import { networkOf } from './local-node.ts';
-import { checkOwnAddress, machineNetworkArguments, prepareMachineNetwork } from './machine-network.ts';
+import {
+  admitNames,
+  checkOwnAddress,
+  machineNetworkArguments,
+  nameAddress,
+  nameArguments,
+  prepareMachineNetwork,
+} from './machine-network.ts';
 import type { Program, RunningProgram } from './program.ts';
 import { keepRunning } from './program.ts';
 import { prepareRegistryClient } from './registry.ts';
@@ -40,6 +47,8 @@ export interface JoinMachineOptions extends Omit<JoinOptions, 'kubeconfig' | 'en
   readonly by: JoinByToken;
   /** By which the other nodes reach this machine; absent: the one from which it reaches the API server. */
   readonly address: string | undefined;
+  /** For the program for names and services, behind our own arguments. */
+  readonly nodeNetworkArgs: readonly string[];
 }
 
 /** Resolves when the node is ready. A machine that has joined before does not need the token again. */
@@ -56,19 +65,27 @@ export async function joinMachine(instance: Instance, options: JoinMachineOption
     const { facts, files } = await readFacts(client, by.host);
     if (user === 'token') await checkNodeName(client, nodeName);
     done(`${by.host} lets this machine join as ${nodeName}, ${address}`);
+    const hasNames = facts.clusterDns.length > 0;
     await prepareMachine(instance, { facts, files, say });
     await startNodeRuntime(instance, { ...options, endpoint: undefined, network: 'later', signal });
     done('containerd runs');
     await writeAgentConfig(instance, `unix://${instance.containerdSocket}`, options.cgroupDriver, {
       ...{ address, requestServingCertificate: true, clientCaFile: authorityCopy(instance) },
-      ...{ clusterDns: facts.clusterDns, clusterDomain: 'cluster.local' },
+      ...{ clusterDns: hasNames ? [nameAddress(instance)] : [], clusterDomain: 'cluster.local' },
     });
+    const resolvConf = existsSync(RESOLVED_CONF) ? [`--resolv-conf=${RESOLVED_CONF}`] : [];
     const start = (program: Program): RunningProgram => keepRunning(program, { clock: systemClock, signal, say });
     const place = { instance, address, nodeName };
     const programs = [
       start(agentProgram(place, undefined, agentArgs)),
       start(
-        networkOf({ name: nodeName, instance, address }, facts, machineNetworkArguments(instance, facts.overlayNumber)),
+        networkOf({ name: nodeName, instance, address }, facts, [
+          ...machineNetworkArguments(instance, facts.overlayNumber),
+          ...(hasNames ? nameArguments(instance) : []),
+          ...(hasNames && facts.serviceRouting ? admitNames(instance) : []),
+          ...resolvConf,
+          ...options.nodeNetworkArgs,
+        ]),
       ),
       ...(facts.storage ? [start(nodeStorageProgram(place))] : []),
     ];

@@ -6,6 +6,7 @@ import type { Instance } from '../instance.ts';
 import { podBridge } from '../network.ts';
 import { addNodeSpace } from '../node-space.ts';
 import { kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
+import { DNS_PORT } from './cluster-objects.ts';
 import { cniArguments } from './cluster-programs.ts';
 import { agentConfig, authorityFile, bootstrapConfig } from './credentials.ts';
 import type { Program, RunningProgram } from './program.ts';
@@ -31,6 +32,7 @@ export interface LocalNodeFacts extends Pick<RuntimeOptions, 'cgroupDriver' | 'r
   readonly networkPolicy: boolean;
   readonly storage: boolean;
   readonly agentArgs: readonly string[];
+  readonly nodeNetworkArgs: readonly string[];
   /** Starts a program and looks after it. */
   readonly start: (program: Program) => RunningProgram;
 }
@@ -74,7 +76,20 @@ export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts)
   });
   start(onNode(node, agentOf(node, facts)));
   const beside = [
-    start(onNode(node, networkOf(node, facts, [`--subnet-file=${join(instance.dataDir, 'subnet.env')}`]))),
+    start(
+      onNode(
+        node,
+        networkOf(node, facts, [
+          `--subnet-file=${join(instance.dataDir, 'subnet.env')}`,
+          // What the cluster does not know is asked of its own name service: the machine's may be on its loopback network.
+          ...facts.clusterDns.flatMap((ip) => [
+            `--dns-local-address=${ip}`,
+            `--dns-upstream=${facts.gateway}:${DNS_PORT}`,
+          ]),
+          ...facts.nodeNetworkArgs,
+        ]),
+      ),
+    ),
   ];
   if (storage) beside.push(start(onNode(node, storageOf(node))));
   await Promise.all(beside.map(({ ready }) => ready));

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { KubeletError } from '../../base/errors.ts';
 import { runCommand } from '../commands.ts';
 import type { Instance } from '../instance.ts';
-import { overlayChainPrefix, overlayFile, podBridge } from '../network.ts';
+import { nameDevice, overlayChainPrefix, overlayFile, podBridge } from '../network.ts';
 
 /**
  * The number by which the machines of a cluster know its packets: 20 bits of the cluster's id, so that the name of the
@@ -34,6 +34,25 @@ export function machineNetworkArguments(instance: Instance, vni: number): string
     `--subnet-file=${join(instance.runDir, 'subnet.env')}`,
   ];
 }
+
+/**
+ * The address at which the pods of a machine ask for names: its own, so that names are known while the first machine is
+ * away. Of the link, below the addresses by which clouds tell of machines (169.254.169.254); by the id, because there may
+ * be several clusters.
+ */
+export function nameAddress({ id }: Instance): string {
+  const [third, fourth] = [0, 2].map((at) => Number.parseInt(id.slice(at, at + 2), 16)) as [number, number];
+  return `169.254.${20 + (third % 100)}.${1 + (fourth % 254)}`;
+}
+
+export function nameArguments(instance: Instance): string[] {
+  const address = nameAddress(instance);
+  return [`--dns-local-address=${address}`, `--dns-local-device=${nameDevice(instance)}`];
+}
+
+/** With service routing: pods reach the names although the machine's firewall may drop what comes in. */
+export const admitNames = (instance: Instance): string[] =>
+  ['tcp', 'udp'].map((protocol) => `--admit=${nameAddress(instance)}:53/${protocol}`);
 
 /** Throws `Invalid` when this machine does not have the address. */
 export function checkOwnAddress(address: string, interfaces = networkInterfaces()): void {

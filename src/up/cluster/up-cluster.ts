@@ -52,7 +52,7 @@ import {
 import type { LocalNode, LocalNodeFacts } from './local-node.ts';
 import type { JoinFacts } from './join-facts.ts';
 import { startLocalPrograms, startLocalRuntime } from './local-node.ts';
-import { checkOwnAddress, overlayNumber, prepareMachineNetwork } from './machine-network.ts';
+import { checkOwnAddress, nameAddress, overlayNumber, prepareMachineNetwork } from './machine-network.ts';
 import { firewallLines, offerJoin } from './offer-join.ts';
 import type { Program, RunningProgram } from './program.ts';
 import { keepRunning } from './program.ts';
@@ -79,11 +79,15 @@ export interface UpClusterOptions {
   readonly agentArgs: readonly string[];
   /** For the control plane, behind our own arguments. */
   readonly controlPlaneArgs: readonly string[];
+  /** For the programs for names and services, behind our own arguments. */
+  readonly nodeNetworkArgs: readonly string[];
   readonly detached: boolean;
   readonly stopCommand: string;
   readonly say: (message: string) => void;
 }
 
+/** In the network of each node: the address of the add-on of Kubernetes for names on the node. */
+const LOCAL_NAMES = '169.254.20.10';
 /** The tenth address, as kubeadm has it. */
 const DNS_INDEX = 10;
 
@@ -228,8 +232,17 @@ class ClusterStart {
   }
 
   #localFacts({ subnet, serviceRange, podRange = '' }: ClusterRecord): LocalNodeFacts {
-    const { cgroupDriver, runtimeHandlers, say, serviceRouting, networkPolicy, storage, agentArgs, dns } =
-      this.#options;
+    const {
+      cgroupDriver,
+      runtimeHandlers,
+      say,
+      serviceRouting,
+      networkPolicy,
+      storage,
+      agentArgs,
+      nodeNetworkArgs,
+      dns,
+    } = this.#options;
     return {
       ...{
         cgroupDriver,
@@ -242,7 +255,7 @@ class ClusterStart {
         agentArgs,
       },
       ...{ cluster: this.#instance, gateway: subnet.gateway, prefixLength: subnet.prefixLength },
-      ...{ podRange, serviceRange, clusterDns: dns ? [addressInRange(serviceRange, DNS_INDEX)] : [] },
+      ...{ podRange, serviceRange, clusterDns: dns ? [LOCAL_NAMES] : [], nodeNetworkArgs },
       start: (program) => this.#start(program),
     };
   }
@@ -379,14 +392,18 @@ class ClusterStart {
     const { nodes, listen, dns, serviceRouting, networkPolicy } = this.#options;
     const pods: NetworkChoices['pods'] =
       nodes !== undefined ? 'elsewhere' : listen === undefined ? 'here' : 'everywhere';
-    const program = nodeNetworkProgram(place, { dns, serviceRouting, networkPolicy, pods, nodePorts });
+    const program = nodeNetworkProgram(place, {
+      ...{ dns, serviceRouting, networkPolicy, pods, nodePorts, args: this.#options.nodeNetworkArgs },
+    });
     return program === undefined ? undefined : this.#start(program);
   }
 
   #prepareAgent({ address, record }: ClusterPlace): Promise<{ port: number }> {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
-    const clusterDns = this.#options.dns ? [addressInRange(record.serviceRange, DNS_INDEX)] : [];
+    const { dns, listen } = this.#options;
+    const name = listen === undefined ? addressInRange(record.serviceRange, DNS_INDEX) : nameAddress(instance);
+    const clusterDns = dns ? [name] : [];
     return writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
       address,
       requestServingCertificate: true,

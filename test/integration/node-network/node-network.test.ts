@@ -273,7 +273,7 @@ test('the name service answers over UDP and TCP, and asks the node’s name serv
   try {
     const forwarder = createDnsForwarder({
       resolvConf,
-      ownAddress: '127.0.0.9',
+      ownAddresses: ['127.0.0.9'],
       port: upstream.address().port,
       timeoutMs: 500,
     });

@@ -76,7 +76,7 @@ export function forwarderTo(port: number, more: Partial<DnsForwarderOptions> = {
   open.push({ close: () => rmSync(folder, { recursive: true, force: true }) });
   const resolvConf = join(folder, 'resolv.conf');
   writeFileSync(resolvConf, 'nameserver 127.0.0.1\n');
-  return createDnsForwarder({ resolvConf, ownAddress: '127.0.0.9', port, timeoutMs: 100, ...more });
+  return createDnsForwarder({ resolvConf, ownAddresses: ['127.0.0.9'], port, timeoutMs: 100, ...more });
 }
 
 export const emptyView: ClusterView = {
@@ -86,6 +86,7 @@ export const emptyView: ClusterView = {
   slices: () => [],
   servicesAt: () => [],
   slicesWith: () => [],
+  version: () => 0,
 };
 export const nameService = (forwarder: Forwarder, view: ClusterView = emptyView): NameService =>
   createNameService({ view: () => view, forwarder, log: silentLogger });

@@ -1,0 +1,32 @@
+/**
+ * Answers about the cluster, by the bytes of the question. Most questions are asked again and again; what is found here
+ * needs neither reading nor writing of a message. Everything is forgotten with each change of the cluster.
+ */
+const MAX_ENTRIES = 4096;
+const MAX_QUESTION_BYTES = 300;
+const MAX_ANSWER_BYTES = 1232;
+
+export class RepeatedQuestions {
+  readonly #answers = new Map<string, Buffer>();
+  #version = -1;
+
+  /** Under the question's id. */
+  find(message: Buffer, version: number): Buffer | undefined {
+    if (version !== this.#version || message.length > MAX_QUESTION_BYTES) return undefined;
+    const known = this.#answers.get(keyOf(message));
+    if (known === undefined) return undefined;
+    const answer = Buffer.from(known);
+    message.copy(answer, 0, 0, 2);
+    return answer;
+  }
+
+  /** `version`: of the view from which the answer was made. */
+  store(message: Buffer, answer: Buffer, version: number): void {
+    if (message.length > MAX_QUESTION_BYTES || answer.length > MAX_ANSWER_BYTES) return;
+    if (version !== this.#version || this.#answers.size >= MAX_ENTRIES) this.#answers.clear();
+    this.#version = version;
+    this.#answers.set(keyOf(message), answer);
+  }
+}
+
+const keyOf = (message: Buffer): string => message.toString('latin1', 2);
