@@ -22,7 +22,7 @@ export interface TestClusterOptions {
   /** Fake nodes to begin with. */
   readonly nodes?: number;
   /** Absent: SQLite. */
-  readonly etcd?: TestEtcd;
+  readonly etcd?: Pick<TestEtcd, 'endpoint'>;
   readonly flags?: readonly string[];
   /** Another server of the same cluster: same certificates, same store. */
   readonly folder?: string;
