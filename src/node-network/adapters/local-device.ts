@@ -3,7 +3,7 @@ import { KubeletError } from '../../base/errors.ts';
 import { programEnvironment } from '../../base/program-environment.ts';
 import { runProgram } from '../../base/run-program.ts';
 
-const LIMITS = { timeoutMs: 20_000, outputLimitBytes: 1 << 20 };
+const limits = { timeoutMs: 20_000, outputLimitBytes: 1 << 20 };
 
 /** Makes the device if it is not there. Repeating it changes nothing. `prefix` as of `createIpNetwork`. */
 export async function ensureLocalAddress(
@@ -16,7 +16,7 @@ export async function ensureLocalAddress(
   );
   const run = async (...args: string[]): Promise<{ readonly exitCode: number; readonly stderr: string }> => {
     const [program = '', ...all] = [...prefix, 'ip', ...args];
-    return runProgram(program, all, { env, ...LIMITS });
+    return runProgram(program, all, { env, ...limits });
   };
   // Some kernels have no dummy devices; a bridge without ports holds an address as well.
   for (const type of ['dummy', 'bridge'])
