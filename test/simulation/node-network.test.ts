@@ -1,0 +1,137 @@
+// Faults of networks and nodes, in an order that a seed chooses. F1, F2: the program is killed at any point; F6: others
+// change the kernel while it is away, and while it runs; F12: a program of the kernel's fails, does half, or succeeds and
+// says that it failed; F21 to F24, F30: the API server is away, ends watches, forgets their past, refuses writes, is slow.
+// Afterwards the kernel holds what a program with an empty kernel writes, and meanwhile a service that nothing has
+// happened to is never without its rules, unless another program took them.
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { ApiStatusError } from '../../src/api/status/api-status-error.ts';
+import { KernelSide, NetworkWorld } from './network-world.ts';
+
+/** More of them: `SIMULATION_SEEDS`. */
+const SEEDS = Math.min(Number(process.env['SIMULATION_SEEDS'] ?? 40), 1000);
+const STEPS = 120;
+/** All checks, back-offs and safety nets have passed. */
+const CALM_MS = 180_000;
+/** A look at the kernel each 10 s and a writing after it, or the longest wait for the API server. */
+const BACK_MS = 40_000;
+
+interface Run {
+  readonly world: NetworkWorld;
+  readonly kernel: KernelSide;
+  isRunning: boolean;
+  /** When another program last took rules, or the kernel last refused. */
+  disturbedMs: number;
+  /** Ends an outage. */
+  endOutage: (() => void) | undefined;
+}
+
+const unavailable = (): Error => new ApiStatusError('ServiceUnavailable', 'the API server is away');
+
+async function fault(run: Run): Promise<void> {
+  const { world, kernel } = run;
+  const disturbed = (): void => void (run.disturbedMs = world.clock.monotonicMs());
+  switch (world.pick(11)) {
+    case 0:
+      if (run.isRunning) await world.stop();
+      else world.start(kernel);
+      run.isRunning = !run.isRunning;
+      return;
+    case 1:
+      run.endOutage?.();
+      world.api.endWatches(unavailable());
+      run.endOutage = world.api.script(unavailable);
+      return;
+    case 2:
+      run.endOutage?.();
+      run.endOutage = undefined;
+      return;
+    case 10:
+      // A program that starts now knows services and no endpoints.
+      run.endOutage?.();
+      run.endOutage = world.api.script(({ verb, plural }) =>
+        verb === 'list' && plural === 'endpointslices' ? unavailable() : undefined,
+      );
+      if (run.isRunning) await world.stop();
+      world.start(kernel);
+      run.isRunning = true;
+      return;
+    case 3:
+      world.api.compact();
+      return world.api.endWatches();
+    case 4:
+      world.api.fail('patch', 'nodes', new ApiStatusError('Conflict', 'changed meanwhile'), 1 + world.pick(3));
+      return;
+    case 5:
+      world.lagMs = world.pick(2) * world.pick(3000);
+      return;
+    case 6:
+      kernel.filter.failures = 1 + world.pick(2);
+      kernel.services.failures = world.pick(2);
+      kernel.policies.failures = 1;
+      return disturbed();
+    case 7:
+      kernel.services.late = 1;
+      kernel.policies.late = 1;
+      return disturbed();
+    case 8:
+      kernel.network.faults = 1 + world.pick(2);
+      return;
+    default:
+      takeAll(kernel);
+      return disturbed();
+  }
+}
+
+function takeAll(kernel: KernelSide): void {
+  kernel.filter.flush('nat');
+  kernel.services.flush();
+  kernel.policies.flush();
+  kernel.network.disturb((each) => each.removeLink('flannel.1'), '7: flannel.1: deleted');
+}
+
+/** The rules of the service that is there all the time, in both backends. */
+function isRouted({ kernel }: Run): boolean {
+  const chains = kernel.filter.chainNames('nat').flatMap((chain) => kernel.filter.rules('nat', chain) ?? []);
+  const elements = [...kernel.services.sets.values()].flatMap((set) => [...set.keys()]);
+  const leads = (ip: string): boolean => chains.some((rule) => rule.includes(ip));
+  return leads('10.96.0.9') && leads('10.84.0.250') && elements.some((each) => each.startsWith('10.96.0.9 '));
+}
+
+async function simulate(seed: number): Promise<void> {
+  const world = new NetworkWorld(seed);
+  const kernel = new KernelSide(world.random);
+  const run: Run = { world, kernel, isRunning: true, disturbedMs: 0, endOutage: undefined };
+  world.start(kernel);
+  await world.clock.advance(2000);
+  assert.ok(isRouted(run), 'routed at first');
+  let wasTaken = false;
+  for (let step = 0; step < STEPS; step += 1) {
+    if (world.pick(4) === 0) await fault(run);
+    else world.act();
+    // What was taken while nothing runs, or while nothing can be read, comes back later.
+    wasTaken = isRouted(run) ? false : wasTaken || run.disturbedMs === world.clock.monotonicMs();
+    const isBlind = !run.isRunning || run.endOutage !== undefined || world.lagMs > 0;
+    if (isBlind && wasTaken && !isRouted(run)) run.disturbedMs = world.clock.monotonicMs();
+    await world.clock.advance(world.pick(3) === 0 ? world.pick(8000) : world.pick(60));
+    const isSettled = world.clock.monotonicMs() - run.disturbedMs > BACK_MS;
+    if (isSettled) assert.ok(isRouted(run), `step ${step}: no rules`);
+  }
+  run.endOutage?.();
+  world.lagMs = 0;
+  if (!run.isRunning) world.start(kernel);
+  await world.clock.advance(BACK_MS);
+  // Nothing of the cluster changes any more: only the programs themselves find what others took.
+  takeAll(kernel);
+  await world.clock.advance(CALM_MS);
+  const actual = kernel.content();
+  await world.stop();
+  const fresh = new KernelSide(world.random);
+  world.start(fresh);
+  await world.clock.advance(CALM_MS);
+  await world.stop();
+  assert.deepEqual(actual, fresh.content());
+}
+
+for (let seed = 1; seed <= SEEDS; seed += 1)
+  it(`the network of a node comes through the faults of seed ${seed}`, () => simulate(seed));
