@@ -11,7 +11,7 @@ import { seededRandom } from '../../base/random.ts';
 import { recordingLog } from '../../base/testing/recording-log.ts';
 import { createHealthReporter } from '../service-routing/health-reporter.ts';
 import { slice } from '../service-routing/testing/service-builders.ts';
-import { createHealthCheckPorts } from './health-check-server.ts';
+import { createHealthCheckPorts } from '../adapters/health-check-server.ts';
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
