@@ -85,14 +85,22 @@ export function readDocument(document: string): SpecResult[] {
         .split(/(?<!\\)\|/)
         .map((cell) => cell.trim().replaceAll('\\|', '|'));
       if (name?.startsWith('`') !== true || !isState(state)) return [];
-      return [{ name: name.slice(1, -1), state, seconds: Number(seconds), reason: stripTicks(reason), run }];
+      return [{ name: unquote(name), state, seconds: Number(seconds), reason: unquote(reason), run }];
     });
 }
 
 const isState = (text: string | undefined): text is SpecState =>
   text === 'passed' || text === 'failed' || text === 'not run';
-const stripTicks = (cell: string): string => (cell.startsWith('`') ? cell.slice(1, -1) : cell);
-const quote = (text: string): string => (text === '' ? '' : `\`${text.replaceAll('`', "'").replaceAll('|', '\\|')}\``);
+/** Text in backquotes; two of them, and spaces, where it has some itself. */
+function quote(text: string): string {
+  if (text === '') return '';
+  const cell = text.replaceAll('|', '\\|');
+  return cell.includes('`') ? `\`\` ${cell} \`\`` : `\`${cell}\``;
+}
+function unquote(cell: string): string {
+  if (cell.startsWith('`` ')) return cell.slice(3, -3);
+  return cell.startsWith('`') ? cell.slice(1, -1) : cell;
+}
 
 /** What stands before, between and behind the two lines. */
 function cutDocument(document: string): { before: string; section: string; behind: string } {
