@@ -56,6 +56,13 @@ describe('a stored custom object', () => {
     );
   });
 
+  it('has no empty lists in its metadata, and keeps those of its own fields', () => {
+    const metadata = { name: 'r', finalizers: [], ownerReferences: [], labels: {} };
+    const { value } = readCustomBody(ring({ metadata, spec: { size: 0 } }), root);
+    const { metadata: read, spec } = value as { readonly metadata: object; readonly spec: object };
+    assert.deepEqual([Object.keys(read).sort(), spec], [['name', 'namespace', 'uid'], { size: 0 }]);
+  });
+
   it('is shown in the version of the request, converted once for all readers', () => {
     let times = 0;
     const { fromStored: show } = renamed('shop.io/v2', (object) => {

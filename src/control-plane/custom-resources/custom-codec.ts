@@ -1,6 +1,7 @@
 import { ObjectMetaSchema } from '../../api/core/meta.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { Decoded, DecodeError } from '../../api/schema/decode.ts';
+import { dropZeros } from '../../api/protobuf/drop-zeros.ts';
 import { decodeAny } from '../../api/schema/decode.ts';
 import { applySchemaDefaults } from '../../api/structural/apply-schema-defaults.ts';
 import { coerceEmbedded } from '../../api/structural/embedded-resources.ts';
@@ -25,7 +26,8 @@ export function readCustomBody(value: unknown, root: SchemaNode): Decoded<unknow
     }),
   );
   return {
-    value: { ...kept, metadata: metadata.value },
+    // Metadata is that of any object, where Go writes no empty lists.
+    value: { ...kept, metadata: dropZeros(metadata.value as object, ObjectMetaSchema) },
     errors: metadata.errors,
     warnings: [...warnings, ...metadata.warnings],
   };
