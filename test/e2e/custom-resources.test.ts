@@ -292,6 +292,27 @@ describe('custom kinds', () => {
     assert.match(await refusal(['scale', 'thing/a', '--replicas=10']), /should be less than or equal to 9/);
   });
 
+  it('own objects of built-in kinds, and are owned by them', async () => {
+    const owned = (kind: string, apiVersion: string, name: string, owner: object): string =>
+      JSON.stringify({ apiVersion, kind, metadata: { name, ownerReferences: [owner] }, spec: { color: 'red' } });
+    const uidOf = (what: string): Promise<string> => cluster.kubectl(['get', what, '-o', 'jsonpath={.metadata.uid}']);
+    const create = (input: string): Promise<string> =>
+      cluster.kubectl(['create', '--validate=false', '-f', '-'], input);
+    await cluster.kubectl(['create', 'configmap', 'top']);
+    const top = { apiVersion: 'v1', kind: 'ConfigMap', name: 'top', uid: await uidOf('cm/top') };
+    await create(owned('Thing', 'example.com/v1', 'middle', top));
+    const middle = { apiVersion: 'example.com/v1', kind: 'Thing', name: 'middle', uid: await uidOf('thing/middle') };
+    await create(owned('Secret', 'v1', 'bottom', middle));
+    await cluster.kubectl(['delete', 'cm', 'top']);
+    await cluster.kubectl(['wait', '--for=delete', 'thing/middle', 'secret/bottom', '--timeout=20s']);
+    await create(thing('parent', { color: 'red' }));
+    const parent = { ...middle, name: 'parent', uid: await uidOf('thing/parent') };
+    await create(owned('Thing', 'example.com/v1', 'child', parent));
+    await cluster.kubectl(['delete', 'thing', 'parent', '--cascade=orphan']);
+    assert.equal(await read('child', '{.metadata.ownerReferences}'), '');
+    await cluster.kubectl(['delete', 'thing', 'child']);
+  });
+
   it('go with their namespace', async () => {
     await cluster.kubectl(['create', 'namespace', 'going']);
     await cluster.kubectl(['-n', 'going', 'create', '-f', '-'], thing('gone', { color: 'red' }));

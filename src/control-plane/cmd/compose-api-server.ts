@@ -4,7 +4,6 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { customResourceDefinitions } from '../../api/client/resource-types.ts';
-import type { ResourceType } from '../../api/client/resource-type.ts';
 import { KubeletError } from '../../base/errors.ts';
 import { formatGroupResource } from '../../api/status/api-status-error.ts';
 import { createApiServer } from '../apiserver/create-api-server.ts';
@@ -31,6 +30,7 @@ import type { Registry } from '../registry/registry.ts';
 import { WebhookClient } from '../admission/webhooks/webhook-client.ts';
 import { formatAge } from '../apiserver/output/table.ts';
 import { followCustomKinds } from '../custom-resources/custom-kinds.ts';
+import type { CustomKind, CustomKinds } from '../controller-runtime/custom-kinds.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { BaseDeps } from './base-deps.ts';
@@ -59,8 +59,7 @@ export interface ComposedApiServer {
   readonly clientCa: string;
   /** The API for a caller in this process, as that user. */
   clientOf(user: UserInfo, fieldManager: string): ApiClient;
-  /** Custom kinds, as their objects are kept: whichever of their versions are served. */
-  customTypes(): readonly ResourceType[];
+  readonly customKinds: CustomKinds;
   readonly signLegacyToken: ComposedAuthentication['services']['signLegacyToken'];
   listen(): Promise<{ readonly port: number }>;
   stop(): Promise<void>;
@@ -191,7 +190,7 @@ export async function composeApiServer(
     pki,
     clientCa,
     clientOf,
-    customTypes: () => definitions.all.filter(({ isInternal }) => isInternal === true).map(({ type }) => type),
+    customKinds: customKindsOf(definitions),
     signLegacyToken: access.services.signLegacyToken,
     listen: async () => {
       const tls = { ...pairOf(pki.serving), clientCa };
@@ -209,6 +208,23 @@ export async function composeApiServer(
       opened.close();
     },
   };
+}
+
+/** Of the versions that are served, the storage version needs no conversion. */
+function customKindsOf(definitions: Definitions): CustomKinds {
+  const list = (): readonly CustomKind[] => {
+    const { all } = definitions;
+    return all
+      .filter(({ isInternal }) => isInternal === true)
+      .map(({ type }) => {
+        const versions = all.filter(({ storedAs }) => storedAs?.stored === type);
+        const stored = versions.find((each) => each.type.version === each.storedAs?.version);
+        return { type, served: (stored ?? versions[0])?.type };
+      });
+  };
+  let known: readonly CustomKind[] | undefined;
+  definitions.onChange(() => (known = undefined));
+  return { list: () => (known ??= list()), onChange: (listener) => definitions.onChange(() => listener()) };
 }
 
 /** What reviews ask: of the same authorizers and authenticators as requests. */

@@ -50,7 +50,7 @@ export function composeControllers(
     ...deps,
     kept: lasting.filter(({ ttlSeconds }) => ttlSeconds === undefined).map(({ type }) => type),
     inNamespaces: lasting.map(({ type }) => type).filter(({ namespaced }) => namespaced),
-    customInNamespaces: () => api.customTypes().filter(({ namespaced }) => namespaced),
+    customKinds: api.customKinds,
     informers,
     certificates,
     settings: options,

@@ -1,6 +1,7 @@
 import type { ResourceType } from '../../api/client/resource-type.ts';
 import { clusterTrustBundles, podCertificateRequests } from '../../api/client/resource-types.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
+import type { CustomKinds } from '../controller-runtime/custom-kinds.ts';
 import { findTypeWarnings } from '../cel/type-warnings.ts';
 import { createAdmissionPolicyStatusController } from '../controllers/admission-policy-status/admission-policy-status-controller.ts';
 import { createAttachDetachController } from '../controllers/attach-detach/attach-detach-controller.ts';
@@ -59,8 +60,7 @@ export interface ClusterControllerOptions extends ControllerOptions {
   /** The kinds that are kept and can be deleted; events go by time. */
   readonly kept: readonly ResourceType[];
   readonly inNamespaces: readonly ResourceType[];
-  /** Custom kinds in namespaces, as they are now. */
-  readonly customInNamespaces: () => readonly ResourceType[];
+  readonly customKinds: CustomKinds;
   readonly certificates: CertificateTools;
   readonly claimMetrics: ClaimMetrics;
   readonly autoscalerMetrics: AutoscalerMetrics;
@@ -127,8 +127,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   {
     name: 'namespace-controller',
     account: 'namespace-controller',
-    create: (options) =>
-      createNamespaceController({ ...options, types: options.inNamespaces, customTypes: options.customInNamespaces }),
+    create: (options) => createNamespaceController({ ...options, types: options.inNamespaces }),
   },
   {
     name: 'node-ipam-controller',

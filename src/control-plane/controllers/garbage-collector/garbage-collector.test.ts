@@ -6,6 +6,7 @@ import { configMaps, nodes, pods, replicaSets, secrets } from '../../../api/clie
 import type { OwnerReference } from '../../../api/core/meta.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
+import type { CustomKind, CustomKinds } from '../../controller-runtime/custom-kinds.ts';
 import { createGarbageCollector } from './garbage-collector.ts';
 
 const types: readonly ResourceType[] = [configMaps, secrets, nodes];
@@ -276,5 +277,71 @@ it('pods of a ReplicaSet are found by any version its group ever had', async () 
   world.api.remove(replicaSets, { namespace: 'default', name: 'set' });
   await world.clock.advance(2_000);
   assert.equal(world.api.all(pods).length, 0);
+  await world.stop();
+});
+
+const rings: ResourceType = { group: 'shop.io', version: '', kind: 'Ring', plural: 'rings', namespaced: true };
+const ringOwner = (name: string): OwnerReference => ({ apiVersion: 'shop.io/v1', kind: 'Ring', name, uid: name });
+
+interface RingWorld {
+  readonly world: ControllerWorld;
+  /** The custom kind comes, or goes. */
+  setKinds(kinds: readonly CustomKind[]): Promise<void>;
+}
+
+async function ringWorld(shapes: Readonly<Record<string, Shape>>): Promise<RingWorld> {
+  let kinds: readonly CustomKind[] = [];
+  const listeners = new Set<() => void>();
+  const customKinds: CustomKinds = {
+    list: () => kinds,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  const world = new ControllerWorld({
+    make: (options) => [createGarbageCollector({ ...options, types, customKinds })],
+  });
+  for (const [name, shape] of Object.entries(shapes)) seedObject(world, name, shape);
+  world.start();
+  await world.clock.advance(2_000);
+  return {
+    world,
+    setKinds: async (next) => {
+      kinds = next;
+      for (const listener of listeners) listener();
+      await world.clock.advance(2_000);
+    },
+  };
+}
+
+it('a custom kind owns and is owned from when it comes, until it goes', async () => {
+  const { world, setKinds } = await ringWorld({
+    there: { type: rings },
+    kept: { references: [ringOwner('there')] },
+    orphan: { references: [ringOwner('never')] },
+    top: {},
+    ring: { type: rings, owners: ['top'] },
+  });
+  const all = (): string[] => [...names(world), ...world.api.all(rings).map(({ metadata }) => metadata.name)].sort();
+  // Of an owner of an unknown kind nothing is concluded.
+  assert.deepEqual(all(), ['kept', 'orphan', 'ring', 'there', 'top']);
+  await setKinds([{ type: rings, served: rings }]);
+  assert.deepEqual(all(), ['kept', 'ring', 'there', 'top']);
+  await remove(world, 'top', 'Background');
+  assert.deepEqual(all(), ['kept', 'there']);
+  await setKinds([]);
+  await world.api.delete(rings, { namespace: 'default', name: 'there' }, {});
+  await world.clock.advance(2_000);
+  assert.deepEqual(all(), ['kept']);
+  await world.stop();
+});
+
+it('dependents of a custom kind lose their owner by a patch that such a kind takes', async () => {
+  const { world, setKinds } = await ringWorld({ top: {}, ring: { type: rings, owners: ['top'] } });
+  await setKinds([{ type: rings, served: rings }]);
+  await remove(world, 'top', 'Orphan');
+  const ring = world.api.peek(rings, { namespace: 'default', name: 'ring' });
+  assert.deepEqual(ring?.metadata.ownerReferences ?? [], []);
   await world.stop();
 });

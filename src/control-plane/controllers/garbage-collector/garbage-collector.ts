@@ -1,10 +1,14 @@
+import { inBackground } from '../../../base/background.ts';
+import type { InformerHandlers } from '../../../api/client/informer.ts';
 import { formatKey, keyOf, parseKey } from '../../../api/client/resource-type.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 import type { OwnerReference } from '../../../api/core/meta.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { followCustomKinds } from './follow-custom-kinds.ts';
 import { FOREGROUND_FINALIZER, judgeByOwners, ORPHAN_FINALIZER } from './judge-owners.ts';
 import type { JudgedOwner, OwnerState } from './judge-owners.ts';
 import { OwnerGraph } from './owner-graph.ts';
@@ -12,10 +16,13 @@ import type { GraphNode } from './owner-graph.ts';
 
 /** Upstream: --concurrent-gc-syncs. */
 const WORKERS = 20;
+/** How soon is tried again what waits for the first list of a kind. */
+const UNSYNCED_MS = 100;
 
 export interface GarbageCollectorOptions extends ControllerOptions {
   /** The kinds that can own and be owned. Events are not among them: they go by time. */
   readonly types: readonly ResourceType[];
+  readonly customKinds?: CustomKinds;
 }
 
 /**
@@ -24,11 +31,26 @@ export interface GarbageCollectorOptions extends ControllerOptions {
  *    be an event.
  * 2. An object is deleted only if it is the one that was checked: another of its name, or a newer version, is checked
  *    again.
+ * 3. Nothing is done while objects of a kind that came have not been seen yet.
  */
 export function createGarbageCollector(options: GarbageCollectorOptions): Controller {
   const { clock, log } = options;
-  const graph = new OwnerGraph(options.informers, options.types);
-  const collector = new Collector(options, graph);
+  const graph = new OwnerGraph();
+  const informers = options.types.map((type) => options.informers.for(type));
+  for (const informer of informers) graph.add(informer);
+  const add = (node: GraphNode): void => queue.add(queueKey(node));
+  const follower = followCustomKinds(options, options.customKinds ?? noCustomKinds, (informer) => {
+    graph.add(informer);
+    const end = informer.addHandlers(handlersFor(informer.type, graph, (key) => queue.add(key)));
+    // What names an owner of the kind could not be judged before.
+    const judge = informer.whenSynced().then(() => graph.dependentsOfKind(informer.type).forEach(add));
+    inBackground(log, `judge dependents of ${informer.type.kind}`, judge);
+    return () => {
+      end();
+      graph.remove(informer.type);
+    };
+  });
+  const collector = new Collector(options, graph, (type) => follower.servedOf(type));
   const queue = new RateLimitingQueue({
     name: 'garbage-collector',
     clock,
@@ -36,38 +58,59 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
     workers: WORKERS,
     sync: (key) => collector.sync(key),
   });
-  const add = (node: GraphNode): void => queue.add(queueKey(node));
-  const ends = graph.informers.map((informer) => {
-    const consider = (object: GraphNode['object']): void => {
-      if (object.metadata.ownerReferences !== undefined || isLeaving(object)) add({ type: informer.type, object });
-    };
-    const wakeOwners = ({ metadata }: GraphNode['object'], which: (reference: OwnerReference) => boolean): void => {
-      for (const reference of (metadata.ownerReferences ?? []).filter(which)) {
-        const type = graph.typeOf(reference.apiVersion, reference.kind);
-        if (type !== undefined)
-          queue.add(keyFor(type, { namespace: type.namespaced ? metadata.namespace : '', name: reference.name }));
-      }
-    };
-    return informer.addHandlers({
-      onAdd: consider,
-      onUpdate: (before, after) => {
-        if (before.metadata.ownerReferences !== after.metadata.ownerReferences) {
-          consider(after);
-          // An owner that it has held up so far may wait for nothing more.
-          wakeOwners(before, (reference) => !isHeldUpBy(after, reference));
-        } else if (isLeaving(after)) consider(after);
-        // An owner that begins to wait has its dependents checked.
-        if (isLeaving(after) && !isLeaving(before))
-          for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
-      },
-      onDelete: (last) => {
-        for (const dependent of graph.dependentsOf(last.metadata.uid)) add(dependent);
-        // Its owners may have waited for it.
-        wakeOwners(last, () => true);
-      },
-    });
-  });
-  return runController({ name: 'garbage collector', log, queues: [queue], informers: graph.informers, ends });
+  const ends = informers.map((informer) =>
+    informer.addHandlers(handlersFor(informer.type, graph, (key) => queue.add(key))),
+  );
+  const controller = runController({ name: 'garbage collector', log, queues: [queue], informers, ends });
+  return {
+    start: () => {
+      follower.start();
+      controller.start();
+    },
+    stop: async () => {
+      await controller.stop();
+      await follower.stop();
+    },
+  };
+}
+
+const noCustomKinds: CustomKinds = { list: () => [], onChange: () => () => undefined };
+
+/** Which objects a change of an object of this kind is about. */
+function handlersFor(
+  type: ResourceType,
+  graph: OwnerGraph,
+  addKey: (key: string) => void,
+): InformerHandlers<GraphNode['object']> {
+  const add = (node: GraphNode): void => addKey(queueKey(node));
+  const consider = (object: GraphNode['object']): void => {
+    if (object.metadata.ownerReferences !== undefined || isLeaving(object)) add({ type, object });
+  };
+  const wakeOwners = ({ metadata }: GraphNode['object'], which: (reference: OwnerReference) => boolean): void => {
+    for (const reference of (metadata.ownerReferences ?? []).filter(which)) {
+      const owner = graph.typeOf(reference.apiVersion, reference.kind);
+      if (owner !== undefined)
+        addKey(keyFor(owner, { namespace: owner.namespaced ? metadata.namespace : '', name: reference.name }));
+    }
+  };
+  return {
+    onAdd: consider,
+    onUpdate: (before, after) => {
+      if (before.metadata.ownerReferences !== after.metadata.ownerReferences) {
+        consider(after);
+        // An owner that it has held up so far may wait for nothing more.
+        wakeOwners(before, (reference) => !isHeldUpBy(after, reference));
+      } else if (isLeaving(after)) consider(after);
+      // An owner that begins to wait has its dependents checked.
+      if (isLeaving(after) && !isLeaving(before))
+        for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
+    },
+    onDelete: (last) => {
+      for (const dependent of graph.dependentsOf(last.metadata.uid)) add(dependent);
+      // Its owners may have waited for it.
+      wakeOwners(last, () => true);
+    },
+  };
 }
 
 const keyFor = (type: ResourceType, key: { readonly namespace: string; readonly name: string }): string =>
@@ -90,22 +133,30 @@ function isLeaving({ metadata }: GraphNode['object']): boolean {
 class Collector {
   readonly #options: GarbageCollectorOptions;
   readonly #graph: OwnerGraph;
+  readonly #servedOf: (type: ResourceType) => ResourceType | undefined;
 
-  constructor(options: GarbageCollectorOptions, graph: OwnerGraph) {
+  constructor(
+    options: GarbageCollectorOptions,
+    graph: OwnerGraph,
+    servedOf: (type: ResourceType) => ResourceType | undefined,
+  ) {
     this.#options = options;
     this.#graph = graph;
+    this.#servedOf = servedOf;
   }
 
-  async sync(key: string): Promise<void> {
+  async sync(key: string): Promise<number | undefined> {
+    if (!this.#graph.hasSynced()) return UNSYNCED_MS;
     const [group = '', plural = '', rest = ''] = key.split('|');
     const node = this.#graph.find(plural, group, parseKey(rest));
-    if (node === undefined) return;
+    if (node === undefined) return undefined;
     try {
       if (isLeaving(node.object)) await this.#letGo(node);
       else await this.#judge(node);
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
+    return undefined;
   }
 
   /** A deleted owner: its dependents are set free, or awaited. */
@@ -153,8 +204,8 @@ class Collector {
    * Where what it owns waits for it in turn, one of them has to go first: it holds its owners up no longer (upstream:
    * unblockOwnerReferences).
    */
-  async #breakCircle({ type, object }: GraphNode): Promise<void> {
-    const { uid, ownerReferences = [] } = object.metadata;
+  async #breakCircle(node: GraphNode): Promise<void> {
+    const { uid, ownerReferences = [] } = node.object.metadata;
     const isCircle = this.#graph
       .dependentsOf(uid)
       .some(
@@ -163,10 +214,10 @@ class Collector {
       );
     const blocking = ownerReferences.filter(({ blockOwnerDeletion }) => blockOwnerDeletion === true);
     if (!isCircle || blocking.length === 0) return;
-    const freed = blocking.map((reference) => ({ uid: reference.uid, blockOwnerDeletion: false }));
-    await this.#options.client.patch(type, keyOf(object), {
-      type: 'strategic',
-      body: { metadata: { uid, ownerReferences: freed } },
+    const freed = new Set(blocking.map((reference) => reference.uid));
+    await this.#patchReferences(node, {
+      strategic: [...freed].map((each) => ({ uid: each, blockOwnerDeletion: false })),
+      whole: ownerReferences.map((each) => (freed.has(each.uid) ? { ...each, blockOwnerDeletion: false } : each)),
     });
   }
 
@@ -195,25 +246,46 @@ class Collector {
   async #delete({ type, object }: GraphNode, propagationPolicy: 'Background' | 'Foreground' | 'Orphan'): Promise<void> {
     const { uid, resourceVersion } = object.metadata;
     const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
-    await this.#options.client.delete(type, keyOf(object), { propagationPolicy, preconditions });
+    const { client } = this.#options;
+    await client.delete(this.#servedOf(type) ?? type, keyOf(object), { propagationPolicy, preconditions });
   }
 
-  async #dropReferences({ type, object }: GraphNode, uids: readonly string[]): Promise<void> {
-    const ownerReferences = uids.map((uid) => ({ $patch: 'delete', uid }));
+  async #dropReferences(node: GraphNode, uids: readonly string[]): Promise<void> {
+    const { ownerReferences = [] } = node.object.metadata;
     try {
-      await this.#options.client.patch(type, keyOf(object), {
-        type: 'strategic',
-        body: { metadata: { uid: object.metadata.uid, ownerReferences } },
+      await this.#patchReferences(node, {
+        strategic: uids.map((uid) => ({ $patch: 'delete', uid })),
+        whole: ownerReferences.filter(({ uid }) => !uids.includes(uid)),
       });
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
   }
 
+  /** A custom kind has no strategic patches: there the list is written as a whole, if it is still the one that was seen. */
+  async #patchReferences(
+    { type, object }: GraphNode,
+    { strategic, whole }: { readonly strategic: readonly object[]; readonly whole: readonly OwnerReference[] },
+  ): Promise<void> {
+    const { uid, resourceVersion } = object.metadata;
+    const served = this.#servedOf(type);
+    const { client } = this.#options;
+    if (served === undefined)
+      await client.patch(type, keyOf(object), {
+        type: 'strategic',
+        body: { metadata: { uid, ownerReferences: strategic } },
+      });
+    else
+      await client.patch(served, keyOf(object), {
+        type: 'merge',
+        body: { metadata: { uid, resourceVersion, ownerReferences: whole } },
+      });
+  }
+
   async #removeFinalizer({ type, object }: GraphNode, finalizer: string): Promise<void> {
     const { finalizers = [], resourceVersion, uid } = object.metadata;
     if (!finalizers.includes(finalizer)) return;
-    await this.#options.client.patch(type, keyOf(object), {
+    await this.#options.client.patch(this.#servedOf(type) ?? type, keyOf(object), {
       type: 'merge',
       body: { metadata: { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== finalizer) } },
     });

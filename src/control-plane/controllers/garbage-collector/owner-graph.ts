@@ -1,4 +1,4 @@
-import type { Informer, Informers } from '../../../api/client/informer.ts';
+import type { Informer } from '../../../api/client/informer.ts';
 import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
@@ -9,54 +9,84 @@ export interface GraphNode {
   readonly object: ApiObject;
 }
 
+interface Watched {
+  readonly informer: Informer<ApiObject>;
+  readonly byOwner: ObjectIndex<ApiObject>;
+  readonly byOwnerKind: ObjectIndex<ApiObject>;
+}
+
 /**
  * Which object owns which, over all kinds that can own or be owned; made of the informers' own indexes, so there is
- * nothing to keep up to date.
+ * nothing to keep up to date. Kinds may come and go.
  */
 export class OwnerGraph {
-  readonly #kinds: readonly { readonly informer: Informer<ApiObject>; readonly byOwner: ObjectIndex<ApiObject> }[];
-  readonly #types = new Map<string, ResourceType>();
-  readonly #informers = new Map<string, Informer<ApiObject>>();
+  readonly #kinds = new Map<string, Watched>();
 
-  constructor(informers: Informers, types: readonly ResourceType[]) {
-    this.#kinds = types.map((type) => {
-      const informer = informers.for(type);
-      return {
-        informer,
-        byOwner: informer.index('owners', (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)),
-      };
+  add(informer: Informer<ApiObject>): void {
+    const references = ({ metadata }: ApiObject): NonNullable<ApiObject['metadata']['ownerReferences']> =>
+      metadata.ownerReferences ?? [];
+    this.#kinds.set(nameOf(informer.type), {
+      informer,
+      byOwner: informer.index('owners', (object) => references(object).map(({ uid }) => uid)),
+      byOwnerKind: informer.index('owner kinds', (object) =>
+        references(object).map(({ apiVersion, kind }) => `${groupOf(apiVersion)}/${kind}`),
+      ),
     });
-    for (const { informer } of this.#kinds)
-      this.#informers.set(`${informer.type.group}/${informer.type.plural}`, informer);
-    for (const type of types) this.#types.set(`${apiVersionOf(type)}/${type.kind}`, type);
   }
 
-  get informers(): readonly Informer<ApiObject>[] {
-    return this.#kinds.map(({ informer }) => informer);
+  remove(type: ResourceType): void {
+    this.#kinds.delete(nameOf(type));
+  }
+
+  /** Whether all that is there has been seen: until then nothing can be said to have no dependents. */
+  hasSynced(): boolean {
+    return [...this.#kinds.values()].every(({ informer }) => informer.hasSynced());
   }
 
   dependentsOf(uid: string): readonly GraphNode[] {
-    return this.#kinds.flatMap(({ informer, byOwner }) =>
-      byOwner.get(uid).map((object) => ({ type: informer.type, object })),
+    return this.#nodes(({ byOwner }) => byOwner.get(uid));
+  }
+
+  /** Objects that name an owner of this kind, whether it is there or not. */
+  dependentsOfKind({ group, kind }: ResourceType): readonly GraphNode[] {
+    return this.#nodes(({ byOwnerKind }) => byOwnerKind.get(`${group}/${kind}`));
+  }
+
+  #nodes(find: (kind: Watched) => readonly ApiObject[]): readonly GraphNode[] {
+    return [...this.#kinds.values()].flatMap((kind) =>
+      find(kind).map((object) => ({ type: kind.informer.type, object })),
     );
   }
 
   hasDependents(uid: string): boolean {
-    return this.#kinds.some(({ byOwner }) => byOwner.count(uid) > 0);
+    for (const { byOwner } of this.#kinds.values()) if (byOwner.count(uid) > 0) return true;
+    return false;
   }
 
   find(plural: string, group: string, key: ObjectKey): GraphNode | undefined {
-    const informer = this.#informers.get(`${group}/${plural}`);
+    const informer = this.#kinds.get(nameOf({ group, plural }))?.informer;
     const object = informer?.get(key);
     return informer === undefined || object === undefined ? undefined : { type: informer.type, object };
   }
 
   /** The kind an owner reference names, if it is one of those watched. Versions of a group count as one. */
   typeOf(apiVersion: string, kind: string): ResourceType | undefined {
-    const exact = this.#types.get(`${apiVersion}/${kind}`);
-    if (exact !== undefined) return exact;
-    const slash = apiVersion.indexOf('/');
-    const group = slash < 0 ? '' : apiVersion.slice(0, slash);
-    return [...this.#types.values()].find((type) => type.group === group && type.kind === kind);
+    const group = groupOf(apiVersion);
+    let found: ResourceType | undefined;
+    for (const {
+      informer: { type },
+    } of this.#kinds.values()) {
+      if (type.group !== group || type.kind !== kind) continue;
+      if (apiVersionOf(type) === apiVersion) return type;
+      found ??= type;
+    }
+    return found;
   }
+}
+
+const nameOf = ({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): string => `${group}/${plural}`;
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
 }

@@ -6,6 +6,7 @@ import type { Namespace } from '../../../api/core/namespace.ts';
 import { ApiStatusError, formatGroupResource, isApiError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
@@ -25,8 +26,7 @@ const UNSEEN_MS = 15_000;
 export interface NamespaceControllerOptions extends ControllerOptions {
   /** All built-in kinds that live in namespaces. */
   readonly types: readonly ResourceType[];
-  /** Custom kinds that live in namespaces, as they are now. */
-  readonly customTypes?: () => readonly ResourceType[];
+  readonly customKinds?: CustomKinds;
 }
 
 /**
@@ -110,7 +110,8 @@ class NamespaceEmptier {
     const counts = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const failures: string[] = [];
-    for (const type of [...this.#podsFirst, ...(this.#options.customTypes?.() ?? [])]) {
+    const custom = (this.#options.customKinds?.list() ?? []).map(({ type }) => type);
+    for (const type of [...this.#podsFirst, ...custom.filter(({ namespaced }) => namespaced)]) {
       try {
         await this.#deleteAll(type, namespace);
         const { items } = await this.#options.client.list(type, namespace, everyObject);

@@ -1,0 +1,63 @@
+import type { OwnInformer } from '../../../api/client/informer.ts';
+import { createInformer } from '../../../api/client/informer.ts';
+import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { inBackground } from '../../../base/background.ts';
+import type { ControllerOptions } from '../../controller-runtime/controller.ts';
+import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
+
+export interface CustomKindsFollower {
+  start(): void;
+  stop(): Promise<void>;
+  /** The version in which objects of a custom kind are patched; undefined: that is no custom kind, or none is served. */
+  servedOf(type: ResourceType): ResourceType | undefined;
+}
+
+interface Followed {
+  readonly informer: OwnInformer<ApiObject>;
+  readonly leave: () => void;
+}
+
+/**
+ * Keeps an informer for each custom kind, as long as the kind is there. `join` is called with each before it starts, and
+ * answers with what is called when the kind has gone.
+ */
+export function followCustomKinds(
+  options: Omit<ControllerOptions, 'informers'>,
+  kinds: CustomKinds,
+  join: (informer: OwnInformer<ApiObject>) => () => void,
+): CustomKindsFollower {
+  const followed = new Map<string, Followed>();
+  const stops = new Set<Promise<void>>();
+  const nameOf = ({ group, plural }: ResourceType): string => `${group}/${plural}`;
+  let end: (() => void) | undefined;
+  const drop = (name: string, { informer, leave }: Followed): void => {
+    followed.delete(name);
+    leave();
+    const stopped: Promise<void> = informer.stop().finally(() => stops.delete(stopped));
+    stops.add(stopped);
+    inBackground(options.log, `stop to follow ${name}`, stopped);
+  };
+  const update = (): void => {
+    const now = new Map(kinds.list().map(({ type }) => [nameOf(type), type]));
+    for (const [name, each] of followed) if (!now.has(name)) drop(name, each);
+    for (const [name, type] of now) {
+      if (followed.has(name)) continue;
+      const informer = createInformer<ApiObject>({ ...options, type, namespace: '' });
+      followed.set(name, { informer, leave: join(informer) });
+      informer.start();
+    }
+  };
+  return {
+    start: () => {
+      if (end !== undefined) return;
+      end = kinds.onChange(update);
+      update();
+    },
+    stop: async () => {
+      end?.();
+      for (const [name, each] of followed) drop(name, each);
+      await Promise.all(stops);
+    },
+    servedOf: (type) => kinds.list().find((each) => nameOf(each.type) === nameOf(type))?.served,
+  };
+}
