@@ -8,6 +8,7 @@ import { machineEnvironment } from '../../../src/up/commands.ts';
 import { describeProcess, isAlive, signalProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
 import { builtProgram } from '../../integration/support/agent-build.ts';
 import type { TestEtcd } from '../../integration/support/etcd.ts';
+import { namespaces } from '../../../src/api/client/resource-types.ts';
 import { HttpApiClient } from '../../../src/client/http-api-client.ts';
 import { HttpTransport } from '../../../src/client/http-transport.ts';
 import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
@@ -45,6 +46,8 @@ export interface TestCluster {
   follow(args: readonly string[], enough: (stdout: string) => boolean): Promise<string>;
   /** Of an administrator, over HTTP. */
   client(): HttpApiClient;
+  /** Over HTTP: most namespaces are only a place for the objects of a test, and each kubectl costs a start. */
+  createNamespace(name: string): Promise<void>;
   /** SIGKILL, as a power cut would. */
   kill(): Promise<void>;
   /** Again on the same port and folder. */
@@ -108,6 +111,15 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   const run: TestCluster['tryKubectl'] = (args, input, environment) => runKubectl(words(args), { input, environment });
   await start();
   const nodes = options.nodes === undefined ? undefined : await startFakeNodes(kubeconfig, options.nodes, folder);
+  const client = (): HttpApiClient => {
+    const transport = new HttpTransport(
+      { ...readKubeconfig(kubeconfig), server: `https://127.0.0.1:${port}` },
+      { userAgent: 'e2e' },
+    );
+    transports.push(transport);
+    return new HttpApiClient(transport);
+  };
+  let own: HttpApiClient | undefined;
   return {
     folder,
     port,
@@ -119,13 +131,9 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
       return stdout;
     },
     follow: async (args, enough) => (await runKubectl(words(args), { enough })).stdout,
-    client: () => {
-      const transport = new HttpTransport(
-        { ...readKubeconfig(kubeconfig), server: `https://127.0.0.1:${port}` },
-        { userAgent: 'e2e' },
-      );
-      transports.push(transport);
-      return new HttpApiClient(transport);
+    client,
+    createNamespace: async (name) => {
+      await (own ??= client()).create(namespaces, { metadata: { name, namespace: '', uid: '' }, spec: {} });
     },
     kill: async () => {
       if (record === undefined) return;

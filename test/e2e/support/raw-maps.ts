@@ -4,7 +4,7 @@ import type { Raw, RawJson, RawReply } from './raw-http.ts';
 
 /** The path of the ConfigMaps of a new namespace. */
 export async function makeMaps(cluster: TestCluster, raw: Raw, namespace: string): Promise<string> {
-  await cluster.kubectl(['create', 'namespace', namespace]);
+  await cluster.createNamespace(namespace);
   const maps = `/api/v1/namespaces/${namespace}/configmaps`;
   // What every namespace gets is not to come in between.
   await cluster.kubectl([

@@ -19,7 +19,7 @@ const split = (words: string | readonly string[]): readonly string[] =>
   typeof words === 'string' ? words.split(' ') : words;
 
 export async function scopedKubectl(cluster: TestCluster, namespace: string): Promise<ScopedKubectl> {
-  await cluster.kubectl(['create', 'namespace', namespace]);
+  await cluster.createNamespace(namespace);
   const tried: ScopedKubectl['try'] = (words, input, environment) =>
     cluster.tryKubectl([`--namespace=${namespace}`, ...split(words)], input, environment);
   return {
