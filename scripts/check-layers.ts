@@ -58,6 +58,7 @@ export const allowed: Record<string, readonly string[]> = {
   'control-plane/patch': ['base', 'api', 'control-plane/model'],
   'control-plane/resources': ['base', 'api', 'cel', 'control-plane/cel', 'control-plane/model'],
   'control-plane/openapi': ['base', 'api', 'control-plane/model'],
+  'control-plane/aggregator': ['base', 'api', 'control-plane/model', 'control-plane/controller-runtime'],
   'control-plane/custom-resources': [
     'base',
     'api',
@@ -98,6 +99,7 @@ export const allowed: Record<string, readonly string[]> = {
       'cel',
       'resources',
       'openapi',
+      'aggregator',
       'custom-resources',
       'registry',
       'authn',

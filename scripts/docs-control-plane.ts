@@ -131,13 +131,15 @@ function missingKindsTable(): string {
   const rows = missingKinds().flatMap(([group, kinds]) =>
     kinds.map((kind) => [group === '' ? 'v1' : group, kind, insteadOf[kind] ?? '']),
   );
-  return table(['Group', 'Kind that is missing', 'Instead'], rows);
+  return rows.length === 0 ? 'None.' : table(['Group', 'Kind that is missing', 'Instead'], rows);
 }
 
 /** For README.md: one sentence, so that it promises no more than there is. */
 export function missingKindsSentence(): string {
   const total = Object.values(upstreamKinds).flat().length;
   const missing = missingKinds().flatMap(([, kinds]) => kinds);
+  if (missing.length === 0)
+    return `The control plane serves all ${total} kinds that Kubernetes v1.36 has in a stable version.`;
   return `Of the ${total} kinds that Kubernetes v1.36 has in a stable version, the control plane serves ${total - missing.length}. Missing are: ${missing.join(', ')}.`;
 }
 

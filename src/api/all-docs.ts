@@ -6,6 +6,7 @@ import { docs as mutatingWebhookConfigurationDocs } from './admissionregistratio
 import { docs as validatingWebhookConfigurationDocs } from './admissionregistration/validating-webhook-configuration.docs.ts';
 import { docs as webhookDocs } from './admissionregistration/webhook.docs.ts';
 import { docs as customResourceDefinitionDocs } from './apiextensions/custom-resource-definition.docs.ts';
+import { docs as apiServiceDocs } from './apiregistration/api-service.docs.ts';
 import { docs as controllerRevisionDocs } from './apps/controller-revision.docs.ts';
 import { docs as daemonSetDocs } from './apps/daemon-set.docs.ts';
 import { docs as deploymentDocs } from './apps/deployment.docs.ts';
@@ -103,6 +104,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...validatingAdmissionPolicyDocs,
   ...mutatingAdmissionPolicyDocs,
   ...customResourceDefinitionDocs,
+  ...apiServiceDocs,
   ...controllerRevisionDocs,
   ...daemonSetDocs,
   ...deploymentDocs,

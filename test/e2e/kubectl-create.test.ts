@@ -273,7 +273,6 @@ describe('kubectl create refuses', { concurrency: 4 }, () => {
       ['v1', 'Widget'],
       ['example.com/v1', 'Widget'],
       ['apps/v1beta1', 'Deployment'],
-      ['apiregistration.k8s.io/v1', 'APIService'],
     ] as const) {
       for (const verb of ['create', 'apply', 'apply --server-side', 'delete', 'replace', 'diff']) {
         assert.match(

@@ -13,6 +13,7 @@ import type {
 import type { InitializerConfiguration } from '../admissionregistration/initializer-configuration.ts';
 import type { MutatingWebhookConfiguration } from '../admissionregistration/mutating-webhook-configuration.ts';
 import type { ValidatingWebhookConfiguration } from '../admissionregistration/validating-webhook-configuration.ts';
+import type { APIService } from '../apiregistration/api-service.ts';
 import type { CustomResourceDefinition } from '../apiextensions/custom-resource-definition.ts';
 import type { ControllerRevision } from '../apps/controller-revision.ts';
 import type { DaemonSet } from '../apps/daemon-set.ts';
@@ -149,6 +150,7 @@ export const validatingAdmissionPolicyBindings = clusterScoped<ValidatingAdmissi
   'ValidatingAdmissionPolicyBinding',
   'validatingadmissionpolicybindings',
 );
+export const apiServices = clusterScoped<APIService>('apiregistration.k8s.io/v1', 'APIService', 'apiservices');
 export const customResourceDefinitions = clusterScoped<CustomResourceDefinition>(
   'apiextensions.k8s.io/v1',
   'CustomResourceDefinition',

@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { snapshotEndpoint } from './endpoints/snapshot.ts';
+import { noBackends } from '../model/api-backends.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { createAggregation } from './aggregation/aggregation.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { parseAuditPolicy } from './audit/audit-policy.ts';
 import { createConnectHandler } from './connect/connect-handler.ts';
@@ -107,6 +109,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     verbs,
     watches,
     connect: connectHandler(options, resources),
+    ...(options.aggregation !== undefined && { aggregation: createAggregation({ ...options.aggregation, clock }) }),
     endpoints: endpoints(options, { resources, metrics, health }),
   };
   const handle = createRequestPath({
@@ -176,7 +179,8 @@ function endpoints(
     health,
   }: { readonly resources: ServedResources; readonly metrics: ServerMetrics; readonly health: HealthEndpoint },
 ): readonly Endpoint[] {
-  const discovery = discoveryEndpoint(resources, options.publicAddress ?? '');
+  const backends = options.aggregation?.backends ?? noBackends;
+  const discovery = discoveryEndpoint({ resources, backends }, options.publicAddress ?? '');
   const paths = (): readonly string[] => [
     ...discovery.paths(),
     ...health.paths,

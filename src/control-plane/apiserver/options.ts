@@ -4,6 +4,7 @@ import type { Logger } from '../../base/log.ts';
 import type { FaultCounts } from '../../base/process-faults.ts';
 import type { Random } from '../../base/random.ts';
 import type { Tracer } from '../../base/tracer.ts';
+import type { AggregationParts } from './aggregation/aggregation-parts.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Definitions } from '../model/definitions.ts';
@@ -44,6 +45,8 @@ export interface ApiServerOptions {
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer;
   readonly kubelets?: KubeletClientOptions;
+  /** Absent: APIServices lead nowhere. */
+  readonly aggregation?: Omit<AggregationParts, 'clock'>;
   readonly limits?: Partial<ServerLimits>;
   /** Where FlowSchemas and PriorityLevelConfigurations are read. Absent: upstream's standard ones count. */
   readonly flowObjects?: ObjectReader;

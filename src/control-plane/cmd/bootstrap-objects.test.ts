@@ -11,7 +11,7 @@ const facts = {
   securePort: 6443,
   serviceIp: '10.96.0.1',
   authority: 'PEM',
-  clientCa: 'PEM',
+  authenticationConfig: { 'client-ca-file': 'PEM' },
   serviceCidrs: ['10.96.0.0/12'],
   version: 'v1.36.0',
 };

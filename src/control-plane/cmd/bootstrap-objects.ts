@@ -50,15 +50,28 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
     value: 2_000_001_000,
     description: 'For pods their node cannot do without.',
   });
-  await ensure(client, configMaps, {
-    metadata: meta('extension-apiserver-authentication', 'kube-system'),
-    data: { 'client-ca-file': facts.clientCa },
-  });
+  await ensureAuthenticationConfig(client, facts);
   await ensureTokenTracker(client, nowMs);
   await ensureFlowObjects(client);
   await ensureDefaultServiceCidr(client, facts.serviceCidrs, nowMs);
   await ensureKubernetesService(client, facts);
   await ensureJoinObjects(client, facts);
+}
+
+/** What others added to it stays. */
+async function ensureAuthenticationConfig(
+  client: ApiClient,
+  { authenticationConfig: data }: ClusterFacts,
+): Promise<void> {
+  const config = { metadata: meta('extension-apiserver-authentication', 'kube-system'), data: { ...data } };
+  if (await ensure(client, configMaps, config)) return;
+  const found = await client.get(configMaps, keyOf(config));
+  if (Object.entries(data).every(([key, value]) => found.data?.[key] === value)) return;
+  try {
+    await client.update(configMaps, { ...found, data: { ...found.data, ...data } });
+  } catch (error) {
+    if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
+  }
 }
 
 /** Says since when the use of tokens in Secrets is recorded (upstream: legacytokentracking). */

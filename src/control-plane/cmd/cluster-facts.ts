@@ -7,8 +7,8 @@ export interface ClusterFacts {
   readonly serviceIp: string;
   /** PEM of the CA that signs client certificates. */
   readonly authority: string;
-  /** PEM, of all whose client certificates count. */
-  readonly clientCa: string;
+  /** How servers behind this one authenticate clients as it does. */
+  readonly authenticationConfig: Readonly<Record<string, string>>;
   readonly serviceCidrs: readonly string[];
   /** `v1.36.0` */
   readonly version: string;

@@ -39,6 +39,10 @@ import { composeAdmission } from './compose-admission.ts';
 import { composeAuthenticators } from './compose-authenticators.ts';
 import type { ComposedAuthentication } from './compose-authenticators.ts';
 import { composeAuthorizers } from './compose-authorizers.ts';
+import { BackendTable } from '../aggregator/backend-table.ts';
+import { composeAggregation } from './compose-aggregation.ts';
+import type { ComposedAggregation } from './compose-aggregation.ts';
+import { frontProxyTrust } from './request-header-flags.ts';
 import { composeFront } from './compose-front.ts';
 import { withUsage } from './compose-usage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -55,8 +59,10 @@ export interface ComposedApiServer {
   readonly server: ApiServer;
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
-  /** PEM: whose client certificates count. */
-  readonly clientCa: string;
+  /** For servers behind this one: how they authenticate clients as it does. */
+  readonly authenticationConfig: Readonly<Record<string, string>>;
+  readonly aggregation: ComposedAggregation;
+  readonly definitions: Definitions;
   /** The API for a caller in this process, as that user. */
   clientOf(user: UserInfo, fieldManager: string): ApiClient;
   readonly customKinds: CustomKinds;
@@ -69,6 +75,7 @@ interface OpenedStores {
   readonly definitions: DefinitionIndex;
   readonly homes: Homes;
   readonly reader: ObjectReader;
+  readonly backends: BackendTable;
   close(): void;
 }
 
@@ -91,11 +98,13 @@ async function openHomes(
   const conversion = { post: webhooks.post, newUid: () => random.uuid() };
   // Custom kinds must be known when their objects are read.
   followCustomKinds({ reader, definitions, formatAge, conversion });
+  const backends = new BackendTable(reader);
   await Promise.all(homes.all.map((home) => home.cache.start()));
   return {
     definitions,
     homes,
     reader,
+    backends,
     close: () => {
       homes.stop();
       webhooks.close();
@@ -109,12 +118,13 @@ export async function composeApiServer(
   stores: Stores,
   deps: BaseDeps,
 ): Promise<ComposedApiServer> {
-  const { clock, random } = deps;
   const servedResources = servedKinds(options);
   const opened = await openHomes(servedResources, stores, deps);
-  const { definitions, homes, reader } = opened;
+  const { definitions, homes, reader, backends } = opened;
   const pki = await preparePki(options, deps);
   const clientCa = clientAuthorities(pki.authority.certificatePem, options.clientCaFile);
+  const trust = frontProxyTrust(options.requestHeaders, pki, clientCa);
+  const aggregation = composeAggregation(options, { reader, table: backends, pki: () => pki, ...deps });
   const grants = new RoleGrants(reader);
   const authorization = composeAuthorizers(options, { reader, grants, ...deps });
   const authorizer = unionAuthorizer(authorization.authorizers);
@@ -122,6 +132,7 @@ export async function composeApiServer(
     reader,
     pki,
     clientAuthorities: clientCa,
+    frontProxyAuthorities: trust.authorities,
     client: () => clientOf(itself, 'kube-apiserver'),
     ...deps,
   });
@@ -147,8 +158,7 @@ export async function composeApiServer(
     reader,
     storage: stores.main,
     definitions,
-    clock,
-    random,
+    ...deps,
     allocationSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
     allocationClient: () => clientOf(itself, 'kube-apiserver'),
     policy: { allowPrivileged: options.allowPrivileged },
@@ -169,10 +179,11 @@ export async function composeApiServer(
     authenticators: access.authenticators,
     authorizer,
     connectAdmission: admission.plugins,
+    aggregation: aggregation.options,
     anonymousAuth: options.anonymousAuth,
-    ...describeApi(definitions, access.openIdDocuments),
+    ...describeApi(definitions, backends, access.openIdDocuments),
     ...aboutStores(stores, servedResources),
-    countObjects: () => new Map([...homes.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
+    countObjects: () => countsOf(homes),
     limits: options.limits,
     flowObjects: reader,
     ...deps,
@@ -188,12 +199,14 @@ export async function composeApiServer(
     server,
     reader,
     pki,
-    clientCa,
+    authenticationConfig: trust.config,
+    aggregation,
+    definitions,
     clientOf,
     customKinds: customKindsOf(definitions),
     signLegacyToken: access.services.signLegacyToken,
     listen: async () => {
-      const tls = { ...pairOf(pki.serving), clientCa };
+      const tls = { ...pairOf(pki.serving), clientCa: trust.handshake };
       const address = await server.listen({ host: options.bindAddress, port: options.securePort, tls });
       renewal.start();
       return address;
@@ -227,6 +240,9 @@ function customKindsOf(definitions: Definitions): CustomKinds {
   return { list: () => (known ??= list()), onChange: (listener) => definitions.onChange(() => listener()) };
 }
 
+const countsOf = (cache: Homes): ReadonlyMap<string, number> =>
+  new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count]));
+
 /** What reviews ask: of the same authorizers and authenticators as requests. */
 function reviewsBy(
   authorizer: Authorizer,
@@ -247,10 +263,11 @@ const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; 
 /** What clients can ask about the API itself. */
 function describeApi(
   definitions: Definitions,
+  backends: BackendTable,
   openId: ComposedAuthentication['openIdDocuments'],
 ): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
   const version = versionInfo();
-  const openApi = createOpenApiDocuments(definitions, { version: version.gitVersion });
+  const openApi = createOpenApiDocuments(definitions, { version: version.gitVersion, backends });
   return {
     version,
     documents: async (request) => openId.get(request.path) ?? openApi.get(request),

@@ -17,6 +17,7 @@ import { unionTokenAuthenticator, withOwnAudiences } from '../authn/tokens/token
 import { askJson } from '../authn/webhook/http-json.ts';
 import { createTokenWebhook } from '../authn/webhook/token-webhook.ts';
 import { readWebhookKubeconfig } from '../authn/webhook/webhook-kubeconfig.ts';
+import { createRequestHeaderAuthenticator } from '../authn/request-header-authenticator.ts';
 import { createX509Authenticator } from '../authn/x509-authenticator.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { createUseRecorder } from '../authn/service-accounts/record-use.ts';
@@ -32,6 +33,8 @@ export interface AuthenticationParts extends BaseDeps {
   readonly pki: ClusterPki;
   /** PEM: whose client certificates count. */
   readonly clientAuthorities: string;
+  /** The same for proxies that say who asks. */
+  readonly frontProxyAuthorities: string;
   /** The API server's own way to its API; asked for only once there are requests. */
   readonly client: () => ApiClient;
 }
@@ -56,7 +59,7 @@ export interface OpenIdDocument {
 const PROVIDER_MS = 10_000;
 const WEBHOOK_MS = 30_000;
 
-/** All authenticators, in this order: certificates, passwords, then tokens. */
+/** All authenticators, in this order: proxies, certificates, passwords, then tokens. */
 export function composeAuthenticators(
   options: ControlPlaneOptions,
   parts: AuthenticationParts,
@@ -98,6 +101,11 @@ export function composeAuthenticators(
   const cached = cachedTokenAuthenticator(tokens, clock);
   return {
     authenticators: [
+      createRequestHeaderAuthenticator({
+        ...options.requestHeaders,
+        authorities: () => parts.frontProxyAuthorities,
+        nowMs,
+      }),
       createX509Authenticator({ authorities: () => parts.clientAuthorities, nowMs }),
       ...(basicAuthFile === undefined
         ? []

@@ -83,7 +83,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     securePort: port,
     serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
     authority: api.pki.authority.certificatePem,
-    clientCa: api.clientCa,
+    authenticationConfig: api.authenticationConfig,
     serviceCidrs: options.serviceCidrs,
     version: versionInfo().gitVersion,
   });
@@ -102,6 +102,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     addressRepair,
     createRoleAggregation({ ...deps, reader: api.reader, client }),
     createCrdController({ ...deps, reader: api.reader, client }),
+    ...api.aggregation.controllers(client, api.definitions),
     leading,
   ]);
   return {

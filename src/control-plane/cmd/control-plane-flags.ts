@@ -70,6 +70,38 @@ const flags = {
     file: true,
     help: 'authorities whose client certificates count, beside the cluster’s own',
   },
+  'requestheader-client-ca-file': {
+    type: 'string',
+    file: true,
+    help: 'authorities of proxies that say in headers who asks; default: the cluster’s own front-proxy-ca',
+  },
+  'requestheader-allowed-names': {
+    type: 'list',
+    help: 'common names of such proxies; default: front-proxy-client, and any with --requestheader-client-ca-file',
+  },
+  'requestheader-username-headers': {
+    type: 'list',
+    default: 'X-Remote-User',
+    help: 'headers in which a proxy names the user',
+  },
+  'requestheader-uid-headers': { type: 'list', default: 'X-Remote-Uid', help: 'the same for the uid of the user' },
+  'requestheader-group-headers': { type: 'list', default: 'X-Remote-Group', help: 'the same for the groups' },
+  'requestheader-extra-headers-prefix': {
+    type: 'list',
+    default: 'X-Remote-Extra-',
+    help: 'what the names of headers with other facts of the user begin with',
+  },
+  'proxy-client-cert-file': {
+    type: 'string',
+    file: true,
+    help: 'certificate that is shown to the servers behind APIServices; default: the cluster’s own',
+  },
+  'proxy-client-key-file': { type: 'string', file: true, help: 'key of the certificate' },
+  'enable-aggregator-routing': {
+    type: 'boolean',
+    default: 'false',
+    help: 'send requests for APIServices to the pods behind a Service, for machines that do not route addresses of Services',
+  },
   'anonymous-auth': {
     type: 'boolean',
     default: 'true',

@@ -1,4 +1,5 @@
 import type { StorageMediaType } from '../registry/protobuf-values.ts';
+import type { RequestHeaderSettings } from './request-header-flags.ts';
 import type { ApiChoice } from './runtime-config.ts';
 import type { NodeRangeSettings } from '../controllers/node-ipam/node-ranges.ts';
 import type { AutoscalerSettings } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
@@ -36,6 +37,11 @@ export interface ControlPlaneOptions {
   readonly api: ApiChoice;
   /** More authorities of client certificates. */
   readonly clientCaFile?: string;
+  readonly requestHeaders: RequestHeaderSettings;
+  /** What is shown to the servers behind APIServices. Absent: the cluster's own. */
+  readonly proxyClient?: { readonly certificateFile: string; readonly keyFile: string };
+  /** Those servers are reached at their pods, rather than at the addresses of their Services. */
+  readonly aggregatorRouting: boolean;
   readonly anonymousAuth: boolean;
   readonly tokenAuthFile?: string;
   readonly basicAuthFile?: string;

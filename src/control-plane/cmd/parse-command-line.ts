@@ -9,6 +9,7 @@ import { readNodeRanges } from './node-range-flags.ts';
 import { parseGates, parseRuntimeConfig } from './runtime-config.ts';
 import { firstAddress } from './service-range.ts';
 import { parseStorageOverrides } from './storage-overrides.ts';
+import { readRequestHeaders } from './request-header-flags.ts';
 import { normalizePrefix } from '../storage/prefixed-storage.ts';
 import { allResources } from '../resources/all.ts';
 
@@ -83,6 +84,9 @@ function readLine(reader: FlagReader): CommandLine {
       served: parseRuntimeConfig(reader.list('runtime-config'), allResources, reader.errors),
     },
     ...optional('clientCaFile', reader.text('client-ca-file')),
+    requestHeaders: readRequestHeaders(reader),
+    ...proxyClient(reader),
+    aggregatorRouting: reader.boolean('enable-aggregator-routing'),
     anonymousAuth: reader.boolean('anonymous-auth'),
     ...optional('tokenAuthFile', reader.text('token-auth-file')),
     ...optional('basicAuthFile', reader.text('basic-auth-file')),
@@ -158,10 +162,24 @@ function autoscaler(reader: FlagReader): ControlPlaneOptions['autoscaler'] {
 }
 
 function kubeletClient(reader: FlagReader): Pick<ControlPlaneOptions, 'kubeletClient'> {
-  const [certificateFile, keyFile] = [reader.text('kubelet-client-certificate'), reader.text('kubelet-client-key')];
+  const pair = pairOf(reader, 'kubelet-client-certificate', 'kubelet-client-key');
+  return pair === undefined ? {} : { kubeletClient: pair };
+}
+
+function proxyClient(reader: FlagReader): Pick<ControlPlaneOptions, 'proxyClient'> {
+  const pair = pairOf(reader, 'proxy-client-cert-file', 'proxy-client-key-file');
+  return pair === undefined ? {} : { proxyClient: pair };
+}
+
+function pairOf(
+  reader: FlagReader,
+  certificate: FlagName,
+  key: FlagName,
+): { readonly certificateFile: string; readonly keyFile: string } | undefined {
+  const [certificateFile, keyFile] = [reader.text(certificate), reader.text(key)];
   if ((certificateFile === undefined) !== (keyFile === undefined))
-    reader.errors.push('--kubelet-client-certificate and --kubelet-client-key must be given together');
-  return certificateFile === undefined || keyFile === undefined ? {} : { kubeletClient: { certificateFile, keyFile } };
+    reader.errors.push(`--${certificate} and --${key} must be given together`);
+  return certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile };
 }
 
 function advertised(reader: FlagReader): string {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { fixedDefinitions } from '../model/definitions.ts';
 import { createOpenApiDocuments } from '../openapi/open-api-documents.ts';
 import type { OpenApiSchema } from '../openapi/open-api-types.ts';
+import { packageOf } from '../openapi/definition-names.ts';
 import { allResources } from '../resources/all.ts';
 
 interface Document {
@@ -45,7 +46,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
       );
       if (
         own.length !== 1 ||
-        own[0]?.[0].startsWith(`io.k8s.api.${type.group === '' ? 'core' : type.group.split('.')[0]}.`) !== true ||
+        own[0]?.[0].startsWith(`${packageOf(type)}.`) !== true ||
         own[0][1].description === undefined
       )
         unknown.push(type.kind);
@@ -71,6 +72,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
       'HorizontalPodAutoscalerSpec',
       'HorizontalPodAutoscalerStatus',
       'ResourceClaim',
+      'ServiceReference',
       'Subject',
       'TokenRequest',
     ]);

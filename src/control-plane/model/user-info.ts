@@ -16,6 +16,8 @@ export interface AuthenticationRequest {
   readonly authorization?: string;
   /** Tokens that WebSocket clients send as a subprotocol. */
   readonly webSocketToken?: string;
+  /** All headers, by names in small letters, each line a value of its own: for proxies that say in them who asks. */
+  readonly readHeaders?: () => ReadonlyMap<string, readonly string[]>;
 }
 
 /**

@@ -40,8 +40,15 @@ export const named = {
   rawExtension: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 };
 
+/** Groups whose types are with the server that serves them. */
+const ownPackages: ReadonlyMap<string, string> = new Map([
+  ['apiregistration.k8s.io', 'io.k8s.kube-aggregator.pkg.apis.apiregistration'],
+]);
+
 /** `io.k8s.api.apps.v1`: where upstream keeps the Go types of a group. */
 export function packageOf({ group, version }: { readonly group: string; readonly version: string }): string {
+  const own = ownPackages.get(group);
+  if (own !== undefined) return `${own}.${version}`;
   return `io.k8s.api.${group === '' ? 'core' : (group.split('.')[0] ?? group)}.${version}`;
 }
 

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import { nextTurn } from '../../base/turn.ts';
+import { noBackends } from '../model/api-backends.ts';
+import type { ApiBackends } from '../model/api-backends.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { DocumentPart } from './document-part.ts';
+import type { PartOfV2 } from './document-part.ts';
+import { backendRoots, foreignParts } from './foreign-parts.ts';
+import type { ForeignPart } from './foreign-parts.ts';
 import { groupVersionName, groupVersionsOf } from './group-versions.ts';
 import type { JsonObject } from './render-document.ts';
 import type { OpenApiDocument, OpenApiDocuments } from './served-document.ts';
@@ -14,9 +19,14 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobu
 const protobufNames: readonly string[] = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', PROTOBUF_TYPE];
 
 /** Everything here is made at the first request for it, and again after its kinds have changed. */
-export function documentStore(definitions: Definitions, version: string): OpenApiDocuments['get'] {
-  const store = new DocumentStore(definitions, version);
+export function documentStore(
+  definitions: Definitions,
+  version: string,
+  backends: ApiBackends = noBackends,
+): OpenApiDocuments['get'] {
+  const store = new DocumentStore(definitions, version, backends);
   return async ({ path, accept, query }) => {
+    store.follow();
     if (path === '/openapi/v2') {
       const form = acceptedForm(accept, [JSON_TYPE, ...protobufNames]);
       return form === JSON_TYPE ? store.v2() : store.v2Protobuf();
@@ -41,21 +51,35 @@ const partOf = (definition: ResourceDefinition): string =>
 class DocumentStore {
   readonly #definitions: Definitions;
   readonly #version: string;
+  readonly #backends: ApiBackends;
+  #generation = -1;
   readonly #parts = new Map<string, DocumentPart>();
   readonly #made = new Map<string, OpenApiDocument>();
   #members: ReadonlyMap<string, readonly ResourceDefinition[]> | undefined;
 
-  constructor(definitions: Definitions, version: string) {
+  constructor(definitions: Definitions, version: string, backends: ApiBackends) {
+    this.#backends = backends;
     this.#definitions = definitions;
     this.#version = version;
     definitions.onChange(({ removed, added }) => {
       this.#members = undefined;
-      for (const whole of ['3', '2', '2+protobuf']) this.#made.delete(whole);
+      this.#forgetWhole();
       for (const definition of [...removed, ...added]) {
         this.#parts.delete(partOf(definition));
         this.#made.delete(`3/${groupVersionName(definition.type)}`);
       }
     });
+  }
+
+  /** Documents with the parts of other servers are made again when those have changed. */
+  follow(): void {
+    if (this.#generation === this.#backends.generation) return;
+    this.#generation = this.#backends.generation;
+    this.#forgetWhole();
+  }
+
+  #forgetWhole(): void {
+    for (const whole of ['3', '2', '2+protobuf']) this.#made.delete(whole);
   }
 
   has(name: string): boolean {
@@ -86,15 +110,16 @@ class DocumentStore {
         name,
         { serverRelativeURL: `/openapi/v3/${name}?hash=${this.groupVersion(name).etag.slice(1, -1)}` },
       ]);
-      return JSON.stringify({ paths: Object.fromEntries(paths) });
+      return JSON.stringify({ paths: { ...Object.fromEntries(paths), ...backendRoots(this.#backends) } });
     });
   }
 
   async v2(): Promise<OpenApiDocument> {
     await this.#render((part) => part.v2());
     return this.#once('2', JSON_TYPE, () => {
-      const parts = this.#allParts().map((part) => part.v2());
+      const parts: Pick<PartOfV2, 'whole' | 'paths' | 'definitions'>[] = this.#allParts().map((part) => part.v2());
       const { paths: _, definitions: __, ...head } = parts[0]?.whole ?? {};
+      parts.push(...this.#foreign().map(({ v2 }) => v2));
       const joined = (of: 'paths' | 'definitions'): string =>
         parts
           .map((part) => part[of])
@@ -107,8 +132,17 @@ class DocumentStore {
   async v2Protobuf(): Promise<OpenApiDocument> {
     await this.#render((part, isFirst) => part.v2Protobuf(isFirst));
     return this.#once('2+protobuf', PROTOBUF_TYPE, () =>
-      Buffer.concat(this.#allParts().map((part, index) => part.v2Protobuf(index === 0))),
+      Buffer.concat([
+        ...this.#allParts().map((part, index) => part.v2Protobuf(index === 0)),
+        ...this.#foreign().map(({ protobuf }) => protobuf),
+      ]),
     );
+  }
+
+  /** Of other servers. Types that are described here already are the same there. */
+  #foreign(): readonly ForeignPart[] {
+    const known = this.#part(BUILT_IN).v2().whole.definitions as JsonObject;
+    return foreignParts(this.#backends, new Set(Object.keys(known)));
   }
 
   /** Makes every part in a turn of its own. */

@@ -19,19 +19,33 @@ export interface Authority {
   readonly key: KeyObject | undefined;
 }
 
+/** Which authority: the name of its files, and that in its certificate. */
+export interface AuthoritySpec {
+  readonly file: string;
+  readonly commonName: string;
+}
+const clusterAuthority: AuthoritySpec = { file: 'ca', commonName: 'kubernetes' };
+/** Signs for proxies that say in headers who asks, and for nothing else (kubeadm's names). */
+export const frontProxyAuthority: AuthoritySpec = { file: 'front-proxy-ca', commonName: 'front-proxy-ca' };
+
 /**
- * The cluster's authority from `ca.crt` and `ca.key`; made only when neither is there. What is there is never replaced:
+ * An authority from `ca.crt` and `ca.key`; made only when neither is there. What is there is never replaced:
  * all that the cluster has issued depends on it. Rejects with `Invalid`, naming the file and what to do.
  */
-export async function ensureAuthority(folder: string, nowMs: number): Promise<Authority> {
-  const [certificateFile, keyFile] = [path.join(folder, 'ca.crt'), path.join(folder, 'ca.key')];
+export async function ensureAuthority(
+  folder: string,
+  nowMs: number,
+  spec: AuthoritySpec = clusterAuthority,
+): Promise<Authority> {
+  const [certificateFile, keyFile] = [path.join(folder, `${spec.file}.crt`), path.join(folder, `${spec.file}.key`)];
   const [certificatePem, keyPem] = await Promise.all([readIfThere(certificateFile), readIfThere(keyFile)]);
   if (certificatePem === undefined) {
-    if (keyPem === undefined) return createAuthority(certificateFile, keyFile, nowMs);
+    if (keyPem === undefined) return createAuthority(certificateFile, keyFile, { ...spec, nowMs });
     const key = readKey(keyFile, keyPem);
     // The key is written first; a start that died right after it is gone on with, as long as nothing else was made from
     // it.
-    if (await isAlone(folder, 'ca.key')) return writeAuthority(certificateFile, key, nowMs);
+    if (spec !== clusterAuthority || (await isAlone(folder, 'ca.key')))
+      return writeAuthority(certificateFile, key, { ...spec, nowMs });
     throw broken(
       certificateFile,
       'is missing, but its key and other files of the cluster are there',
@@ -58,24 +72,32 @@ export async function ensureAuthority(folder: string, nowMs: number): Promise<Au
   return { certificatePem, certificate, key };
 }
 
-async function createAuthority(certificateFile: string, keyFile: string, nowMs: number): Promise<Authority> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  await writeSecretFile(keyFile, privateKeyPem(privateKey));
-  return writeAuthority(certificateFile, privateKey, nowMs);
+interface AuthorityFacts extends AuthoritySpec {
+  readonly nowMs: number;
 }
 
-async function writeAuthority(certificateFile: string, key: KeyObject, nowMs: number): Promise<Authority> {
+async function createAuthority(certificateFile: string, keyFile: string, facts: AuthorityFacts): Promise<Authority> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await writeSecretFile(keyFile, privateKeyPem(privateKey));
+  return writeAuthority(certificateFile, privateKey, facts);
+}
+
+async function writeAuthority(
+  certificateFile: string,
+  key: KeyObject,
+  { commonName, nowMs }: AuthorityFacts,
+): Promise<Authority> {
   const { writeCertificate } = await import('../../pki/x509-writer.ts');
   const certificatePem = writeCertificate(
     {
-      subject: { commonName: 'kubernetes' },
+      subject: { commonName },
       publicKey: createPublicKey(key),
       notBeforeMs: nowMs - BACKDATE_MS,
       notAfterMs: nowMs + AUTHORITY_YEARS * YEAR_MS,
       isAuthority: true,
       keyUsages: ['digitalSignature', 'keyEncipherment', 'certSign'],
       extendedKeyUsages: [],
-      altNames: { ...noNames, dnsNames: ['kubernetes'] },
+      altNames: { ...noNames, dnsNames: [commonName] },
     },
     { selfSignedBy: key },
   );

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../../base/log.ts';
-import { broken, ensureAuthority, readKey } from './authority-files.ts';
+import { broken, ensureAuthority, frontProxyAuthority, readKey } from './authority-files.ts';
 import type { Authority } from './authority-files.ts';
 import { ensureIssuedFiles, ensureKubeconfig } from './issued-files.ts';
 import type { Issued, IssuedSpec } from './issued-files.ts';
@@ -34,6 +34,8 @@ export interface ClusterPki {
   readonly serving: Issued;
   /** What it shows to kubelets. */
   readonly kubeletClient: Issued;
+  /** By which servers behind this one know it: what it shows to them, and who signed that. */
+  readonly frontProxy: { readonly authorityPem: string; readonly client: Issued };
   readonly serviceAccountKey: KeyObject;
 }
 
@@ -47,7 +49,8 @@ export async function ensureClusterPki(options: ClusterPkiOptions): Promise<Clus
   const pki = path.join(folder, 'pki');
   const authority = await ensureAuthority(pki, nowMs);
   const context = { authority, nowMs, log };
-  const [serving, kubeletClient, serviceAccountKey] = await Promise.all([
+  const proxyAuthority = await ensureAuthority(pki, nowMs, frontProxyAuthority);
+  const [serving, kubeletClient, frontProxyClient, serviceAccountKey] = await Promise.all([
     ensureIssuedFiles(pki, 'apiserver', servingSpec(options), context),
     ensureIssuedFiles(
       pki,
@@ -61,12 +64,19 @@ export async function ensureClusterPki(options: ClusterPkiOptions): Promise<Clus
       },
       context,
     ),
+    ensureIssuedFiles(
+      pki,
+      'front-proxy-client',
+      { commonName: 'front-proxy-client', organizations: [], purpose: 'client', dnsNames: [], ipAddresses: [] },
+      { ...context, authority: proxyAuthority },
+    ),
     ensureServiceAccountKey(pki),
   ]);
   for (const [file, commonName, organizations] of kubeconfigs)
     await ensureKubeconfig(path.join(folder, file), { commonName, organizations, server: serverUrl }, context);
   const authorityKeyPem = authority.key === undefined ? undefined : privateKeyPem(authority.key);
-  return { authority, authorityKeyPem, serving, kubeletClient, serviceAccountKey };
+  const frontProxy = { authorityPem: proxyAuthority.certificatePem, client: frontProxyClient };
+  return { authority, authorityKeyPem, serving, kubeletClient, frontProxy, serviceAccountKey };
 }
 
 /** kubeadm's group of administrators: bound to cluster-admin, so that, unlike system:masters, it can be taken away. */

@@ -27,6 +27,7 @@ import { initializerConfigurationResource } from './admissionregistration/initia
 import { mutatingWebhookConfigurationResource } from './admissionregistration/mutating-webhook-configuration.ts';
 import { validatingWebhookConfigurationResource } from './admissionregistration/validating-webhook-configuration.ts';
 import { customResourceDefinitionResource } from './apiextensions/custom-resource-definition.ts';
+import { apiServiceResource } from './apiregistration/api-service.ts';
 import { controllerRevisionResource } from './apps/controller-revision.ts';
 import { daemonSetResource } from './apps/daemon-set.ts';
 import { deploymentResource } from './apps/deployment.ts';
@@ -99,6 +100,7 @@ export const allResources: readonly ResourceDefinition[] = [
   mutatingAdmissionPolicyResource,
   mutatingAdmissionPolicyBindingResource,
   customResourceDefinitionResource,
+  apiServiceResource,
   controllerRevisionResource,
   daemonSetResource,
   deploymentResource,

@@ -309,6 +309,21 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
       },
       'things.every-kind.example.com',
     ),
+    inCluster(
+      'apiservice.apiregistration.k8s.io',
+      'apiregistration.k8s.io/v1',
+      'APIService',
+      {
+        spec: {
+          group: 'every-api.example.com',
+          version: 'v1',
+          service: { namespace: 'default', name: 'every-api' },
+          groupPriorityMinimum: 100,
+          versionPriority: 10,
+        },
+      },
+      'v1.every-api.example.com',
+    ),
     inCluster('certificatesigningrequest.certificates.k8s.io', 'certificates.k8s.io/v1', 'CertificateSigningRequest', {
       spec: { request: certificateRequest, signerName: 'example.com/any', usages: ['client auth'] },
     }),

@@ -13,6 +13,7 @@ import type { StreamMode } from '../../../streaming/protocols.ts';
 import type { HeaderMap, HttpRequest } from '../http/http-request.ts';
 import { headerOf } from '../http/http-request.ts';
 import type { Reply, ReplyHeaders, ReplyStream } from '../http/reply.ts';
+import { isIdentityHeader } from '../aggregation/proxy-headers.ts';
 import type { Dialer, DialTarget } from '../options.ts';
 
 export interface Forwarding {
@@ -23,11 +24,13 @@ export interface Forwarding {
   /** What the backend hears of the client's headers; hop-by-hop ones and credentials are taken out. */
   readonly headers: HeaderMap;
   /** Headers of this server's own, whatever the client's are. */
-  readonly added?: Readonly<Record<string, string>>;
+  readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly http: HttpRequest;
   readonly clock: Clock;
   /** How the client's protocol comes to the backend; as it is unless said otherwise. */
   readonly mode?: StreamMode;
+  /** How long the backend has for the head of its answer. Absent: a minute. */
+  readonly answerMs?: number;
   /** Judges an answer before it goes on: throws, or gives other headers. */
   readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
   /** What the body passes through on its way to the client. Absent, or none: it stays as it is. */
@@ -67,7 +70,7 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
   });
   http.onFinished(() => backend.destroy());
   if (upgrade !== undefined) return switchOver(forwarding, backend, upgrade);
-  return passOn(await answerOf(open(forwarding, backend), http), forwarding);
+  return passOn(await answerOf(open(forwarding, backend), forwarding), forwarding);
 }
 
 const unreachableService = (why: string): ApiStatusError =>
@@ -79,7 +82,10 @@ const unreachableBackend = (why: string): ApiStatusError =>
 
 function headersFor({ headers, added = {}, target }: Forwarding): Record<string, string | readonly string[]> {
   const sent = Object.entries(endToEndHeaders(headers))
-    .filter(([name]) => !name.startsWith(':') && !name.startsWith('impersonate-') && !notPassedOn.has(name))
+    .filter(
+      ([name]) =>
+        !name.startsWith(':') && !name.startsWith('impersonate-') && !isIdentityHeader(name) && !notPassedOn.has(name),
+    )
     // A token among the WebSocket protocols is for this server alone.
     .map(([name, value]) => [
       name,
@@ -127,8 +133,11 @@ const withoutToken = (value: string): string =>
     .filter((each) => !each.startsWith('base64url.bearer.'))
     .join(', ');
 
-async function answerOf(request: ClientRequest, http: HttpRequest): Promise<IncomingMessage> {
-  request.setTimeout(ANSWER_TIMEOUT_MS, () => request.destroy(new Error('the backend did not answer in time')));
+async function answerOf(
+  request: ClientRequest,
+  { http, answerMs = ANSWER_TIMEOUT_MS }: Forwarding,
+): Promise<IncomingMessage> {
+  request.setTimeout(answerMs, () => request.destroy(new Error('the backend did not answer in time')));
   if (http.bodyLength === 0) request.end();
   else pipeline(exactly(http.bodyLength, http.bodyStream() as AsyncIterable<Buffer>), request, () => undefined);
   try {

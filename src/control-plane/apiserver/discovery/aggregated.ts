@@ -1,3 +1,4 @@
+import type { ApiBackend, BackendResource } from '../../model/api-backends.ts';
 import type { ServedResource } from '../path/served-resource.ts';
 import { bySubresource } from './describe.ts';
 import type { GroupVersion } from './describe.ts';
@@ -17,8 +18,9 @@ export function aggregatedDiscovery(
       metadata: { ...(group !== '' && { name: group }), creationTimestamp: null },
       versions: versions.map((each) => ({
         version: each.version,
-        resources: each.resources.map(describe),
-        freshness: 'Current',
+        resources: each.backend === undefined ? each.resources.map(describe) : describeBackend(each.backend),
+        // What a server said before it went away is still shown.
+        freshness: each.backend?.isAvailable === false ? 'Stale' : 'Current',
       })),
     })),
   };
@@ -43,6 +45,35 @@ function describe({ definition, verbs, subresources }: ServedResource): object {
       })),
     }),
   };
+}
+
+/** The lines of the server's own list, in which a subresource stands beside its resource. */
+function describeBackend({ group, version, resources = [] }: ApiBackend): readonly object[] {
+  const kindOf = (each: BackendResource): object =>
+    responseKind(
+      { group: each.group ?? group, version: each.version ?? version, kind: each.kind },
+      { group, version, kind: each.kind },
+    );
+  const subresources = new Map<string, object[]>();
+  for (const each of resources) {
+    const [resource = '', subresource] = each.name.split('/', 2);
+    if (subresource === undefined) continue;
+    const listed = subresources.get(resource) ?? [];
+    subresources.set(resource, listed);
+    listed.push({ subresource, responseKind: kindOf(each), verbs: each.verbs });
+  }
+  return resources
+    .filter(({ name }) => !name.includes('/'))
+    .map((each) => ({
+      resource: each.name,
+      responseKind: kindOf(each),
+      scope: each.namespaced ? 'Namespaced' : 'Cluster',
+      singularResource: each.singularName,
+      verbs: each.verbs,
+      ...(each.shortNames !== undefined && { shortNames: each.shortNames }),
+      ...(each.categories !== undefined && { categories: each.categories }),
+      ...(subresources.has(each.name) && { subresources: subresources.get(each.name) }),
+    }));
 }
 
 interface Kind {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ApiBackend, ApiBackends } from '../../model/api-backends.ts';
 import type { ServedResource, ServedSubresource } from '../path/served-resource.ts';
 
 /** One line of an APIResourceList. */
@@ -20,6 +21,8 @@ export interface GroupVersion {
   readonly group: string;
   readonly version: string;
   readonly resources: readonly ServedResource[];
+  /** Another server serves it. */
+  readonly backend?: ApiBackend;
 }
 
 /** Where upstream puts its groups; clients look for short names in this order. Others follow by name. */
@@ -71,8 +74,17 @@ function versionRank(version: string): readonly number[] {
   return [stages.get(stage ?? '') ?? 3, Number(major), Number(minor ?? 0)];
 }
 
-/** All groups but core, with their versions, in order. */
-export function groupsOf(resources: readonly ServedResource[]): ReadonlyMap<string, readonly GroupVersion[]> {
+/** Of custom kinds (upstream: crdregistration). */
+const CUSTOM_PRIORITY = 1000;
+/** A version that is served here, against those of other servers. */
+const LOCAL_VERSION_PRIORITY = 100;
+
+/** All groups, with their versions, in order. What another server serves hides what this one does under that name. */
+export function groupsOf(
+  resources: readonly ServedResource[],
+  { all: backends }: Pick<ApiBackends, 'all'>,
+): ReadonlyMap<string, readonly GroupVersion[]> {
+  const remote = new Map(backends.map((each) => [`${each.group}/${each.version}`, each]));
   const groups = new Map<string, Map<string, ServedResource[]>>();
   for (const resource of resources) {
     const { group, version } = resource.definition.type;
@@ -80,17 +92,33 @@ export function groupsOf(resources: readonly ServedResource[]): ReadonlyMap<stri
     groups.set(group, versions);
     versions.set(version, [...(versions.get(version) ?? []), resource]);
   }
+  const first = new Map<string, number>();
+  for (const { group, version, groupPriority } of backends) {
+    const versions = groups.get(group) ?? new Map<string, ServedResource[]>();
+    groups.set(group, versions);
+    versions.set(version, []);
+    first.set(group, Math.max(groupPriority, first.get(group) ?? 0));
+  }
+  // Groups of other servers stand behind the built-in ones, before or behind those of custom kinds.
   const rank = (group: string): number => {
     const at = groupOrder.indexOf(group);
-    return at < 0 ? groupOrder.length : at;
+    return at < 0 ? groupOrder.length + CUSTOM_PRIORITY / (first.get(group) ?? CUSTOM_PRIORITY) : at;
   };
+  const versionPriority = (group: string, version: string): number =>
+    remote.get(`${group}/${version}`)?.versionPriority ?? LOCAL_VERSION_PRIORITY;
   const names = [...groups.keys()].sort((left, right) => rank(left) - rank(right) || (left < right ? -1 : 1));
   return new Map(
     names.map((group) => [
       group,
       [...(groups.get(group) ?? [])]
-        .sort(([left], [right]) => compareVersions(left, right))
-        .map(([version, found]) => ({ group, version, resources: byName(found) })),
+        .sort(
+          ([left], [right]) =>
+            versionPriority(group, right) - versionPriority(group, left) || compareVersions(left, right),
+        )
+        .map(([version, found]) => {
+          const backend = remote.get(`${group}/${version}`);
+          return { group, version, resources: byName(found), ...(backend !== undefined && { backend }) };
+        }),
     ]),
   );
 }

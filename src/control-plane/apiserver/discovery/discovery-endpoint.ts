@@ -8,6 +8,7 @@ import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { Endpoint } from '../path/dispatch.ts';
 import { unsupportedMethod } from '../path/dispatch.ts';
 import type { Exchange } from '../path/exchange.ts';
+import type { ApiBackends } from '../../model/api-backends.ts';
 import type { ServedResources } from '../path/served-resource.ts';
 import { aggregatedDiscovery } from './aggregated.ts';
 import { apiResources, groupVersionOf, groupsOf } from './describe.ts';
@@ -23,8 +24,14 @@ interface Documents {
   readonly texts: Map<string, string>;
 }
 
-function describeAll({ all }: ServedResources, publicAddress: string): Documents {
-  const groups = groupsOf(all);
+/** Whose APIs are described: this server's, and those of the servers behind it. */
+export interface DescribedApis {
+  readonly resources: ServedResources;
+  readonly backends: ApiBackends;
+}
+
+function describeAll({ resources, backends }: DescribedApis, publicAddress: string): Documents {
+  const groups = groupsOf(resources.all, backends);
   const core = groups.get('') ?? [];
   const named = new Map([...groups].filter(([group]) => group !== ''));
   const plain = new Map<string, () => object>([
@@ -48,7 +55,8 @@ function describeAll({ all }: ServedResources, publicAddress: string): Documents
   for (const each of core) plain.set(`/api/${each.version}`, () => resourceList(each));
   for (const [group, versions] of named) {
     plain.set(`/apis/${group}`, () => ({ kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group, versions) }));
-    for (const each of versions) plain.set(`/apis/${group}/${each.version}`, () => resourceList(each));
+    for (const each of versions)
+      if (each.backend === undefined) plain.set(`/apis/${group}/${each.version}`, () => resourceList(each));
   }
   const aggregated = new Map([
     ['/api', new Map(core.length > 0 ? [['', core]] : [])],
@@ -62,15 +70,18 @@ function describeAll({ all }: ServedResources, publicAddress: string): Documents
  * again when kinds have changed.
  */
 export function discoveryEndpoint(
-  resources: ServedResources,
+  apis: DescribedApis,
   publicAddress: string,
 ): { readonly serve: Endpoint; readonly paths: () => readonly string[] } {
-  let documents = describeAll(resources, publicAddress);
-  let { generation } = resources;
+  const generationOf = ({ resources, backends }: DescribedApis): string =>
+    `${resources.generation}/${backends.generation}`;
+  let documents = describeAll(apis, publicAddress);
+  let generation = generationOf(apis);
   const current = (): Documents => {
-    if (generation !== resources.generation) {
-      ({ generation } = resources);
-      documents = describeAll(resources, publicAddress);
+    const now = generationOf(apis);
+    if (generation !== now) {
+      generation = now;
+      documents = describeAll(apis, publicAddress);
     }
     return documents;
   };

@@ -12,6 +12,8 @@ export interface HttpRequest {
   /** As the head says: in bytes, or `chunked` when only the end tells. */
   readonly bodyLength: BodyLength;
   readonly headers: HeaderMap;
+  /** Names and values in turn, as they were sent: in `headers` lines of one name are joined by a comma. */
+  readonly rawHeaders?: readonly string[];
   readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0';
   readonly remoteAddress: string;
   /** What the request shares with others that came the same way. */

@@ -69,6 +69,10 @@ export class NodeHttpRequest implements HttpRequest {
     return collect(this.#native, { length: this.bodyLength, limitBytes, clock: this.#clock });
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.#native.rawHeaders;
+  }
+
   bodyStream(): Readable {
     return this.#native;
   }

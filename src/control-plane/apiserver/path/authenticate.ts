@@ -1,6 +1,6 @@
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { AuthenticationRequest, Authenticator, UserInfo } from '../../model/user-info.ts';
-import { headerOf } from '../http/http-request.ts';
+import { headerOf, headersOf } from '../http/http-request.ts';
 import type { HttpRequest } from '../http/http-request.ts';
 import { anonymousUser } from './exchange.ts';
 
@@ -42,7 +42,21 @@ function credentialsOf(http: HttpRequest): AuthenticationRequest {
     ...(clientCertificate?.verified === true && { clientCertificate: { der: clientCertificate.der } }),
     ...(authorization !== undefined && { authorization }),
     ...(webSocketToken !== undefined && { webSocketToken }),
+    readHeaders: () => headerLines(http),
   };
+}
+
+function headerLines({ rawHeaders, headers }: HttpRequest): ReadonlyMap<string, readonly string[]> {
+  const lines = new Map<string, string[]>();
+  const add = (name: string, value: string): void => {
+    const known = lines.get(name.toLowerCase());
+    if (known === undefined) lines.set(name.toLowerCase(), [value]);
+    else known.push(value);
+  };
+  if (rawHeaders === undefined)
+    for (const name of Object.keys(headers)) for (const value of headersOf(headers, name)) add(name, value);
+  else for (let at = 0; at + 1 < rawHeaders.length; at += 2) add(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  return lines;
 }
 
 function tokenInProtocols(http: HttpRequest): string | undefined {

@@ -23,6 +23,8 @@ export interface DispatchParts {
   readonly verbs: ResourceVerbs;
   readonly watches: WatchVerb;
   readonly connect: ConnectHandler;
+  /** What other servers serve; undefined for what this one does. */
+  readonly aggregation?: (exchange: Exchange) => Promise<Reply> | undefined;
   /** Asked in this order. */
   readonly endpoints: readonly Endpoint[];
 }
@@ -38,6 +40,8 @@ export const unsupportedMethod = (): ApiStatusError =>
 /** The end of the path: what was asked for is done. */
 export async function dispatch(exchange: Exchange, parts: DispatchParts): Promise<Reply> {
   const { info, http } = exchange;
+  const aggregated = parts.aggregation?.(exchange);
+  if (aggregated !== undefined) return aggregated;
   if (!info.resourceRequest) {
     for (const endpoint of parts.endpoints) {
       const reply = await endpoint(exchange);

@@ -1,0 +1,40 @@
+import { describe } from '../schema/docs.ts';
+import type { TypeDocs } from '../schema/docs.ts';
+import {
+  APIServiceConditionSchema,
+  APIServiceReferenceSchema,
+  APIServiceSchema,
+  APIServiceSpecSchema,
+  APIServiceStatusSchema,
+} from './api-service.ts';
+
+export const docs: readonly TypeDocs[] = [
+  describe(APIServiceReferenceSchema, 'The Service behind which a version of an API is served.', {
+    namespace: 'The namespace of the Service.',
+    name: 'The name of the Service.',
+    port: 'The port of the Service. Default 443.',
+  }),
+  describe(APIServiceSpecSchema, 'Who serves a version of an API, and in which order clients see it.', {
+    service: 'The Service that serves it. Absent: this API server serves it itself.',
+    group: 'The group, such as metrics.k8s.io.',
+    version: 'The version, such as v1beta1.',
+    insecureSkipTLSVerify: 'Does not check the certificate of the Service. Default false.',
+    caBundle: 'The authorities, in PEM form, that sign the certificate of the Service. Default: those of the system.',
+    groupPriorityMinimum: 'Where the group stands among groups: higher ones come first. From 1 to 20000.',
+    versionPriority: 'Where the version stands in its group: higher ones come first. From 1 to 1000.',
+  }),
+  describe(APIServiceConditionSchema, 'A condition of an APIService.', {
+    type: 'The type. Available is the only one.',
+    status: 'Whether it holds: True, False or Unknown.',
+    lastTransitionTime: 'When the status changed last.',
+    reason: 'The reason in one word.',
+    message: 'The reason in a sentence.',
+  }),
+  describe(APIServiceStatusSchema, 'The state of an APIService.', {
+    conditions: 'The conditions, each of its own type.',
+  }),
+  describe(APIServiceSchema, 'A version of an API, and who serves it. Its name is VERSION.GROUP.', {
+    spec: 'Who serves it.',
+    status: 'Whether it is served.',
+  }),
+];

@@ -1,0 +1,47 @@
+import type { Service } from '../../api/core/service.ts';
+import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import type { BackendAddress, BackendService } from '../model/api-backends.ts';
+
+export interface ServiceFacts {
+  readonly service: Service | undefined;
+  readonly slices: readonly EndpointSlice[];
+}
+
+/** `service`: the cluster's address of it, which the machine must route; `endpoints`: one of the pods behind it. */
+export type Routing = 'service' | 'endpoints';
+
+/**
+ * Where a Service is reached; a text when it is not (upstream: proxy.ResolveCluster, proxy.ResolveEndpoint). `random` is a
+ * number in [0, 1), to choose among pods.
+ */
+export function resolveService(
+  { namespace, name, port }: BackendService,
+  { service, slices }: ServiceFacts,
+  { routing, random }: { readonly routing: Routing; readonly random: number },
+): BackendAddress | string {
+  if (service === undefined) return `service "${namespace}/${name}" not found`;
+  const { spec } = service;
+  if (spec.type === 'ExternalName') {
+    if (routing === 'endpoints') return `unsupported service type "ExternalName"`;
+    return { host: spec.externalName ?? '', port };
+  }
+  const declared = spec.ports?.find((each) => each.port === port);
+  if (declared === undefined) return `no service port ${port} found for service "${name}"`;
+  const address = spec.clusterIP ?? '';
+  if (routing === 'service' && address !== '' && address !== 'None') return { host: address, port };
+  const candidates = readyAddresses(slices, declared.name ?? '');
+  return (
+    candidates[Math.floor(random * candidates.length)] ?? `no endpoints available for service "${namespace}/${name}"`
+  );
+}
+
+/** Of the ports of that name. Endpoints that do not say whether they are ready are. */
+export function readyAddresses(slices: readonly EndpointSlice[], portName: string): readonly BackendAddress[] {
+  return slices.flatMap(({ ports, endpoints }) => {
+    const port = ports?.find((each) => (each.name ?? '') === portName)?.port;
+    if (port === undefined) return [];
+    return (endpoints ?? [])
+      .filter(({ conditions }) => conditions?.ready !== false)
+      .flatMap(({ addresses }) => addresses.slice(0, 1).map((host) => ({ host, port })));
+  });
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { systemClock } from '../../../base/clock.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import type { ApiBackend, ApiBackends } from '../../model/api-backends.ts';
+import { bodyText, fakeRequest } from '../testing/fake-request.ts';
+import { FakeStream } from '../testing/fake-stream.ts';
+import { fixture, tokenIsName } from '../testing/fixtures.ts';
+import type { Fixture } from '../testing/fixtures.ts';
+import type { FakeRequestOptions } from '../testing/fake-request.ts';
+import type { Reply } from '../http/reply.ts';
+import { askBackend } from './ask-backend.ts';
+
+const backend: ApiBackend = {
+  name: 'v1.example.com',
+  group: 'example.com',
+  version: 'v1',
+  service: { namespace: 'apis', name: 'api', port: 443 },
+  insecureSkipTLSVerify: false,
+  groupPriority: 2000,
+  versionPriority: 10,
+  isAvailable: true,
+  resources: [
+    { name: 'things', singularName: 'thing', namespaced: true, kind: 'Thing', verbs: ['get'], shortNames: ['th'] },
+    { name: 'things/status', singularName: '', namespaced: true, kind: 'Thing', verbs: ['get'] },
+  ],
+};
+const backendsOf = (all: readonly ApiBackend[]): ApiBackends => ({
+  all,
+  generation: all.length,
+  find: (group, version) => all.find((each) => each.group === group && each.version === version),
+});
+
+describe('an API of another server', () => {
+  let answer: (request: IncomingMessage, response: ServerResponse) => void;
+  const server = createServer((request, response) => answer(request, response));
+  let port = 0;
+  before(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ({ port } = server.address() as AddressInfo);
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const parts = (known: ApiBackend = backend) => ({
+    backends: backendsOf([known]),
+    dialer: () =>
+      new Promise<ReturnType<typeof connect>>((resolve, reject) => {
+        const socket = connect(port, '127.0.0.1', () => resolve(socket)).once('error', reject);
+      }),
+    resolve: () => ({ host: '127.0.0.1', port }),
+    serverId: 'server-1',
+  });
+  const served = (known?: ApiBackend): Fixture =>
+    fixture({ aggregation: parts(known), authenticators: [tokenIsName], clock: systemClock });
+  const things = '/apis/example.com/v1/namespaces/default/things';
+
+  async function ask(
+    { server: api }: Fixture,
+    target: string,
+    { method = 'GET', ...options }: FakeRequestOptions & { method?: string } = {},
+  ): Promise<{ status: number; text: string; reply: Reply }> {
+    const request = fakeRequest(method, target, options);
+    const reply = await api.handle(request);
+    if (reply.kind !== 'stream') return { status: reply.status, text: bodyText(reply), reply };
+    const stream = new FakeStream();
+    const closed = new Promise<void>((resolve) => stream.onClose(resolve));
+    reply.start(stream);
+    await closed;
+    request.finish();
+    return { status: reply.status, text: stream.text, reply };
+  }
+
+  it('is answered by that server, which hears who asks from this one alone', async () => {
+    const heard: IncomingMessage[] = [];
+    answer = (request, response) => {
+      heard.push(request);
+      response.end(`${request.method} ${request.url}`);
+    };
+    const { text } = await ask(served(), `${things}?limit=1`, {
+      headers: {
+        authorization: 'Bearer jane/dev, ops',
+        'x-remote-user': 'admin',
+        'x-remote-group': 'system:masters',
+        'x-remote-extra-scopes': 'all',
+        'impersonate-nothing': 'x',
+        accept: 'application/json',
+      },
+    });
+    const { headersDistinct } = heard[0] ?? assert.fail();
+    assert.equal(text, `GET ${things}?limit=1`);
+    assert.deepEqual(
+      ['x-remote-user', 'x-remote-group', 'x-remote-extra-scopes', 'authorization', 'via', 'accept'].map(
+        (name) => headersDistinct[name],
+      ),
+      [
+        ['jane'],
+        ['dev', ' ops', 'system:authenticated'].map((each) => each.trim()),
+        undefined,
+        undefined,
+        ['1.1 server-1'],
+        ['application/json'],
+      ],
+    );
+  });
+
+  it('gets bodies and discovery, while all else is answered here', async () => {
+    answer = (request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => response.writeHead(201).end(`${request.url} ${body}`));
+    };
+    const each = served();
+    const made = await ask(each, things, { method: 'POST', body: '{"a":1}' });
+    assert.deepEqual([made.status, made.text], [201, `${things} {"a":1}`]);
+    assert.equal((await ask(each, '/apis/example.com/v1')).text, '/apis/example.com/v1 ');
+    assert.equal((await ask(each, '/openapi/v3/apis/example.com/v1')).text, '/openapi/v3/apis/example.com/v1 ');
+    const group = JSON.parse((await ask(each, '/apis/example.com')).text) as { preferredVersion: object };
+    assert.deepEqual(group.preferredVersion, { groupVersion: 'example.com/v1', version: 'v1' });
+    assert.equal((await ask(each, '/apis/other.com/v1/things')).status, 404);
+  });
+
+  it('is in aggregated discovery as that server described it, stale when it is gone', async () => {
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    const shown = async (known: ApiBackend): Promise<unknown> => {
+      const { text } = await ask(served(known), '/apis', { headers: { accept } });
+      const { items } = JSON.parse(text) as { items: { metadata: { name: string }; versions: unknown[] }[] };
+      return items.find(({ metadata }) => metadata.name === 'example.com')?.versions[0];
+    };
+    const kind = { group: '', version: '', kind: 'Thing' };
+    const current = {
+      version: 'v1',
+      freshness: 'Current',
+      resources: [
+        {
+          resource: 'things',
+          responseKind: kind,
+          scope: 'Namespaced',
+          singularResource: 'thing',
+          verbs: ['get'],
+          shortNames: ['th'],
+          subresources: [{ subresource: 'status', responseKind: kind, verbs: ['get'] }],
+        },
+      ],
+    };
+    assert.deepEqual(await shown(backend), current);
+    assert.deepEqual(await shown({ ...backend, isAvailable: false }), { ...current, freshness: 'Stale' });
+  });
+
+  it('is refused with 503 when it is not available, is nowhere, or leads back here', async () => {
+    answer = () => assert.fail('asked');
+    const gone = await ask(served({ ...backend, isAvailable: false }), things);
+    const nowhere = fixture({ aggregation: { ...parts(), resolve: () => 'no endpoints' }, clock: systemClock });
+    const looped = await ask(served(), things, { headers: { via: '1.1 other, 1.1 server-1' } });
+    assert.deepEqual(
+      [gone, await ask(nowhere, things), looped].map(({ status, text }) => [status, text]),
+      [
+        [503, 'service unavailable\n'],
+        [503, 'service unavailable\n'],
+        [503, 'service unavailable: the request has come through this server already\n'],
+      ],
+    );
+    const broken = fixture({
+      aggregation: { ...parts(), dialer: () => Promise.reject(new Error('dial tcp 10.0.0.1:443: i/o timeout')) },
+      clock: systemClock,
+    });
+    const unreachable = await ask(broken, things);
+    assert.deepEqual(
+      [unreachable.status, unreachable.text],
+      [503, 'error trying to reach service: dial tcp 10.0.0.1:443: i/o timeout\n'],
+    );
+  });
+
+  it('does not send clients elsewhere, and needs the rights of this server, too', async () => {
+    answer = (_, response) => response.writeHead(302, { location: 'https://evil.example' }).end();
+    const moved = await ask(served(), things);
+    assert.deepEqual(
+      [moved.status, moved.text],
+      [502, 'the backend attempted to redirect this request, which is not permitted'],
+    );
+    answer = () => assert.fail('asked');
+    assert.equal((await ask(served(), things, { headers: { authorization: 'Bearer nobody' } })).status, 403);
+  });
+
+  it('that sends an answer without end, or none, is given up on', async () => {
+    const clock = new FakeClock();
+    const asked = askBackend({ ...parts(), clock }, backend, '/apis');
+    const failed = assert.rejects(asked, /failing or missing response from https:.*: context deadline exceeded/);
+    await new Promise<void>((resolve) => (answer = () => resolve()));
+    await clock.advance(5000);
+    await failed;
+    answer = (_, response) => {
+      const more = (): void => {
+        while (response.write('x'.repeat(65_536)));
+        response.once('drain', more);
+      };
+      more();
+    };
+    await assert.rejects(
+      askBackend({ ...parts(), clock }, backend, '/apis'),
+      /the answer is larger than 4194304 bytes/,
+    );
+    answer = (_, response) => response.writeHead(500).end();
+    await assert.rejects(askBackend({ ...parts(), clock }, backend, '/apis'), /bad status from .*: 500/);
+  });
+});

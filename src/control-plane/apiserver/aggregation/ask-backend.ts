@@ -1,0 +1,72 @@
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../../base/clock.ts';
+import { answerTo } from '../../../base/node-answer.ts';
+import type { ApiBackend, BackendAddress } from '../../model/api-backends.ts';
+import type { UserInfo } from '../../model/user-info.ts';
+import type { BackendDialer } from './backend-dialer.ts';
+import { identityHeaders } from './proxy-headers.ts';
+
+export interface AskBackendParts {
+  readonly dialer: BackendDialer;
+  /** Where it is now; a text when it is nowhere. */
+  readonly resolve: (backend: ApiBackend) => BackendAddress | string;
+  readonly clock: Clock;
+}
+
+/** All of it: a look-up of the name, the handshake, the answer and its body. */
+const ASK_MS = 5000;
+const LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** May read everything, so that what the server says does not depend on roles (upstream: the availability check). */
+const aggregator: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
+
+/** Asks the server behind an APIService for a document. Rejects, with where and why, for what is no answer of 2xx. */
+export async function askBackend(parts: AskBackendParts, backend: ApiBackend, path: string): Promise<string> {
+  const address = parts.resolve(backend);
+  if (typeof address === 'string') throw new Error(address);
+  const { host, port } = address;
+  const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
+  const failure = (why: string): Error => new Error(`failing or missing response from ${url}: ${why}`);
+  const leave = new AbortController();
+  const timer = parts.clock.setTimer(ASK_MS, () => leave.abort());
+  try {
+    const socket = await parts.dialer(backend, address, ASK_MS);
+    leave.signal.addEventListener('abort', () => socket.destroy());
+    try {
+      const sent = { ...identityHeaders(aggregator), accept: 'application/json', host: `${host}:${port}` };
+      const request = httpRequest({
+        method: 'GET',
+        path,
+        // Node takes a list where a header stands several times.
+        headers: { ...sent, connection: 'close' } as Record<string, string>,
+        // Node's types want a socket; any duplex stream will do.
+        createConnection: () => socket as never,
+        setHost: false,
+      });
+      request.end();
+      const answer = await answerTo(request);
+      const { statusCode = 0 } = answer;
+      if (statusCode < 200 || statusCode > 299) throw new Error(`bad status from ${url}: ${statusCode}`);
+      return await textOf(answer);
+    } finally {
+      socket.destroy();
+    }
+  } catch (error) {
+    if (leave.signal.aborted) throw failure('context deadline exceeded');
+    throw failure(error instanceof Error ? error.message : String(error));
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > LIMIT_BYTES) throw new Error(`the answer is larger than ${LIMIT_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

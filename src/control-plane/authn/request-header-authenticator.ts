@@ -1,0 +1,87 @@
+import { createClientCertificateJudge } from '../../pki/client-certificates.ts';
+import type { Authenticator, UserInfo } from '../model/user-info.ts';
+
+/** Flags of upstream's API server: `--requestheader-*`. Names of headers are in any case. */
+export interface RequestHeaderNames {
+  readonly usernameHeaders: readonly string[];
+  readonly uidHeaders: readonly string[];
+  readonly groupHeaders: readonly string[];
+  readonly extraHeadersPrefixes: readonly string[];
+}
+
+export interface RequestHeaderOptions extends RequestHeaderNames {
+  /** PEM, of those that sign the certificates of front proxies. */
+  readonly authorities: () => string;
+  /** Common names; empty: any that the authorities signed. */
+  readonly allowedNames: readonly string[];
+  readonly nowMs: () => number;
+}
+
+type Headers = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * A proxy in front of this server, shown by its client certificate, says in headers who asks (upstream: headerrequest).
+ * Headers of any other client say nothing.
+ */
+export function createRequestHeaderAuthenticator(options: RequestHeaderOptions): Authenticator {
+  const { authorities, allowedNames, nowMs } = options;
+  const judge = createClientCertificateJudge({ authorities, nowMs });
+  return {
+    name: 'requestheader',
+    authenticate: ({ clientCertificate, readHeaders }) => {
+      if (clientCertificate === undefined || readHeaders === undefined) return Promise.resolve({ outcome: 'none' });
+      const verdict = judge(clientCertificate.der);
+      // Of another authority: it may be a client's own.
+      if (verdict.outcome === 'failed') return Promise.resolve({ outcome: 'none' });
+      const name = verdict.outcome === 'user' ? verdict.user.name : '';
+      if (allowedNames.length > 0 && !allowedNames.includes(name))
+        return Promise.resolve({
+          outcome: 'failed',
+          error: `x509: subject with cn=${name} is not in the allowed list`,
+        });
+      const user = userIn(decoded(readHeaders()), options);
+      return Promise.resolve(user === undefined ? { outcome: 'none' } : { outcome: 'user', user });
+    },
+  };
+}
+
+/** Node reads bytes as Latin-1; proxies send UTF-8. */
+const decoded = (headers: Headers): Headers =>
+  new Map([...headers].map(([name, values]) => [name, values.map(decode)]));
+
+const decode = (value: string): string => Buffer.from(value, 'latin1').toString('utf8');
+
+function userIn(headers: Headers, names: RequestHeaderNames): UserInfo | undefined {
+  const first = (of: readonly string[]): string =>
+    of.map((name) => headers.get(name.toLowerCase())?.[0] ?? '').find((value) => value !== '') ?? '';
+  const name = first(names.usernameHeaders);
+  if (name === '') return undefined;
+  const uid = first(names.uidHeaders);
+  const groups = names.groupHeaders.flatMap((header) => headers.get(header.toLowerCase()) ?? []);
+  const extra = extraIn(headers, names.extraHeadersPrefixes);
+  return {
+    name,
+    groups: groups.filter((group) => group !== ''),
+    ...(uid !== '' && { uid }),
+    ...(Object.keys(extra).length > 0 && { extra }),
+  };
+}
+
+function extraIn(headers: Headers, prefixes: readonly string[]): Record<string, readonly string[]> {
+  const extra: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>;
+  for (const prefix of prefixes.map((each) => each.toLowerCase()))
+    for (const [header, values] of headers) {
+      if (!header.startsWith(prefix)) continue;
+      const key = unescape(header.slice(prefix.length)).toLowerCase();
+      if (key !== '') extra[key] = [...(extra[key] ?? []), ...values];
+    }
+  return extra;
+}
+
+function unescape(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}

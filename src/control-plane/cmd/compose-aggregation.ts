@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { askBackend } from '../apiserver/aggregation/ask-backend.ts';
+import { backendDialer } from '../apiserver/aggregation/backend-dialer.ts';
+import type { ApiServerOptions } from '../apiserver/options.ts';
+import { createAvailabilityController, serviceFacts } from '../aggregator/availability-controller.ts';
+import type { BackendTable } from '../aggregator/backend-table.ts';
+import { createLocalServicesKeeper } from '../aggregator/local-services-keeper.ts';
+import { resolveService } from '../aggregator/resolve-service.ts';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import type { ApiBackend, BackendAddress } from '../model/api-backends.ts';
+import type { Definitions } from '../model/definitions.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import type { ClusterPki } from '../pki/cluster-pki.ts';
+import type { BaseDeps } from './base-deps.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
+
+export interface AggregationDeps extends BaseDeps {
+  readonly reader: ObjectReader;
+  readonly table: BackendTable;
+  readonly pki: () => ClusterPki;
+}
+
+export interface ComposedAggregation {
+  readonly options: NonNullable<ApiServerOptions['aggregation']>;
+  /** What keeps APIServices, once there are requests. */
+  controllers(client: ApiClient, definitions: Definitions): readonly { start(): void; stop(): Promise<void> }[];
+}
+
+/** Who in a cluster serves which API, and the way there. */
+export function composeAggregation(
+  { proxyClient, aggregatorRouting }: ControlPlaneOptions,
+  { reader, table, pki, clock, log, random }: AggregationDeps,
+): ComposedAggregation {
+  const clientPair = (): { cert: string; key: string } => {
+    if (proxyClient === undefined) {
+      const { certificatePem: cert, keyPem: key } = pki().frontProxy.client;
+      return { cert, key };
+    }
+    return {
+      cert: readFileSync(proxyClient.certificateFile, 'utf8'),
+      key: readFileSync(proxyClient.keyFile, 'utf8'),
+    };
+  };
+  const dialer = backendDialer({ clock, clientPair });
+  const resolve = ({ service }: ApiBackend): BackendAddress | string =>
+    resolveService(service, serviceFacts(reader, service), {
+      routing: aggregatorRouting ? 'endpoints' : 'service',
+      random: random.next(),
+    });
+  return {
+    options: { backends: table, dialer, resolve, serverId: random.uuid() },
+    controllers: (client, definitions) => [
+      createLocalServicesKeeper({ reader, client, definitions, clock, log }),
+      createAvailabilityController({
+        reader,
+        client,
+        table,
+        ask: (backend, path) => askBackend({ dialer, resolve, clock }, backend, path),
+        clock,
+        log,
+      }),
+    ],
+  };
+}

@@ -1,0 +1,39 @@
+import type { ApiBackends } from '../model/api-backends.ts';
+import type { PartOfV2 } from './document-part.ts';
+import { encodeV2 } from './encode-v2-protobuf.ts';
+
+/** What another server adds to the document of OpenAPI 2, in both of its forms. */
+export interface ForeignPart {
+  readonly v2: PartOfV2;
+  readonly protobuf: Uint8Array;
+}
+
+/** Where the documents of OpenAPI 3 of other servers are: this server passes requests for them on. */
+export const backendRoots = ({ all }: ApiBackends): Readonly<Record<string, object>> =>
+  Object.fromEntries(
+    all
+      .filter(({ openApiHash }) => openApiHash !== undefined)
+      .map(({ group, version, openApiHash = '' }) => [
+        `apis/${group}/${version}`,
+        { serverRelativeURL: `/openapi/v3/apis/${group}/${version}?hash=${openApiHash}` },
+      ]),
+  );
+
+/** A server whose document is not in order is left out: it must not take that of the others away. */
+export function foreignParts({ all }: ApiBackends, known: ReadonlySet<string>): readonly ForeignPart[] {
+  const taken = new Set(known);
+  return all.flatMap(({ openApi2 }) => {
+    if (openApi2 === undefined) return [];
+    const own = Object.entries(openApi2.definitions).filter(([name]) => !taken.has(name));
+    for (const [name] of own) taken.add(name);
+    const whole = { paths: openApi2.paths, definitions: Object.fromEntries(own) };
+    try {
+      const v2 = { whole, paths: inner(whole.paths), definitions: inner(whole.definitions) };
+      return [{ v2, protobuf: encodeV2(whole) }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const inner = (value: object): string => JSON.stringify(value).slice(1, -1);
