@@ -16,6 +16,7 @@ import { ServerMetrics } from './endpoints/metrics.ts';
 import { documentEndpoint, indexEndpoint, versionEndpoint } from './endpoints/plain-endpoints.ts';
 import type { HttpRequest } from './http/http-request.ts';
 import type { Reply } from './http/reply.ts';
+import { SchedulingFigures } from './component/scheduling-metrics.ts';
 import { HttpServer } from './http/server.ts';
 import type { CertificatePair, TlsOptions } from './http/server.ts';
 import { followFlowConfig } from './limits/flow-config.ts';
@@ -41,6 +42,7 @@ export interface ApiServer {
   /** Shown with those of the server. */
   readonly claimMetrics: ResourceClaimMetrics;
   readonly autoscalerMetrics: HorizontalPodAutoscalerMetrics;
+  readonly schedulingFigures: SchedulingFigures;
   /** Answers one request; what the sockets call, and tests without one. */
   readonly handle: (http: HttpRequest) => Promise<Reply>;
   /** Resolves when connections are taken. */
@@ -127,6 +129,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   let server: HttpServer | undefined;
   return {
     claimMetrics: new ResourceClaimMetrics(metrics.registry),
+    schedulingFigures: new SchedulingFigures(metrics.registry),
     autoscalerMetrics: new HorizontalPodAutoscalerMetrics(metrics.registry),
     handle,
     listen: ({ host, port, tls }) => {

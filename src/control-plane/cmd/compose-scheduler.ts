@@ -15,12 +15,16 @@ export function composeScheduler(
   informers: Informers,
   deps: BaseDeps,
 ): Scheduler {
-  return createScheduler({
+  const { schedulingFigures, claimMetrics } = api.server;
+  const scheduler = createScheduler({
     ...deps,
     informers,
     client: api.clientOf(user, 'kube-scheduler'),
-    claimMetrics: api.server.claimMetrics,
+    claimMetrics,
+    metrics: schedulingFigures,
     config,
     askExtender,
   });
+  schedulingFigures.countWith(() => scheduler.counts());
+  return scheduler;
 }
