@@ -65,6 +65,22 @@ test('a runtime that cannot mount images is named by its version, before anythin
   assert.equal(harness.runtime.containers().length, 0);
 });
 
+test('Docker is said to mount no images, before anything is created', async () => {
+  const { harness, pod } = world();
+  harness.runtime.version = async () => ({ name: 'docker', version: '29.1.0', apiVersion: 'v1' });
+  const { failures } = await harness.sync(pod);
+  assert.deepEqual(
+    failures.map(({ reason, message }) => [reason, message]),
+    [
+      [
+        'CreateContainerConfigError',
+        'Docker cannot mount images as volumes: image volumes need containerd 2.1 or later',
+      ],
+    ],
+  );
+  assert.equal(harness.runtime.containers().length, 0);
+});
+
 test('a runtime that cannot mount a part of an image never shows the whole of it instead', async () => {
   const { harness, pod } = world();
   const failuresWith = async (version: string): Promise<string[]> => {

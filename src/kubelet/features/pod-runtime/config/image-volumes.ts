@@ -94,6 +94,7 @@ function mountsPart(container: AnyContainer, volumes: readonly Volume[]): boolea
 }
 
 function unsupported({ name, version }: RuntimeVersion, part: boolean): string | undefined {
+  if (name === 'docker') return 'Docker cannot mount images as volumes: image volumes need containerd 2.1 or later';
   if (name !== 'containerd') return undefined;
   const [major = 0, minor = 0] = version
     .replace(/^v/, '')
