@@ -234,6 +234,29 @@ describe('custom kinds', () => {
       await cluster.kubectl(['delete', 'ends.v1.example.com', 'w']);
     });
 
+    it('are judged by policies, whose rules name another version', async () => {
+      const named = (kind: string, spec: object): string =>
+        JSON.stringify({
+          apiVersion: 'admissionregistration.k8s.io/v1',
+          kind,
+          metadata: { name: 'no-bad-ends' },
+          spec,
+        });
+      const rule = { apiGroups: ['example.com'], apiVersions: ['v1'], operations: ['*'], resources: ['ends'] };
+      const policy = {
+        matchConstraints: { resourceRules: [rule] },
+        validations: [{ expression: "!object.spec.hostPort.startsWith('bad')", message: 'a bad end' }],
+      };
+      await apply(named('ValidatingAdmissionPolicy', policy));
+      const binding = { policyName: 'no-bad-ends', validationActions: ['Deny'] };
+      await apply(named('ValidatingAdmissionPolicyBinding', binding));
+      const bad = ['create', '--dry-run=server', '-f', '-'];
+      assert.match(await refusal(bad, end('v1', 'bad', { hostPort: 'bad:1' })), /denied request: a bad end/);
+      assert.match(await refusal(bad, end('v2', 'bad', { host: 'bad', port: '1' })), /denied request: a bad end/);
+      await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], end('v2', 'good', { host: 'good', port: '1' }));
+      await cluster.kubectl(['delete', 'validatingadmissionpolicies,validatingadmissionpolicybindings', 'no-bad-ends']);
+    });
+
     it('stay as they are stored when the storage version changes, and are read as before', async () => {
       await apply(ends('v2'));
       const stored = ['get', 'crd', 'ends.example.com', '-o', 'jsonpath={.status.storedVersions}'];

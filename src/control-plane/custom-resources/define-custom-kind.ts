@@ -73,9 +73,13 @@ export function customVersions(
   parts: CustomKindParts,
 ): readonly ResourceDefinition[] {
   const nodes = new Map(crd.spec.versions.map((version) => [version.name, schemaNodeOf(version)]));
-  return crd.spec.versions
-    .filter(({ served }) => served)
-    .map((version) => customVersion(crd, version, { ...parts, place, nodes }));
+  const made: ResourceDefinition[] = [];
+  for (const version of crd.spec.versions) {
+    if (!version.served) continue;
+    const siblings = (): readonly ResourceDefinition[] => made.filter(({ type }) => type.version !== version.name);
+    made.push({ ...customVersion(crd, version, { ...parts, place, nodes }), siblings });
+  }
+  return made;
 }
 
 interface Surroundings extends CustomKindParts {

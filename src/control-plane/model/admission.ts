@@ -8,6 +8,8 @@ export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 export interface AdmissionAttributes {
   readonly operation: AdmissionOperation;
   readonly definition: ResourceDefinition;
+  /** In which version the request was made, where a plugin is shown another one. */
+  readonly requested?: ResourceDefinition;
   /** '' for the resource itself. */
   readonly subresource: string;
   readonly namespace: string;

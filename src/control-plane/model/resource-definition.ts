@@ -99,6 +99,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
      */
     readonly prepare?: (objects: readonly ApiObject[]) => Promise<void> | undefined;
   };
+  /** The other versions in which the same objects are served. */
+  readonly siblings?: () => readonly ResourceDefinition[];
   /**
    * Fills in what must be unique in the cluster (addresses, ports). The last step before the store, after validation;
    * `old` is undefined for a creation. Refuses with `ApiStatusError`.

@@ -3,6 +3,8 @@ import { namespaces } from '../../../api/client/resource-types.ts';
 import { notFound } from '../../../api/status/api-status-error.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { matchedVersion } from '../equivalent-request.ts';
 import { matchesNamespace, matchesObject, matchesRules, namespaceOf } from '../webhooks/match-webhook.ts';
 
 /** Policies are never judged by policies: one that refuses everything could not be removed. */
@@ -13,26 +15,32 @@ export function isPolicy({ definition: { type } }: AdmissionAttributes): boolean
 const matchesNames = ({ resourceNames = [] }: NamedRuleWithOperations, { name }: AdmissionAttributes): boolean =>
   resourceNames.length === 0 || resourceNames.includes(name);
 
-const matchesAny = (rules: readonly NamedRuleWithOperations[], attributes: AdmissionAttributes): boolean =>
-  rules.some((rule) => matchesNames(rule, attributes) && matchesRules({ rules: [rule] }, attributes));
+const matchesAny =
+  (rules: readonly NamedRuleWithOperations[]) =>
+  (attributes: AdmissionAttributes): boolean =>
+    rules.some((rule) => matchesNames(rule, attributes) && matchesRules({ rules: [rule] }, attributes));
 
 /**
- * Whether a policy or binding is about the request (upstream: policy/matching/matching.go Matches). Without rules, a
- * binding takes all that its policy takes. Throws NotFound when that depends on a namespace that is not there.
+ * In which version a policy or binding is about the request, undefined: it is not (upstream: policy/matching/matching.go
+ * Matches). Without rules, a binding takes all that its policy takes. Throws NotFound when that depends on a namespace
+ * that is not there.
  */
 export function matchesResources(
   match: MatchResources,
   attributes: AdmissionAttributes,
   reader: ObjectReader,
-): boolean {
-  const { resourceRules = [], excludeResourceRules = [] } = match;
-  if (matchesAny(excludeResourceRules, attributes)) return false;
-  if (resourceRules.length > 0 && !matchesAny(resourceRules, attributes)) return false;
-  if (!matchesObject(match, attributes)) return false;
+): ResourceDefinition | undefined {
+  const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match;
+  if (matchedVersion(attributes, matchPolicy, matchesAny(excludeResourceRules)) !== undefined) return undefined;
+  const definition =
+    resourceRules.length === 0
+      ? attributes.definition
+      : matchedVersion(attributes, matchPolicy, matchesAny(resourceRules));
+  if (definition === undefined || !matchesObject(match, attributes)) return undefined;
   const inNamespace = matchesNamespace(match, attributes, (name) => {
     const found = reader.get(namespaces, { namespace: '', name });
     return found === undefined ? undefined : (found.metadata.labels ?? {});
   });
   if (inNamespace === 'unknown namespace') throw notFound(namespaces, namespaceOf(attributes));
-  return inNamespace;
+  return inNamespace ? definition : undefined;
 }

@@ -15,6 +15,7 @@ import { PER_CALL_LIMIT, RUNTIME_BUDGET } from '../../cel/limits.ts';
 import { mutationEnvironment, policyEnvironment, VariableScope } from '../../cel/policy-environment.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 import { refusal } from '../attributes.ts';
+import { inVersion, objectInVersion } from '../equivalent-request.ts';
 import { wireForm } from '../webhooks/admission-review.ts';
 import type { FindKind } from './find-params.ts';
 import { findParams } from './find-params.ts';
@@ -146,24 +147,28 @@ async function applyPolicy(
 ): Promise<ApiObject> {
   const { policy, bindings } = bound;
   const { matchConstraints, failurePolicy } = policy.spec;
-  let object = attributes.object as ApiObject;
-  if (matchConstraints === undefined || !matchesResources(matchConstraints, attributes, options.reader)) return object;
+  const original = attributes.object as ApiObject;
+  const definition = matchConstraints && matchesResources(matchConstraints, attributes, options.reader);
+  if (definition === undefined) return original;
+  const shown = await inVersion(attributes, definition);
+  let object = shown.object as ApiObject;
   for (const binding of bindings) {
     const { matchResources, paramRef } = binding.spec;
-    if (matchResources !== undefined && !matchesResources(matchResources, attributes, options.reader)) continue;
+    if (matchResources !== undefined && matchesResources(matchResources, attributes, options.reader) === undefined)
+      continue;
     const params = findParams({ ...policy.spec, paramRef }, attributes, options);
     const values =
       typeof params === 'string' ? [] : (params?.map((each) => fromJson(wireForm(each.object, each.type))) ?? [null]);
     const failures = typeof params === 'string' ? [params] : [];
     for (const value of values) {
-      const outcome = await applyOnce(options, { ...attributes, object }, { bound, params: value });
+      const outcome = await applyOnce(options, { ...shown, object }, { bound, params: value });
       if (typeof outcome === 'string') failures.push(outcome);
       else object = outcome;
     }
     const [failure] = failures;
     if (failure !== undefined && failurePolicy !== 'Ignore') throw denial(attributes, policy, binding, failure);
   }
-  return object;
+  return object === shown.object ? original : await objectInVersion(object, definition, attributes.definition);
 }
 
 function denial(

@@ -5,7 +5,9 @@ import { fromJson } from '../../../cel/json-values.ts';
 import type { CelValue } from '../../../cel/values.ts';
 import { RUNTIME_BUDGET } from '../../cel/limits.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { refusal } from '../attributes.ts';
+import { inVersion } from '../equivalent-request.ts';
 import { wireForm } from '../webhooks/admission-review.ts';
 import { evaluatePrepared, matchConditions } from './match-conditions.ts';
 import type { FindKind } from './find-params.ts';
@@ -27,9 +29,15 @@ export function createValidatingPolicies(options: PolicyOptions): AdmissionPlugi
     name: 'ValidatingAdmissionPolicy',
     handles: (attributes) => list().length > 0 && !isPolicy(attributes),
     async validate(attributes) {
-      const request = new RequestVariables(attributes, options);
+      const known = new Map<ResourceDefinition, RequestVariables>();
+      // Made once for all policies that see the request in the same version.
+      const requestIn: RequestIn = async (definition) => {
+        const request = known.get(definition) ?? new RequestVariables(await inVersion(attributes, definition), options);
+        known.set(definition, request);
+        return request;
+      };
       const failures: Failure[] = [];
-      for (const prepared of list()) failures.push(...(await judge(prepared, attributes, request, options)));
+      for (const prepared of list()) failures.push(...(await judge(prepared, attributes, requestIn, options)));
       report(failures, attributes);
     },
   };
@@ -44,19 +52,25 @@ interface Failure {
   readonly index: number;
 }
 
+/** The request as a version of its kind shows it. */
+type RequestIn = (definition: ResourceDefinition) => Promise<RequestVariables>;
+
 async function judge(
   prepared: PreparedPolicy,
   attributes: AdmissionAttributes,
-  request: RequestVariables,
+  requestIn: RequestIn,
   options: PolicyOptions,
 ): Promise<readonly Failure[]> {
   const { policy, bindings } = prepared;
   const { matchConstraints } = policy.spec;
-  if (matchConstraints === undefined || !matchesResources(matchConstraints, attributes, options.reader)) return [];
+  const definition = matchConstraints && matchesResources(matchConstraints, attributes, options.reader);
+  if (definition === undefined) return [];
+  const request = await requestIn(definition);
   const failures: Failure[] = [];
   for (const binding of bindings) {
     const { matchResources } = binding.spec;
-    if (matchResources !== undefined && !matchesResources(matchResources, attributes, options.reader)) continue;
+    if (matchResources !== undefined && matchesResources(matchResources, attributes, options.reader) === undefined)
+      continue;
     const fail = (message: string, reason = 'Invalid', index = 0): void => {
       failures.push({ policy: policy.metadata.name, binding, message, reason, index });
     };

@@ -12,6 +12,9 @@ export function admissionReview(attributes: AdmissionAttributes, uid: string): o
   const { group, version, plural } = definition.type;
   const kind = kindOf(attributes);
   const resource = { group, version, resource: plural };
+  const requested = attributes.requested ?? definition;
+  const requestKind = kindOf({ ...attributes, definition: requested });
+  const requestResource = { ...resource, version: requested.type.version };
   const part = { ...(subresource !== '' && { subResource: subresource, requestSubResource: subresource }) };
   const namespace = namespaceOf(attributes);
   const { user } = context;
@@ -22,8 +25,8 @@ export function admissionReview(attributes: AdmissionAttributes, uid: string): o
       uid,
       kind,
       resource,
-      requestKind: kind,
-      requestResource: resource,
+      requestKind,
+      requestResource,
       ...part,
       ...(name !== '' && { name }),
       ...(namespace !== '' && { namespace }),

@@ -23,10 +23,7 @@ const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean =>
 export const namespaceOf = (attributes: AdmissionAttributes): string =>
   isNamespace(attributes) ? attributes.name : attributes.namespace;
 
-/**
- * Whether the webhook is for such requests at all. Each kind is served in one version, so that there are no equivalent
- * ones to look for.
- */
+/** Whether the webhook is for such requests at all, in the version of the attributes. */
 export function matchesRules({ rules = [] }: Pick<Webhook, 'rules'>, attributes: AdmissionAttributes): boolean {
   return rules.some((rule) => matchesRule(rule, attributes));
 }

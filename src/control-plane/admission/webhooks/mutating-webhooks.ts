@@ -8,7 +8,8 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission
 import { wireForm } from './admission-review.ts';
 import type { ReviewResponse } from './admission-review.ts';
 import { callWebhook, failed } from './call-webhook.ts';
-import { concerns, isAnyonesBusiness } from './validating-webhooks.ts';
+import { inVersion, objectInVersion } from '../equivalent-request.ts';
+import { isAnyonesBusiness, versionFor } from './validating-webhooks.ts';
 import type { WebhookOptions } from './validating-webhooks.ts';
 import type { Webhook } from './match-webhook.ts';
 import { listWebhooks } from './webhook-list.ts';
@@ -79,13 +80,17 @@ async function round(
   const toAskAgain = new Set<string>();
   const willing = new Set<string>();
   for (const [index, listed] of webhooks.entries()) {
-    const now = { ...attributes, object };
-    if ((again !== undefined && !again.has(listed.id)) || !concerns(listed, now, options.reader)) continue;
     const { webhook, configuration, id } = listed;
+    if (again !== undefined && !again.has(id)) continue;
+    const definition = versionFor(webhook, { ...attributes, object }, options.reader);
+    if (definition === undefined) continue;
+    const now = await inVersion({ ...attributes, object }, definition);
     if (!(await options.meetsConditions(webhook, now))) continue;
     const result = await callWebhook(webhook, 'mutating', now, options);
     const place = `round_${number}_index_${index}`;
-    const next = result.outcome === 'open' ? object : applied(options, webhook, now, result.response);
+    const answered = result.outcome === 'open' ? now.object : applied(options, webhook, now, result.response);
+    const isSame = answered === now.object || answered === undefined;
+    const next = isSame ? object : await objectInVersion(answered, definition, attributes.definition);
     const differs = next !== object && object !== undefined && next !== undefined && !options.sameJson(next, object);
     if (result.outcome === 'open')
       attributes.context.annotate(`failed-open.mutation.webhook.admission.k8s.io/${place}`, webhook.name);

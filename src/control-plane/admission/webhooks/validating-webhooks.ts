@@ -2,6 +2,9 @@ import { namespaces } from '../../../api/client/resource-types.ts';
 import { notFound } from '../../../api/status/api-status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { inVersion, matchedVersion } from '../equivalent-request.ts';
+import type { Webhook } from './match-webhook.ts';
 import { callWebhook } from './call-webhook.ts';
 import type { CallOptions } from './call-webhook.ts';
 import { isExempt, matchesNamespace, matchesObject, matchesRules, namespaceOf } from './match-webhook.ts';
@@ -23,11 +26,15 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
     name: 'ValidatingAdmissionWebhook',
     handles: (attributes) => isAnyonesBusiness(list(), attributes),
     async validate(attributes) {
-      const concerned = list().filter((each) => concerns(each, attributes, options.reader));
+      const concerned = list().flatMap(({ webhook }) => {
+        const definition = versionFor(webhook, attributes, options.reader);
+        return definition === undefined ? [] : [{ webhook, definition }];
+      });
       const results = await Promise.allSettled(
-        concerned.map(async ({ webhook }, index) => {
-          if (!(await options.meetsConditions(webhook, attributes))) return;
-          const { outcome } = await callWebhook(webhook, 'validating', attributes, options);
+        concerned.map(async ({ webhook, definition }, index) => {
+          const shown = await inVersion(attributes, definition);
+          if (!(await options.meetsConditions(webhook, shown))) return;
+          const { outcome } = await callWebhook(webhook, 'validating', shown, options);
           if (outcome === 'open')
             attributes.context.annotate(
               `failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`,
@@ -43,17 +50,30 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
 /** Cheap, as it is asked about every write. */
 export function isAnyonesBusiness(webhooks: readonly ListedWebhook[], attributes: AdmissionAttributes): boolean {
   return (
-    webhooks.length > 0 && !isExempt(attributes) && webhooks.some(({ webhook }) => matchesRules(webhook, attributes))
+    webhooks.length > 0 &&
+    !isExempt(attributes) &&
+    webhooks.some(({ webhook }) => ruleVersion(webhook, attributes) !== undefined)
   );
 }
 
-/** Throws NotFound when that depends on a namespace that is not there. */
-export function concerns({ webhook }: ListedWebhook, attributes: AdmissionAttributes, reader: ObjectReader): boolean {
-  if (!matchesRules(webhook, attributes) || !matchesObject(webhook, attributes)) return false;
+const ruleVersion = (webhook: Webhook, attributes: AdmissionAttributes): ResourceDefinition | undefined =>
+  matchedVersion(attributes, webhook.matchPolicy, (each) => matchesRules(webhook, each));
+
+/**
+ * In which version the webhook is to see the request; undefined: it is not about it. Throws NotFound when that depends
+ * on a namespace that is not there.
+ */
+export function versionFor(
+  webhook: Webhook,
+  attributes: AdmissionAttributes,
+  reader: ObjectReader,
+): ResourceDefinition | undefined {
+  const definition = ruleVersion(webhook, attributes);
+  if (definition === undefined || !matchesObject(webhook, attributes)) return undefined;
   const inNamespace = matchesNamespace(webhook, attributes, (name) => {
     const found = reader.get(namespaces, { namespace: '', name });
     return found === undefined ? undefined : (found.metadata.labels ?? {});
   });
   if (inNamespace === 'unknown namespace') throw notFound(namespaces, namespaceOf(attributes));
-  return inNamespace;
+  return inNamespace ? definition : undefined;
 }

@@ -1,0 +1,51 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { AdmissionAttributes } from '../model/admission.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+
+/**
+ * The version of the request's kind that rules are about: that of the request, else with `matchPolicy: Equivalent`
+ * another one in which the same objects are served. Undefined: they are about none (upstream: webhook/generic
+ * ShouldCallHook).
+ */
+export function matchedVersion(
+  attributes: AdmissionAttributes,
+  matchPolicy: 'Exact' | 'Equivalent' | undefined,
+  matches: (attributes: AdmissionAttributes) => boolean,
+): ResourceDefinition | undefined {
+  const { definition } = attributes;
+  if (matches(attributes)) return definition;
+  if (matchPolicy === 'Exact') return undefined;
+  return definition.siblings?.().find((sibling) => matches({ ...attributes, definition: sibling }));
+}
+
+/** The request as it would be in another version of its kind. */
+export async function inVersion(
+  attributes: AdmissionAttributes,
+  definition: ResourceDefinition,
+): Promise<AdmissionAttributes> {
+  if (definition === attributes.definition) return attributes;
+  const { definition: own, subresource, object, oldObject } = attributes;
+  const shown = async (each: ApiObject | undefined): Promise<ApiObject | undefined> =>
+    each && objectInVersion(each, own, definition);
+  // The body of such a subresource is of a kind of its own, which is the same in all versions.
+  const isWhole = own.views?.find(({ name }) => name === subresource)?.kind === undefined;
+  return {
+    ...attributes,
+    definition,
+    requested: own,
+    object: isWhole ? await shown(object) : object,
+    oldObject: await shown(oldObject),
+  };
+}
+
+/** An object of one version as another shows it, by way of the version in which it is stored. */
+export async function objectInVersion(
+  object: ApiObject,
+  from: ResourceDefinition,
+  to: ResourceDefinition,
+): Promise<ApiObject> {
+  if (from === to) return object;
+  const stored = (await from.storedAs?.toStored(object)) ?? object;
+  await to.storedAs?.prepare?.([stored]);
+  return to.storedAs?.fromStored(stored) ?? stored;
+}
