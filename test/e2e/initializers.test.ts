@@ -179,8 +179,16 @@ describe('initializers', () => {
     assert.equal((await create('long', 'correct horse battery staple')).code, 0);
   });
 
-  it('do not keep a namespace from ending', async () => {
+  it('do not keep a dependent when its owner goes', async () => {
     for (const stop of stops.splice(0)) await stop();
+    await cluster.kubectl(['create', 'deployment', 'pending', '--image=app:1']);
+    const pending = `${podPath}?includeUninitialized=true&labelSelector=app%3Dpending`;
+    await eventually(async () => assert.equal((await named(pending)).length, 1));
+    await cluster.kubectl(['delete', 'deployment', 'pending', '--cascade=foreground', '--timeout=60s']);
+    assert.deepEqual(await named(pending), []);
+  });
+
+  it('do not keep a namespace from ending', async () => {
     await cluster.kubectl(['create', 'namespace', 'going']);
     const path = '/api/v1/namespaces/going/pods';
     await cluster.kubectl(['create', '--raw', `${path}?includeUninitialized=true`, '-f', '-'], manifest('stuck'));

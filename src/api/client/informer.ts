@@ -54,6 +54,8 @@ export interface InformersOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Also what initializers have yet to act on, where the server has initializers. */
+  readonly includeUninitialized?: boolean;
 }
 
 /** An informer that is started and stopped independently. */

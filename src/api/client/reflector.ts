@@ -41,6 +41,8 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly namespace: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** As for lists. */
+  readonly includeUninitialized?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -169,7 +171,7 @@ class Reflector<T extends ApiObject> {
 
   async #list(version: string): Promise<Step> {
     if (this.#streamsLists) return await this.#watch(version, true);
-    const { client, type, namespace, labelSelector, fieldSelector, clock } = this.#options;
+    const { client, type, namespace, labelSelector, fieldSelector, includeUninitialized, clock } = this.#options;
     const items: T[] = [];
     let next: string | undefined;
     let resourceVersion = '';
@@ -177,6 +179,7 @@ class Reflector<T extends ApiObject> {
       const page = {
         labelSelector,
         fieldSelector,
+        ...(includeUninitialized !== undefined && { includeUninitialized }),
         limit: PAGE,
         ...(next === undefined ? { resourceVersion: version } : { continue: next }),
       };
@@ -253,11 +256,12 @@ class Reflector<T extends ApiObject> {
     { opened, heard }: { readonly opened: () => void; readonly heard: () => void },
     signal: AbortSignal,
   ): Promise<'ended'> {
-    const { client, type, namespace, labelSelector, fieldSelector, random } = this.#options;
+    const { client, type, namespace, labelSelector, fieldSelector, includeUninitialized, random } = this.#options;
     const timeoutSeconds = Math.floor(jitter(random, WATCH_SECONDS, 1));
     const options = {
       labelSelector,
       fieldSelector,
+      ...(includeUninitialized !== undefined && { includeUninitialized }),
       resourceVersion: session.version,
       allowBookmarks: true,
       timeoutSeconds,

@@ -1,3 +1,4 @@
+import { createInformers } from '../../api/client/informer.ts';
 import type { Informers } from '../../api/client/informer.ts';
 import { KubeletError } from '../../base/errors.ts';
 import { createServingApprover } from '../controllers/certificate-requests/serving-approver.ts';
@@ -10,6 +11,7 @@ import { controllersTable } from './controllers-table.ts';
 import { isServed } from './runtime-config.ts';
 import { allResources } from '../resources/all.ts';
 import type { ControllerEntry } from './controllers-table.ts';
+import { hasInitializers } from './served-kinds.ts';
 
 /** Only with --approve-kubelet-serving. */
 const servingApprover: ControllerEntry = {
@@ -59,20 +61,33 @@ export function composeControllers(
     claimMetrics: api.server.claimMetrics,
     autoscalerMetrics: api.server.autoscalerMetrics,
   };
+  const all = hasInitializers(options) ? allInformers(api, deps) : undefined;
   const controllers = selectControllers(options.controllers, table)
     .filter(({ needs }) => needs === undefined || served.some(({ type }) => type === needs))
     .filter(({ needsSetting }) => needsSetting === undefined || options[needsSetting] !== undefined)
-    .map(({ account, create }) =>
-      create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),
+    .map(({ account, create, seesUninitialized }) =>
+      create({
+        ...common,
+        ...(seesUninitialized === true && all !== undefined && { informers: all }),
+        client: api.clientOf(accountOf(account), 'kube-controller-manager'),
+      }),
     );
   return {
     start: () => {
+      all?.start();
       for (const controller of controllers) controller.start();
     },
     stop: async () => {
       for (const controller of [...controllers].reverse()) await controller.stop();
+      await all?.stop();
     },
   };
+}
+
+/** Those that the others share leave out what pends. */
+function allInformers(api: ComposedApiServer, deps: BaseDeps): Informers {
+  const client = api.clientOf(manager, 'kube-controller-manager');
+  return createInformers({ ...deps, client, includeUninitialized: true });
 }
 
 /** `*` is all, `-name` takes one away, `name` adds one. Throws `Invalid` for names there are none of. */

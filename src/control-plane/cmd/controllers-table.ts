@@ -88,6 +88,8 @@ export interface ControllerEntry {
   readonly needs?: ResourceType;
   /** The setting that it is for; the controller is not started without it. */
   readonly needsSetting?: keyof ClusterControllerOptions['settings'];
+  /** It also sees what initializers have yet to act on. */
+  readonly seesUninitialized?: boolean;
   readonly create: (options: ClusterControllerOptions) => Controller;
 }
 
@@ -265,6 +267,8 @@ export const controllersTable: readonly ControllerEntry[] = [
   {
     name: 'garbage-collector-controller',
     account: 'generic-garbage-collector',
+    // A dependent that pends for ever must go with its owner, too.
+    seesUninitialized: true,
     create: (options) => createGarbageCollector({ ...options, types: options.kept }),
   },
 ];
