@@ -172,6 +172,25 @@ test('limits, requests and thresholds are drawn in and written, however small th
   await until(`/request 100.m/.test(${row}) && /request 96.MiB/.test(${row}) && /\\/ 512.MiB/.test(${row})`);
 });
 
+test('the charts of a pod show one of its containers when it is chosen', async () => {
+  await go(podHash(2), 'article.pod');
+  const tile = (name: string): string => `document.querySelector('.pod-charts .tile[aria-label=${name}]')`;
+  const visible = `[...document.querySelectorAll('.pod-charts .tile')].filter((tile) => tile.offsetParent !== null).map((tile) => tile.getAttribute('aria-label'))`;
+  const offered = (await ask(
+    `[...document.querySelectorAll('#charts-of option')].map(({ value }) => value)`,
+  )) as string[];
+  const containers = (model.pods()[2]?.spec.containers ?? []).map(({ name }) => name);
+  assert.deepEqual(offered, ['', ...containers]);
+  assert.deepEqual(await ask(visible), ['CPU', 'Memory', 'Network']);
+  await tab.select('#charts-of', containers[0] ?? '');
+  assert.deepEqual(await ask(visible), ['CPU', 'Memory', 'Disk']);
+  await until(`/^request 100.m/.test(${tile('CPU')}.querySelector('.note').textContent)`);
+  const row = `document.querySelector('article.pod tbody tr .number').textContent`;
+  await until(`${tile('CPU')}.querySelector('.value').textContent === ${row}`);
+  await tab.select('#charts-of', '');
+  assert.deepEqual(await ask(visible), ['CPU', 'Memory', 'Network']);
+});
+
 test('every view passes the rules of WCAG A and AA, light and dark', async () => {
   await go('#/pods', '#pods-list');
   await tab.type('#filter', 'shop frontend');

@@ -30,6 +30,7 @@ export const assetTypes: ReadonlyMap<string, string> = new Map([
   ['tabs.js', SCRIPT],
   ['node-view.js', SCRIPT],
   ['pods-view.js', SCRIPT],
+  ['pod-charts.js', SCRIPT],
   ['pod-view.js', SCRIPT],
   ['logs-view.js', SCRIPT],
   ['eviction-view.js', SCRIPT],

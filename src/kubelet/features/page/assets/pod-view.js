@@ -1,11 +1,10 @@
 // One pod: what holds it up, its containers with limits, its charts, its timeline and its log.
 
-import { Chart } from './charts.js';
 import { element, setAttribute, setText } from './dom.js';
 import { bytesOfLimit, formatAge, formatBytes, formatCpu, formatPercent, formatRate, formatTime } from './format.js';
 import { LogsView } from './logs-view.js';
 import { Meter } from './meter.js';
-import { Figures } from './node-view.js';
+import { meterFacts, PodCharts } from './pod-charts.js';
 import { levelOf } from './pods-view.js';
 
 /**
@@ -29,39 +28,7 @@ export class PodView {
   #containers = element('tbody');
   /** @type {Map<string, ContainerRow>} */
   #rows = new Map();
-  #cpu = new Chart({
-    label: 'CPU of the pod',
-    series: [{ name: 'CPU', color: '--line-1', filled: true }],
-    format: formatCpu,
-    least: 10,
-  });
-  #memory = new Chart({
-    label: 'Memory of the pod',
-    series: [{ name: 'Memory', color: '--line-1', filled: true }],
-    format: formatBytes,
-    least: 1024 ** 2,
-    binary: true,
-  });
-  #network = new Chart({
-    label: 'Network of the pod',
-    series: [
-      { name: 'Received', color: '--line-1', filled: true },
-      { name: 'Sent', color: '--line-2' },
-    ],
-    format: formatRate,
-    least: 1024,
-    binary: true,
-  });
-  #cpuNow = element('p', { class: 'value' });
-  #memoryNow = element('p', { class: 'value' });
-  #networkNow = new Figures([
-    ['Received', 1],
-    ['Sent', 2],
-  ]);
-  #cpuMeter = new Meter();
-  #memoryMeter = new Meter();
-  #cpuNote = element('p', { class: 'note' });
-  #memoryNote = element('p', { class: 'note' });
+  #charts;
   #logs;
 
   /** @param {PagePod} pod */
@@ -69,8 +36,7 @@ export class PodView {
     this.uid = pod.uid;
     this.#heading = element('h2', { tabindex: '-1' }, pod.name);
     this.#logs = new LogsView(pod);
-    const tile = (/** @type {string} */ title, /** @type {Node[]} */ ...children) =>
-      element('section', { class: 'tile', 'aria-label': title }, element('h3', {}, title), ...children);
+    this.#charts = new PodCharts(pod);
     this.node = element(
       'article',
       { class: 'pod', 'aria-label': `Pod ${pod.name}` },
@@ -83,13 +49,7 @@ export class PodView {
       ),
       this.#facts,
       this.#explanation,
-      element(
-        'div',
-        { class: 'tiles three' },
-        tile('CPU', this.#cpuNow, this.#cpuMeter.node, this.#cpu.node, this.#cpuNote),
-        tile('Memory', this.#memoryNow, this.#memoryMeter.node, this.#memory.node, this.#memoryNote),
-        tile('Network', this.#networkNow.node, this.#network.node),
-      ),
+      this.#charts.node,
       element('div', { class: 'card' }, element('h3', {}, 'Containers'), this.#table()),
       element(
         'div',
@@ -112,7 +72,7 @@ export class PodView {
 
   destroy() {
     this.#logs.destroy();
-    for (const chart of [this.#cpu, this.#memory, this.#network]) chart.destroy();
+    this.#charts.destroy();
     this.node.remove();
   }
 
@@ -136,7 +96,7 @@ export class PodView {
         .join(' · '),
     );
     this.#endMessage = pod.message ?? '';
-    this.#updateCharts(store, pod);
+    this.#charts.update(store, pod);
     this.#updateContainers(store, pod);
     this.#logs.update(pod);
     const mark = `${pod.timelineMark} ${pod.phase} ${pod.message ?? ''}`;
@@ -144,38 +104,6 @@ export class PodView {
       this.#mark = mark;
       void this.#explain();
     }
-  }
-
-  /**
-   * @param {Store} store
-   * @param {PagePod} pod
-   */
-  #updateCharts(store, pod) {
-    const samples = store.podSamples.get(this.uid) ?? [];
-    const times = samples.map(({ atMs }) => atMs);
-    const use = store.use(this.uid);
-    setText(this.#cpuNow, formatCpu(use?.cpuMillis));
-    this.#cpuMeter.set(
-      meterFacts(use?.cpuMillis, pod.cpuRequestMillis, pod.cpuLimitMillis, (store.state?.node.cores ?? 0) * 1000),
-    );
-    setText(this.#cpuNote, limitNote(pod.cpuRequestMillis, pod.cpuLimitMillis, formatCpu));
-    this.#cpu.set(
-      times,
-      [samples.map(({ cpuMillis }) => cpuMillis)],
-      limitLines(pod.cpuRequestMillis, pod.cpuLimitMillis),
-    );
-    setText(this.#memoryNow, formatBytes(use?.memoryBytes));
-    this.#memoryMeter.set(
-      meterFacts(use?.memoryBytes, pod.memoryRequestBytes, pod.memoryLimitBytes, store.state?.node.memoryBytes),
-    );
-    setText(this.#memoryNote, limitNote(pod.memoryRequestBytes, pod.memoryLimitBytes, formatBytes));
-    this.#memory.set(
-      times,
-      [samples.map(({ memoryBytes }) => memoryBytes)],
-      limitLines(pod.memoryRequestBytes, pod.memoryLimitBytes),
-    );
-    this.#networkNow.set([formatRate(use?.rxBps), formatRate(use?.txBps)]);
-    this.#network.set(times, [samples.map(({ rxBps }) => rxBps), samples.map(({ txBps }) => txBps)]);
   }
 
   #table() {
@@ -287,19 +215,6 @@ export class PodView {
   }
 }
 
-/**
- * Against the limit, or without one, against what the node has.
- *
- * @param {number | undefined} value
- * @param {number | undefined} request
- * @param {number | undefined} limit
- * @param {number | undefined} capacity
- * @returns {import('./meter.js').MeterFacts}
- */
-function meterFacts(value, request, limit, capacity) {
-  return { value, max: limit ?? capacity, mark: request, kind: limit === undefined ? 'scale' : 'limit' };
-}
-
 class ContainerRow {
   node;
   #state = element('span');
@@ -383,33 +298,6 @@ class ContainerRow {
 
 /**
  * @param {number | undefined} request
- * @param {number | undefined} limit
- * @returns {import('./charts.js').ChartLine[]}
- */
-function limitLines(request, limit) {
-  return [
-    ...(request === undefined || request === limit
-      ? []
-      : [{ label: 'request', value: request, color: /** @type {const} */ ('--muted') }]),
-    ...(limit === undefined ? [] : [{ label: 'limit', value: limit, color: /** @type {const} */ ('--bad') }]),
-  ];
-}
-
-/**
- * @param {number | undefined} request
  * @param {(amount: number | undefined) => string} format
  */
 const requestText = (request, format) => (request === undefined ? '' : `request ${format(request)}`);
-
-/**
- * @param {number | undefined} request
- * @param {number | undefined} limit
- * @param {(amount: number | undefined) => string} format
- */
-function limitNote(request, limit, format) {
-  const parts = [
-    request === undefined ? 'no request' : `request ${format(request)}`,
-    limit === undefined ? 'no limit' : `limit ${format(limit)}`,
-  ];
-  return parts.join(' · ');
-}
