@@ -9,19 +9,15 @@ import { container, pod } from './support/manifests.ts';
 import { agentFixture } from './support/suite.ts';
 import { containerId } from './support/watch.ts';
 
-const fixture = agentFixture({
-  name: 'cpu-manager',
-  agent: {
-    config: {
-      cpuManagerPolicy: 'static',
-      cpuManagerReconcilePeriod: '1h',
-      kubeReserved: { cpu: '900m', memory: '400Mi' },
-      evictionHard: { 'memory.available': '100Mi' },
-      memoryManagerPolicy: 'Static',
-      reservedMemory: [{ numaNode: 0, limits: { memory: '500Mi' } }],
-    },
-  },
-});
+const config = {
+  cpuManagerPolicy: 'static',
+  cpuManagerReconcilePeriod: '1h',
+  kubeReserved: { cpu: '900m', memory: '400Mi' },
+  evictionHard: { 'memory.available': '100Mi' },
+  memoryManagerPolicy: 'Static',
+  reservedMemory: [{ numaNode: 0, limits: { memory: '500Mi' } }],
+};
+const fixture = agentFixture({ name: 'cpu-manager', agent: { config } });
 const lastCpu = availableParallelism() - 1;
 const allCpus = `0-${lastCpu}`;
 /** The static policy reserves CPU 0 here, so one whole CPU is always the next one. */
@@ -117,4 +113,40 @@ test('the CPUs of a pod that is gone return to the shared pool at once', async (
   await fixture.agent.remove('exclusive');
   assert.ok(await hasCpus('shared', allCpus));
   assert.ok(await waitUntil(() => state().defaultCpuSet === allCpus && state().entries === undefined, 10_000));
+});
+
+test('a pod with resources of its own gets a CPU for all its containers, and a restart changes none', async () => {
+  const { agent } = fixture;
+  await agent.term();
+  agent.writeConfig({
+    ...config,
+    featureGates: { PodLevelResourceManagers: true },
+    topologyManagerPolicy: 'best-effort',
+    topologyManagerScope: 'pod',
+  });
+  await agent.start();
+  await agent.ready('shared');
+  const amounts = { cpu: '1', memory: '64Mi' };
+  await agent.run(
+    pod(
+      'pooled',
+      { resources: { limits: amounts, requests: amounts }, containers: [container('main'), container('helper')] },
+      { uid: 'uid-pooled' },
+    ),
+  );
+  const cpus = (name: string): Promise<string> =>
+    agent.inside('pooled', "sed -n 's/^Cpus_allowed_list:\\t//p' /proc/1/status", name).then((text) => text.trim());
+  assert.deepEqual([await cpus('main'), await cpus('helper')], [ownCpu, ownCpu]);
+  assert.ok(await hasCpus('shared', otherCpus), 'the running container of the shared pool leaves the CPU');
+  const [before, ids] = [state(), ['main', 'helper'].map((name) => containerId(agent.pod('pooled'), name))];
+  assert.equal(before.defaultCpuSet, otherCpus);
+  await agent.restart('SIGKILL');
+  await Promise.all([agent.ready('pooled'), agent.ready('shared')]);
+  assert.deepEqual(
+    ['main', 'helper'].map((name) => containerId(agent.pod('pooled'), name)),
+    ids,
+  );
+  assert.deepEqual([await cpus('main'), await cpus('helper'), state()], [ownCpu, ownCpu, before]);
+  await agent.remove('pooled');
+  assert.ok(await hasCpus('shared', allCpus));
 });
