@@ -91,6 +91,13 @@ export class Machine {
     return tryCommand(this.#inside(argv), input);
   }
 
+  /** Starts a program that goes on; its output goes to `log`. The caller ends it. */
+  begin(argv: readonly string[], log: string): ChildProcess {
+    const [program = '', ...args] = this.#inside(argv);
+    const output = openSync(log, 'a');
+    return spawn(program, args, { stdio: ['ignore', output, output] });
+  }
+
   async importImages(archive: string): Promise<void> {
     await this.run(['ctr', '-n', 'k8s.io', 'images', 'import', '--all-platforms', archive]);
   }
