@@ -39,6 +39,7 @@ export interface KindUnderTest {
 /** No object of the kind is called so, before and after. */
 export function missingName({ type }: ResourceDefinition): string {
   if (type.kind === 'IPAddress') return '192.0.2.77';
+  if (type.kind === 'APIService') return 'v2.every-api.example.com';
   return type.kind === 'CustomResourceDefinition' ? 'missing.every-kind.example.com' : 'missing-one';
 }
 
@@ -54,8 +55,9 @@ export function collectionPath(
   return `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? `/namespaces/${namespace}` : ''}/${plural}`;
 }
 
-/** What in an object must agree with its name: the kind that a definition defines. */
+/** What in an object must agree with its name: the kind that a definition defines, the version that is served. */
 function contentFor({ kind, spec }: KindManifest['manifest'], name = ''): object {
+  if (kind === 'APIService') return { spec: { ...(spec as object), version: name.split('.')[0] } };
   if (kind !== 'CustomResourceDefinition') return {};
   const [plural] = name.split('.');
   return { spec: { ...(spec as object), names: { ...(spec as { readonly names: object }).names, plural } } };
