@@ -234,9 +234,10 @@ describe('a server with every way of authentication and authorization', () => {
 
 describe('a server with narrow limits', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'kts-limits-'));
-  let release: () => void = () => undefined;
+  const held: (() => void)[] = [];
+  const release = (): void => held.splice(0).forEach((each) => each());
   const slow = new Webhook(async ({ spec }) => {
-    if (spec.user === 'alice') await new Promise<void>((resolve) => (release = resolve));
+    if (spec.user === 'alice') await new Promise<void>((resolve) => held.push(resolve));
     return { allowed: true };
   });
   let cluster: TestCluster;
@@ -248,6 +249,7 @@ describe('a server with narrow limits', () => {
         `--basic-auth-file=${path.join(seeds, 'passwords.csv')}`,
         '--enable-priority-and-fairness=false',
         '--max-requests-inflight=1',
+        '--max-mutating-requests-inflight=2',
         '--client-qps=1',
         '--client-burst=3',
         '--authorization-mode=RBAC,Webhook',
@@ -266,14 +268,26 @@ describe('a server with narrow limits', () => {
   });
 
   it('sends away what is too much at once, except the administrators’, and takes it when there is room', async () => {
-    const held = ask(cluster, ['GET', PODS], 'Bearer token-of-alice');
+    const reading = ask(cluster, ['GET', PODS], 'Bearer token-of-alice');
     await eventually(() => Promise.resolve(assert.ok(slow.posted.some(({ spec }) => spec.user === 'alice'))));
     const asBob = (): Promise<Answer> => ask(cluster, ['GET', PODS], basic('bob:password-of-bob'));
     const refused = await asBob();
     assert.deepEqual([refused.status, refused.retryAfter], [429, '1']);
     assert.equal((await ask(cluster, ['GET', PODS], 'Bearer token-of-admin')).status, 200);
+    // Writes have places of their own.
+    const write = (authorization: string): Promise<Answer> =>
+      ask(cluster, ['POST', `${PODS.replace('pods', 'configmaps')}`], authorization, {
+        metadata: { generateName: 'a-' },
+      });
+    const writing = [write('Bearer token-of-alice'), write('Bearer token-of-alice')];
+    await eventually(() => Promise.resolve(assert.equal(held.length, 3)));
+    assert.equal((await write(basic('bob:password-of-bob'))).status, 429);
     release();
-    assert.equal((await held).status, 200);
+    assert.equal((await reading).status, 200);
+    assert.deepEqual(
+      (await Promise.all(writing)).map(({ status }) => status),
+      [201, 201],
+    );
     assert.equal((await asBob()).status, 200);
   });
 
