@@ -153,6 +153,30 @@ test('a mirror pod gets the status of its pod each time it is recreated', async 
   agent.removeManifest('shown');
 });
 
+test('events and requests go no faster than eventRecordQPS and kubeAPIQPS let them', async () => {
+  const before = await whatHolds();
+  agent.writeConfig({ eventRecordQPS: 1, eventBurst: 1, kubeAPIQPS: 5, kubeAPIBurst: 5 });
+  const [from, beganMs] = [proxy.calls.length, performance.now()];
+  await agent.restart();
+  const names = ['limited-1', 'limited-2', 'limited-3', 'limited-4'];
+  for (const name of names) await create(name);
+  await ready(...names);
+  const calls = proxy.calls.slice(from);
+  const seconds = (performance.now() - beganMs) / 1000;
+  const events = calls.filter(({ method, path }) => method !== 'GET' && path.includes('/events'));
+  // Each pod has four: Pulled, Created and Started, and what the node says of its start.
+  assert.ok(events.length > 0 && events.length <= 1 + seconds, `${events.length} events in ${seconds} s`);
+  // Leases are never held back, and there is one write of them in ten seconds.
+  const others = calls.filter(({ path }) => !path.includes('/events') && !path.includes('/leases'));
+  // Statuses have a budget of their own, of the same size.
+  const most = 2 * (5 + 5 * seconds);
+  assert.ok(others.length <= most, `${others.length} requests in ${seconds} s`);
+  await cluster.kubectl(['delete', 'pod', ...names]);
+  agent.writeConfig();
+  await agent.restart();
+  assert.deepEqual(await whatHolds(), before);
+});
+
 test('a cluster that was put back to an earlier copy of its store gets its node and pods as they were then, and what runs of it runs on', async () => {
   const before = await whatHolds();
   await cluster.kill();
