@@ -24,6 +24,7 @@ import type { PacketFilter } from './packet-filter.ts';
 import type { PresentRules } from './restore-text.ts';
 import { computeRestore, isWhole, parsePresent, presentAfter } from './restore-text.ts';
 import type { Ruleset, RulesFacts } from './ruleset.ts';
+import { splitRestore } from './split-restore.ts';
 import type { FlowTable } from './stale-flows.ts';
 import { isReserved, nodeLoadBalancer, renderRuleset } from './ruleset.ts';
 
@@ -131,7 +132,7 @@ class RulesWriting {
       this.#warnOfReserved(routes);
       const wanted = renderRuleset(routes, facts);
       const text = computeRestore(wanted, looked ?? presentAfter(this.#applied ?? wanted), this.#applied);
-      if (text !== undefined) await filter.apply(text);
+      for (const part of text === undefined ? [] : splitRestore(text)) await filter.apply(part);
       this.#applied = wanted;
       this.failed = false;
       this.#markRouted();

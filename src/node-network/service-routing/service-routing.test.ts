@@ -11,6 +11,7 @@ import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { computeRoutes } from './compute-routes.ts';
 import { computeRemoval, computeRestore, isWhole, parsePresent } from './restore-text.ts';
+import { splitRestore } from './split-restore.ts';
 import type { Ruleset, RulesFacts } from './ruleset.ts';
 import { nodeLoadBalancer, renderRuleset } from './ruleset.ts';
 import { selectBackends } from './select-backends.ts';
@@ -329,6 +330,23 @@ describe('laws of the rules', () => {
         for (const [chain, rules] of second.nat.chains) assert.deepEqual(filter.rules('nat', chain), rules);
         assert.equal(computeRestore(second, await present(), second), undefined);
         assert.deepEqual(filter.rules('nat', 'CNI-OTHER'), ['-j RETURN']);
+      }),
+    );
+  });
+
+  it('written in parts, they are the same in the end, and each part leads only to what is there', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, world, fc.integer({ min: 1, max: 5 }), async (before, after, chainsAtOnce) => {
+        const [whole, parts] = [new FakePacketFilter(), new FakePacketFilter()];
+        for (const { services, slices } of [before, after]) {
+          const wanted = rulesOf(services, slices);
+          const text = computeRestore(wanted, parsePresent(await whole.read(), facts.chainPrefix)) ?? '';
+          await whole.apply(text);
+          for (const part of splitRestore(text, chainsAtOnce)) await parts.apply(part);
+          for (const table of ['nat', 'filter'] as const)
+            for (const chain of new Set([...whole.chainNames(table), ...parts.chainNames(table)]))
+              assert.deepEqual(parts.rules(table, chain), whole.rules(table, chain), chain);
+        }
       }),
     );
   });
