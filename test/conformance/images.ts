@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from '../../src/up/commands.ts';
-import { readBusybox } from '../../src/up/image-store.ts';
 import { busyboxImage, pauseImage } from '../../src/up/images/catalogue.ts';
 import type { ImageSpec, OciImage } from '../../src/up/images/oci-image.ts';
 import { buildImage, MANIFEST_MEDIA_TYPE } from '../../src/up/images/oci-image.ts';
@@ -30,11 +29,10 @@ const INDEX_MEDIA_TYPE = 'application/vnd.oci.image.index.v1+json';
 
 /** Each image by the last part of its name. References of other names have none. */
 export async function conformanceImages(parts: ImageParts): Promise<ReadonlyMap<string, OciImage>> {
-  const program = path.join(parts.programs, 'busybox');
-  const applets = (await runCommand([program, '--list'])).trim().split('\n');
-  const busybox = { binary: readFileSync(program), applets };
+  const binary = readFileSync(path.join(parts.programs, 'busybox'));
+  const busybox = { binary, applets: await listApplets(parts.programs) };
   const shell = busyboxImage({ reference: '', nodeArch: process.arch, busybox, command: ['sh'] });
-  const pause = pauseImage(process.arch, await readBusybox());
+  const pause = pauseImage(process.arch, busybox);
   const agnhost = agnhostLayer(parts, pause);
   const debian = (layers: readonly (readonly TarEntry[])[], spec: Partial<ImageSpec> = {}): OciImage =>
     buildImage({ reference: '', architecture: 'amd64', env: [PATH], ...spec, layers: [parts.debian, ...layers] });
@@ -64,6 +62,11 @@ export async function conformanceImages(parts: ImageParts): Promise<ReadonlyMap<
     ['perl', debian([])],
     ['sample-apiserver', debian([programLayer(parts, 'sample-apiserver')], { entrypoint: ['/sample-apiserver'] })],
   ]);
+}
+
+/** The names that the given busybox answers to. */
+export async function listApplets(programs: string): Promise<string[]> {
+  return (await runCommand([path.join(programs, 'busybox'), '--list'])).trim().split('\n');
 }
 
 function programLayer({ programs }: ImageParts, name: string, at = name, mode = 0o755): TarEntry[] {

@@ -11,10 +11,9 @@ import { pipeline } from 'node:stream/promises';
 import { installDebian } from '../../scripts/vm-image.ts';
 import { runCommand } from '../../src/up/commands.ts';
 import { publish } from '../../src/up/cluster/registry.ts';
-import { readBusybox } from '../../src/up/image-store.ts';
 import { deriveInstance } from '../../src/up/instance.ts';
 import type { Instance } from '../../src/up/instance.ts';
-import { conformanceImages, imagePackages } from './images.ts';
+import { conformanceImages, imagePackages, listApplets } from './images.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const NODES = 2;
@@ -26,7 +25,7 @@ async function main(programs: string, output: string, focus: string): Promise<vo
   mkdirSync(output, { recursive: true });
   try {
     say(`making the images, in ${scratch}`);
-    const images = await conformanceImages({ programs, ...(await makeParts(scratch)) });
+    const images = await conformanceImages({ programs, ...(await makeParts(programs, scratch)) });
     say(`starting ${NODES} nodes`);
     const upLog = await runCommand([
       ...['sh', path.join(root, 'scripts/up.sh'), '--data', cluster.dataDir],
@@ -45,7 +44,10 @@ async function main(programs: string, output: string, focus: string): Promise<vo
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
 /** A Debian system as an archive, and what agnhost proves itself with. */
-async function makeParts(scratch: string): Promise<{ debian: Buffer; certificate: string; key: string }> {
+async function makeParts(
+  programs: string,
+  scratch: string,
+): Promise<{ debian: Buffer; certificate: string; key: string }> {
   const system = path.join(scratch, 'debian');
   await installDebian(system, imagePackages, {
     timeoutMs: INSTALL_LIMIT_MS,
@@ -53,8 +55,7 @@ async function makeParts(scratch: string): Promise<{ debian: Buffer; certificate
   });
   const applets = path.join(system, 'opt/busybox');
   mkdirSync(applets);
-  for (const name of (await readBusybox()).applets)
-    await runCommand(['ln', '-s', '/bin/busybox', `${applets}/${name}`]);
+  for (const name of await listApplets(programs)) await runCommand(['ln', '-s', '/bin/busybox', `${applets}/${name}`]);
   for (const [file, line] of [
     ['passwd', 'user-defined-in-image:x:1000:1000::/:/bin/sh'],
     ['group', 'user-defined-in-image:x:1000:'],
