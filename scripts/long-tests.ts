@@ -13,6 +13,9 @@ export const longFiles: readonly string[] = [
   'test/integration/images.test.ts',
   'test/integration/attach.test.ts',
   'test/e2e/two-servers.test.ts',
+  'test/e2e/seed-deployment.test.ts',
+  'test/e2e/oversized-requests.test.ts',
+  'test/e2e/odd-names.test.ts',
   'test/e2e/controllers.test.ts',
 ];
 
