@@ -8,6 +8,7 @@ import type { CommandEnds } from '../../streaming/command-server.ts';
 import type { DockerEngine, TerminalSize } from '../engine/docker-engine.ts';
 import { StreamFrames } from '../plan/stream-frames.ts';
 import { awaitExitCode } from './exec-sync.ts';
+import { writeHeld } from './held-output.ts';
 
 export interface StreamCommandParts {
   readonly engine: DockerEngine;
@@ -136,8 +137,7 @@ async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<
   const frames = new StreamFrames();
   const write = async (target: Writable | undefined, data: Buffer): Promise<void> => {
     onActivity();
-    if (target === undefined || target.destroyed || target.writableEnded) return;
-    if (!target.write(data)) await roomIn(target);
+    await writeHeld(target, data);
   };
   try {
     for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
@@ -153,17 +153,6 @@ async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<
     stdin?.resume();
     stream.destroy();
   }
-}
-
-/** Resolves when more may be written, or the stream is gone. Leaves no listener behind: a long output waits often. */
-function roomIn(target: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      target.off('drain', done).off('close', done);
-      resolve();
-    };
-    target.on('drain', done).on('close', done);
-  });
 }
 
 /**
