@@ -39,10 +39,12 @@ function credentialsOf(http: HttpRequest): AuthenticationRequest {
   const webSocketToken =
     headerOf(http.headers, 'upgrade')?.toLowerCase() === 'websocket' ? tokenInProtocols(http) : undefined;
   return {
-    ...(clientCertificate?.verified === true && { clientCertificate: { der: clientCertificate.der } }),
+    ...(clientCertificate?.verified === true && {
+      clientCertificate: { der: clientCertificate.der },
+      readHeaders: () => headerLines(http),
+    }),
     ...(authorization !== undefined && { authorization }),
     ...(webSocketToken !== undefined && { webSocketToken }),
-    readHeaders: () => headerLines(http),
   };
 }
 

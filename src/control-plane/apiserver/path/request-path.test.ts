@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Authenticator } from '../../model/user-info.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
@@ -36,10 +37,13 @@ describe('the way of a request', () => {
 
   it('does not show authenticators a certificate that the handshake did not verify, and takes it for wrong credentials', async () => {
     const seen: unknown[] = [];
-    const authenticators = [
+    const authenticators: Authenticator[] = [
       {
         name: 'x',
-        authenticate: (request: unknown) => (seen.push(request), Promise.resolve({ outcome: 'none' } as const)),
+        authenticate: ({ readHeaders, ...request }) => {
+          seen.push({ ...request, ...(readHeaders !== undefined && { headers: [...readHeaders()] }) });
+          return Promise.resolve({ outcome: 'none' });
+        },
       },
     ];
     const { server } = fixture({ authenticators });
@@ -51,7 +55,7 @@ describe('the way of a request', () => {
       [statuses, seen],
       [
         [401, 200],
-        [{}, { clientCertificate: { der } }],
+        [{}, { clientCertificate: { der }, headers: [] }],
       ],
     );
   });
