@@ -58,7 +58,8 @@ function targetsFirst(chains: ReadonlyMap<string, readonly string[]>): string[] 
   const visit = (chain: string): void => {
     if (order.has(chain)) return;
     for (const rule of chains.get(chain) ?? []) {
-      const target = / -[jg] (\S+)(?= |$)/.exec(rule.replaceAll(/"(?:\\.|[^"\\])*"/g, '""'))?.[1];
+      // The comments of our rules are names without blanks.
+      const target = / -[jg] (\S+)/.exec(rule)?.[1];
       if (target !== undefined && target !== chain && chains.has(target)) visit(target);
     }
     order.add(chain);
