@@ -153,8 +153,13 @@ async function changeCurrent(
     attributesOf(request, 'UPDATE', { object: shownAs(definition, subresource, object, body), oldObject: old }),
   );
   await tools.pace.rest();
-  if (unlessOnlyTimes(old, object) === old) return shown(request, current);
+  if (unlessOnlyTimes(old, object) === old && !isStale(definition, current)) return shown(request, current);
   return store(tools, request, { object, old, current });
+}
+
+/** Stored in a version that is no longer the storage version: a write that changes nothing brings it into that. */
+function isStale({ storedAs, type }: ResourceRequest['definition'], { object }: CachedObject): boolean {
+  return storedAs?.version !== undefined && object.apiVersion !== apiVersionOf({ ...type, version: storedAs.version });
 }
 
 function ownedByWriter(

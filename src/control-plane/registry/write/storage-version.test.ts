@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { startRegistry, widgets } from '../testing/registry-fixture.ts';
+
+const type = { group: 'late.io', version: '', kind: 'Late', plural: 'lates', namespaced: true };
+const place: ResourceDefinition = {
+  ...(widgets as unknown as ResourceDefinition),
+  type,
+  isInternal: true,
+  storagePath: 'late.io/lates',
+};
+/** The kind in version v1, with its objects stored in another one. */
+const served = (storage: string): typeof widgets => {
+  const inVersion = (version: string) => (object: ApiObject) => ({ ...object, apiVersion: `late.io/${version}` });
+  return {
+    ...widgets,
+    type: { ...type, version: 'v1' },
+    storagePath: place.storagePath,
+    storedAs: {
+      stored: type,
+      version: storage,
+      toStored: inVersion(storage),
+      fromStored: (object) => inVersion('v1')(object) as never,
+    },
+  };
+};
+
+test('a write that changes nothing brings an object into the storage version, once', async () => {
+  const fixture = await startRegistry();
+  const { definitions, cache, registry, request } = fixture;
+  const [before, after] = [served('v1'), served('v2')];
+  const any = (definition: typeof widgets): ResourceDefinition => definition as unknown as ResourceDefinition;
+  definitions.change({ removed: [], added: [place, any(before)] });
+  const { metadata } = await fixture.create({ name: 'a' }, before);
+  const stored = (): string | undefined => cache.kind(place).objects.get('default/a')?.object.apiVersion;
+  const write = async (definition: typeof widgets): Promise<string | undefined> => {
+    const { object } = await registry.get(request(definition, 'a'), {});
+    const written = await registry.update(request(definition, 'a'), { value: object, duplicates: [] });
+    return written.object.metadata.resourceVersion;
+  };
+  assert.deepEqual([await write(before), stored()], [metadata.resourceVersion, 'late.io/v1']);
+  definitions.change({ removed: [any(before)], added: [any(after)] });
+  const migrated = await write(after);
+  assert.notEqual(migrated, metadata.resourceVersion);
+  assert.deepEqual([stored(), await write(after)], ['late.io/v2', migrated]);
+  await fixture.stop();
+});
