@@ -74,7 +74,10 @@ test('the document counts the results, and gives them back as they were', () => 
     result('d `e`', 'not run', { run: '' }),
   ];
   const document = withResults(withResults(EMPTY, []), results);
-  assert.match(document, /^Text\.\n[\s\S]*\*\*1 of 4 specs passed\*\*, 1 failed, 2 did not run\.[\s\S]*\nMore\.\n$/);
+  assert.match(
+    document,
+    /^Text\.\n[\s\S]*\*\*1 of 4 specs passed\*\*, 1 failed, 2 did not run\. Commits in these runs: 1\.[\s\S]*\nMore\.\n$/,
+  );
   assert.deepEqual(readDocument(document), results);
   assert.equal(withResults(document, readDocument(document)), document);
 });

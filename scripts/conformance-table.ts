@@ -119,10 +119,11 @@ export function withResults(document: string, results: readonly SpecResult[]): s
 
 function renderResults(results: readonly SpecResult[]): string {
   const count = (state: SpecState): number => results.filter((result) => result.state === state).length;
+  const commits = new Set(results.filter(({ run }) => run !== '').map(({ run }) => run.split(' ')[1]));
   const row = ({ name, state, seconds, reason, run }: SpecResult): string =>
     `| ${[quote(name), state, state === 'not run' ? '' : seconds.toFixed(1), quote(reason), run].join(' | ')} |`;
   return [
-    `**${count('passed')} of ${results.length} specs passed**, ${count('failed')} failed, ${count('not run')} did not run.`,
+    `**${count('passed')} of ${results.length} specs passed**, ${count('failed')} failed, ${count('not run')} did not run. Commits in these runs: ${commits.size}.`,
     '',
     '| Spec | Result | Seconds | Reason | Run |',
     '|---|---|---|---|---|',
