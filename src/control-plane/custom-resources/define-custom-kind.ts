@@ -77,7 +77,7 @@ export function customVersions(
   for (const version of crd.spec.versions) {
     if (!version.served) continue;
     const siblings = (): readonly ResourceDefinition[] => made.filter(({ type }) => type.version !== version.name);
-    made.push({ ...customVersion(crd, version, { ...parts, place, nodes }), siblings });
+    made.push(customVersion(crd, version, { ...parts, place, nodes, siblings }));
   }
   return made;
 }
@@ -86,6 +86,7 @@ interface Surroundings extends CustomKindParts {
   readonly place: ResourceDefinition;
   /** Of all versions, those that are not served included. */
   readonly nodes: ReadonlyMap<string, VersionNode>;
+  readonly siblings: () => readonly ResourceDefinition[];
 }
 
 interface VersionNode {
@@ -126,7 +127,7 @@ function customVersion(
   version: CustomResourceDefinitionVersion,
   surroundings: Surroundings,
 ): ResourceDefinition {
-  const { place, formatAge, nodes } = surroundings;
+  const { place, formatAge, nodes, siblings } = surroundings;
   const names = crd.status?.acceptedNames ?? crd.spec.names;
   const type: ResourceType = { ...place.type, version: version.name, kind: names.kind };
   const { json, node } = nodes.get(version.name) ?? schemaNodeOf(version);
@@ -150,6 +151,7 @@ function customVersion(
     openApi: (dialect) => openApiOf(json(), dialect),
     storagePath: place.storagePath,
     storedAs: conversionOf(crd, version, surroundings),
+    siblings,
     rules: { ...rules, validateName: checkDnsSubdomain },
     ...selectable(version),
     columns: printerColumns(version.additionalPrinterColumns, formatAge),
