@@ -130,7 +130,7 @@ describe('the plan of the network between nodes', () => {
         const peers = Array.from({ length: below(8) }, (_, at) =>
           peer(at + 2, { host: 2 + below(20), mac: 16 * (at + 1) + below(16), backend }),
         );
-        // Someone else's hand: entries vanish, others appear.
+        // Another program removes entries and adds others.
         if (below(3) === 0) kernel.routes = kernel.routes.filter(() => below(2) === 0);
         if (below(3) === 0) kernel.neighbours = kernel.neighbours.filter(() => below(2) === 0);
         if (below(3) === 0) kernel.forwarding = kernel.forwarding.filter(() => below(2) === 0);
