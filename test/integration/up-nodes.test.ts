@@ -1,13 +1,14 @@
 // `up --nodes 3`: one cluster of three nodes, each in a network namespace, in which everything is shown.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { machineEnvironment } from '../../src/up/commands.ts';
+import type { Instance } from '../../src/up/instance.ts';
 import { deriveInstance } from '../../src/up/instance.ts';
-import { isAlive, readProcessFile, signalProcess } from '../../src/up/processes.ts';
+import { findShims, isAlive, readProcessFile, signalProcess } from '../../src/up/processes.ts';
 import { findLeftovers, kubeletPidFile, localNodes } from '../../src/up/teardown.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { builtUp } from './support/agent-build.ts';
@@ -58,8 +59,12 @@ const inPod = async (pod: string, script: string): Promise<string> =>
 const fetchFrom = async (pod: string, host: string): Promise<string> =>
   (await inPod(pod, `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 2 ${host} 80`)).split('\n').at(-1) ?? '';
 
+/** What the start took, for who reads the output: wall time depends on what else the machine does. */
+let started = '';
+
 before(async () => {
   program = await builtUp();
+  const startMs = performance.now();
   const { status, output } = await run(process.execPath, [
     ...program,
     ...['up', '--data', cluster.dataDir, '--nodes', '3', '--detach', '--no-example'],
@@ -67,6 +72,7 @@ before(async () => {
     '--control-plane-arg=--default-not-ready-toleration-seconds=1',
     '--kubelet-arg=--node-status-update-frequency=2s',
   ]);
+  started = `started in ${Math.round(performance.now() - startMs)} ms\n${output}`;
   assert.equal(status, 0, output);
 });
 
@@ -75,7 +81,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('each node is ready with a range of its own, and announces itself as flannel does', async () => {
+test('each node is ready with a range of its own, and announces itself as flannel does', async (context) => {
+  context.diagnostic(started);
   const lines = (
     await kubectl(
       'get',
@@ -133,6 +140,62 @@ test('a drained node loses its pods and takes none; a node whose agent restarts 
     await kubectl('get', 'pod', 'web-2', '--output=jsonpath={.status.containerStatuses[0].restartCount}'),
     '0',
   );
+});
+
+/** As when a machine loses its power: agent, runtime, shims and containers at once. */
+async function killNode(node: Instance): Promise<void> {
+  const { output } = await run('ip', ['netns', 'pids', `kts-${node.id}`]);
+  const { shims, children } = findShims(node.containerdSocket);
+  const pids = new Set([...output.split('\n').map(Number), ...[...shims, ...children].map(({ pid }) => pid)]);
+  await run('kill', ['-KILL', ...[...pids].filter((pid) => pid > 1).map(String)]);
+}
+
+const claimAndKeeper = (node: string): object => ({
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'disk' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'keeper' },
+      spec: {
+        nodeSelector: { 'kubernetes.io/hostname': node },
+        terminationGracePeriodSeconds: 1,
+        containers: [
+          {
+            name: 'c',
+            image: 'busybox',
+            command: [
+              'sh',
+              '-c',
+              'test -e /d/starts && cp /d/starts /d/before; echo x >> /d/starts; exec sleep 1000000',
+            ],
+            volumeMounts: [{ name: 'd', mountPath: '/d' }],
+          },
+        ],
+        volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'disk' } }],
+      },
+    },
+  ],
+});
+
+test('a node that dies as a whole and comes back runs its pods again, with what is on its disk', async () => {
+  const manifest = join(folder, 'keeper.json');
+  writeFileSync(manifest, JSON.stringify(claimAndKeeper(names[1])));
+  await kubectl('apply', '-f', manifest);
+  await kubectl('wait', '--for=condition=Ready', 'pod/keeper', '--timeout=60s');
+  const second = localNodes(cluster).find(({ dataDir }) => dataDir.endsWith('/2')) ?? assert.fail();
+  await killNode(second);
+  await eventually(async () => assert.equal(await inPod('keeper', 'wc -l < /d/before'), '1'), 90_000);
+  await kubectl('wait', '--for=condition=Ready', 'pod/keeper', 'pod/web-2', '--timeout=60s');
+  const ip = await kubectl('get', 'pod', 'web-2', '--output=jsonpath={.status.podIP}');
+  await eventually(async () => assert.equal(await fetchFrom('web-3', ip), 'web-2'));
 });
 
 /** Of each pod of the deployment that runs and stays, whether its node is reachable. */
