@@ -78,8 +78,8 @@ test("a driver's message is reported, and so is a driver that is missing or retu
     /flexVolume driver example.org\/disk: init: exit status 1, its answer is no JSON/,
   );
   const none = volumeWorld();
-  assert.equal(
-    await firstEvent(none),
-    'no volume plugin matched: there is no flexVolume driver /drivers/example.org~disk/disk',
+  assert.match(
+    (await firstEvent(none)) ?? '',
+    /no volume plugin matched: there is no flexVolume driver \/drivers\/example.org~disk\/disk$/,
   );
 });
