@@ -43,7 +43,7 @@ export class RawDockerPod {
     this.#config = new RawPod(raw.docker, name);
   }
 
-  /** The sandbox, its network, the container; each inspected once, as whoever runs pods must. */
+  /** The sandbox, its network, the container; each inspected once, as every program that runs pods must. */
   async run(): Promise<void> {
     const { engine, network } = this.#raw;
     const config = PodSandboxConfig.fromPartial(this.#config.sandbox);

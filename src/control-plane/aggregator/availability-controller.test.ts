@@ -35,7 +35,7 @@ const slice = (ready: boolean, portName = 'https'): EndpointSlice => ({
   ports: [{ name: portName, port: 8443, protocol: 'TCP' }],
 });
 
-interface World {
+interface Fixture {
   readonly reader: FakeObjectReader;
   readonly table: BackendTable;
   readonly clock: FakeClock;
@@ -46,7 +46,7 @@ interface World {
   shown(): Promise<string>;
 }
 
-async function world(): Promise<World> {
+async function world(): Promise<Fixture> {
   const clock = new FakeClock();
   const reader = new FakeObjectReader();
   const table = new BackendTable(reader);

@@ -69,7 +69,7 @@ async function keep(
     if (step === 'update' && current !== undefined)
       await client.update(apiServices, { ...current, metadata: { ...current.metadata, labels }, spec: desired.spec });
   } catch (error) {
-    // Whoever was faster is seen by the next event.
+    // Another writer was faster: its event wakes this again.
     if (!isApiError(error, 'NotFound', 'AlreadyExists')) throw error;
   }
 }

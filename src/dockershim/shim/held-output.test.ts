@@ -6,7 +6,7 @@ import { writeHeld } from './held-output.ts';
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 
-/** Takes nothing until it is told to. */
+/** Takes nothing before it is released. */
 function slowClient() {
   const waiting: (() => void)[] = [];
   const client = new Writable({ write: (_data, _encoding, done) => void waiting.push(done) });

@@ -124,9 +124,9 @@ describe('the files of a certificate that rotates', () => {
   it('never replace anything but a link', async () => {
     const { folder, store } = setUp();
     mkdirSync(folder, { recursive: true });
-    const { certificate, key } = pair('somebody’s');
+    const { certificate, key } = pair('another’s');
     writeFileSync(store.currentPath, certificate + key);
-    assert.equal((await store.current())?.facts.commonName, 'somebody’s');
+    assert.equal((await store.current())?.facts.commonName, 'another’s');
     await assert.rejects(store.update(pair('two')), /to be a symlink but it is a file/);
   });
 
