@@ -20,8 +20,8 @@ const read = (schema: ObjectSchema, plain: unknown): object => {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What Go makes no difference of: an empty list or map and none, and zeros that are no pointers, which `dropZeros` keeps in
- * objects of one owner.
+ * What Go makes no difference of: an empty list or map and none, a port of 0 and none, and zeros that are no pointers,
+ * which `dropZeros` keeps in objects of one owner.
  */
 function withoutEmpty(value: unknown, schema: Schema): unknown {
   if (value === undefined || value === null) return value;
@@ -46,7 +46,7 @@ function withoutEmpty(value: unknown, schema: Schema): unknown {
 function isEmpty(value: unknown, { schema, keepsZero }: Field): boolean {
   if (schema.kind === 'array') return (value as readonly unknown[]).length === 0;
   if (schema.kind === 'map') return Object.keys(value as object).length === 0;
-  return !keepsZero && (value === '' || value === 0 || value === false) && schema.kind !== 'intOrString';
+  return !keepsZero && (value === '' || value === 0 || value === false);
 }
 
 const partsOf = ({ schema, views = [], actions = [] }: ResourceDefinition): ReadonlyMap<string, ObjectSchema> =>
