@@ -373,7 +373,7 @@ describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
     );
     assert.match(
       await run('api-versions'),
-      /^admissionregistration\.k8s\.io\/v1\nadmissionregistration\.k8s\.io\/v1alpha1\napiextensions\.k8s\.io\/v1\napps\/v1\n[\s\S]*\nv1$/,
+      /^admissionregistration\.k8s\.io\/v1\nadmissionregistration\.k8s\.io\/v1alpha1\napiextensions\.k8s\.io\/v1\napiregistration\.k8s\.io\/v1\napps\/v1\n[\s\S]*\nv1$/,
     );
     assert.match(await run('version'), /Server Version: v1\.36\./);
     assert.match(await run('cluster-info'), /control plane.* is running at .*https:\/\/127\.0\.0\.1:/);
