@@ -105,12 +105,17 @@ async function whenLive(tab: Page): Promise<void> {
     if (isLive) return;
     if (attempt === 3)
       throw new Error(`the page is not live: ${String(await tab.evaluate('document.body.innerText'))}`);
-    await reload(tab);
+    await loadAgain(tab);
   }
 }
 
-/** Loads the page again, however often a changed network ends that. */
-export const reload = (tab: Page): Promise<void> => throughNetworkChanges(async () => void (await tab.reload()));
+/** Loads the page again until it is live, however often a changed network takes its files from it. */
+export async function reload(tab: Page): Promise<void> {
+  await loadAgain(tab);
+  await whenLive(tab);
+}
+
+const loadAgain = (tab: Page): Promise<void> => throughNetworkChanges(async () => void (await tab.reload()));
 
 /** Repeats what a change of the machine's network interfaces has ended, ten times at most. */
 async function throughNetworkChanges(navigate: () => Promise<void>): Promise<void> {
