@@ -8,6 +8,8 @@ const KEPT_LINES = 2000;
 const LINE_LIMIT = 4000;
 /** Near the end of the log, new lines scroll it. */
 const NEAR_PIXELS = 40;
+/** Before a log whose connection was lost is opened again. */
+const RETRY_MS = 3000;
 
 export class LogsView {
   node;
@@ -21,6 +23,8 @@ export class LogsView {
   #isWaiting = false;
   /** @type {number | undefined} The run, by its count of restarts, whose log has ended */
   #endedRun;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #retry;
   #pod;
 
   /** @param {import('./store.js').PagePod} pod */
@@ -63,11 +67,12 @@ export class LogsView {
   }
 
   destroy() {
+    clearTimeout(this.#retry);
     this.#reading?.abort();
   }
 
   #open() {
-    this.#reading?.abort();
+    this.destroy();
     this.#isWaiting = false;
     this.#endedRun = undefined;
     const container = this.#pod.containers.find(({ name }) => name === this.#select.value);
@@ -97,6 +102,7 @@ export class LogsView {
       );
       if (!answer.ok || answer.body === null) {
         setText(this.#status, answer.status === 403 ? 'Logs need get of nodes/log.' : (await answer.text()).trim());
+        this.#endedRun = run;
         return;
       }
       setText(this.#status, 'Following');
@@ -109,11 +115,12 @@ export class LogsView {
       }
       if (rest !== '') this.#append([rest]);
       setText(this.#status, 'End of the log');
+      this.#endedRun = run;
     } catch (error) {
-      if (!signal.aborted)
-        setText(this.#status, `The log ended: ${error instanceof Error ? error.message : String(error)}`);
-    } finally {
-      if (!signal.aborted) this.#endedRun = run;
+      if (signal.aborted) return;
+      const why = error instanceof Error ? error.message : String(error);
+      setText(this.#status, `The connection was lost (${why}). The log is opened again.`);
+      this.#retry = setTimeout(() => this.#open(), RETRY_MS);
     }
   }
 
