@@ -1,6 +1,6 @@
 import { folderPrefix } from '../../../../base/folder-path.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
-import { isKind, KubeletError } from '../../../../base/errors.ts';
+import { KubeletError } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
 import type {
@@ -15,11 +15,10 @@ import type {
 import { pluginFolder } from '../../../ports/volume-plugin.ts';
 import type { DiskMounter } from './disk-mounter.ts';
 import { DEFAULT_FS_TYPE } from './disk-mounter.ts';
+import { readStaged, writeStaged } from './staged-note.ts';
 import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
 
 const FOLDER_MODE = 0o750;
-const NOTE_MODE = 0o600;
-const NOTE_LIMIT_BYTES = 64 * 1024;
 
 /** The source of a disk: the part that differs between kinds of network disks. */
 export interface DiskSource {
@@ -92,10 +91,10 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     const { files, mounts, disks } = this.#parts;
     const at = atOf(planned);
     await files.makeDirectory(at.slice(0, at.lastIndexOf('/')), FOLDER_MODE);
-    await this.#note(`${at}.json`, planned);
+    await writeStaged(files, `${at}.json`, planned);
     const device = await this.#source.attach(spec, pod);
     const staged = { ...planned, path: spec.mode === 'Block' ? device : at, context: { ...planned.context, device } };
-    await this.#note(`${at}.json`, staged);
+    await writeStaged(files, `${at}.json`, staged);
     if (spec.mode === 'Filesystem' && !(await isMounted(mounts, at))) {
       await files.makeDirectory(at, FOLDER_MODE);
       await disks.mount(device, at, {
@@ -129,7 +128,7 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
   }
 
   async identify({ podUid, specName }: VolumeOnDisk): Promise<StagedVolume | undefined> {
-    return this.#read(this.#podNotePath({ podUid, specName }));
+    return readStaged(this.#parts.files, this.#podNotePath({ podUid, specName }));
   }
 
   async findStaged(): Promise<StagedVolume[]> {
@@ -137,7 +136,7 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     const look = async (folder: string, depth: number): Promise<void> => {
       for (const name of await this.#parts.files.list(folder)) {
         if (name.endsWith('.json')) {
-          const staged = await this.#read(`${folder}/${name}`);
+          const staged = await readStaged(this.#parts.files, `${folder}/${name}`);
           if (staged !== undefined) found.push(staged);
         } else if (depth > 0 && /^(iface-|volumeDevices$)/.test(name)) await look(`${folder}/${name}`, depth - 1);
       }
@@ -157,35 +156,8 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
   async #noteOfPod(volume: { podUid: string; specName: string }, staged: StagedVolume): Promise<void> {
     const path = this.#podNotePath(volume);
     await this.#parts.files.makeDirectory(path.slice(0, path.lastIndexOf('/')), FOLDER_MODE);
-    await this.#note(path, staged);
-  }
-
-  async #note(path: string, staged: StagedVolume): Promise<void> {
-    await this.#parts.files.writeFileAtomic(path, JSON.stringify(staged), NOTE_MODE);
-  }
-
-  async #read(path: string): Promise<StagedVolume | undefined> {
-    try {
-      const value: unknown = JSON.parse(await this.#parts.files.readText(path, NOTE_LIMIT_BYTES));
-      return isStaged(value) ? value : undefined;
-    } catch (error) {
-      if (isKind(error, 'NotFound') || error instanceof SyntaxError) return undefined;
-      throw error;
-    }
+    await writeStaged(this.#parts.files, path, staged);
   }
 }
 
 const atOf = ({ context }: StagedVolume): string => context?.['at'] ?? '';
-
-function isStaged(value: unknown): value is StagedVolume {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'key' in value &&
-    'path' in value &&
-    'context' in value &&
-    typeof value.key === 'string' &&
-    typeof value.path === 'string' &&
-    typeof value.context === 'object'
-  );
-}

@@ -5,13 +5,12 @@ import type { StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../.
 import { isKind, KubeletError } from '../../../../base/errors.ts';
 import type { DiskMounter } from '../disks/disk-mounter.ts';
 import { DEFAULT_FS_TYPE } from '../disks/disk-mounter.ts';
+import { readStaged, writeStaged } from '../disks/staged-note.ts';
 import type { FlexDriver } from './flex-driver.ts';
 import { flexSourceOf, specOptions } from './flex-driver.ts';
 import { isMounted } from './pod-mounts.ts';
 
 const FOLDER_MODE = 0o750;
-const NOTE_MODE = 0o600;
-const NOTE_LIMIT_BYTES = 64 * 1024;
 const LONGEST_NAME = 180;
 
 export interface FlexStagingParts {
@@ -60,7 +59,7 @@ export class FlexStaging implements VolumeStaging {
     const { files, mounts, disks } = this.#parts;
     const { driver = '' } = planned.context ?? {};
     const options = specOptions(spec);
-    const known = (await this.#read(this.#notePath(planned.key)))?.context ?? {};
+    const known = (await readStaged(files, this.#notePath(planned.key)))?.context ?? {};
     await this.#note(this.#notePath(planned.key), { ...planned, context: { ...known, ...planned.context } });
     const attached = await this.#attach(driver, options);
     const isOurs = attached.isOurs || known['isOurs'] === 'true';
@@ -97,12 +96,12 @@ export class FlexStaging implements VolumeStaging {
   }
 
   identify(volume: VolumeOnDisk): Promise<StagedVolume | undefined> {
-    return this.#read(this.#parts.podNote(volume));
+    return readStaged(this.#parts.files, this.#parts.podNote(volume));
   }
 
   async findStaged(): Promise<readonly StagedVolume[]> {
     const { files } = this.#parts;
-    const found = (await files.list(this.#notes)).map((name) => this.#read(`${this.#notes}/${name}`));
+    const found = (await files.list(this.#notes)).map((name) => readStaged(files, `${this.#notes}/${name}`));
     return (await Promise.all(found)).filter((staged) => staged !== undefined);
   }
 
@@ -139,24 +138,9 @@ export class FlexStaging implements VolumeStaging {
 
   async #note(path: string, staged: StagedVolume): Promise<void> {
     await this.#parts.files.makeDirectory(path.slice(0, path.lastIndexOf('/')), FOLDER_MODE);
-    await this.#parts.files.writeFileAtomic(path, JSON.stringify(staged), NOTE_MODE);
-  }
-
-  async #read(path: string): Promise<StagedVolume | undefined> {
-    try {
-      const value: unknown = JSON.parse(await this.#parts.files.readText(path, NOTE_LIMIT_BYTES));
-      return isStaged(value) ? value : undefined;
-    } catch (error) {
-      if (isKind(error, 'NotFound') || error instanceof SyntaxError) return undefined;
-      throw error;
-    }
+    await writeStaged(this.#parts.files, path, staged);
   }
 }
 
 const deviceIn = (answer: Readonly<Record<string, unknown>> | undefined): string =>
   typeof answer?.['device'] === 'string' ? answer['device'] : '';
-
-function isStaged(value: unknown): value is StagedVolume {
-  const { key, path, context } = (value ?? {}) as Partial<Record<keyof StagedVolume, unknown>>;
-  return typeof key === 'string' && typeof path === 'string' && typeof context === 'object' && context !== null;
-}
