@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
+import { followServices } from './follow-services.ts';
 import type { HealthAnswer, HealthCheck } from './service-health.ts';
 import { computeHealthChecks, healthAnswer } from './service-health.ts';
 
@@ -59,16 +60,14 @@ export function createHealthReporter(options: HealthReporterOptions): { start():
   };
   const loop = createLoop({ ...options, name: 'service-health', periodMs: () => CHECK_MS, pass });
   const wake = (): void => loop.wake();
-  const ends: (() => void)[] = [];
+  let unfollow = (): void => undefined;
   return {
     start: () => {
-      for (const informer of [informers.for(services), informers.for(endpointSlices)])
-        ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
-      void informers.whenSynced().then(wake);
+      unfollow = followServices(informers, wake);
       loop.start();
     },
     stop: async () => {
-      ends.forEach((end) => end());
+      unfollow();
       await loop.stop();
       for (const port of opened) close(port);
     },

@@ -17,6 +17,7 @@ import { CHECK_MS, TableWriter } from '../nftables/table-writer.ts';
 import type { Nft } from '../nftables/nft-port.ts';
 import type { NftServiceFacts } from './nft-base.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
+import { followServices } from './follow-services.ts';
 import { NftServices } from './nft-services.ts';
 import type { NodeLoadBalancer } from './node-load-balancer.ts';
 import { RouteCache } from './route-cache.ts';
@@ -90,18 +91,16 @@ export function createNftRouter(options: NftRouterOptions): ServiceRouter {
     pass,
   });
   const wake = (): void => loop.wake();
-  const ends: (() => void)[] = [];
+  let unfollow = (): void => undefined;
   return {
     start: () => {
-      for (const informer of [informers.for(services), informers.for(endpointSlices)])
-        ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
-      void informers.whenSynced().then(wake);
+      unfollow = followServices(informers, wake);
       loop.start();
     },
     whenRouted: () => routed.promise,
     isHealthy: () => isWritten && !hasFailed,
     stop: async () => {
-      ends.forEach((end) => end());
+      unfollow();
       await loop.stop();
     },
   };

@@ -20,6 +20,7 @@ import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 import type { ServiceRoute } from './compute-routes.ts';
 import { computeRoutes } from './compute-routes.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
+import { followServices } from './follow-services.ts';
 import type { PacketFilter } from './packet-filter.ts';
 import type { PresentRules } from './restore-text.ts';
 import { computeRestore, isWhole, parsePresent, presentAfter } from './restore-text.ts';
@@ -72,18 +73,16 @@ export function createServiceRouter(options: ServiceRouterOptions): ServiceRoute
       loop.wake();
     });
   };
-  const ends: (() => void)[] = [];
+  let unfollow = (): void => undefined;
   return {
     start: () => {
-      for (const informer of [informers.for(services), informers.for(endpointSlices)])
-        ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
-      void informers.whenSynced().then(wake);
+      unfollow = followServices(informers, wake);
       loop.start();
     },
     whenRouted: () => writer.routed,
     isHealthy: () => writer.isHealthy(),
     stop: async () => {
-      ends.forEach((end) => end());
+      unfollow();
       timer?.cancel();
       await loop.stop();
     },
