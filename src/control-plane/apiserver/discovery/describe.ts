@@ -1,19 +1,10 @@
 import { createHash } from 'node:crypto';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
-import type { ApiBackend, ApiBackends } from '../../model/api-backends.ts';
+import type { ApiBackend, ApiBackends, BackendResource } from '../../model/api-backends.ts';
 import type { ServedResource, ServedSubresource } from '../path/served-resource.ts';
 
 /** One line of an APIResourceList. */
-export interface ApiResource {
-  readonly name: string;
-  readonly singularName: string;
-  readonly namespaced: boolean;
-  readonly group?: string;
-  readonly version?: string;
-  readonly kind: string;
-  readonly verbs: readonly string[];
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
+export interface ApiResource extends BackendResource {
   readonly storageVersionHash?: string;
 }
 
