@@ -222,3 +222,23 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
     conf_dir = "/etc/cni/net.d"
 `;
 }
+
+/**
+ * A bridge in a namespace of its own, without a way to this machine's networks. `subnet`: the first three numbers of its
+ * range of 256 addresses.
+ */
+export async function makeWire(wire: string, subnet: string): Promise<void> {
+  await runCommand(['ip', 'netns', 'add', wire]);
+  await runCommand(['ip', '-n', wire, 'link', 'add', 'br0', 'type', 'bridge']);
+  await runCommand(['ip', '-n', wire, 'addr', 'add', `${subnet}.1/24`, 'dev', 'br0']);
+  await runCommand(['ip', '-n', wire, 'link', 'set', 'br0', 'up']);
+}
+
+/** Folders of the cgroup, one in each hierarchy. */
+export async function cgroupFolders(name: string): Promise<string[]> {
+  const mounts = await runCommand(['findmnt', '-rn', '-t', 'cgroup,cgroup2', '-o', 'TARGET']);
+  return mounts
+    .trim()
+    .split('\n')
+    .map((mount) => path.join(mount, name));
+}

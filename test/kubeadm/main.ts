@@ -8,7 +8,7 @@ import path from 'node:path';
 import { runCommand, tryCommand } from '../../src/up/commands.ts';
 import { writeImageArchive } from '../../src/up/images/oci-image.ts';
 import { BUSYBOX_IMAGE, controlPlaneImages } from './images.ts';
-import { Machine, makePlaces } from './machine.ts';
+import { cgroupFolders, Machine, makePlaces, makeWire } from './machine.ts';
 
 const VERSION = 'v1.36.0';
 const SUBNET = '10.231.77';
@@ -73,7 +73,7 @@ async function main(programs: string): Promise<void> {
   const removePlaces = makePlaces();
   const machines: Machine[] = [];
   try {
-    await makeWire(wire);
+    await makeWire(wire, SUBNET);
     const etcdTag = await readEtcdTag(programs);
     const references = await imageReferences(programs, etcdTag);
     const archive = path.join(folder, 'images.tar');
@@ -145,22 +145,6 @@ const ETCD_35_PATCH = JSON.stringify(
     ];
   }),
 );
-
-/** A bridge in a namespace of its own, without a way to this machine's networks. */
-async function makeWire(wire: string): Promise<void> {
-  await runCommand(['ip', 'netns', 'add', wire]);
-  await runCommand(['ip', '-n', wire, 'link', 'add', 'br0', 'type', 'bridge']);
-  await runCommand(['ip', '-n', wire, 'addr', 'add', `${SUBNET}.1/24`, 'dev', 'br0']);
-  await runCommand(['ip', '-n', wire, 'link', 'set', 'br0', 'up']);
-}
-
-async function cgroupFolders(name: string): Promise<string[]> {
-  const mounts = await runCommand(['findmnt', '-rn', '-t', 'cgroup,cgroup2', '-o', 'TARGET']);
-  return mounts
-    .trim()
-    .split('\n')
-    .map((mount) => path.join(mount, name));
-}
 
 async function check(folder: string, first: Machine, second: Machine): Promise<void> {
   const kubectl = (...args: string[]): string[] => ['kubectl', '--kubeconfig=/etc/kubernetes/admin.conf', ...args];

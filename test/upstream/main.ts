@@ -10,7 +10,7 @@ import path from 'node:path';
 import { runCommand, tryCommand } from '../../src/up/commands.ts';
 import { writeImageArchive } from '../../src/up/images/oci-image.ts';
 import { BUSYBOX_IMAGE, controlPlaneImages } from '../kubeadm/images.ts';
-import { Machine, makePlaces } from '../kubeadm/machine.ts';
+import { cgroupFolders, Machine, makePlaces, makeWire } from '../kubeadm/machine.ts';
 import { apiServer, otherPrograms, parts } from './programs.ts';
 import type { Part, Place, Program } from './programs.ts';
 
@@ -64,7 +64,7 @@ async function main(programs: string, cases: readonly ReadonlySet<Part>[]): Prom
   const wire = `kts-up-${process.pid}`;
   const removePlaces = makePlaces();
   try {
-    await makeWire(wire);
+    await makeWire(wire, SUBNET);
     const archive = path.join(folder, 'images.tar');
     writeFileSync(archive, writeImageArchive(await controlPlaneImages(programs, [PAUSE_IMAGE])));
     writeFileSync(`${folder}/hosts`, `127.0.0.1 localhost\n${SUBNET}.11 ${NODE}\n`);
@@ -103,22 +103,6 @@ async function main(programs: string, cases: readonly ReadonlySet<Part>[]): Prom
     removePlaces();
     if (process.exitCode === undefined) rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** A bridge in a namespace of its own, without a way to this machine's networks. */
-async function makeWire(wire: string): Promise<void> {
-  await runCommand(['ip', 'netns', 'add', wire]);
-  await runCommand(['ip', '-n', wire, 'link', 'add', 'br0', 'type', 'bridge']);
-  await runCommand(['ip', '-n', wire, 'addr', 'add', `${SUBNET}.1/24`, 'dev', 'br0']);
-  await runCommand(['ip', '-n', wire, 'link', 'set', 'br0', 'up']);
-}
-
-async function cgroupFolders(name: string): Promise<string[]> {
-  const mounts = await runCommand(['findmnt', '-rn', '-t', 'cgroup,cgroup2', '-o', 'TARGET']);
-  return mounts
-    .trim()
-    .split('\n')
-    .map((mount) => path.join(mount, name));
 }
 
 async function tryCase({ folder, machine, replaced, cgroupRoot }: Check): Promise<void> {
