@@ -19,6 +19,7 @@ export function defaultEndpoints(endpoints: Endpoints): Endpoints {
 export function defaultEndpointSlice(slice: EndpointSlice): EndpointSlice {
   return {
     ...slice,
+    endpoints: slice.endpoints.map((endpoint) => ({ ...endpoint, conditions: endpoint.conditions ?? {} })),
     ports: slice.ports.map((port) => ({ ...port, name: port.name ?? '', protocol: port.protocol ?? 'TCP' })),
   };
 }

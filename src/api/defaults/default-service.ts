@@ -22,8 +22,15 @@ export function defaultService(service: Service): Service {
   if (isExternallyReachable(copy)) spec.externalTrafficPolicy ||= 'Cluster';
   if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
-  if (spec.clusterIP && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [spec.clusterIP];
   return copy;
+}
+
+/** A new service whose writer knows of one address only (upstream: normalizeClusterIPs). */
+export function withClusterIps(service: Service): Service {
+  const { clusterIP, clusterIPs = [] } = service.spec;
+  return clusterIP && clusterIPs.length === 0
+    ? { ...service, spec: { ...service.spec, clusterIPs: [clusterIP] } }
+    : service;
 }
 
 /** Upstream: api/service ExternallyAccessible. */

@@ -13,7 +13,7 @@ import type { Service } from '../core/service.ts';
 import { defaultConfigMap, defaultSecret } from '../defaults/default-config.ts';
 import { defaultPod } from '../defaults/default-pod.ts';
 import { defaultRuntimeClass } from '../defaults/default-runtime-class.ts';
-import { defaultService } from '../defaults/default-service.ts';
+import { defaultService, withClusterIps } from '../defaults/default-service.ts';
 import {
   defaultCsiDriver,
   defaultPersistentVolume,
@@ -107,7 +107,7 @@ export const manifestKinds: { readonly [Kind in ManifestKind]: KindRules<Kind> }
     apiVersion: 'v1',
     clusterScoped: false,
     decode: (value, options) => decode(ServiceSchema, value, options),
-    applyDefaults: defaultService,
+    applyDefaults: (service) => withClusterIps(defaultService(service)),
     validate: validateService,
   },
   RuntimeClass: {

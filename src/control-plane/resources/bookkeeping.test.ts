@@ -112,7 +112,7 @@ test('a slice has addresses of its type', () => {
 
 test('the old form of topology is dropped, warnings spare controllers', () => {
   assert.deepEqual(slices.created({ 'endpoints[0].deprecatedTopology': { zone: 'a' } }).endpoints, [
-    { addresses: ['10.0.0.1'] },
+    { addresses: ['10.0.0.1'], conditions: {} },
   ]);
   assert.deepEqual(slices.warnings({ addressType: 'FQDN', 'endpoints[0].addresses': ['a.example'] }), [
     'spec.addressType: FQDN endpoints are deprecated',

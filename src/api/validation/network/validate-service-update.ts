@@ -1,8 +1,9 @@
 import type { Service, ServiceSpec } from '../../core/service.ts';
+import { staysPreferred } from '../../service-families.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { checkDnsSubdomain, checkStrictIp } from '../names.ts';
-import { validateServiceRules } from './validate-service.ts';
+import { validateClusterIps, validateServiceRules } from './validate-service.ts';
 
 const FIXED = 'may not change once set';
 const isHeadless = ({ clusterIPs = [] }: ServiceSpec): boolean => clusterIPs.length === 1 && clusterIPs[0] === 'None';
@@ -11,6 +12,8 @@ const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean 
 
 /** What the API server holds against a change of a service (upstream: ValidateServiceUpdate). */
 export function validateServiceUpdate(service: Service, old: Service): FieldError[] {
+  const unclear = validateIntent(service, old);
+  if (unclear.length > 0) return unclear;
   const errors = new FieldErrors();
   const { spec } = service;
   const before = old.spec;
@@ -31,6 +34,25 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
   )
     errors.forbidden('spec.healthCheckNodePort', 'field is immutable');
   validateServiceRules(errors, service, old);
+  return errors.list;
+}
+
+/**
+ * What must be clear before addresses are given out or taken back; nothing else is checked before (upstream:
+ * initIPFamilyFields).
+ */
+function validateIntent(service: Service, old: Service): FieldError[] {
+  const [{ spec }, { spec: before }] = [service, old];
+  if (spec.type === 'ExternalName' || staysPreferred(service, old)) return [];
+  const errors = new FieldErrors();
+  validateClusterIps(errors, spec, new Set(before.clusterIPs));
+  if (errors.list.length > 0 || spec.ipFamilyPolicy === 'SingleStack') return errors.list;
+  const isReduced = (now: readonly string[] = [], then: readonly string[] = []): boolean =>
+    now.length > 0 && now.length < then.length;
+  const refuse = (what: string): void =>
+    errors.invalid('spec.ipFamilyPolicy', spec.ipFamilyPolicy ?? null, `must be 'SingleStack' to release the ${what}`);
+  if (isReduced(spec.clusterIPs, before.clusterIPs)) refuse('secondary cluster IP');
+  if (isReduced(spec.ipFamilies, before.ipFamilies)) refuse('secondary IP family');
   return errors.list;
 }
 

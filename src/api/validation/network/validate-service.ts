@@ -127,7 +127,7 @@ function validateAffinity(
   }
 }
 
-function validateClusterIps(errors: FieldErrors, spec: ServiceSpec, known: ReadonlySet<string>): void {
+export function validateClusterIps(errors: FieldErrors, spec: ServiceSpec, known: ReadonlySet<string>): void {
   const { clusterIP = '', clusterIPs = [], ipFamilies = [], ipFamilyPolicy } = spec;
   const field = 'spec.clusterIPs';
   if (clusterIP !== '') {

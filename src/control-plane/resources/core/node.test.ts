@@ -20,6 +20,13 @@ test('a node is accepted with its status, and what it does not say of it follows
       { capacity: { cpu: '2' }, allocatable: { cpu: '2' } },
     ],
   );
+  const ranges = ['10.0.0.0/24', 'fd00::/64'];
+  assert.deepEqual(nodes.created({ 'spec.podCIDRs': ranges }).spec, { podCIDR: '10.0.0.0/24', podCIDRs: ranges });
+  // As of a writer that knows of one range only.
+  assert.deepEqual(nodes.created({ 'spec.podCIDR': 'fd00::/64', 'spec.podCIDRs': ranges }).spec, {
+    podCIDR: 'fd00::/64',
+    podCIDRs: ['fd00::/64'],
+  });
   assert.equal(nodes.definition.createsWithStatus, true);
   assert.deepEqual(nodes.warnings({ 'spec.externalID': 'x' }), [
     'spec.externalID: this field is deprecated, and is unused by Kubernetes',

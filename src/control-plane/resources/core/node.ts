@@ -12,8 +12,8 @@ const ROLE_PREFIX = 'node-role.kubernetes.io/';
 const ROLE_LABEL = 'kubernetes.io/role';
 
 /**
- * Capacity is all allocatable where the node does not say less; the old field for the range of pods follows the new one
- * (upstream: SetDefaults_NodeStatus and conversion).
+ * Capacity is all allocatable where the node does not say less; the old field for the range of pods and the new one say
+ * the same (upstream: SetDefaults_NodeStatus and conversion).
  */
 function defaultNode(node: Node): Node {
   const spec = pairRanges(node.spec ?? {});
@@ -25,8 +25,9 @@ function defaultNode(node: Node): Node {
 
 function pairRanges(spec: NodeSpec): NodeSpec {
   const [first] = spec.podCIDRs ?? [];
-  if (first !== undefined) return spec.podCIDR === first ? spec : { ...spec, podCIDR: first };
-  return spec.podCIDR ? { ...spec, podCIDRs: [spec.podCIDR] } : spec;
+  if (!spec.podCIDR) return first === undefined ? spec : { ...spec, podCIDR: first };
+  // A writer who knows of one range only has changed it.
+  return spec.podCIDR === first ? spec : { ...spec, podCIDRs: [spec.podCIDR] };
 }
 
 /** Configuration from the cluster is a feature that is gone. */

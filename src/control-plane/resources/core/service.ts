@@ -1,7 +1,7 @@
 import { services } from '../../../api/client/resource-types.ts';
 import type { Service, ServicePort } from '../../../api/core/service.ts';
 import { ServiceSchema } from '../../../api/core/service.ts';
-import { defaultService } from '../../../api/defaults/default-service.ts';
+import { defaultService, withClusterIps } from '../../../api/defaults/default-service.ts';
 import { checkDnsLabel } from '../../../api/validation/names.ts';
 import {
   validateServiceStatusUpdate,
@@ -42,7 +42,7 @@ export const serviceResource = defineResource<Service>({
   storagePath: 'services/specs',
   rules: {
     applyDefaults: defaultService,
-    prepareForCreate: (service) => ({ ...service, status: { loadBalancer: {} } }),
+    prepareForCreate: (service) => ({ ...withClusterIps(service), status: { loadBalancer: {} } }),
     validate: validateService,
     validateName: checkDnsLabel,
     prepareForUpdate: prepareServiceUpdate,

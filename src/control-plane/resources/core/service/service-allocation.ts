@@ -25,7 +25,7 @@ export async function allocateService(
 ): Promise<Allocated<Service>> {
   const reservation = new Reservation(service, old, store);
   try {
-    const object = await complete(service, store, reservation);
+    const object = await complete(service, old, store, reservation);
     return { object, settle: (stored) => (stored ? reservation.releaseUnused(object) : reservation.releaseTaken()) };
   } catch (error) {
     await reservation.releaseTaken();
@@ -48,11 +48,17 @@ export async function deallocateService(service: Service, store: AllocationStore
   for (const held of allocationsOfService(service)) await releaseName(store, service, held);
 }
 
-async function complete(service: Service, store: AllocationStore, reservation: Reservation): Promise<Service> {
+async function complete(
+  service: Service,
+  old: Service | undefined,
+  store: AllocationStore,
+  reservation: Reservation,
+): Promise<Service> {
   const ranges = store.settings.serviceCidrs.map(parseAddressRange);
   const families = needsAddress(service)
     ? computeFamilies(
         service,
+        old,
         ranges.map(({ family }) => family),
       )
     : {};

@@ -1,4 +1,5 @@
 import type { Service, ServiceSpec } from '../../../../api/core/service.ts';
+import { staysPreferred } from '../../../../api/service-families.ts';
 import { invalid } from '../../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../../api/validation/field-error.ts';
 import { familyOf } from './address-range.ts';
@@ -11,8 +12,9 @@ type Families = Pick<ServiceSpec, 'ipFamilies' | 'ipFamilyPolicy'>;
  * Which families of addresses a service gets in a cluster with `configured` ones, of which the first is the default;
  * refuses with Invalid what the cluster does not have. Of a service that needs addresses. Upstream: initIPFamilyFields.
  */
-export function computeFamilies(service: Service, configured: readonly Family[]): Families {
+export function computeFamilies(service: Service, old: Service | undefined, configured: readonly Family[]): Families {
   const { spec, metadata } = service;
+  if (staysPreferred(service, old)) return {};
   const errors = new FieldErrors();
   const bare = isHeadless(service) && Object.keys(spec.selector ?? {}).length === 0;
   const ipFamilyPolicy = spec.ipFamilyPolicy ?? (bare ? 'RequireDualStack' : 'SingleStack');

@@ -1,5 +1,6 @@
 import type { Service, ServicePort, ServiceSpec } from '../../../../api/core/service.ts';
 import { isExternallyReachable } from '../../../../api/defaults/default-service.ts';
+import { sameTexts } from '../../../../api/service-families.ts';
 
 export const isHeadless = ({ spec }: Service): boolean =>
   spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
@@ -7,9 +8,6 @@ export const needsAddress = ({ spec }: Service): boolean => spec.type !== 'Exter
 export const needsPorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 export const needsHealthPort = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
-
-const sameList = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
-  one.length === other.length && one.every((item, index) => item === other[index]);
 
 /**
  * What the writer left out of what was given out stays; what the type has no use for any more goes. Upstream:
@@ -28,17 +26,19 @@ export function prepareServiceUpdate(service: Service, old: Service): Service {
 
 function keepAddresses(spec: ServiceSpec, service: Service, old: Service): void {
   const before = old.spec;
-  if (!needsAddress(old) || !needsAddress(service)) return;
-  if (!spec.clusterIP) spec.clusterIP = before.clusterIP;
-  if ((spec.clusterIPs ?? []).length === 0) spec.clusterIPs = before.clusterIPs;
-  if (spec.clusterIP !== before.clusterIP && sameList(spec.clusterIPs, before.clusterIPs))
-    spec.clusterIPs = [spec.clusterIP ?? ''];
+  const keeps = needsAddress(old) && needsAddress(service);
+  if (keeps && !spec.clusterIP) spec.clusterIP = before.clusterIP;
+  if (keeps && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = before.clusterIPs;
+  // Of a writer who knows of one address only.
+  if (spec.clusterIP && spec.clusterIP !== before.clusterIP && sameTexts(spec.clusterIPs, before.clusterIPs))
+    spec.clusterIPs = [spec.clusterIP];
+  if (!keeps) return;
   spec.ipFamilyPolicy ??= before.ipFamilyPolicy;
   if ((spec.ipFamilies ?? []).length === 0) spec.ipFamilies = before.ipFamilies;
   // To want one family is to give back the second, unless the lists say otherwise.
   if (spec.ipFamilyPolicy !== 'SingleStack') return;
-  if (sameList(spec.clusterIPs, before.clusterIPs)) spec.clusterIPs = spec.clusterIPs?.slice(0, 1);
-  if (sameList(spec.ipFamilies, before.ipFamilies)) spec.ipFamilies = spec.ipFamilies?.slice(0, 1);
+  if (sameTexts(spec.clusterIPs, before.clusterIPs)) spec.clusterIPs = spec.clusterIPs?.slice(0, 1);
+  if (sameTexts(spec.ipFamilies, before.ipFamilies)) spec.ipFamilies = spec.ipFamilies?.slice(0, 1);
 }
 
 function keepPorts(spec: ServiceSpec, service: Service, old: Service): void {
@@ -62,13 +62,19 @@ function dropUnused({ spec, ...rest }: Service, old: Service): void {
   const service = { ...rest, spec };
   const before = old.spec;
   if (needsAddress(old) && !needsAddress(service)) {
-    if (sameList(spec.clusterIPs, before.clusterIPs) && (spec.clusterIP ?? '') === (before.clusterIP ?? '')) {
+    if (sameTexts(spec.clusterIPs, before.clusterIPs) && (spec.clusterIP ?? '') === (before.clusterIP ?? '')) {
       delete spec.clusterIP;
       delete spec.clusterIPs;
     }
-    if (sameList(spec.ipFamilies, before.ipFamilies)) delete spec.ipFamilies;
+    if (sameTexts(spec.ipFamilies, before.ipFamilies)) delete spec.ipFamilies;
     if (spec.ipFamilyPolicy === before.ipFamilyPolicy) delete spec.ipFamilyPolicy;
   }
+  if (
+    before.type !== 'ExternalName' &&
+    spec.type === 'ExternalName' &&
+    spec.internalTrafficPolicy === before.internalTrafficPolicy
+  )
+    delete spec.internalTrafficPolicy;
   if (needsPorts(old) && !needsPorts(service) && !hasNewPorts(spec.ports, before.ports))
     spec.ports = spec.ports?.map(({ nodePort: _, ...port }) => port);
   if (needsHealthPort(old) && !needsHealthPort(service) && spec.healthCheckNodePort === before.healthCheckNodePort)
