@@ -23,8 +23,15 @@ const staticPod = (uid: string, name: string): Pod =>
 
 /** A syncer whose calls take scripted time, and which records its calls. */
 function harness(
-  script: { syncMs?: number; killMs?: number; cleanMs?: number; sync?: (uid: string, pass: number) => SyncResult } = {},
+  script: {
+    syncMs?: number;
+    killMs?: number;
+    cleanMs?: number;
+    sync?: (uid: string, pass: number) => SyncResult;
+    kill?: () => void;
+  } = {},
 ) {
+  const log = recordingLog();
   const clock = new FakeClock();
   const calls: string[] = [];
   const passes = new Map<string, number>();
@@ -41,6 +48,7 @@ function harness(
       const uid = subject.kind === 'pod' ? subject.pod.metadata.uid : subject.runtime.uid;
       calls.push(`kill ${uid} ${termination.graceMs}`);
       await sleep(clock, Math.min(termination.graceMs, script.killMs ?? 0), signal);
+      script.kill?.();
     },
     async syncTerminatedPod({ pod: subject, all }) {
       calls.push(`clean ${subject.metadata.uid}${all ? '' : ', keep'}`);
@@ -55,11 +63,11 @@ function harness(
     syncer,
     clock,
     random: seededRandom(1),
-    log: recordingLog(),
+    log,
     resyncMs: 60_000,
     onDue: (uids: readonly PodUid[]) => uids.forEach((uid) => workers.sync(uid)),
   });
-  return { clock, calls, workers };
+  return { clock, calls, workers, log };
 }
 
 describe('pod workers', () => {
@@ -97,6 +105,26 @@ describe('pod workers', () => {
     await clock.advance(0);
     assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone']);
     assert.equal(workers.stateOf(podUid('a')), undefined);
+  });
+
+  it('logs an error when a conflict with the node lasts for more than one pass, or the pass failed otherwise', async () => {
+    const levelsOf = async (errors: Error[]): Promise<string[]> => {
+      const kill = (): void => {
+        const error = errors.shift();
+        if (error !== undefined) throw error;
+      };
+      const { clock, workers, log } = harness({ kill });
+      workers.update(pod('a'), true);
+      workers.kill(podUid('a'), { cause: 'removed' });
+      await clock.advance(5_000);
+      assert.equal(workers.stateOf(podUid('a')), undefined);
+      return log.lines.map(({ level, fields }) => `${level}: ${String(fields.error)}`);
+    };
+    const conflict = new KubeletError('Conflict', 'still running');
+    const other = new KubeletError('Unavailable', 'no answer');
+    assert.deepEqual(await levelsOf([conflict]), ['info: still running']);
+    assert.deepEqual(await levelsOf([conflict, conflict]), ['info: still running', 'error: still running']);
+    assert.deepEqual(await levelsOf([other, conflict]), ['error: no answer', 'error: still running']);
   });
 
   it('aborts a start in progress when the pod is removed', async () => {

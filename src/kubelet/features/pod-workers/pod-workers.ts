@@ -1,9 +1,9 @@
 import type { BackoffCurve } from '../../../base/backoff.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { errorMessage } from '../../../base/errors.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
 import { KeyedWorkers } from '../../../base/keyed-workers.ts';
-import type { Logger } from '../../../base/log.ts';
+import type { LogFields, Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import { jitter } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -260,12 +260,17 @@ export class PodWorkers {
     worker.failures++;
     worker.lastError = errorMessage(failure.error);
     const delayMs = this.#failurePauseMs(worker);
-    this.#options.log.error('error syncing pod, will try again', {
+    const fields: LogFields = {
       podUid: uid,
       phase: worker.state.phase,
       error: worker.lastError,
       retryInMs: Math.round(delayMs),
-    });
+    };
+    const { log } = this.#options;
+    // The node changed during the pass, for example by a call that took effect late. The next pass acts on that.
+    if (isKind(failure.error, 'Conflict') && worker.failures === 1)
+      log.info('the node changed while the pod was synced, will try again', fields);
+    else log.error('error syncing pod, will try again', fields);
     this.#queue.schedule(uid, delayMs);
   }
 
