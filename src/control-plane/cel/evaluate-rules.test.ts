@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { JsonSchema } from '../../api/structural/json-schema.ts';
+import type { JsonSchema, ValidationRule } from '../../api/structural/json-schema.ts';
 import { compileSchema } from '../../api/structural/schema-node.ts';
 import { formatFieldError } from '../../api/validation/field-error.ts';
 import { CelBudget } from '../../cel/budget.ts';
@@ -57,6 +57,128 @@ describe('the rules of a schema, for an object', () => {
     assert.deepEqual((await judge(schema, { spec: {} })).errors, ['spec.a.b: Forbidden: no']);
     const atRoot: JsonSchema = { type: 'object', properties: { a: inner }, 'x-kubernetes-validations': [rule] };
     assert.deepEqual((await judge(atRoot, {})).errors, ['a.b: Forbidden: no']);
+  });
+
+  it('answer in the form of the reason that they give', async () => {
+    const outcome = async (schema: JsonSchema, reason: string, value: unknown): Promise<readonly string[]> => {
+      const ruled = { ...schema, 'x-kubernetes-validations': [{ rule: 'false', message: 'no', reason }] };
+      return (await judge(spec(ruled), { spec: value })).errors;
+    };
+    const [text, list]: JsonSchema[] = [{ type: 'string' }, { type: 'array', items: { type: 'string' } }];
+    assert.ok(text && list);
+    assert.deepEqual(await outcome(text, 'FieldValueForbidden', 'a'), ['spec: Forbidden: no']);
+    assert.deepEqual(await outcome(text, 'FieldValueRequired', 'a'), ['spec: Required value: no']);
+    assert.deepEqual(await outcome(text, 'FieldValueInvalid', 'a'), ['spec: Invalid value: "a": no']);
+    assert.deepEqual(await outcome(text, 'FieldValueDuplicate', 'a'), ['spec: Duplicate value: "a"']);
+    assert.deepEqual(await outcome(list, 'FieldValueDuplicate', ['a']), ['spec: Duplicate value']);
+    assert.deepEqual(await outcome(list, 'FieldValueInvalid', ['a']), ['spec: Invalid value: no']);
+  });
+
+  it('name the whole object where they stand at its top', async () => {
+    const schema: JsonSchema = { type: 'object', ...rules('has(self.metadata.name)') };
+    assert.deepEqual((await judge(schema, {})).errors, [
+      '<nil>: Invalid value: "object": no such key: metadata evaluating rule: has(self.metadata.name)',
+    ]);
+    const failing: JsonSchema = { type: 'object', ...rules("self.kind == 'K'") };
+    assert.deepEqual((await judge(failing, { kind: 'L' })).errors, [
+      "<nil>: Invalid value: failed rule: self.kind == 'K'",
+    ]);
+  });
+
+  it('pass over values that are not there, and over null', async () => {
+    const schema = spec({ type: 'object', properties: { a: { type: 'integer', nullable: true, ...rules('false') } } });
+    for (const value of [{ spec: { a: null } }, { spec: {} }, { spec: null }, {}, { spec: 3 }])
+      assert.deepEqual(await judge(schema, value), { errors: [], warnings: [] }, JSON.stringify(value));
+  });
+
+  it('go on after one that does not compile, that fails, and that compares with nothing', async () => {
+    const schema = spec({
+      type: 'integer',
+      ...rules('self.nothing', 'self == oldSelf', 'self / 0 == 1', 'self < 0', 'self > 0'),
+    });
+    const { errors } = await judge(schema, { spec: 1 });
+    assert.equal(errors.length, 3);
+    assert.match(errors[0] ?? '', /^spec: Invalid value: "integer": rule compile error: /);
+    assert.equal(errors[1], 'spec: Invalid value: "integer": division by zero evaluating rule: self / 0 == 1');
+    assert.equal(errors[2], 'spec: Invalid value: 1: failed rule: self < 0');
+  });
+
+  it('take an old null for no old value', async () => {
+    const schema = spec({ type: 'integer', ...rules('self == oldSelf') });
+    assert.deepEqual((await judge(schema, { spec: 1 }, { spec: null })).errors, []);
+    assert.equal((await judge(schema, { spec: 1 }, { spec: 2 })).errors.length, 1);
+  });
+
+  it('always apply to version and kind of the whole object', async () => {
+    const text: JsonSchema = { type: 'string', ...rules("self == 'a'") };
+    const schema: JsonSchema = { type: 'object', properties: { kind: text, spec: text } };
+    const object = { kind: 'b', spec: 'b' };
+    assert.deepEqual(await judge(schema, object, { ...object }), {
+      errors: [`kind: Invalid value: "b": failed rule: self == 'a'`],
+      warnings: [`spec: Invalid value: "b": failed rule: self == 'a'`],
+    });
+  });
+
+  it('ratchet items of a list that is a map by their keys', async () => {
+    const schema = spec({
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
+      items: {
+        type: 'object',
+        properties: { name: { type: 'string' }, size: { type: 'integer' } },
+        ...rules('self.size < 3'),
+      },
+    });
+    const old = {
+      spec: [
+        { name: 'a', size: 5 },
+        { name: 'b', size: 1 },
+      ],
+    };
+    const next = {
+      spec: [
+        { name: 'b', size: 5 },
+        { name: 'a', size: 5 },
+      ],
+    };
+    assert.deepEqual(await judge(schema, next, old), {
+      errors: ['spec[0]: Invalid value: failed rule: self.size < 3'],
+      warnings: ['spec[1]: Invalid value: failed rule: self.size < 3'],
+    });
+  });
+
+  it('say which limit an evaluation went beyond', async () => {
+    const each = 'self.all(a, self.all(b, self.all(c, a + b + c >= 0)))';
+    const value = { spec: Array.from({ length: 80 }, (_, index) => index) };
+    const list = (rule: ValidationRule): JsonSchema =>
+      spec({ type: 'array', items: { type: 'integer' }, 'x-kubernetes-validations': [rule, { rule: 'false' }] });
+    const said = async (rule: ValidationRule, units?: number): Promise<readonly string[]> =>
+      (await judge(list(rule), value, undefined, units)).errors;
+    const at = 'spec: Invalid value: "array":';
+    const end = 'no further validation rules will be run';
+    assert.deepEqual(await said({ rule: each, message: ' slow ' }), [
+      `${at} 'operation cancelled: actual cost limit exceeded': ${end} due to call cost exceeds limit for rule: slow`,
+    ]);
+    assert.deepEqual(await said({ rule: each }, 1000), [
+      `${at} validation failed due to running out of cost budget, ${end}`,
+    ]);
+    const message = { rule: 'false', messageExpression: `string(${each})` };
+    assert.deepEqual(await said(message), [
+      `${at} ${end} due to call cost exceeds limit for messageExpression: ${JSON.stringify(message.messageExpression)}`,
+    ]);
+    assert.deepEqual(await said(message, 1000), [
+      `${at} messageExpression evaluation failed due to running out of cost budget, ${end}`,
+    ]);
+  });
+
+  it('name a part of a map with its key', async () => {
+    const rule = { rule: 'false', message: 'no', fieldPath: ".labels['app.kubernetes.io/name']" };
+    const labels: JsonSchema = { type: 'object', additionalProperties: { type: 'string' } };
+    const schema = spec({ type: 'object', properties: { labels }, 'x-kubernetes-validations': [rule] });
+    assert.deepEqual((await judge(schema, { spec: {} })).errors, [
+      'spec.labels[app.kubernetes.io/name]: Invalid value: no',
+    ]);
   });
 
   it('see an old value only where there is one that belongs to the same part', async () => {

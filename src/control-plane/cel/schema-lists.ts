@@ -5,11 +5,6 @@ import { JsonList } from '../../cel/json-values.ts';
 import type { CelList, CelValue } from '../../cel/values.ts';
 import { ArrayList, CelMap, lookupKey } from '../../cel/values.ts';
 
-/** By what an element is known; scalars by their value, others only by `==`. */
-function keyOf(value: CelValue): unknown {
-  return lookupKey(value);
-}
-
 function itemsOf(list: CelList, work: Work): CelValue[] {
   work.step(list.length);
   return Array.from({ length: list.length }, (_none, index) => list.at(index));
@@ -24,9 +19,10 @@ export class SetList extends JsonList {
 
   override plus(other: CelList, work: Work): CelList {
     const joined = itemsOf(this, work);
-    const known = new Set(joined.map(keyOf));
+    const known = new Set(joined.map(lookupKey));
     for (const value of itemsOf(other, work)) {
-      const key = keyOf(value);
+      // Scalars are known by their value, others only by `==`.
+      const key = lookupKey(value);
       const isThere = key === undefined ? includes(joined, value, work) : known.has(key);
       if (isThere) continue;
       known.add(key);

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CelBudget } from '../../cel/budget.ts';
 import type { RuleResult, RuleText } from './schema-rules.ts';
-import { CRD_ESTIMATE_LIMIT, RULE_ESTIMATE_LIMIT, RUNTIME_BUDGET } from './limits.ts';
+import {
+  CRD_ESTIMATE_LIMIT,
+  PER_CALL_LIMIT,
+  REQUEST_LIMIT_BYTES,
+  RULE_ESTIMATE_LIMIT,
+  RUNTIME_BUDGET,
+} from './limits.ts';
 import { compileRule } from './schema-rules.ts';
 import type { RuleSchema } from './schema-types.ts';
 import { estimateMostElements } from './schema-types.ts';
@@ -77,6 +83,16 @@ describe('a rule of a schema', () => {
     assert.deepEqual(run({ ...rule, messageExpression: 'self.namespace' }, { replicas: 3 }), { kind: 'fail' });
   });
 
+  it('shows a message of one line, trimmed and no longer than 5120 characters', () => {
+    const shown = (text: string): RuleResult =>
+      run({ rule: 'self.replicas > 5', messageExpression: 'self.__namespace__' }, { replicas: 3, namespace: text });
+    assert.deepEqual(shown(' a '), { kind: 'fail', message: 'a' });
+    assert.deepEqual(shown('\na\n'), { kind: 'fail', message: 'a' });
+    assert.deepEqual(shown(' '), { kind: 'fail' });
+    assert.deepEqual(shown('a'.repeat(5120)), { kind: 'fail', message: 'a'.repeat(5120) });
+    assert.deepEqual(shown('a'.repeat(5121)), { kind: 'fail' });
+  });
+
   it('says what went wrong in an evaluation', () => {
     assert.deepEqual(run('self.replicas > 1', {}), {
       kind: 'error',
@@ -98,6 +114,17 @@ describe('a rule of a schema', () => {
   it('is refused for what it is', () => {
     const errorOf = (rule: string): string | undefined => compileRule({ rule }, schema, { isRoot: false }).ruleError;
     assert.equal(errorOf('self.replicas'), 'cel expression must evaluate to a bool');
+    assert.equal(errorOf(' '), 'rule is not specified');
+    const hidden = compileRule({ rule: 'oldSelf == self' }, {}, { isRoot: false });
+    assert.equal(hidden.ruleError, 'rules cannot be used on values that expressions cannot see');
+    assert.deepEqual(
+      [hidden.usesOldSelf, hidden.mostValues, hidden.ruleCost.max, hidden.messageCost.max],
+      [false, 1, 0, 0],
+    );
+    assert.deepEqual(hidden.evaluate({ self: 1, hasOldSelf: false }, new CelBudget(1)), {
+      kind: 'error',
+      message: hidden.ruleError,
+    });
     assert.match(
       errorOf('self.nothing == 1') ?? '',
       /^compilation failed: ERROR: <input>:1:5: undefined field 'nothing'\n/,
@@ -126,6 +153,62 @@ describe('a rule of a schema', () => {
     const result = compiled.evaluate({ self: { names: ['a', 'b', 'c', 'd'] }, hasOldSelf: false }, budget);
     assert.deepEqual(result.kind, 'budget');
     assert.ok(budget.left < 0);
+  });
+});
+
+describe('the message expression of a rule', () => {
+  const compile = (messageExpression: string): ReturnType<typeof compileRule> =>
+    compileRule({ rule: 'self.replicas > 5', messageExpression }, schema, { isRoot: false });
+
+  it('is refused where it does not compile or gives no text', () => {
+    const integer = compile('self.replicas');
+    assert.equal(integer.messageError, 'messageExpression must evaluate to a string, not int');
+    assert.match(compile('self.nothing').messageError ?? '', /^messageExpression compilation failed: ERROR: /);
+    assert.equal(compile("'a'").messageError, undefined);
+    for (const faulty of [integer, compile('self.nothing')]) {
+      assert.deepEqual(faulty.messageCost, { min: 0, max: 0 });
+      const result = faulty.evaluate({ self: { replicas: 1 }, hasOldSelf: false }, new CelBudget(RUNTIME_BUDGET));
+      assert.deepEqual(result, { kind: 'fail' });
+    }
+    assert.ok(compile('self.__namespace__ + "x"').messageCost.max > 0);
+  });
+
+  it('is paid for from what is left', () => {
+    const expensive = compile('self.names.map(a, self.names.map(b, a + b)[0])[0]');
+    const budget = new CelBudget(20);
+    const result = expensive.evaluate(
+      { self: { replicas: 1, names: ['a', 'b', 'c', 'd'] }, hasOldSelf: false },
+      budget,
+    );
+    assert.deepEqual(result, { kind: 'budget', of: 'message', limit: 'object' });
+  });
+});
+
+describe('the limits of one evaluation', () => {
+  const each = 'self.all(a, self.all(b, self.all(c, a + b + c >= 0)))';
+  const list: RuleSchema = { type: 'array', items: { type: 'integer' } };
+  const self = Array.from({ length: 80 }, (_, index) => index);
+  const result = (rule: RuleText, units: number): RuleResult =>
+    compileRule(rule, list, { isRoot: false }).evaluate({ self, hasOldSelf: false }, new CelBudget(units));
+
+  it('are told from the budget of the object', () => {
+    assert.deepEqual(result({ rule: each }, RUNTIME_BUDGET), { kind: 'budget', of: 'rule', limit: 'call' });
+    assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT - 1), { kind: 'budget', of: 'rule', limit: 'object' });
+    assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT), { kind: 'budget', of: 'rule', limit: 'object' });
+    assert.deepEqual(result({ rule: each }, -1), { kind: 'budget', of: 'rule', limit: 'object' });
+  });
+
+  it('hold for the message expression too', () => {
+    const rule = { rule: 'false', messageExpression: `string(${each})` };
+    assert.deepEqual(result(rule, RUNTIME_BUDGET), { kind: 'budget', of: 'message', limit: 'call' });
+  });
+});
+
+describe('how many values of a schema a request holds', () => {
+  it('follows from the shortest value', () => {
+    const most = (of: RuleSchema): number => compileRule({ rule: 'true' }, of, { isRoot: false }).mostValues;
+    assert.equal(most({ type: 'boolean' }), Math.floor(REQUEST_LIMIT_BYTES / 5));
+    assert.equal(most({ type: 'string' }), Math.floor(REQUEST_LIMIT_BYTES / 3));
   });
 });
 

@@ -1,14 +1,14 @@
+import { isJsonObject } from '../../api/structural/prune.ts';
 import { decodeBase64 } from '../../cel/library/encoders.ts';
 import type { Adapt, JsonField } from '../../cel/json-values.ts';
 import { fromJson, JsonList, JsonMap, JsonObject } from '../../cel/json-values.ts';
 import { parseDuration, parseTimestamp } from '../../cel/time/formats.ts';
 import type { CelType } from '../../cel/types.ts';
 import { boolType, doubleType, intType } from '../../cel/types.ts';
-import type { CelValue } from '../../cel/values.ts';
-import { isError } from '../../cel/values.ts';
 import { escapeName } from './escape-name.ts';
 import { REQUEST_LIMIT_BYTES } from './limits.ts';
 import { MergedList, SetList } from './schema-lists.ts';
+import { doubleAdapt, textAdapt } from './typed-values.ts';
 
 /** What of a JSON schema expressions see. Other members do not matter here. */
 export interface RuleSchema {
@@ -73,11 +73,7 @@ function plainSchema(schema: RuleSchema, name: string): SchemaType | undefined {
     case 'boolean':
       return { type: boolType, adapt: fromJson, leastBytes: 4 };
     case 'number':
-      return {
-        type: doubleType,
-        adapt: (raw) => (typeof raw === 'bigint' ? Number(raw) : typeof raw === 'number' ? raw : fromJson(raw)),
-        leastBytes: 1,
-      };
+      return { type: doubleType, adapt: doubleAdapt, leastBytes: 1 };
     case 'integer':
       return { type: intType, adapt: fromJson, leastBytes: 1 };
     default:
@@ -92,18 +88,17 @@ function listSchema(schema: RuleSchema, name: string): SchemaType | undefined {
   const item = schema.items && partType(schema.items, `${name}.@idx`);
   if (item === undefined) return undefined;
   const most = Math.max(0, schema.maxItems ?? Math.floor(TEXT_LIMIT / (item.leastBytes + 1)));
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  const adaptList: Record<string, (raw: readonly unknown[]) => CelValue> = {
-    set: (raw) => new SetList(raw, item.adapt),
-    map: (raw) => new MergedList(raw, item.adapt, keys),
-  };
-  const kind = schema['x-kubernetes-list-type'];
-  const make = kind === 'set' ? adaptList['set'] : kind === 'map' && keys.length > 0 ? adaptList['map'] : undefined;
   return {
     type: { kind: 'list', element: item.type, most },
-    adapt: (raw) => (Array.isArray(raw) ? (make?.(raw) ?? new JsonList(raw, item.adapt)) : fromJson(raw)),
+    adapt: (raw) => (Array.isArray(raw) ? listValue(schema, raw, item.adapt) : fromJson(raw)),
     leastBytes: 2,
   };
+}
+
+function listValue(schema: RuleSchema, raw: readonly unknown[], adapt: Adapt): JsonList {
+  const { 'x-kubernetes-list-type': kind, 'x-kubernetes-list-map-keys': keys = [] } = schema;
+  if (kind === 'set') return new SetList(raw, adapt);
+  return kind === 'map' ? new MergedList(raw, adapt, keys) : new JsonList(raw, adapt);
 }
 
 function mapSchema(schema: RuleSchema, values: RuleSchema, name: string): SchemaType | undefined {
@@ -113,13 +108,10 @@ function mapSchema(schema: RuleSchema, values: RuleSchema, name: string): Schema
   return {
     // Keys have no declared length; upstream's estimate takes them for empty (upstream: cel compilation.go EstimateSize).
     type: { kind: 'map', key: { kind: 'string', most: 0 }, value: value.type, most },
-    adapt: (raw) => (isRecord(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
+    adapt: (raw) => (isJsonObject(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
     leastBytes: 2,
   };
 }
-
-const isRecord = (raw: unknown): raw is Record<string, unknown> =>
-  typeof raw === 'object' && raw !== null && !Array.isArray(raw);
 
 function objectSchema(schema: RuleSchema, name: string): SchemaType {
   const types = new Map<string, CelType>();
@@ -138,7 +130,7 @@ function objectSchema(schema: RuleSchema, name: string): SchemaType {
   }
   const type: CelType = { kind: 'object', name, field: (field) => types.get(field) };
   const field = (escaped: string): JsonField | undefined => fields.get(escaped);
-  return { type, adapt: (raw) => (isRecord(raw) ? new JsonObject(raw, field, name) : fromJson(raw)), leastBytes };
+  return { type, adapt: (raw) => (isJsonObject(raw) ? new JsonObject(raw, field, name) : fromJson(raw)), leastBytes };
 }
 
 /** Longest and shortest JSON of texts with a format. */
@@ -151,7 +143,7 @@ function textSchema(schema: RuleSchema): SchemaType {
     const parse = format === 'duration' ? parseDuration : format === 'date' ? parseDate : parseTimestamp;
     return {
       type: { kind: format === 'duration' ? 'duration' : 'timestamp', most },
-      adapt: reading(parse),
+      adapt: textAdapt(parse),
       leastBytes,
     };
   }
@@ -169,15 +161,6 @@ function longestText({ maxLength, enum: values }: RuleSchema): number {
 }
 
 const parseDate = (text: string): ReturnType<typeof parseTimestamp> => parseTimestamp(`${text}T00:00:00Z`);
-
-/** What cannot be read stays a text: the schema's own validation refuses it. */
-const reading =
-  (parse: typeof parseTimestamp): Adapt =>
-  (raw) => {
-    if (typeof raw !== 'string') return fromJson(raw);
-    const value = parse(raw);
-    return isError(value) ? raw : value;
-  };
 
 const text: RuleSchema = { type: 'string' };
 

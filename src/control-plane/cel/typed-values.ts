@@ -3,34 +3,42 @@ import { fromJson, JsonList, JsonMap, JsonObject } from '../../cel/json-values.t
 import { parseTimestamp } from '../../cel/time/formats.ts';
 import type { CelType } from '../../cel/types.ts';
 import { isError } from '../../cel/values.ts';
+import { isJsonObject } from '../../api/structural/prune.ts';
 
-const isRecord = (raw: unknown): raw is Record<string, unknown> =>
-  typeof raw === 'object' && raw !== null && !Array.isArray(raw);
+/** Reads texts of a format. What cannot be read stays as it is: the validation of the schema refuses it. */
+export const textAdapt =
+  (parse: typeof parseTimestamp): Adapt =>
+  (raw) => {
+    if (typeof raw !== 'string') return fromJson(raw);
+    const value = parse(raw);
+    return isError(value) ? raw : value;
+  };
+
+/** Whole numbers are doubles too. */
+export const doubleAdapt: Adapt = (raw) =>
+  typeof raw === 'number' || typeof raw === 'bigint' ? Number(raw) : fromJson(raw);
 
 /** Makes values of a declared type of JSON. */
 export function adaptTo(type: CelType): Adapt {
   switch (type.kind) {
     case 'timestamp':
-      return (raw) => {
-        const time = typeof raw === 'string' ? parseTimestamp(raw) : undefined;
-        return time === undefined || isError(time) ? fromJson(raw) : time;
-      };
+      return textAdapt(parseTimestamp);
     case 'double':
-      return (raw) => (typeof raw === 'number' || typeof raw === 'bigint' ? Number(raw) : fromJson(raw));
+      return doubleAdapt;
     case 'list': {
       const adapt = adaptTo(type.element);
       return (raw) => (Array.isArray(raw) ? new JsonList(raw, adapt) : fromJson(raw));
     }
     case 'map': {
       const adapt = adaptTo(type.value);
-      return (raw) => (isRecord(raw) ? new JsonMap(raw, adapt) : fromJson(raw));
+      return (raw) => (isJsonObject(raw) ? new JsonMap(raw, adapt) : fromJson(raw));
     }
     case 'object': {
       const field = (name: string): JsonField | undefined => {
         const declared = type.field(name);
         return declared && { name, adapt: adaptTo(declared) };
       };
-      return (raw) => (isRecord(raw) ? new JsonObject(raw, field, type.name) : fromJson(raw));
+      return (raw) => (isJsonObject(raw) ? new JsonObject(raw, field, type.name) : fromJson(raw));
     }
     default:
       return fromJson;
