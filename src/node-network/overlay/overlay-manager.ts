@@ -17,7 +17,7 @@ import { ROUTE_PROTOCOL } from './kernel-network.ts';
 import type { CniSettings } from './node-files.ts';
 import { renderCniConfig, renderSubnetFile } from './node-files.ts';
 import type { Endpoint, Family } from './overlay-node.ts';
-import { families, overwrittenIp, ownAnnotations, peerOf, rangeOf } from './overlay-node.ts';
+import { families, overwrittenIp, ownAnnotations, peerOf, podRanges, rangeOf } from './overlay-node.ts';
 import { overlayRules } from './overlay-rules.ts';
 import type { OverlayPlan, OverlaySettings, OwnSide } from './plan-overlay.ts';
 import { planOverlay, vxlanDevice } from './plan-overlay.ts';
@@ -150,16 +150,17 @@ class OverlayWork {
         this.#reportOnce('waiting for a range of pod addresses: spec.podCIDR of the node is empty', nodeName);
         return;
       }
-      await this.#settle(node, all.list());
+      const takesPart = await this.#settle(node, all.list());
       this.failed = false;
-      this.#markJoined();
+      if (takesPart) this.#markJoined();
     } catch (error) {
       this.failed = true;
       log.error('unable to set up the network between nodes', { error: errorMessage(error), retryMs: RETRY_MS });
     }
   }
 
-  async #settle(node: Node | undefined, list: readonly Node[]): Promise<void> {
+  /** False while the node has no range or no address of any family: then it is not announced, and no file is written. */
+  async #settle(node: Node | undefined, list: readonly Node[]): Promise<boolean> {
     const { networks, backend, vni } = this.#options;
     const actual = await this.#parts.kernel.read();
     const peers = list.flatMap((each) => peerOf(each) ?? []);
@@ -178,10 +179,12 @@ class OverlayWork {
       const publicIp = overwrittenIp(node, family) ?? own.publicIp;
       endpoints[family] = { range: own.range, publicIp, mac: plan.mac };
     }
-    if (backend === 'observe' || node === undefined) return;
+    if (backend === 'observe' || node === undefined) return true;
+    if (Object.keys(endpoints).length === 0) return false;
     await this.#writeRules(ranges.ipv4);
     this.#writeFiles({ networks, ranges, mtu });
     await this.#announce(node, ownAnnotations({ backend, vni, endpoints }));
+    return true;
   }
 
   #ownSide(family: Family, node: Node | undefined, actual: KernelState): OwnSide | undefined {
@@ -279,8 +282,6 @@ class OverlayWork {
     this.#parts.log.warn(text, { about });
   }
 }
-
-const podRanges = ({ spec }: Node): readonly string[] => spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : []);
 
 const hasAddress = (link: KernelLink, ip: string): boolean =>
   link.addresses.some((address) => address.slice(0, address.indexOf('/')) === ip);

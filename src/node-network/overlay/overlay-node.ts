@@ -34,12 +34,16 @@ export interface Peer {
   readonly ipv6?: Endpoint;
 }
 
+/** The ranges of the node's pods. */
+export const podRanges = ({ spec }: Node): readonly string[] => spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : []);
+
 /** Undefined for a node that takes no part. What is not of the expected form is left out: other programs write it. */
-export function peerOf({ metadata, spec }: Node): Peer | undefined {
+export function peerOf(node: Node): Peer | undefined {
+  const { metadata } = node;
   const annotations = new Map(Object.entries(metadata.annotations ?? {}));
   if (annotations.get(annotationNames.managed) !== 'true') return undefined;
   const endpoint = (family: Family): Endpoint | undefined => {
-    const range = rangeOf(spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : []), family);
+    const range = rangeOf(podRanges(node), family);
     const publicIp = addressOf(annotations.get(annotationNames.publicIp[family]), family);
     if (range === undefined || publicIp === undefined) return undefined;
     return { range, publicIp, mac: macOf(annotations.get(annotationNames.data[family])) };

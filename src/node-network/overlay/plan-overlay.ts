@@ -75,8 +75,8 @@ export function planOverlay(
 }
 
 /**
- * Other nodes that can be reached. A range that overlaps this node's or an earlier one's would take its traffic, so it
- * is left out: what an older node has stays its own.
+ * Other nodes that can be reached. A range that overlaps this node's, or that an earlier node has, would take its
+ * traffic, so it is left out: what an older node has stays its own.
  */
 function selectPeers(
   family: Family,
