@@ -4,11 +4,14 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -32,6 +35,51 @@ describe('a file that is written in one step', () => {
       assert.deepEqual([readFileSync(file, 'utf8'), statSync(file).mode & 0o777], ['new', 0o664]);
       assert.deepEqual(readdirSync(folder), ['state']);
     });
+
+  /** What is synced while `work` runs: a file with the content of the named file at that time, or a folder. */
+  async function syncsDuring(work: () => Promise<void>): Promise<string[]> {
+    const probe = await open(folder);
+    const handles = Object.getPrototypeOf(probe) as FileHandle;
+    await probe.close();
+    const { sync } = handles;
+    const syncs: string[] = [];
+    handles.sync = async function (this: FileHandle): Promise<void> {
+      const isFolder = (await this.stat()).isDirectory();
+      syncs.push(`${isFolder ? 'folder' : 'file'}, readers see ${readFileSync(path.join(folder, 'state'), 'utf8')}`);
+      await sync.call(this);
+    };
+    try {
+      await work();
+    } finally {
+      handles.sync = sync;
+    }
+    return syncs;
+  }
+
+  it('is on disk before readers see it, and its name when the write is done, unless a power cut may lose it', async () => {
+    const file = path.join(folder, 'state');
+    writeFileSync(file, 'old');
+    assert.deepEqual(await syncsDuring(() => writeFileAtomic(file, 'new', 0o600)), [
+      'file, readers see old',
+      'folder, readers see new',
+    ]);
+    assert.deepEqual(await syncsDuring(() => writeFileAtomic(file, 'x', 0o600, { survivesPowerCut: false })), []);
+  });
+
+  it('leaves no file open, whether it succeeds or not', async () => {
+    const openHere = (): string[] =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+        } catch {
+          return false;
+        }
+      });
+    mkdirSync(path.join(folder, 'taken'));
+    await writeFileAtomic(path.join(folder, 'state'), 'x', 0o600);
+    await assert.rejects(writeFileAtomic(path.join(folder, 'taken'), 'x', 0o600), { code: 'EISDIR' });
+    assert.deepEqual(openHere(), []);
+  });
 
   it('replaces a link and not what the link points to', async () => {
     const [target, link] = [path.join(folder, 'target'), path.join(folder, 'link')];
@@ -57,10 +105,15 @@ describe('a file that is written in one step', () => {
 
   it('has a name of its own while it is unfinished', () => {
     assert.deepEqual(
-      ['.state.0123456789ab.tmp', 'state', '.state.tmp', 'state.0123456789ab.tmp'].map((name) =>
-        unfinishedName.test(name),
-      ),
-      [true, false, false, false],
+      [
+        '.state.0123456789ab.tmp',
+        'state',
+        '.state.tmp',
+        'state.0123456789ab.tmp',
+        'a.state.0123456789ab.tmp',
+        '.state.0123456789ab.tmp2',
+      ].map((name) => unfinishedName.test(name)),
+      [true, false, false, false, false, false],
     );
   });
 });

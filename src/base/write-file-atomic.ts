@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import nodePath from 'node:path';
-import { errnoOf } from './errors.ts';
 
 const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY;
@@ -37,7 +36,7 @@ export async function writeFileAtomic(
     }
     await rename(unfinished, path);
   } catch (error) {
-    await unlink(unfinished).catch((leftover: unknown) => errnoOf(leftover));
+    await unlink(unfinished).catch(() => undefined);
     throw error;
   }
   // Without this the rename itself may be lost in a power failure.
