@@ -5,7 +5,7 @@ import type { CelType } from '../types.ts';
 import { boolType, intType, opaque, stringType } from '../types.ts';
 import { CelError, Opaque } from '../values.ts';
 
-export const semverType = opaque('kubernetes.Semver');
+const semverType = opaque('kubernetes.Semver');
 
 const shape = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$/;
 const UINT64 = 2n ** 64n;
