@@ -5,10 +5,9 @@
  * 3. The rules stay when it stops: what was denied stays denied.
  */
 import type { Clock } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
+import { createSettlingLoop } from '../../base/settling-loop.ts';
 import { Pace } from '../../base/turn.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { createInformer } from '../../api/client/informer.ts';
@@ -63,9 +62,7 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
   const table = new PolicyTable({ draft, nodeName, podBridge });
   const writer = new TableWriter({ ...options, draft });
   const pending = new Map<string, Change>();
-  const enforced = Promise.withResolvers<undefined>();
   const sources = [podInformer, informers.for(namespaces), informers.for(networkPolicies)];
-  let hasFailed = false;
   let isBridgeFiltered = true;
 
   const drain = async (): Promise<void> => {
@@ -85,24 +82,19 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
         hint: 'load the kernel module br_netfilter and set net.bridge.bridge-nf-call-iptables=1 and bridge-nf-call-ip6tables=1',
       });
   };
-  const pass = async (): Promise<void> => {
-    if (!sources.every((source) => source.hasSynced())) return;
-    try {
+  const loop = createSettlingLoop({
+    ...options,
+    name: 'network-policy',
+    checkMs: CHECK_MS,
+    retryMs: RETRY_MS,
+    failure: 'unable to write the rules of network policies',
+    settle: async () => {
+      if (!sources.every((source) => source.hasSynced())) return false;
       checkBridge();
       await drain();
       await writer.write();
-      hasFailed = false;
-      enforced.resolve(undefined);
-    } catch (error) {
-      hasFailed = true;
-      log.error('unable to write the rules of network policies', { error: errorMessage(error), retryMs: RETRY_MS });
-    }
-  };
-  const loop = createLoop({
-    ...options,
-    name: 'network-policy',
-    periodMs: () => (hasFailed ? RETRY_MS : CHECK_MS),
-    pass,
+      return true;
+    },
   });
   const put = (key: string, change: Change): void => {
     pending.set(key, change);
@@ -149,7 +141,7 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
       podInformer.start();
       loop.start();
     },
-    whenEnforced: () => enforced.promise,
+    whenEnforced: loop.whenSettled,
     stop: async () => {
       ends.forEach((end) => end());
       await Promise.all([podInformer.stop(), loop.stop()]);

@@ -442,7 +442,10 @@ describe('other nodes', () => {
       reads += 1;
       return read.call(world.kernel);
     };
-    world.api.change(nodes, { namespace: '', name: 'two' }, (node) => ({ ...node, status: { phase: 'Running' } }));
+    world.api.change(nodes, { namespace: '', name: 'two' }, (node) => ({
+      ...node,
+      status: { phase: 'Running' as const },
+    }));
     await world.clock.advance(1000);
     assert.equal(reads, 0);
     world.api.change(nodes, { namespace: '', name: 'two' }, (node) => ({

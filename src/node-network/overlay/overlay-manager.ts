@@ -4,12 +4,11 @@ import { nodes } from '../../api/client/resource-types.ts';
 import { findCondition } from '../../api/conditions.ts';
 import type { Node } from '../../api/core/node.ts';
 import { formatTime } from '../../api/time.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { createLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
+import { createSettlingLoop } from '../../base/settling-loop.ts';
 import type { PacketFilter } from '../service-routing/packet-filter.ts';
 import { computeRestore, isWhole, parsePresent } from '../service-routing/restore-text.ts';
 import type { KernelLink, KernelNetwork, KernelState } from './kernel-network.ts';
@@ -66,21 +65,18 @@ const condition = {
 };
 
 export function createOverlay(options: OverlayOptions, parts: OverlayParts): Overlay {
-  const { informers, clock, kernel } = parts;
+  const { informers, kernel } = parts;
   const work = new OverlayWork(options, parts);
-  let timer: Timer | undefined;
-  const loop: Loop = createLoop({
+  const loop = createSettlingLoop({
     ...parts,
     name: 'overlay',
-    periodMs: () => (work.failed ? RETRY_MS : CHECK_MS),
-    pass: () => work.pass(),
+    checkMs: CHECK_MS,
+    retryMs: RETRY_MS,
+    failure: 'unable to set up the network between nodes',
+    gatherMs: () => GAP_MS,
+    settle: () => work.settle(),
   });
-  const wake = (): void => {
-    timer ??= clock.setTimer(GAP_MS, () => {
-      timer = undefined;
-      loop.wake();
-    });
-  };
+  const { wake } = loop;
   const all = informers.for(nodes);
   let watching: { stop(): void } | undefined;
   let end = (): void => undefined;
@@ -94,15 +90,15 @@ export function createOverlay(options: OverlayOptions, parts: OverlayParts): Ove
         onDelete: wake,
       });
       watching = kernel.watch((line) => {
-        if (work.concerns(line)) wake();
+        // An address or an MTU may be what was missing.
+        if (work.concerns(line) || (loop.hasFailed() && / (?:inet6?|mtu) /.test(line))) wake();
       });
       loop.start();
     },
-    whenJoined: () => work.joined,
+    whenJoined: loop.whenSettled,
     stop: async () => {
       end();
       watching?.stop();
-      timer?.cancel();
       await loop.stop();
     },
   };
@@ -112,8 +108,6 @@ export function createOverlay(options: OverlayOptions, parts: OverlayParts): Ove
 const concernOf = (node: Node): string => JSON.stringify(peerOf(node) ?? null);
 
 class OverlayWork {
-  readonly joined: Promise<void>;
-  failed = false;
   readonly #options: OverlayOptions;
   readonly #parts: OverlayParts;
   readonly #written = new Map<string, string>();
@@ -121,46 +115,34 @@ class OverlayWork {
   /** Devices on which this run has set the offload. */
   readonly #offloaded = new Set<string>();
   #rulesCheckedMs = -Infinity;
-  #markJoined: () => void = () => undefined;
 
   constructor(options: OverlayOptions, parts: OverlayParts) {
     this.#options = options;
     this.#parts = parts;
-    this.joined = new Promise((resolve) => (this.#markJoined = resolve));
   }
 
   /** Whether a line of the kernel's events may be about what is ours. */
   concerns(line: string): boolean {
     const { vni } = this.#options;
     return (
-      families.some((family) => line.includes(vxlanDevice(family, vni))) ||
-      line.includes(`proto ${ROUTE_PROTOCOL}`) ||
-      (this.failed && / (?:inet6?|mtu) /.test(line))
+      families.some((family) => line.includes(vxlanDevice(family, vni))) || line.includes(`proto ${ROUTE_PROTOCOL}`)
     );
   }
 
-  async pass(): Promise<void> {
-    const { informers, log } = this.#parts;
-    const all = informers.for(nodes);
-    if (!all.hasSynced()) return;
-    try {
-      const { nodeName, backend } = this.#options;
-      const node = all.get({ namespace: '', name: nodeName });
-      if (backend !== 'observe' && (node === undefined || podRanges(node).length === 0)) {
-        this.#reportOnce('waiting for a range of pod addresses: spec.podCIDR of the node is empty', nodeName);
-        return;
-      }
-      const takesPart = await this.#settle(node, all.list());
-      this.failed = false;
-      if (takesPart) this.#markJoined();
-    } catch (error) {
-      this.failed = true;
-      log.error('unable to set up the network between nodes', { error: errorMessage(error), retryMs: RETRY_MS });
-    }
+  /** False while the node does not take part. */
+  async settle(): Promise<boolean> {
+    const all = this.#parts.informers.for(nodes);
+    if (!all.hasSynced()) return false;
+    const { nodeName, backend } = this.#options;
+    const node = all.get({ namespace: '', name: nodeName });
+    if (backend === 'observe' || (node !== undefined && podRanges(node).length > 0))
+      return this.#connect(node, all.list());
+    this.#reportOnce('waiting for a range of pod addresses: spec.podCIDR of the node is empty', nodeName);
+    return false;
   }
 
   /** False while the node has no range or no address of any family: then it is not announced, and no file is written. */
-  async #settle(node: Node | undefined, list: readonly Node[]): Promise<boolean> {
+  async #connect(node: Node | undefined, list: readonly Node[]): Promise<boolean> {
     const { networks, backend, vni } = this.#options;
     const actual = await this.#parts.kernel.read();
     const peers = list.flatMap((each) => peerOf(each) ?? []);

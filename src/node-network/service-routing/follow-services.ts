@@ -1,5 +1,19 @@
+import { endpointLabels } from '../../api/annotations.ts';
 import type { Informers } from '../../api/client/informer.ts';
 import { endpointSlices, services } from '../../api/client/resource-types.ts';
+import type { Service } from '../../api/core/service.ts';
+import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+
+export type SlicesOf = (service: Service) => readonly EndpointSlice[];
+
+/** Finds the endpoint slices of a service by their label. */
+export function slicesByService(informers: Informers): SlicesOf {
+  const slices = informers.for(endpointSlices).index('service', ({ metadata }) => {
+    const name = metadata.labels?.[endpointLabels.serviceName];
+    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+  });
+  return ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`);
+}
 
 /** Calls `wake` when all is known, and when a service or an endpoint slice changes. Returns what ends it. */
 export function followServices(informers: Informers, wake: () => void): () => void {

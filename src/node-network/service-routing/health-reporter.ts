@@ -1,11 +1,10 @@
-import { endpointLabels } from '../../api/annotations.ts';
 import type { Informers } from '../../api/client/informer.ts';
-import { endpointSlices, services } from '../../api/client/resource-types.ts';
+import { services } from '../../api/client/resource-types.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
-import { followServices } from './follow-services.ts';
+import { followServices, slicesByService } from './follow-services.ts';
 import type { HealthAnswer, HealthCheck } from './service-health.ts';
 import { computeHealthChecks, healthAnswer } from './service-health.ts';
 
@@ -33,10 +32,7 @@ const CHECK_MS = 10_000;
 /** Keeps the health check ports of services open, and their answers up to date. */
 export function createHealthReporter(options: HealthReporterOptions): { start(): void; stop(): Promise<void> } {
   const { informers, ports, nodeName, isProxyHealthy } = options;
-  const slices = informers.for(endpointSlices).index('service', ({ metadata }) => {
-    const name = metadata.labels?.[endpointLabels.serviceName];
-    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
-  });
+  const slicesOf = slicesByService(informers);
   let checks: ReadonlyMap<number, HealthCheck> = new Map();
   const opened = new Set<number>();
   const close = (port: number): void => {
@@ -45,11 +41,7 @@ export function createHealthReporter(options: HealthReporterOptions): { start():
   };
   const pass = (): Promise<void> => {
     if (!informers.hasSynced()) return Promise.resolve();
-    checks = computeHealthChecks(
-      informers.for(services).list(),
-      ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`),
-      nodeName,
-    );
+    checks = computeHealthChecks(informers.for(services).list(), slicesOf, nodeName);
     for (const port of opened) if (!checks.has(port)) close(port);
     for (const [port, first] of checks) {
       if (ports.isOpen(port)) continue;

@@ -3,21 +3,17 @@
  * Otherwise as the router with iptables (`service-router.ts`).
  */
 import type { Clock } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
+import { createSettlingLoop } from '../../base/settling-loop.ts';
 import { Pace } from '../../base/turn.ts';
-import { endpointLabels } from '../../api/annotations.ts';
 import type { Informers } from '../../api/client/informer.ts';
-import { endpointSlices, services } from '../../api/client/resource-types.ts';
-import type { Service } from '../../api/core/service.ts';
-import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import { services } from '../../api/client/resource-types.ts';
 import { CHECK_MS, TableWriter } from '../nftables/table-writer.ts';
 import type { Nft } from '../nftables/nft-port.ts';
 import type { NftServiceFacts } from './nft-base.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
-import { followServices } from './follow-services.ts';
+import { followServices, slicesByService } from './follow-services.ts';
 import { NftServices } from './nft-services.ts';
 import type { NodeLoadBalancer } from './node-load-balancer.ts';
 import { RouteCache } from './route-cache.ts';
@@ -54,19 +50,15 @@ export function createNftRouter(options: NftRouterOptions): ServiceRouter {
     const writer = new TableWriter({ ...options, draft: table.draft });
     return { facts, table, cache: new RouteCache(), writer, cleaner };
   });
-  const slices = informers.for(endpointSlices).index('service', ({ metadata }) => {
-    const name = metadata.labels?.[endpointLabels.serviceName];
-    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
-  });
-  const slicesOf = ({ metadata }: Service): readonly EndpointSlice[] =>
-    slices.get(`${metadata.namespace}/${metadata.name}`);
-  const routed = Promise.withResolvers<undefined>();
-  let hasFailed = false;
-  let isWritten = false;
-
-  const pass = async (): Promise<void> => {
-    if (!informers.hasSynced()) return;
-    try {
+  const slicesOf = slicesByService(informers);
+  const loop = createSettlingLoop({
+    ...options,
+    name: 'service-routing',
+    checkMs: CHECK_MS,
+    retryMs: RETRY_MS,
+    failure: 'unable to write the rules of services',
+    settle: async () => {
+      if (!informers.hasSynced()) return false;
       for (const { facts, table, cache, writer, cleaner } of families) {
         const place = { nodeName, zone, family: facts.family };
         const pace = new Pace(clock);
@@ -76,29 +68,17 @@ export function createNftRouter(options: NftRouterOptions): ServiceRouter {
         await writer.write();
         await cleaner?.clean(routes);
       }
-      hasFailed = false;
-      isWritten = true;
-      routed.resolve(undefined);
-    } catch (error) {
-      hasFailed = true;
-      log.error('unable to write the rules of services', { error: errorMessage(error), retryMs: RETRY_MS });
-    }
-  };
-  const loop = createLoop({
-    ...options,
-    name: 'service-routing',
-    periodMs: () => (hasFailed ? RETRY_MS : CHECK_MS),
-    pass,
+      return true;
+    },
   });
-  const wake = (): void => loop.wake();
   let unfollow = (): void => undefined;
   return {
     start: () => {
-      unfollow = followServices(informers, wake);
+      unfollow = followServices(informers, loop.wake);
       loop.start();
     },
-    whenRouted: () => routed.promise,
-    isHealthy: () => isWritten && !hasFailed,
+    whenRouted: loop.whenSettled,
+    isHealthy: loop.isSettled,
     stop: async () => {
       unfollow();
       await loop.stop();

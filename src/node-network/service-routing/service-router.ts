@@ -6,21 +6,17 @@
  * 3. What a writing failed at is unknown: the next one writes all.
  * 4. A check every `checkMs` finds what others have flushed.
  */
-import type { Clock, Timer } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import type { Loop } from '../../base/loop.ts';
-import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
-import { endpointLabels } from '../../api/annotations.ts';
+import { createSettlingLoop } from '../../base/settling-loop.ts';
 import type { Informers } from '../../api/client/informer.ts';
-import { endpointSlices, services } from '../../api/client/resource-types.ts';
-import type { Service } from '../../api/core/service.ts';
-import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import { services } from '../../api/client/resource-types.ts';
 import type { ServiceRoute } from './compute-routes.ts';
 import { computeRoutes } from './compute-routes.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
-import { followServices } from './follow-services.ts';
+import type { SlicesOf } from './follow-services.ts';
+import { followServices, slicesByService } from './follow-services.ts';
 import type { PacketFilter } from './packet-filter.ts';
 import type { PresentRules } from './restore-text.ts';
 import { computeRestore, isWhole, parsePresent, presentAfter } from './restore-text.ts';
@@ -60,69 +56,52 @@ export interface ServiceRouter {
 export function createServiceRouter(options: ServiceRouterOptions): ServiceRouter {
   const { informers, clock } = options;
   const writer = new RulesWriting(options);
-  let timer: Timer | undefined;
-  const loop: Loop = createLoop({
+  const loop = createSettlingLoop({
     ...options,
     name: 'service-routing',
-    periodMs: () => (writer.failed ? RETRY_MS : CHECK_MS),
-    pass: () => writer.pass(),
+    checkMs: CHECK_MS,
+    retryMs: RETRY_MS,
+    failure: 'unable to write the rules of services',
+    gatherMs: () => Math.max(0, writer.earliestMs - clock.monotonicMs()),
+    settle: () => writer.settle(),
   });
-  const wake = (): void => {
-    timer ??= clock.setTimer(Math.max(0, writer.earliestMs - clock.monotonicMs()), () => {
-      timer = undefined;
-      loop.wake();
-    });
-  };
   let unfollow = (): void => undefined;
   return {
     start: () => {
-      unfollow = followServices(informers, wake);
+      unfollow = followServices(informers, loop.wake);
       loop.start();
     },
-    whenRouted: () => writer.routed,
-    isHealthy: () => writer.isHealthy(),
+    whenRouted: loop.whenSettled,
+    isHealthy: loop.isSettled,
     stop: async () => {
       unfollow();
-      timer?.cancel();
       await loop.stop();
     },
   };
 }
 
 class RulesWriting {
-  readonly routed: Promise<void>;
-  failed = false;
   /** Monotonic; no writing before it. */
   earliestMs = -Infinity;
   readonly #options: ServiceRouterOptions;
-  readonly #slicesOf: (service: Service) => readonly EndpointSlice[];
+  readonly #slicesOf: SlicesOf;
   #cleaner: FlowCleaner | undefined;
   #applied: Ruleset | undefined;
   #checkedMs = -Infinity;
   #refusedClaims: ReadonlySet<string> = new Set();
-  #markRouted: () => void = () => undefined;
 
   constructor(options: ServiceRouterOptions) {
     this.#options = options;
     if (options.flows !== undefined) this.#cleaner = new FlowCleaner(options.flows, 'ipv4', options.log);
-    const slices = options.informers.for(endpointSlices).index('service', ({ metadata }) => {
-      const name = metadata.labels?.[endpointLabels.serviceName];
-      return name === undefined ? [] : [`${metadata.namespace}/${name}`];
-    });
-    this.#slicesOf = ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`);
-    this.routed = new Promise((resolve) => (this.#markRouted = resolve));
+    this.#slicesOf = slicesByService(options.informers);
   }
 
-  isHealthy(): boolean {
-    return this.#applied !== undefined;
-  }
-
-  async pass(): Promise<void> {
-    const { informers, filter, clock, log, facts, nodeName, zone } = this.#options;
-    if (!informers.hasSynced()) return;
+  async settle(): Promise<boolean> {
+    const { informers, filter, clock, facts, nodeName, zone } = this.#options;
+    if (!informers.hasSynced()) return false;
     try {
       const isDue = this.#applied === undefined || clock.monotonicMs() - this.#checkedMs >= CHECK_MS;
-      const looked = isDue ? await this.#look() : undefined;
+      const present = isDue ? await this.#readKernel() : undefined;
       const routes = computeRoutes(informers.for(services).list(), this.#slicesOf, {
         nodeName,
         zone,
@@ -130,16 +109,13 @@ class RulesWriting {
       });
       this.#warnOfReserved(routes);
       const wanted = renderRuleset(routes, facts);
-      const text = computeRestore(wanted, looked ?? presentAfter(this.#applied ?? wanted), this.#applied);
+      const text = computeRestore(wanted, present ?? presentAfter(this.#applied ?? wanted), this.#applied);
+      // Unknown until all of it is in the kernel.
+      this.#applied = undefined;
       for (const part of text === undefined ? [] : splitRestore(text)) await filter.apply(part);
       this.#applied = wanted;
-      this.failed = false;
-      this.#markRouted();
       await this.#cleaner?.clean(routes);
-    } catch (error) {
-      this.#applied = undefined;
-      this.failed = true;
-      log.error('unable to write the rules of services', { error: errorMessage(error), retryMs: RETRY_MS });
+      return true;
     } finally {
       this.earliestMs = clock.monotonicMs() + GAP_MS;
     }
@@ -160,7 +136,7 @@ class RulesWriting {
   }
 
   /** What is in the kernel. When it is not what was written, nothing counts as written any more. */
-  async #look(): Promise<PresentRules> {
+  async #readKernel(): Promise<PresentRules> {
     const { filter, clock, log, facts } = this.#options;
     const present = parsePresent(await filter.read(), facts.chainPrefix);
     this.#checkedMs = clock.monotonicMs();
