@@ -1,7 +1,7 @@
 // Two API servers on one etcd: they share everything but their memory, and only one of them acts.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { configMaps, leases, resourceQuotas, services } from '../../src/api/client/resource-types.ts';
+import { configMaps, endpoints, leases, resourceQuotas, services } from '../../src/api/client/resource-types.ts';
 import { isApiError } from '../../src/api/status/api-status-error.ts';
 import type { HttpApiClient } from '../../src/client/http-api-client.ts';
 import { describeProcess, isAlive, waitUntil } from '../../src/up/processes.ts';
@@ -12,6 +12,7 @@ import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 
 const nodePorts = 12;
+const advertised = ['192.0.2.1', '192.0.2.2'] as const;
 
 describe('two API servers on one etcd', () => {
   let etcd: TestEtcd;
@@ -21,8 +22,9 @@ describe('two API servers on one etcd', () => {
   before(async () => {
     etcd = await startEtcd();
     const flags = [`--service-node-port-range=30000-${30_000 + nodePorts - 1}`];
-    const first = await startCluster({ etcd, flags });
-    servers = [first, await startCluster({ etcd, flags, folder: first.folder })];
+    const at = (address: string): string[] => [...flags, `--advertise-address=${address}`];
+    const first = await startCluster({ etcd, flags: at(advertised[0]) });
+    servers = [first, await startCluster({ etcd, flags: at(advertised[1]), folder: first.folder })];
     clients = [servers[0].client(), servers[1].client()];
     // Through the first, of which no test is without for long.
     stopNodes = await startFakeNodes(first.kubeconfig, 2, first.folder);
@@ -202,6 +204,17 @@ describe('two API servers on one etcd', () => {
     await through.kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=60s']);
   };
 
+  /** Of the Service `kubernetes`, by which pods reach the API: the servers that are alive. */
+  const endpointsAre = (ips: readonly string[]): Promise<void> =>
+    eventually(async () => {
+      const client = clients[ips.includes(advertised[0]) ? 0 : 1];
+      const { subsets } = await client.get(endpoints, { namespace: 'default', name: 'kubernetes' });
+      assert.deepEqual(
+        subsets?.[0]?.addresses?.map(({ ip }) => ip),
+        ips,
+      );
+    }, 30_000);
+
   it('one leads; when it ends in order the other leads at once', async () => {
     assert.deepEqual(servers.map(leads).sort(), [0, 1]);
     const leader = leads(servers[0]) > leads(servers[1]) ? 0 : 1;
@@ -212,7 +225,9 @@ describe('two API servers on one etcd', () => {
     // It asks every two seconds; the lease of a dead one would last fifteen.
     await eventually(() => Promise.resolve(assert.equal(leads(follower), 1)), 5000);
     assert.notEqual(await holder(clients[other(leader)]), before);
+    await endpointsAre([advertised[other(leader)]]);
     await servers[leader].start();
+    await endpointsAre(advertised);
     await works('after-order', servers[0]);
   });
 
@@ -227,7 +242,9 @@ describe('two API servers on one etcd', () => {
     const ledBefore = leads(follower);
     await killed.kill();
     await eventually(() => Promise.resolve(assert.equal(leads(follower), ledBefore + 1)), 30_000);
+    await endpointsAre([advertised[servers.indexOf(follower) === 0 ? 0 : 1]]);
     await killed.start();
+    await endpointsAre(advertised);
     await works('after-death', follower);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
-import { configMaps, endpoints, services } from '../../api/client/resource-types.ts';
+import { configMaps, endpoints, endpointSlices, services } from '../../api/client/resource-types.ts';
 import { FakeApiClient } from '../../api/client/testing/fake-api-client.ts';
 import { invalid } from '../../api/status/api-status-error.ts';
 import { ensureBootstrapObjects } from './bootstrap-objects.ts';
@@ -9,12 +9,14 @@ import { ensureBootstrapObjects } from './bootstrap-objects.ts';
 const facts = {
   advertiseAddress: '192.0.2.1',
   securePort: 6443,
+  serverAddresses: ['192.0.2.1'],
   serviceIp: '10.96.0.1',
   authority: 'PEM',
   authenticationConfig: { 'client-ca-file': 'PEM' },
   serviceCidrs: ['10.96.0.0/12'],
   version: 'v1.36.0',
 };
+const moved = { advertiseAddress: '192.0.2.2', serverAddresses: ['192.0.2.2'] };
 const key = { namespace: 'default', name: 'kubernetes' };
 const addressTaken = (): Error =>
   invalid({ group: '', kind: 'Service' }, 'kubernetes', [
@@ -26,7 +28,7 @@ test('a server that starts again leaves what there is and says where it is now',
   await ensureBootstrapObjects(client, facts, 0);
   const service = await client.get(services, key);
   client.script(({ verb, plural }) => (verb === 'create' && plural === 'services' ? addressTaken() : undefined));
-  await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' }, 0);
+  await ensureBootstrapObjects(client, { ...facts, ...moved }, 0);
   assert.deepEqual(await client.get(services, key), service);
   assert.equal((await client.get(endpoints, key)).subsets?.[0]?.addresses?.[0]?.ip, '192.0.2.2');
 });
@@ -69,7 +71,7 @@ test('who joins finds where the cluster is and how it is set up, and what it say
   await client.update(configMaps, { ...first, data: { ...first.data, 'jws-kubeconfig-abcdef': 'signed' } });
   const settings = { namespace: 'kube-system', name: 'kubelet-config' };
   await client.update(configMaps, { ...(await client.get(configMaps, settings)), data: { kubelet: 'the operator’s' } });
-  await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' }, 0);
+  await ensureBootstrapObjects(client, { ...facts, ...moved }, 0);
   const second = (await client.get(configMaps, info)).data ?? {};
   assert.deepEqual(
     [second['jws-kubeconfig-abcdef'], second['kubeconfig']?.includes('https://192.0.2.2:6443')],
@@ -83,4 +85,25 @@ test('who joins finds where the cluster is and how it is set up, and what it say
     version ?? '',
     /^apiVersion: kubeadm\.k8s\.io\/v1beta4\n[\s\S]*kind: ClusterConfiguration\nkubernetesVersion: v1\.36\.0\n/,
   );
+});
+
+test('several servers name the same endpoints, and none overwrites where another said that the cluster is', async () => {
+  const client = new FakeApiClient({ clock: new FakeClock() });
+  const serverAddresses = ['127.0.0.1', '192.0.2.1', '192.0.2.2', '2001:db8::1'];
+  const info = { namespace: 'kube-public', name: 'cluster-info' };
+  await ensureBootstrapObjects(client, { ...facts, serverAddresses }, 0);
+  const shown = async (): Promise<unknown> => [
+    (await client.get(endpoints, key)).subsets?.[0]?.addresses?.map(({ ip }) => ip),
+    (await client.get(endpointSlices, key)).endpoints?.map(({ addresses }) => addresses),
+    (await client.get(configMaps, info)).data?.['kubeconfig'],
+  ];
+  const before = await shown();
+  assert.deepEqual((before as unknown[]).slice(0, 2), [
+    ['192.0.2.1', '192.0.2.2'],
+    [['192.0.2.1'], ['192.0.2.2']],
+  ]);
+  await ensureBootstrapObjects(client, { ...facts, serverAddresses, advertiseAddress: '192.0.2.2' }, 0);
+  assert.deepEqual(await shown(), before);
+  await ensureBootstrapObjects(client, { ...facts, ...moved }, 0);
+  assert.match((await client.get(configMaps, info)).data?.['kubeconfig'] ?? '', /server: https:\/\/192\.0\.2\.2:6443/);
 });

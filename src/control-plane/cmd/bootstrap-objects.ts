@@ -89,7 +89,8 @@ async function ensureTokenTracker(client: ApiClient, nowMs: number): Promise<voi
 }
 
 /**
- * What those read who join with kubeadm. What an operator wrote there stays, but where the server is has to be true.
+ * What kubeadm reads to join. What an operator wrote there stays, but the address must be that of a server that is
+ * alive.
  */
 async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
   await ensure(client, configMaps, {
@@ -103,7 +104,8 @@ async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promis
   const info = { metadata: meta('cluster-info', 'kube-public'), data: { kubeconfig: clusterInfo(facts) } };
   if (await ensure(client, configMaps, info)) return;
   const found = await client.get(configMaps, keyOf(info));
-  if (found.data?.['kubeconfig'] === info.data.kubeconfig) return;
+  const infoOf = (advertiseAddress: string): string => clusterInfo({ ...facts, advertiseAddress });
+  if (facts.serverAddresses.map(infoOf).includes(found.data?.['kubeconfig'] ?? '')) return;
   try {
     // Its controller renews the signatures of the former content.
     await client.update(configMaps, { ...found, data: { ...found.data, ...info.data } });
@@ -113,12 +115,12 @@ async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promis
 }
 
 /**
- * The service `kubernetes`, by which pods reach the API server. It has no selector: its endpoints are the server's own
- * word.
+ * The service `kubernetes`, by which pods reach the API server. It has no selector: the servers keep its endpoints
+ * (upstream: reconcilers/lease.go).
  */
 async function ensureKubernetesService(
   client: ApiClient,
-  { advertiseAddress, securePort, serviceIp }: ClusterFacts,
+  { advertiseAddress, serverAddresses, securePort, serviceIp }: ClusterFacts,
 ): Promise<void> {
   await ensure(client, services, {
     metadata: meta('kubernetes', 'default', { component: 'apiserver', provider: 'kubernetes' }),
@@ -135,14 +137,16 @@ async function ensureKubernetesService(
   // Endpoints may not be loopback addresses: on a machine without others only its own processes reach the server, and
   // they know how.
   if (isLoopbackHost(advertiseAddress)) return;
+  const isIPv6 = advertiseAddress.includes(':');
+  const ips = serverAddresses.filter((each) => each.includes(':') === isIPv6 && !isLoopbackHost(each));
   await replace(client, endpoints, {
     metadata: meta('kubernetes', 'default', { 'endpointslice.kubernetes.io/skip-mirror': 'true' }),
-    subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port: securePort, protocol: 'TCP' }] }],
+    subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: [{ name: 'https', port: securePort, protocol: 'TCP' }] }],
   });
   await replace(client, endpointSlices, {
     metadata: meta('kubernetes', 'default', { [endpointLabels.serviceName]: 'kubernetes' }),
-    addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
-    endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+    addressType: isIPv6 ? 'IPv6' : 'IPv4',
+    endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
     ports: [{ name: 'https', port: securePort, protocol: 'TCP' }],
   });
 }
@@ -189,6 +193,8 @@ const SAFETY_NET_MS = 60_000;
 export function createBootstrapKeeper({ client, reader, clock, log, facts }: BootstrapKeeperOptions): {
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** The facts have changed. */
+  check(): void;
 } {
   const all = 'all';
   const ensureAll = (): Promise<void> => ensureBootstrapObjects(client, facts(), clock.nowMs());
@@ -226,5 +232,6 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
       for (const end of ends.splice(0)) end();
       await queue.stop();
     },
+    check: () => queue.add(all),
   };
 }

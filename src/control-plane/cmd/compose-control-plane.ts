@@ -11,6 +11,7 @@ import { createBootstrapKeeper } from './bootstrap-objects.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import { createAllocationRepair } from '../registry/allocation/allocation-repair.ts';
 import { createObjectRepair } from '../registry/allocation/object-repair.ts';
+import { createServerLeases } from '../registry/server-leases.ts';
 import { addressesOfService, allocationsOfService } from '../resources/core/service/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
 import { createLeaderElection } from '../controller-runtime/leader-election.ts';
@@ -78,9 +79,17 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
   // SQLite's file is this process's own; with etcd there may be others, and only one may act. Who one is is where one
   // listens.
   const leading = options.storage.backend === 'sqlite' ? lead() : madeAtStart(elect);
+  const servers =
+    options.storage.backend === 'sqlite'
+      ? undefined
+      : createServerLeases({
+          ...deps,
+          ...{ storage: stores.main, address: options.advertiseAddress, onChange: () => keeper.check() },
+        });
   const facts = (): ClusterFacts => ({
     advertiseAddress: options.advertiseAddress,
     securePort: port,
+    serverAddresses: servers?.addresses() ?? [options.advertiseAddress],
     serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
     authority: api.pki.authority.certificatePem,
     authenticationConfig: api.authenticationConfig,
@@ -94,6 +103,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     stop: () => Promise.resolve(),
   };
   const parts = inOrder([
+    ...(servers === undefined ? [] : [servers]),
     keeper,
     policy,
     createCompactor({ ...deps, storage: stores.main }),
