@@ -3,9 +3,10 @@
  * (upstream: equality.Semantic). Texts do not: an empty one is something in a map, and where it is nothing it was
  * dropped when the object was read (`dropZeros`). Quantities are compared as text, for decoding makes them canonical.
  */
+import { isRecord } from '../base/json-record.ts';
 export function semanticEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
-  if (isFields(one) && isFields(other)) return sameFields(one, other);
+  if (isRecord(one) && isRecord(other)) return sameFields(one, other);
   if (isEmpty(one) || isEmpty(other)) return isEmpty(one) && isEmpty(other);
   return (
     Array.isArray(one) &&
@@ -16,10 +17,6 @@ export function semanticEqual(one: unknown, other: unknown): boolean {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function sameFields(one: Fields, other: Fields): boolean {
   for (const key of Object.keys(one))

@@ -1,3 +1,4 @@
+import { isRecord } from '../base/json-record.ts';
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { errorMessage, isKind, KubeletError } from '../base/errors.ts';
@@ -6,7 +7,7 @@ import { findProgram, programEnvironment, writableByAll } from '../base/program-
 import { parseJsonQuietly } from '../base/quiet-parse.ts';
 import { runProgram } from '../base/run-program.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
-import { isSection, textOf } from './kubeconfig-section.ts';
+import { textOf } from './kubeconfig-section.ts';
 import { isHeaderText } from './request-headers.ts';
 
 /** What a plugin says one is; `certificate` and `key` come together. */
@@ -70,7 +71,7 @@ export function parseExecCredential(text: string, apiVersion: string): ExecCrede
   } catch (error) {
     throw new Error(`decoding stdout: ${errorMessage(error)}`, { cause: error });
   }
-  const given = isSection(value) ? value : {};
+  const given = isRecord(value) ? value : {};
   if (given['kind'] !== 'ExecCredential')
     throw new Error(`decoding stdout: expected kind ExecCredential, got ${shown(given['kind'])}`);
   if (given['apiVersion'] !== apiVersion)
@@ -78,7 +79,7 @@ export function parseExecCredential(text: string, apiVersion: string): ExecCrede
       `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${shown(given['apiVersion']).replaceAll('"', '')}`,
     );
   const status = given['status'];
-  if (!isSection(status)) throw new Error("exec plugin didn't return a status field");
+  if (!isRecord(status)) throw new Error("exec plugin didn't return a status field");
   const [token, certificate, key] = [
     textOf(status, 'token'),
     textOf(status, 'clientCertificateData'),

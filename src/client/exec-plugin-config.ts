@@ -1,5 +1,6 @@
+import { isRecord } from '../base/json-record.ts';
 import path from 'node:path';
-import { isSection, isTrue, textOf } from './kubeconfig-section.ts';
+import { isTrue, textOf } from './kubeconfig-section.ts';
 import type { Section } from './kubeconfig-section.ts';
 
 /** A program that says who one is (upstream: `users[].user.exec` of a kubeconfig). */
@@ -32,7 +33,7 @@ const CLUSTER_EXTENSION = 'client.authentication.k8s.io/exec';
  */
 export function parseExecPlugin(user: Section, { userName, cluster, folder, wrong }: Given): ExecPlugin | undefined {
   const exec = user['exec'];
-  if (!isSection(exec)) return undefined;
+  if (!isRecord(exec)) return undefined;
   const use = `for ${userName} to use exec authentication plugin`;
   const command = textOf(exec, 'command');
   if (command === undefined) throw wrong(`command must be specified ${use}`);
@@ -70,7 +71,7 @@ function checkMode(
 
 function environmentOf(given: unknown, unnamed: string, wrong: (what: string) => Error): Record<string, string> {
   const entries = (Array.isArray(given) ? (given as readonly unknown[]) : []).map((each) => {
-    const name = isSection(each) ? textOf(each, 'name') : undefined;
+    const name = isRecord(each) ? textOf(each, 'name') : undefined;
     if (name === undefined) throw wrong(unnamed);
     return [name, String((each as Section)['value'] ?? '')] as const;
   });
@@ -80,7 +81,7 @@ function environmentOf(given: unknown, unnamed: string, wrong: (what: string) =>
 /** `spec.cluster` of an ExecCredential. */
 function clusterInfo(cluster: Section): object {
   const extensions = Array.isArray(cluster['extensions']) ? (cluster['extensions'] as readonly unknown[]) : [];
-  const config = extensions.find((each): each is Section => isSection(each) && each['name'] === CLUSTER_EXTENSION)?.[
+  const config = extensions.find((each): each is Section => isRecord(each) && each['name'] === CLUSTER_EXTENSION)?.[
     'extension'
   ];
   const fields = [

@@ -1,8 +1,6 @@
 /** A part of a kubeconfig as YAML gives it. */
+import { isRecord } from '../base/json-record.ts';
 export type Section = Readonly<Record<string, unknown>>;
-
-export const isSection = (value: unknown): value is Section =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Go reads an empty text as none. */
 export const textOf = (section: Section, field: string): string | undefined => {
@@ -15,8 +13,8 @@ export const isTrue = (section: Section, field: string): boolean => section[fiel
 /** The entry of that name in a list of `{name, KIND}`. */
 export function find(list: unknown, name: string, kind: string): Section | undefined {
   const entry = Array.isArray(list)
-    ? (list as readonly unknown[]).find((each): each is Section => isSection(each) && each['name'] === name)
+    ? (list as readonly unknown[]).find((each): each is Section => isRecord(each) && each['name'] === name)
     : undefined;
   const section = entry?.[kind];
-  return isSection(section) ? section : undefined;
+  return isRecord(section) ? section : undefined;
 }

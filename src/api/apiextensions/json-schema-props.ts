@@ -2,16 +2,14 @@
  * The protobuf form of JSONSchemaProps. In JSON it is kept as it is written (`readJsonSchema` reads it); fields and numbers
  * follow k8s.io/apiextensions-apiserver.
  */
+import { isRecord } from '../../base/json-record.ts';
 import { array, boolean, double, field, int64, map, object, opaque, pointer, string } from '../schema/schema.ts';
 import type { ObjectSchema, OpaqueMessage, OpaqueSchema } from '../schema/schema.ts';
 
 type Message = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** What is not of the type is nothing: no validated definition has such. */
-const asObject = (value: unknown): object => (isObject(value) ? value : {});
+const asObject = (value: unknown): object => (isRecord(value) ? value : {});
 
 export const jsonSchemaProps: OpaqueSchema = {
   kind: 'opaque',
@@ -38,7 +36,7 @@ const orArray = either({
 const orBool = either({
   schema: object('JSONSchemaPropsOrBool', { allows: pointer(1, boolean), schema: field(2, jsonSchemaProps) }),
   // Go sets `allows` beside a schema.
-  toMessage: (value) => (isObject(value) ? { allows: true, schema: value } : { allows: value === true }),
+  toMessage: (value) => (isRecord(value) ? { allows: true, schema: value } : { allows: value === true }),
   fromMessage: ({ allows, schema }: Message) => schema ?? allows === true,
 });
 

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json-record.ts';
 import { exactly } from '../../base/exact-json.ts';
 import { parseDurationNanos } from '../duration.ts';
 import { formatQuantity, tryParseQuantity } from '../quantity.ts';
@@ -206,7 +207,7 @@ class Decoder {
   }
 
   #map(schema: MapSchema, input: unknown): Record<string, unknown> {
-    if (!isPlainObject(input)) return this.#wrongType(schema, input) as Record<string, unknown>;
+    if (!isRecord(input)) return this.#wrongType(schema, input) as Record<string, unknown>;
     const entries: Record<string, unknown> = {};
     for (const key of Object.keys(input)) {
       if (this.#full()) break;
@@ -217,7 +218,7 @@ class Decoder {
 
   #object(schema: ObjectSchema, input: unknown): Record<string, unknown> {
     this.#values += moreValues(schema);
-    if (!isPlainObject(input)) return this.#wrongType(schema, input) as Record<string, unknown>;
+    if (!isRecord(input)) return this.#wrongType(schema, input) as Record<string, unknown>;
     const decoded: Record<string, unknown> = {};
     for (const key of Object.keys(input)) {
       if (this.#full()) break;
@@ -379,10 +380,6 @@ function describeType(input: unknown): string {
 
 function isTime(text: string): boolean {
   return rfc3339.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-function isPlainObject(input: unknown): input is Record<string, unknown> {
-  return typeof input === 'object' && input !== null && !Array.isArray(input);
 }
 
 /** Plain assignment would let a key named `__proto__` replace the prototype. */

@@ -1,5 +1,5 @@
+import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../schema/decode.ts';
-import { isJsonObject } from './prune.ts';
 import type { JsonObject } from './prune.ts';
 import { fieldNode } from './schema-node.ts';
 import type { SchemaNode } from './schema-node.ts';
@@ -17,7 +17,7 @@ export function applySchemaDefaults<T>(value: T, node: SchemaNode): T {
 function withDefaults(value: unknown, node: SchemaNode | undefined): unknown {
   if (node === undefined) return value;
   if (Array.isArray(value)) return itemsWithDefaults(value, node.items);
-  return isJsonObject(value) ? objectWithDefaults(value, node) : value;
+  return isRecord(value) ? objectWithDefaults(value, node) : value;
 }
 
 const isMissing = (value: unknown, node: SchemaNode | undefined): boolean =>

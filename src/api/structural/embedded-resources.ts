@@ -1,10 +1,10 @@
+import { isRecord } from '../../base/json-record.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { decode, formatDecodeError, setOwn } from '../schema/decode.ts';
 import { FieldErrors } from '../validation/field-error.ts';
 import type { FieldError } from '../validation/field-error.ts';
 import { validateObjectMeta } from '../validation/metadata.ts';
 import { checkDns1035Label, checkPathSegment } from '../validation/names.ts';
-import { isJsonObject } from './prune.ts';
 import type { JsonObject } from './prune.ts';
 import { fieldNode } from './schema-node.ts';
 import type { SchemaNode } from './schema-node.ts';
@@ -37,7 +37,7 @@ function visit(errors: FieldErrors, value: unknown, node: SchemaNode, path: stri
       for (const [index, item] of value.entries()) visit(errors, item, node.items, `${path}[${index}]`);
     return;
   }
-  if (!isJsonObject(value)) return;
+  if (!isRecord(value)) return;
   if (node.embedded) validateResource(errors, value, path);
   for (const key of Object.keys(value)) {
     const child = fieldNode(node, key);
@@ -77,7 +77,7 @@ export function coerceEmbedded(value: JsonObject, root: SchemaNode): JsonObject 
 function coerce(value: unknown, node: SchemaNode | undefined): unknown {
   if (node === undefined || !mayEmbed(node)) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => coerce(item, node.items));
-  if (!isJsonObject(value)) return value;
+  if (!isRecord(value)) return value;
   const out: Record<string, unknown> = {};
   for (const key of Object.keys(value))
     setOwn(
@@ -89,6 +89,6 @@ function coerce(value: unknown, node: SchemaNode | undefined): unknown {
 }
 
 function knownMetadata(metadata: unknown): unknown {
-  if (!isJsonObject(metadata)) return metadata;
+  if (!isRecord(metadata)) return metadata;
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => Object.hasOwn(ObjectMetaSchema.fields, key)));
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from './prune.ts';
+import { isRecord } from '../../base/json-record.ts';
 
 type Step =
   | { readonly kind: 'field'; readonly name: string }
@@ -76,8 +76,8 @@ function first(value: unknown, steps: readonly Step[], at: number): unknown {
 }
 
 function follow(value: unknown, step: Step): readonly unknown[] {
-  if (step.kind === 'field') return isJsonObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
-  if (step.kind === 'all') return Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  if (step.kind === 'field') return isRecord(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
+  if (step.kind === 'all') return Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
   if (!Array.isArray(value)) return [];
   if (step.kind === 'index') return value.slice(step.index, step.index === -1 ? undefined : step.index + 1);
   return value.filter((item) => holds(first(item, step.path, 0), step));

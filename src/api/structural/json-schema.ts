@@ -1,4 +1,5 @@
 /** JSONSchemaProps of apiextensions.k8s.io/v1 as its JSON has it (upstream: types_jsonschema.go). */
+import { isRecord } from '../../base/json-record.ts';
 export interface JsonSchema {
   readonly id?: string;
   readonly $schema?: string;
@@ -67,9 +68,6 @@ type Reader = (value: unknown, path: string, problems: SchemaProblem[]) => unkno
 
 const wrong = (path: string, problems: SchemaProblem[], expected: string): undefined =>
   void problems.push({ kind: 'wrongType', path, message: `expected ${expected}` });
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Go leaves out what is zero, where it is no pointer. */
 const text =

@@ -1,6 +1,6 @@
+import { isRecord } from '../../base/json-record.ts';
 import { FieldErrors } from '../validation/field-error.ts';
 import type { FieldError } from '../validation/field-error.ts';
-import { isJsonObject } from './prune.ts';
 import { canonicalJson, fieldNode } from './schema-node.ts';
 import type { SchemaNode } from './schema-node.ts';
 
@@ -20,7 +20,7 @@ function visit(errors: FieldErrors, value: unknown, node: SchemaNode, path: stri
     if (node.listType === 'map') checkMap(errors, value, node, path);
     if (node.items !== undefined)
       for (const [index, item] of value.entries()) visit(errors, item, node.items, `${path}[${index}]`);
-  } else if (isJsonObject(value))
+  } else if (isRecord(value))
     for (const key of Object.keys(value)) {
       const child = fieldNode(node, key);
       const step = node.properties.has(key) ? (path === '' ? key : `${path}.${key}`) : `${path}[${key}]`;
@@ -45,11 +45,11 @@ function checkSet(errors: FieldErrors, items: readonly unknown[], path: string):
 }
 
 function checkMap(errors: FieldErrors, items: readonly unknown[], { listMapKeys }: SchemaNode, path: string): void {
-  const odd = items.findIndex((item) => item !== null && !isJsonObject(item));
+  const odd = items.findIndex((item) => item !== null && !isRecord(item));
   if (odd >= 0) return errors.invalid(`${path}[${odd}]`, items[odd], 'must be an object for an array of list-type map');
   const keys = items.map((item) =>
     Object.fromEntries(
-      listMapKeys.flatMap((key) => (isJsonObject(item) && Object.hasOwn(item, key) ? [[key, item[key]]] : [])),
+      listMapKeys.flatMap((key) => (isRecord(item) && Object.hasOwn(item, key) ? [[key, item[key]]] : [])),
     ),
   );
   for (const index of repeated(keys.map(canonicalJson))) errors.duplicate(`${path}[${index}]`, keys[index]);

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../schema/decode.ts';
 import type { SchemaNode } from './schema-node.ts';
 
@@ -5,9 +6,6 @@ import type { SchemaNode } from './schema-node.ts';
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The value without the fields that its schema does not know; the very value when there are none. Paths of what was
@@ -28,7 +26,7 @@ const MOST_PATHS = 100;
 
 function pruneValue(value: unknown, node: SchemaNode | undefined, place: Place): unknown {
   if (Array.isArray(value)) return pruneItems(value, node, place);
-  return isJsonObject(value) ? pruneObject(value, node, { ...place, isResource: node?.embedded === true }) : value;
+  return isRecord(value) ? pruneObject(value, node, { ...place, isResource: node?.embedded === true }) : value;
 }
 
 function pruneItems(items: readonly unknown[], node: SchemaNode | undefined, { path, dropped }: Place): unknown {

@@ -1,7 +1,8 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { FieldErrors } from '../validation/field-error.ts';
 import { applySchemaDefaults } from './apply-schema-defaults.ts';
 import type { JsonSchema } from './json-schema.ts';
-import { isJsonObject, prune } from './prune.ts';
+import { prune } from './prune.ts';
 import { compileSchema } from './schema-node.ts';
 import { additionalOf, itemsOf } from './validate-structural.ts';
 import { validateValue } from './validate-value.ts';
@@ -19,7 +20,7 @@ export function validateDefaults(errors: FieldErrors, schema: JsonSchema, path: 
 
 function countValues(value: unknown): number {
   if (Array.isArray(value)) return value.reduce((count: number, each) => count + countValues(each), 1);
-  if (!isJsonObject(value)) return 1;
+  if (!isRecord(value)) return 1;
   return Object.values(value).reduce((count: number, each) => count + countValues(each), 1);
 }
 
@@ -41,7 +42,7 @@ function visit(errors: FieldErrors, schema: JsonSchema, path: string, budget: { 
 function checkDefault(errors: FieldErrors, schema: JsonSchema, path: string): void {
   const { default: value, ...rest } = schema;
   const node = compileSchema(rest);
-  if (isJsonObject(value)) {
+  if (isRecord(value)) {
     const dropped: string[] = [];
     const wrapped = { value };
     prune(wrapped, compileSchema({ type: 'object', properties: { value: rest } }), dropped);

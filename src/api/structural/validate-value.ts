@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { LinearPattern } from '../../base/linear-pattern.ts';
 import { goQuote } from '../go-quote.ts';
 import { FieldErrors } from '../validation/field-error.ts';
@@ -6,7 +7,6 @@ import { checkNumber, checkString, jsonTypeOf } from './check-scalar.ts';
 import { fieldOf, invalid } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { matchesFormat } from './formats.ts';
-import { isJsonObject } from './prune.ts';
 import type { JsonObject } from './prune.ts';
 import { canonicalJson, fieldNode } from './schema-node.ts';
 import type { SchemaNode } from './schema-node.ts';
@@ -83,7 +83,7 @@ class Check {
       this.#content(result, value, node, at);
     }
     this.#enum(result, value, node, at);
-    if (isJsonObject(value)) this.#fields(result, value, node, at);
+    if (isRecord(value)) this.#fields(result, value, node, at);
     return result;
   }
 
@@ -144,7 +144,7 @@ class Check {
   #fields(result: Result, value: JsonObject, node: SchemaNode, { path, before, isRoot }: At): void {
     const { minProperties, maxProperties, required = [] } = node.json;
     const keys = Object.keys(value);
-    const old = before !== undefined && isJsonObject(before.value) ? before.value : undefined;
+    const old = before !== undefined && isRecord(before.value) ? before.value : undefined;
     if (minProperties !== undefined && keys.length < minProperties)
       fail(result, invalid(path, keys.length, `should have at least ${minProperties} properties`));
     if (maxProperties !== undefined && keys.length > maxProperties)
@@ -234,7 +234,5 @@ function oldItems(node: SchemaNode, before: Before | undefined): ReadonlyMap<str
 }
 
 function itemKey({ listMapKeys }: SchemaNode, item: unknown): string {
-  return canonicalJson(
-    isJsonObject(item) ? listMapKeys.map((key) => [Object.hasOwn(item, key), item[key] ?? null]) : [],
-  );
+  return canonicalJson(isRecord(item) ? listMapKeys.map((key) => [Object.hasOwn(item, key), item[key] ?? null]) : []);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { BackendOpenApi, BackendResource } from '../model/api-backends.ts';
 
 /** What the server behind an APIService says of itself. */
@@ -15,8 +16,6 @@ export const isSameFacts = (one: BackendFacts, other: BackendFacts): boolean =>
 /** More are none of an API that people use; the rest is left out. */
 const MOST_RESOURCES = 1000;
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
@@ -32,10 +31,10 @@ function parse(text: string): unknown {
 /** The resources of an APIResourceList; lines that are none are left out. Undefined for what is no such list. */
 export function readResources(text: string): readonly BackendResource[] | undefined {
   const list = parse(text);
-  if (!isObject(list) || list.kind !== 'APIResourceList' || !Array.isArray(list.resources)) return undefined;
+  if (!isRecord(list) || list.kind !== 'APIResourceList' || !Array.isArray(list.resources)) return undefined;
   return list.resources
     .slice(0, MOST_RESOURCES)
-    .filter(isObject)
+    .filter(isRecord)
     .filter(({ name, kind }) => textOf(name) !== '' && textOf(kind) !== '')
     .map((each) => ({
       name: textOf(each.name),
@@ -53,19 +52,19 @@ export function readResources(text: string): readonly BackendResource[] | undefi
 /** The hash of a document in the list at `/openapi/v3`. Undefined when it is not there. */
 export function readOpenApiHash(text: string, path: string): string | undefined {
   const root = parse(text);
-  const paths = isObject(root) && isObject(root.paths) ? root.paths : {};
+  const paths = isRecord(root) && isRecord(root.paths) ? root.paths : {};
   const found = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  const url = isObject(found) ? textOf(found.serverRelativeURL) : '';
+  const url = isRecord(found) ? textOf(found.serverRelativeURL) : '';
   return /[?&]hash=([0-9A-Za-z]{1,256})(?:&|$)/.exec(url)?.[1];
 }
 
 /** What a document of OpenAPI 2 says of the paths below one. Undefined for what is none. */
 export function readOpenApi2(text: string, path: string): BackendOpenApi | undefined {
   const document = parse(text);
-  if (!isObject(document) || !isObject(document.paths) || !isObject(document.definitions)) return undefined;
+  if (!isRecord(document) || !isRecord(document.paths) || !isRecord(document.definitions)) return undefined;
   const below = Object.entries(document.paths).filter(
-    ([each, value]) => (each === `${path}/` || each.startsWith(`${path}/`)) && isObject(value),
+    ([each, value]) => (each === `${path}/` || each.startsWith(`${path}/`)) && isRecord(value),
   );
-  const definitions = Object.entries(document.definitions).filter(([, value]) => isObject(value));
+  const definitions = Object.entries(document.definitions).filter(([, value]) => isRecord(value));
   return { paths: Object.fromEntries(below), definitions: Object.fromEntries(definitions) };
 }

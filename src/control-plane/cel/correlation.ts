@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../api/structural/prune.ts';
+import { isRecord } from '../../base/json-record.ts';
 import { canonicalJson } from '../../api/structural/schema-node.ts';
 import type { SchemaNode } from '../../api/structural/schema-node.ts';
 
@@ -22,7 +22,7 @@ export class Correlation {
   }
 
   field(name: string): Correlation | undefined {
-    if (!isJsonObject(this.#value) || !isJsonObject(this.#old) || !Object.hasOwn(this.#old, name)) return undefined;
+    if (!isRecord(this.#value) || !isRecord(this.#old) || !Object.hasOwn(this.#old, name)) return undefined;
     return new Correlation(this.#value[name], this.#old[name]);
   }
 }
@@ -64,7 +64,7 @@ export function correlateItems(
 
 /** A key that is missing counts as its default. */
 function keyOf({ listMapKeys, items }: SchemaNode, item: unknown): string {
-  if (!isJsonObject(item)) return '';
+  if (!isRecord(item)) return '';
   return canonicalJson(
     listMapKeys.map((key) => (Object.hasOwn(item, key) ? item[key] : items?.properties.get(key)?.json.default) ?? null),
   );

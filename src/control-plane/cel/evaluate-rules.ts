@@ -1,5 +1,5 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { ValidationRule } from '../../api/structural/json-schema.ts';
-import { isJsonObject } from '../../api/structural/prune.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
 import { formatFieldError } from '../../api/validation/field-error.ts';
@@ -63,12 +63,12 @@ function gather(tasks: Task[], task: Task, isRoot: boolean): void {
       const at = { tree: items, value: item, old: before?.value, path: `${path}[${index}]` };
       gather(tasks, { ...at, ratchet: ratchetItem(ratchet, item, before) }, false);
     }
-  } else if (isJsonObject(value))
+  } else if (isRecord(value))
     for (const key of Object.keys(value)) {
       const known = tree.properties.get(key);
       const child = known ?? tree.additional;
       if (child === undefined) continue;
-      const before = isJsonObject(old) && Object.hasOwn(old, key) ? old[key] : undefined;
+      const before = isRecord(old) && Object.hasOwn(old, key) ? old[key] : undefined;
       const step = known === undefined ? `[${key}]` : path === '' ? key : `.${key}`;
       const at = { tree: child, value: value[key], old: before, path: path + step };
       gather(tasks, { ...at, ratchet: ratchetField(ratchet, key, isRoot) }, false);

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../api/structural/prune.ts';
+import { isRecord } from '../../base/json-record.ts';
 import { decodeBase64 } from '../../cel/library/encoders.ts';
 import type { Adapt, JsonField } from '../../cel/json-values.ts';
 import { fromJson, JsonList, JsonMap, JsonObject } from '../../cel/json-values.ts';
@@ -108,7 +108,7 @@ function mapSchema(schema: RuleSchema, values: RuleSchema, name: string): Schema
   return {
     // Keys have no declared length; upstream's estimate takes them for empty (upstream: cel compilation.go EstimateSize).
     type: { kind: 'map', key: { kind: 'string', most: 0 }, value: value.type, most },
-    adapt: (raw) => (isJsonObject(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
+    adapt: (raw) => (isRecord(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
     leastBytes: 2,
   };
 }
@@ -130,7 +130,7 @@ function objectSchema(schema: RuleSchema, name: string): SchemaType {
   }
   const type: CelType = { kind: 'object', name, field: (field) => types.get(field) };
   const field = (escaped: string): JsonField | undefined => fields.get(escaped);
-  return { type, adapt: (raw) => (isJsonObject(raw) ? new JsonObject(raw, field, name) : fromJson(raw)), leastBytes };
+  return { type, adapt: (raw) => (isRecord(raw) ? new JsonObject(raw, field, name) : fromJson(raw)), leastBytes };
 }
 
 /** Longest and shortest JSON of texts with a format. */

@@ -1,9 +1,9 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { Adapt, JsonField } from '../../cel/json-values.ts';
 import { fromJson, JsonList, JsonMap, JsonObject } from '../../cel/json-values.ts';
 import { parseTimestamp } from '../../cel/time/formats.ts';
 import type { CelType } from '../../cel/types.ts';
 import { isError } from '../../cel/values.ts';
-import { isJsonObject } from '../../api/structural/prune.ts';
 
 /** Reads texts of a format. What cannot be read stays as it is: the validation of the schema refuses it. */
 export const textAdapt =
@@ -31,14 +31,14 @@ export function adaptTo(type: CelType): Adapt {
     }
     case 'map': {
       const adapt = adaptTo(type.value);
-      return (raw) => (isJsonObject(raw) ? new JsonMap(raw, adapt) : fromJson(raw));
+      return (raw) => (isRecord(raw) ? new JsonMap(raw, adapt) : fromJson(raw));
     }
     case 'object': {
       const field = (name: string): JsonField | undefined => {
         const declared = type.field(name);
         return declared && { name, adapt: adaptTo(declared) };
       };
-      return (raw) => (isJsonObject(raw) ? new JsonObject(raw, field, type.name) : fromJson(raw));
+      return (raw) => (isRecord(raw) ? new JsonObject(raw, field, type.name) : fromJson(raw));
     }
     default:
       return fromJson;

@@ -1,6 +1,6 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { goQuote } from '../../api/go-quote.ts';
-import { isJsonObject } from '../../api/structural/prune.ts';
 import type { JsonObject } from '../../api/structural/prune.ts';
 import { formatFieldError } from '../../api/validation/field-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
@@ -68,16 +68,16 @@ function objectsOf(answer: unknown, question: ConversionQuestion, kind: string):
     throw new Error(`conversion webhook for ${kind} failed: ${why}`);
   };
   const version = reviewVersionOf(question.reviewVersions);
-  const review = isJsonObject(answer) ? answer : {};
+  const review = isRecord(answer) ? answer : {};
   const given = `${textOf(review['apiVersion'])}, Kind=${textOf(review['kind'])}`;
   const wanted = `${GROUP}/${version}, Kind=ConversionReview`;
   if (given !== wanted) fail(`expected webhook response of ${wanted}, got ${given}`);
   const { response } = review as { readonly response?: unknown };
-  if (!isJsonObject(response)) return fail('no response provided');
+  if (!isRecord(response)) return fail('no response provided');
   // Version v1beta1 never had its uid checked.
   if (version === 'v1' && response['uid'] !== question.uid)
     fail(`expected response.uid=${goQuote(question.uid)}, got ${goQuote(textOf(response['uid']))}`);
-  const result = isJsonObject(response['result']) ? response['result'] : {};
+  const result = isRecord(response['result']) ? response['result'] : {};
   if (result['status'] !== 'Success') {
     const message = textOf(result['message']);
     fail(message === '' ? `response.result.status was '${textOf(result['status'])}', not 'Success'` : message);
@@ -91,13 +91,13 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 class MetadataError extends Error {}
 
 function checked(value: unknown, original: ApiObject, apiVersion: string): ApiObject {
-  if (!isJsonObject(value)) throw new Error(`expected an object, got ${JSON.stringify(value) ?? 'nothing'}`);
+  if (!isRecord(value)) throw new Error(`expected an object, got ${JSON.stringify(value) ?? 'nothing'}`);
   if (value['apiVersion'] !== apiVersion)
     throw new Error(`invalid groupVersion (expected ${apiVersion}, received ${textOf(value['apiVersion'])})`);
   if (value['kind'] !== original.kind)
     throw new Error(`invalid kind (expected ${original.kind ?? ''}, received ${textOf(value['kind'])})`);
   const { metadata } = value as { readonly metadata?: unknown };
-  const given = isJsonObject(metadata) ? metadata : {};
+  const given = isRecord(metadata) ? metadata : {};
   for (const [field, word] of [
     ['name', 'name'],
     ['namespace', 'namespace'],
@@ -123,7 +123,7 @@ function restored(original: ApiObject['metadata'], given: JsonObject): ApiObject
 
 function textsOf(value: unknown, field: string): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isJsonObject(value))
+  if (!isRecord(value))
     throw new MetadataError(`invalid metadata.${field} of type ${typeof value} in converted object`);
   for (const [key, each] of Object.entries(value))
     if (typeof each !== 'string')

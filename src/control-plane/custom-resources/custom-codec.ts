@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json-record.ts';
 import { ObjectMetaSchema } from '../../api/core/meta.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { Decoded, DecodeError } from '../../api/schema/decode.ts';
@@ -5,12 +6,12 @@ import { dropZeros } from '../../api/protobuf/drop-zeros.ts';
 import { decodeAny } from '../../api/schema/decode.ts';
 import { applySchemaDefaults } from '../../api/structural/apply-schema-defaults.ts';
 import { coerceEmbedded } from '../../api/structural/embedded-resources.ts';
-import { isJsonObject, prune } from '../../api/structural/prune.ts';
+import { prune } from '../../api/structural/prune.ts';
 import type { SchemaNode } from '../../api/structural/schema-node.ts';
 
 /** Objects in custom kinds are read by the structural schema: what it does not know is dropped, and named. */
 export function readCustomBody(value: unknown, root: SchemaNode): Decoded<unknown> {
-  if (!isJsonObject(value)) return { value: {}, errors: [], warnings: [] };
+  if (!isRecord(value)) return { value: {}, errors: [], warnings: [] };
   const metadata = decodeAny(ObjectMetaSchema, value['metadata'] ?? {}, {
     mode: 'lenient',
     noHints: true,

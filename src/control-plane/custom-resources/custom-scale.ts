@@ -1,8 +1,8 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { CustomResourceSubresourceScale } from '../../api/apiextensions/custom-resource-definition.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { setOwn } from '../../api/schema/decode.ts';
 import { compileJsonPath } from '../../api/structural/json-path.ts';
-import { isJsonObject } from '../../api/structural/prune.ts';
 import { parsePath } from '../../api/structural/schema-at-path.ts';
 import { internalError } from '../../api/status/api-status-error.ts';
 import type { SubresourceView } from '../model/resource-definition.ts';
@@ -36,7 +36,7 @@ export function customScale(
 
 function withField(value: unknown, [step, ...rest]: readonly string[], replicas: number): unknown {
   if (step === undefined) return replicas;
-  const out: Record<string, unknown> = isJsonObject(value) ? { ...value } : {};
+  const out: Record<string, unknown> = isRecord(value) ? { ...value } : {};
   setOwn(out, step, withField(Object.hasOwn(out, step) ? out[step] : undefined, rest, replicas));
   return out;
 }

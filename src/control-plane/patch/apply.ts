@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
@@ -6,7 +7,7 @@ import { formatTime } from '../../api/time.ts';
 import { compareFields } from './compare-fields.ts';
 import { difference, intersection, leaf, pathsOf, recursiveDifference, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { equalJson, isJsonObject, jsonTypeName } from './json-value.ts';
+import { equalJson, jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { forgiveLastApplied, refreshLastApplied } from './last-applied.ts';
 import { compareTexts, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
@@ -78,14 +79,14 @@ export function applyPatch(options: ApplyOptions): { readonly object: ApiObject 
 
 function checkedConfig(options: ApplyOptions): JsonObject {
   const { config, schema, kind } = options;
-  if (!isJsonObject(config))
+  if (!isRecord(config))
     throw badRequest(
       `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonTypeName(config)} into Go value of type map[string]interface {}`,
     );
   const given = formatKind({ apiVersion: textOr(config['apiVersion']), kind: textOr(config['kind']) });
   const expected = formatKind({ apiVersion: versionOf(options), kind: kind.kind });
   if (given !== expected) throw badRequest(`invalid object type: ${given}`);
-  const metadata = isJsonObject(config['metadata']) ? config['metadata'] : {};
+  const metadata = isRecord(config['metadata']) ? config['metadata'] : {};
   if (Array.isArray(metadata['managedFields'])) throw badRequest('metadata.managedFields must be nil');
   const errors = validateConfig(schema, config);
   if (errors.length === 0) return config;

@@ -1,7 +1,8 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { equalJson, isJsonArray, isJsonObject } from './json-value.ts';
+import { equalJson, isJsonArray } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, itemElement } from './path-element.ts';
@@ -44,7 +45,7 @@ class Comparer {
 
   /** Compares what is in two containers of one kind. */
   below(schema: Schema, before: unknown, after: unknown): void {
-    if (isJsonObject(before) && isJsonObject(after)) {
+    if (isRecord(before) && isRecord(after)) {
       if (schema.kind === 'object') this.#structs(schema, before, after);
       else this.#entries(valuesOf(schema), before, after);
     } else if (isJsonArray(before) && isJsonArray(after) && schema.kind === 'array') this.#items(schema, before, after);

@@ -1,9 +1,10 @@
+import { isRecord } from '../../base/json-record.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ApiStatusError, isApiError } from '../../api/status/api-status-error.ts';
 import { applyJsonPatch, unknownOperationFields } from './json-patch.ts';
-import { equalJson, isJsonArray, isJsonObject } from './json-value.ts';
+import { equalJson, isJsonArray } from './json-value.ts';
 import { anyObject, freezeDeep } from './testing/arbitrary-json.ts';
 
 const document = freezeDeep({ foo: 'bar', list: ['a', 'b', 'c'], deep: { 'a/b': 1, 'm~n': 2, x: { y: [{ z: 1 }] } } });
@@ -149,7 +150,7 @@ const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/'
 /** The operations that lead from one value to another, the plainest way. */
 function operationsBetween(before: unknown, after: unknown, path = ''): object[] {
   if (equalJson(before, after)) return [];
-  if (isJsonObject(before) && isJsonObject(after)) {
+  if (isRecord(before) && isRecord(after)) {
     return [
       ...Object.keys(before)
         .filter((key) => !Object.hasOwn(after, key))

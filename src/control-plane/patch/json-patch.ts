@@ -1,6 +1,7 @@
+import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../../api/schema/decode.ts';
 import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
-import { equalJson, isDeeperThan, isJsonObject, jsonTypeName } from './json-value.ts';
+import { equalJson, isDeeperThan, jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { checkDepth, MAX_DEPTH } from './patch-limits.ts';
 
@@ -54,7 +55,7 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
 export function unknownOperationFields(patch: unknown): readonly string[] {
   if (!Array.isArray(patch)) return [];
   return patch.flatMap((operation: unknown, index) =>
-    isJsonObject(operation)
+    isRecord(operation)
       ? Object.keys(operation)
           .filter((key) => !['op', 'path', 'from', 'value'].includes(key))
           .map((key) => `json patch unknown field ${JSON.stringify(`[${index}].${key}`)}`)
@@ -73,7 +74,7 @@ function readOperations(patch: unknown): readonly Operation[] {
 }
 
 function readOperation(input: unknown): Operation {
-  if (!isJsonObject(input))
+  if (!isRecord(input))
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${jsonTypeName(input)} into Go value of type handlers.jsonPatchOp`,
     );
@@ -263,7 +264,7 @@ function checkShallow(value: unknown): void {
 
 function deepCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(deepCopy);
-  if (!isJsonObject(value)) return value;
+  if (!isRecord(value)) return value;
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) setOwn(copy, key, deepCopy(value[key]));
   return copy;

@@ -1,9 +1,6 @@
 /** Questions about values as JSON gives them. Numbers beyond 2^53 may be bigints. */
+import { isRecord } from '../../base/json-record.ts';
 export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
@@ -73,7 +70,7 @@ export function jsonTypeName(value: unknown): string {
 export function formatGoValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(formatGoValue).join(' ')}]`;
-  if (!isJsonObject(value)) return String(value);
+  if (!isRecord(value)) return String(value);
   return `map[${Object.keys(value)
     .sort()
     .map((key) => `${key}:${formatGoValue(value[key])}`)

@@ -1,10 +1,10 @@
+import { isRecord } from '../../base/json-record.ts';
 import { parseExactJson } from '../../base/exact-json.ts';
 import { goJson } from '../../api/go-json.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { compareFields } from './compare-fields.ts';
 import { difference, hasPath } from './field-set.ts';
-import { isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { PathElementError } from './path-element.ts';
 import { appliedFields } from './typed-fields.ts';
@@ -39,7 +39,7 @@ export function forgiveLastApplied(
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = parseExactJson(text);
-    return isJsonObject(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -63,8 +63,8 @@ export function refreshLastApplied(object: ApiObject, config: JsonObject): ApiOb
 
 function withoutAnnotation(config: JsonObject): JsonObject {
   const metadata = config['metadata'];
-  const given = isJsonObject(metadata) ? metadata['annotations'] : undefined;
-  if (!isJsonObject(metadata) || !isJsonObject(given)) return config;
+  const given = isRecord(metadata) ? metadata['annotations'] : undefined;
+  if (!isRecord(metadata) || !isRecord(given)) return config;
   const { [ANNOTATION]: _, ...others } = given;
   return { ...config, metadata: { ...metadata, annotations: others } };
 }
@@ -73,7 +73,7 @@ function withoutAnnotation(config: JsonObject): JsonObject {
 function sortedJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
-  if (!isJsonObject(value)) return goJson(value ?? null);
+  if (!isRecord(value)) return goJson(value ?? null);
   const fields = Object.keys(value).sort();
   return `{${fields.map((key) => `${goJson(key)}:${sortedJson(value[key])}`).join(',')}}`;
 }

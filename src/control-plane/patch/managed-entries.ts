@@ -1,8 +1,9 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { ManagedFieldsEntry } from '../../api/core/meta.ts';
 import { leaf, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { canonicalFieldSet } from './path-element.ts';
-import { equalJson, isJsonObject } from './json-value.ts';
+import { equalJson } from './json-value.ts';
 import { SharedSets } from './shared-sets.ts';
 
 /**
@@ -44,7 +45,7 @@ export function readEntries(managedFields: readonly unknown[] | undefined): read
 }
 
 function readEntry(written: unknown, index: number): ManagerEntry | string {
-  if (!isJsonObject(written)) return 'operation must be `Apply` or `Update`';
+  if (!isRecord(written)) return 'operation must be `Apply` or `Update`';
   const {
     manager = '',
     operation,

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { ManagedFieldsEntry } from '../../api/core/meta.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
@@ -6,7 +7,7 @@ import { compareFields } from './compare-fields.ts';
 import type { Comparison } from './compare-fields.ts';
 import { difference, leaf, recursiveDifference, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { equalJson, isJsonObject } from './json-value.ts';
+import { equalJson } from './json-value.ts';
 import { capUpdates, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
 import type { ManagerEntry } from './managed-entries.ts';
 import { fieldSetOfNames, PathElementError } from './path-element.ts';
@@ -63,7 +64,7 @@ function isReset(managedFields: readonly unknown[] | undefined): boolean {
   if (managedFields === undefined) return false;
   const [first] = managedFields;
   return (
-    managedFields.length === 0 || (managedFields.length === 1 && isJsonObject(first) && Object.keys(first).length === 0)
+    managedFields.length === 0 || (managedFields.length === 1 && isRecord(first) && Object.keys(first).length === 0)
   );
 }
 

@@ -1,6 +1,7 @@
+import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../../api/schema/decode.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
-import { isJsonObject, jsonTypeName } from './json-value.ts';
+import { jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { checkDepth } from './patch-limits.ts';
 
@@ -10,7 +11,7 @@ import { checkDepth } from './patch-limits.ts';
  */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) throw badRequest('Invalid JSON Patch');
-  if (!isJsonObject(patch))
+  if (!isRecord(patch))
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`,
     );
@@ -24,11 +25,7 @@ function mergeObject(target: JsonObject, patch: JsonObject): JsonObject {
     const wanted = patch[key];
     const before = Object.hasOwn(target, key) ? target[key] : undefined;
     const after =
-      wanted === null
-        ? undefined
-        : isJsonObject(wanted)
-          ? mergeObject(isJsonObject(before) ? before : {}, wanted)
-          : wanted;
+      wanted === null ? undefined : isRecord(wanted) ? mergeObject(isRecord(before) ? before : {}, wanted) : wanted;
     if (after === before && (after !== undefined || !Object.hasOwn(target, key))) continue;
     out ??= { ...target };
     if (after === undefined) delete out[key];

@@ -1,10 +1,11 @@
+import { isRecord } from '../../base/json-record.ts';
 import { parseExactJson } from '../../base/exact-json.ts';
 import { goJson } from '../../api/go-json.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { isJsonObject, own } from './json-value.ts';
+import { own } from './json-value.ts';
 
 /** What keeps an element of a list from having a name of its own: the text is the API server's. */
 export class PathElementError extends Error {
@@ -35,7 +36,7 @@ function valueElement(item: unknown): string {
 function keyElement(schema: ArraySchema, item: unknown): string {
   if (item === null || item === undefined)
     throw new PathElementError('associative list with keys may not have a null element');
-  if (!isJsonObject(item)) throw new PathElementError('associative list with keys may not have non-map elements');
+  if (!isRecord(item)) throw new PathElementError('associative list with keys may not have non-map elements');
   const { keys, single } = keyPlan(schema);
   if (single !== undefined) {
     const value = own(item, single.name);
@@ -123,7 +124,7 @@ export function formatPath(path: readonly string[]): string {
  * compared; the same object when nothing was to change. A string says what is wrong with it.
  */
 export function canonicalFieldSet(input: unknown, levels = 100): FieldSet | string {
-  if (!isJsonObject(input)) return 'expected a map of fields';
+  if (!isRecord(input)) return 'expected a map of fields';
   if (levels === 0) return 'fields are nested too deeply';
   const out = new FieldSetBuilder();
   let changed = false;
@@ -162,7 +163,7 @@ function canonicalElement(element: string): string | undefined {
     }
     case 'k': {
       const key = tryParse(content);
-      if (!isJsonObject(key)) return undefined;
+      if (!isRecord(key)) return undefined;
       return `k:{${Object.keys(key)
         .sort()
         .map((name) => `${JSON.stringify(name)}:${jsonText(key[name])}`)

@@ -1,5 +1,6 @@
+import { isRecord } from '../../base/json-record.ts';
 import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
-import { formatGoValue, isJsonArray, isJsonObject } from './json-value.ts';
+import { formatGoValue, isJsonArray } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 
 /** Lists of a strategic merge patch: how elements find each other, and in which order they end. */
@@ -143,7 +144,7 @@ export function orderList(
   if (list === undefined || list.length === 0) return list;
   const kind = kindOfItems([before ?? [], change ?? []]);
   const keyOf = (item: unknown): unknown =>
-    mergeKey === undefined || kind === 'scalar' ? item : isJsonObject(item) ? keyValue(item, mergeKey) : undefined;
+    mergeKey === undefined || kind === 'scalar' ? item : isRecord(item) ? keyValue(item, mergeKey) : undefined;
   const wanted = positions(order.map(keyOf));
   return interleave(
     list.filter((item) => wanted.has(keyOf(item))),
@@ -166,7 +167,7 @@ function orderAfterDeletions(
   keyOf: (item: unknown) => unknown,
 ): readonly unknown[] {
   const known = new Set(before);
-  const isDeletion = (item: unknown): boolean => isJsonObject(item) && item[DIRECTIVE] === 'delete';
+  const isDeletion = (item: unknown): boolean => isRecord(item) && item[DIRECTIVE] === 'delete';
   const deleted = new Set(change.filter(isDeletion).map(keyOf));
   if (deleted.size === 0) return before;
   const kept = before.filter((key) => !deleted.has(key));
@@ -183,7 +184,7 @@ function checkOrder(change: readonly unknown[], order: readonly unknown[], merge
   const keyOf = (item: unknown): unknown => (mergeKey === undefined ? item : keyValue(asMap(item), mergeKey));
   let at = 0;
   for (const item of change) {
-    if (isJsonObject(item) && Object.hasOwn(item, DIRECTIVE)) continue;
+    if (isRecord(item) && Object.hasOwn(item, DIRECTIVE)) continue;
     const key = keyOf(item);
     while (at < order.length && keyOf(order[at]) !== key) at++;
     if (at++ >= order.length) {
@@ -196,7 +197,7 @@ function checkOrder(change: readonly unknown[], order: readonly unknown[], merge
 }
 
 function asMap(item: unknown): JsonObject {
-  if (isJsonObject(item)) return item;
+  if (isRecord(item)) return item;
   throw new ApiStatusError('Unknown', `expected a map[string]interface {}, but received a ${typeof item}`);
 }
 
@@ -260,7 +261,7 @@ function kindOfItems(lists: readonly (readonly unknown[])[]): ItemKind {
         {},
         { cause: new Error('lists of lists are not supported') },
       );
-    const now = isJsonObject(item) ? 'map' : 'scalar';
+    const now = isRecord(item) ? 'map' : 'scalar';
     if (kind !== undefined && kind !== now)
       throw new ApiStatusError('Unknown', `list element types are not identical: ${formatGoValue(lists)}`);
     kind = now;

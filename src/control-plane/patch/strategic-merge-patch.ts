@@ -1,7 +1,8 @@
+import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../../api/schema/decode.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
-import { formatGoValue, isJsonArray, isJsonObject, jsonTypeName } from './json-value.ts';
+import { formatGoValue, isJsonArray, jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { checkDepth } from './patch-limits.ts';
 import { deleteScalars, mergeLists, orderList } from './strategic-lists.ts';
@@ -20,7 +21,7 @@ const ELEMENT_ORDER = '$setElementOrder';
  */
 export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) return document;
-  if (!isJsonObject(patch))
+  if (!isRecord(patch))
     throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
   checkDepth(patch);
   return mergeStruct(schema, document, patch);
@@ -60,7 +61,7 @@ interface Entry {
 function mergeField(schema: Schema, out: Record<string, unknown>, { key, value }: Entry): void {
   const before = Object.hasOwn(out, key) ? out[key] : undefined;
   let merged: unknown;
-  if (isJsonObject(before) && isJsonObject(value)) merged = mergeStructField(structAt(schema, key), before, value);
+  if (isRecord(before) && isRecord(value)) merged = mergeStructField(structAt(schema, key), before, value);
   else if (isJsonArray(before) && isJsonArray(value)) merged = mergeListField(schema, before, { key, value });
   else merged = withoutDirectives(value);
   if (merged === undefined) delete out[key];
@@ -160,7 +161,7 @@ function targetOf(key: string, prefix: string): string {
  */
 function withoutDirectives(value: unknown): unknown {
   if (isJsonArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
-  if (!isJsonObject(value)) return value;
+  if (!isRecord(value)) return value;
   if (Object.hasOwn(value, DIRECTIVE)) return undefined;
   const out: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {

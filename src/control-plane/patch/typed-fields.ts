@@ -1,14 +1,15 @@
+import { isRecord } from '../../base/json-record.ts';
 import type { ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { isJsonArray, isJsonObject } from './json-value.ts';
+import { isJsonArray } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 
 /** A list or map that has one owner for all of it, as scalars have; of what has no schema, lists. */
 export function isAtomic(schema: Schema, value: unknown): boolean {
-  if (!isJsonObject(value)) return !(isJsonArray(value) && schema.kind === 'array' && isAssociative(schema));
+  if (!isRecord(value)) return !(isJsonArray(value) && schema.kind === 'array' && isAssociative(schema));
   return (schema.kind === 'object' || schema.kind === 'map') && schema.atomic === true;
 }
 
@@ -26,7 +27,7 @@ function applied(schema: Schema, value: unknown, member: boolean): FieldSet | un
   if (isAtomic(schema, value)) return member ? leaf : undefined;
   const out = new FieldSetBuilder(member);
   if (isJsonArray(value)) addItems(out, schema, value);
-  else if (isJsonObject(value)) {
+  else if (isRecord(value)) {
     if (schema.kind === 'object') addStruct(out, schema, value);
     else addEntries(out, valuesOf(schema), value);
   }
@@ -62,7 +63,7 @@ function addItems(out: FieldSetBuilder, schema: Schema, items: readonly unknown[
 }
 
 function isEmptyMap(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
+  if (!isRecord(value)) return false;
   for (const key in value) if (value[key] !== undefined) return false;
   return true;
 }
@@ -96,7 +97,7 @@ function whole(schema: Schema, value: unknown, { member, inherited }: Whole): Fi
   if (isAtomic(schema, value)) return member ? leaf : undefined;
   const out = new FieldSetBuilder(member);
   if (isJsonArray(value)) addWholeItems(out, schema, value);
-  else if (isJsonObject(value)) {
+  else if (isRecord(value)) {
     if (schema.kind === 'object') addWholeStruct(out, schema, { value, inherited });
     else
       for (const key of Object.keys(value))

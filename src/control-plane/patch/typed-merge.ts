@@ -1,8 +1,9 @@
+import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../../api/schema/decode.ts';
 import type { ArraySchema, Schema } from '../../api/schema/schema.ts';
 import { FieldSetBuilder, hasChildren, isMember, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { isJsonArray, isJsonObject } from './json-value.ts';
+import { isJsonArray } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
@@ -16,7 +17,7 @@ import { isAtomic } from './typed-fields.ts';
 export function mergeConfig(schema: Schema, live: unknown, config: unknown): unknown {
   if (live === undefined || live === config) return config;
   if (config === undefined) return live;
-  if (isJsonObject(live) && isJsonObject(config)) {
+  if (isRecord(live) && isRecord(config)) {
     const atomic =
       isAtomic(schema, config) || (schema.kind !== 'object' && schema.kind !== 'map' && schema.kind !== 'opaque');
     return atomic ? config : mergeObjects(schema, live, config);
@@ -34,7 +35,7 @@ export function mergeConfig(schema: Schema, live: unknown, config: unknown): unk
 }
 
 const isEmptyContainer = (value: unknown): boolean =>
-  isJsonArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+  isJsonArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0;
 
 function mergeObjects(schema: Schema, live: JsonObject, config: JsonObject): JsonObject {
   const named = schema.kind === 'object' ? schema : undefined;
@@ -103,7 +104,7 @@ function interleave(
 export function removeFields(schema: Schema, value: unknown, set: FieldSet): unknown {
   if (isAtomic(schema, value)) return value;
   if (isJsonArray(value)) return schema.kind === 'array' ? removeItems(schema, value, set) : value;
-  if (!isJsonObject(value)) return value;
+  if (!isRecord(value)) return value;
   const named = schema.kind === 'object' ? schema : undefined;
   let out: Record<string, unknown> | undefined;
   for (const key of Object.keys(value)) {

@@ -1,6 +1,7 @@
+import { isRecord } from '../../base/json-record.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
-import { formatGoValue, isJsonArray, isJsonObject } from './json-value.ts';
+import { formatGoValue, isJsonArray } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
 import { formatElement, isAssociative, itemElement, PathElementError } from './path-element.ts';
@@ -26,7 +27,7 @@ function visit(schema: Schema, value: unknown, at: Place): void {
   switch (schema.kind) {
     case 'object':
     case 'map':
-      if (!isJsonObject(value)) fail(at, `expected map, got ${describe(value)}`);
+      if (!isRecord(value)) fail(at, `expected map, got ${describe(value)}`);
       else if (schema.kind === 'object') visitStruct(schema, value, at);
       else visitEntries(schema, value, at);
       return;
@@ -105,7 +106,7 @@ function formatGoSyntax(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (value === null) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(formatGoSyntax).join(', ')}}`;
-  if (!isJsonObject(value)) return String(value);
+  if (!isRecord(value)) return String(value);
   return `map[string]interface {}{${Object.keys(value)
     .sort()
     .map((key) => `${goQuote(key)}:${formatGoSyntax(value[key])}`)

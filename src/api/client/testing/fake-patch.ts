@@ -1,13 +1,11 @@
 /** Patches for the fake API client: enough of them for what controllers and agents send, over plain JSON. */
+import { isRecord } from '../../../base/json-record.ts';
 type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** RFC 7386. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const merged: Json = isObject(target) ? { ...target } : {};
+  if (!isRecord(patch)) return patch;
+  const merged: Json = isRecord(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
     else merged[key] = mergePatch(merged[key], value);
@@ -33,10 +31,10 @@ const mergedSets: ReadonlySet<string> = new Set(['finalizers']);
 const deleteFrom = '$deleteFromPrimitiveList/';
 
 export function strategicPatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
+  if (!isRecord(patch)) return patch;
   if (patch['$patch'] === 'replace')
     return Object.fromEntries(Object.entries(patch).filter(([key]) => key !== '$patch'));
-  const merged: Json = isObject(target) ? { ...target } : {};
+  const merged: Json = isRecord(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith('$setElementOrder/')) continue;
     if (key.startsWith(deleteFrom)) {
@@ -61,12 +59,12 @@ function mergeList(field: string, target: readonly unknown[], patch: readonly un
   if (mergedSets.has(field)) return [...new Set([...target, ...patch])];
   const key = mergeKeys[field];
   if (key === undefined) return [...patch];
-  const given = patch.filter((element) => !isObject(element) || element['$patch'] !== 'replace');
+  const given = patch.filter((element) => !isRecord(element) || element['$patch'] !== 'replace');
   if (given.length < patch.length) return given;
   const merged = [...target];
   for (const element of patch) {
-    if (!isObject(element)) continue;
-    const at = merged.findIndex((each) => isObject(each) && each[key] === element[key]);
+    if (!isRecord(element)) continue;
+    const at = merged.findIndex((each) => isRecord(each) && each[key] === element[key]);
     if (element['$patch'] === 'delete') {
       if (at >= 0) merged.splice(at, 1);
     } else if (at < 0) merged.push(strategicPatch({}, element));

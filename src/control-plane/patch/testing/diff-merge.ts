@@ -1,5 +1,6 @@
+import { isRecord } from '../../../base/json-record.ts';
 import { setOwn } from '../../../api/schema/decode.ts';
-import { equalJson, isJsonObject } from '../json-value.ts';
+import { equalJson } from '../json-value.ts';
 import type { JsonObject } from '../json-value.ts';
 
 /** The merge patch that leads from one document to the other, which must not hold null as a value. */
@@ -7,7 +8,7 @@ export function diffMergePatch(before: JsonObject, after: JsonObject): JsonObjec
   const patch: Record<string, unknown> = {};
   for (const key of Object.keys(after)) {
     const [then, now] = [Object.hasOwn(before, key) ? before[key] : undefined, after[key]];
-    if (isJsonObject(then) && isJsonObject(now)) {
+    if (isRecord(then) && isRecord(now)) {
       const below = diffMergePatch(then, now);
       if (Object.keys(below).length > 0) setOwn(patch, key, below);
     } else if (!equalJson(then, now)) setOwn(patch, key, now);

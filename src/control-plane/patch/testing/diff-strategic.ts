@@ -1,5 +1,6 @@
+import { isRecord } from '../../../base/json-record.ts';
 import type { ObjectSchema, Schema } from '../../../api/schema/schema.ts';
-import { equalJson, isJsonArray, isJsonObject } from '../json-value.ts';
+import { equalJson, isJsonArray } from '../json-value.ts';
 import type { JsonObject } from '../json-value.ts';
 
 /**
@@ -13,8 +14,7 @@ export function diffStrategic(schema: Schema, before: JsonObject, after: JsonObj
     const field = schema.kind === 'object' ? (schema as ObjectSchema).fields[key]?.schema : undefined;
     if (then === undefined || equalJson(then, now)) {
       if (then === undefined) patch[key] = now;
-    } else if (isJsonObject(then) && isJsonObject(now))
-      patch[key] = diffStrategic(field ?? { kind: 'opaque' }, then, now);
+    } else if (isRecord(then) && isRecord(now)) patch[key] = diffStrategic(field ?? { kind: 'opaque' }, then, now);
     else if (isJsonArray(then) && isJsonArray(now) && field?.kind === 'array')
       Object.assign(patch, diffList(field, key, { then, now }));
     else patch[key] = now;

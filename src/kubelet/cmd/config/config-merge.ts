@@ -1,15 +1,13 @@
 /** Laying one configuration over another. */
+import { isRecord } from '../../../base/json-record.ts';
 import { setOwn } from '../../../api/schema/decode.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** RFC 7396: objects merge, null removes, everything else replaces (lists too). */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
+  if (!isRecord(patch)) return patch;
+  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key];
     else setOwn(result, key, mergePatch(result[key], value));
@@ -22,12 +20,12 @@ export function withField(target: Json, path: string, value: unknown): Json {
   const [first = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...target, [first]: value };
   const inner = target[first];
-  return { ...target, [first]: withField(isObject(inner) ? inner : {}, rest.join('.'), value) };
+  return { ...target, [first]: withField(isRecord(inner) ? inner : {}, rest.join('.'), value) };
 }
 
 /** The value at a dotted path, or undefined. */
 export function fieldAt(target: unknown, path: string): unknown {
   let value = target;
-  for (const step of path.split('.')) value = isObject(value) ? value[step] : undefined;
+  for (const step of path.split('.')) value = isRecord(value) ? value[step] : undefined;
   return value;
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import type { PodCondition } from '../../../api/core/pod-status.ts';
 import type { PodUid } from '../../model/ids.ts';
 
@@ -64,7 +65,7 @@ export class EvictedRecord {
 
 /** Whether a file of an earlier run holds such a record. */
 export function isEvictedPods(value: unknown): value is Record<string, EvictionVerdict> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isVerdict);
+  return isRecord(value) && Object.values(value).every(isVerdict);
 }
 
 function isVerdict(value: unknown): value is EvictionVerdict {

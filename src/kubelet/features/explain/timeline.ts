@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { TimelineEntry } from '../../../api/explanation/explanation.ts';
@@ -77,7 +78,5 @@ export class Timeline {
 
 /** Whether a file of an earlier run holds such entries, by pod. */
 export function isSavedTimeline(value: unknown): value is Record<string, TimelineEntry[]> {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(Array.isArray)
-  );
+  return isRecord(value) && Object.values(value).every(Array.isArray);
 }

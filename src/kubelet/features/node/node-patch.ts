@@ -1,16 +1,14 @@
+import { isRecord } from '../../../base/json-record.ts';
 import type { Node } from '../../../api/core/node.ts';
 
 type Json = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether both are equal; an undefined field equals an absent one. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right))
     return left.length === right.length && left.every((each, index) => sameJson(each, right[index]));
-  if (!isObject(left) || !isObject(right)) return false;
+  if (!isRecord(left) || !isRecord(right)) return false;
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => sameJson(left[key], right[key]));
 }
 
@@ -32,10 +30,10 @@ export function nodeHasChanged(before: Node, after: Node): boolean {
 
 /** Empty lists and maps are absent ones in the API. */
 function normal(value: unknown): unknown {
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).filter(
-      ([, each]) => !(Array.isArray(each) && each.length === 0) && !(isObject(each) && Object.keys(each).length === 0),
+      ([, each]) => !(Array.isArray(each) && each.length === 0) && !(isRecord(each) && Object.keys(each).length === 0),
     ),
   );
 }
@@ -72,7 +70,7 @@ function diff(before: Json, after: Json): Record<string, unknown> {
     if (sameJson(old, value)) continue;
     if (value === undefined || (Array.isArray(value) && value.length === 0)) {
       if (old !== undefined) changed[key] = null;
-    } else if (isObject(old) && isObject(value)) {
+    } else if (isRecord(old) && isRecord(value)) {
       const inner = diff(old, value);
       if (Object.keys(inner).length > 0) changed[key] = inner;
     } else changed[key] = value;

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json-record.ts';
 import { lookupTable } from '../../../base/lookup.ts';
 import type { ContainerStatus, PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
 import { isTerminalPhase } from '../../../api/pod.ts';
@@ -80,7 +81,7 @@ function diffFields(before: Json, after: Json): Json {
     const key = listKeys[field];
     if (key !== undefined) diffList({ field, key, was: asList(was), is: asList(is) }, patch);
     else if (is === undefined) patch[field] = null;
-    else patch[field] = isObject(was) && isObject(is) ? diffFields(was, is) : is;
+    else patch[field] = isRecord(was) && isRecord(is) ? diffFields(was, is) : is;
   }
   return patch;
 }
@@ -103,8 +104,6 @@ function diffList(
   patch[`$setElementOrder/${field}`] = is.map((element) => ({ [key]: element[key] }));
 }
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const asList = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
 
 /** Undefined, null and an empty list count as absent: the API omits them. */
@@ -115,6 +114,6 @@ function isSame(left: unknown, right: unknown): boolean {
   if (left === right || (isAbsent(left) && isAbsent(right))) return true;
   if (Array.isArray(left) && Array.isArray(right))
     return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
-  if (!isObject(left) || !isObject(right)) return false;
+  if (!isRecord(left) || !isRecord(right)) return false;
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => isSame(left[key], right[key]));
 }
