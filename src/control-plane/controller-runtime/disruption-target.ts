@@ -5,6 +5,7 @@ import { findCondition, transitionTime } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodCondition } from '../../api/core/pod-status.ts';
 import { DISRUPTION_TARGET } from '../../api/reasons.ts';
+import { isApiError } from '../../api/status/api-status-error.ts';
 
 /** The condition by which others (such as a Job's failure policy) see that the pod was disrupted. */
 export function disruptionCondition(
@@ -20,6 +21,21 @@ export function disruptionCondition(
     lastTransitionTime,
     ...said,
   };
+}
+
+/** Marks a pod as disrupted and deletes it. One that is gone or was replaced is left alone. */
+export async function deleteDisrupted(
+  client: ApiClient,
+  pod: Pod,
+  said: { readonly reason: string; readonly message: string },
+  nowMs: number,
+): Promise<void> {
+  try {
+    await patchPodStatus(client, pod, { conditions: [disruptionCondition(pod, said, nowMs)] });
+    await client.delete(pods, keyOf(pod), { preconditions: { uid: pod.metadata.uid } });
+  } catch (error) {
+    if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+  }
 }
 
 /** Writes these fields of the status into exactly this pod; another one of its name is refused with Conflict. */

@@ -221,8 +221,8 @@ describe('security options', () => {
     privileged: false,
     seccomp: undefined,
     apparmor: undefined,
-    selinux: undefined,
-    noNewPrivileges: false,
+    selinuxOptions: undefined,
+    noNewPrivs: false,
   };
   const read = (file: string): Promise<string> => Promise.resolve(`{"file":"${file}"}`);
   const profile = (
@@ -254,8 +254,8 @@ describe('security options', () => {
       'SELinux and privileges',
       {
         seccomp: profile(RuntimeDefault),
-        selinux: { user: '', role: 'r', type: 't', level: '' },
-        noNewPrivileges: true,
+        selinuxOptions: { user: '', role: 'r', type: 't', level: '' },
+        noNewPrivs: true,
       },
       ['label=role:r', 'label=type:t', 'no-new-privileges'],
     ],

@@ -2,12 +2,14 @@ import { KubeletError } from '../../base/errors.ts';
 import { SecurityProfile_ProfileType } from '../../cri/generated/cri-v1.ts';
 import type { SecurityProfile, SELinuxOption } from '../../cri/generated/cri-v1.ts';
 
+/** Of the security context of a container or a sandbox. */
 interface SecurityChoice {
-  readonly privileged: boolean;
-  readonly seccomp: SecurityProfile | undefined;
-  readonly apparmor: SecurityProfile | undefined;
-  readonly selinux: SELinuxOption | undefined;
-  readonly noNewPrivileges: boolean;
+  readonly privileged?: boolean;
+  readonly seccomp?: SecurityProfile | undefined;
+  readonly apparmor?: SecurityProfile | undefined;
+  readonly selinuxOptions?: SELinuxOption | undefined;
+  /** A sandbox has none. */
+  readonly noNewPrivs?: boolean;
 }
 
 /** The seccomp profile of a pod is a file; Docker wants its text. */
@@ -22,13 +24,13 @@ export async function securityOptions(choice: SecurityChoice, readProfile: ReadP
   return [
     ...(await seccompOptions(choice, readProfile)),
     ...apparmorOptions(choice),
-    ...selinuxOptions(choice.selinux),
-    ...(choice.noNewPrivileges ? ['no-new-privileges'] : []),
+    ...selinuxOptions(choice.selinuxOptions),
+    ...(choice.noNewPrivs === true ? ['no-new-privileges'] : []),
   ];
 }
 
 async function seccompOptions({ privileged, seccomp }: SecurityChoice, readProfile: ReadProfile): Promise<string[]> {
-  if (privileged || seccomp === undefined) return ['seccomp=unconfined'];
+  if (privileged === true || seccomp === undefined) return ['seccomp=unconfined'];
   switch (seccomp.profileType) {
     case SecurityProfile_ProfileType.RuntimeDefault:
       return [];
@@ -40,7 +42,7 @@ async function seccompOptions({ privileged, seccomp }: SecurityChoice, readProfi
 }
 
 function apparmorOptions({ privileged, apparmor }: SecurityChoice): string[] {
-  if (privileged || apparmor === undefined) return [];
+  if (privileged === true || apparmor === undefined) return [];
   switch (apparmor.profileType) {
     case SecurityProfile_ProfileType.RuntimeDefault:
       return [];

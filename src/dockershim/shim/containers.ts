@@ -59,16 +59,7 @@ export class Containers {
     if (sandboxConfig?.metadata === undefined) throw new KubeletError('Invalid', 'the sandbox has no metadata');
     const { sandboxId, runtime } = await this.#sandboxOf(podSandboxId, signal);
     const security = config.linux?.securityContext;
-    const securityOpt = await securityOptions(
-      {
-        privileged: security?.privileged ?? false,
-        seccomp: security?.seccomp,
-        apparmor: security?.apparmor,
-        selinux: security?.selinuxOptions,
-        noNewPrivileges: security?.noNewPrivs ?? false,
-      },
-      (file) => host.readProfile(file),
-    );
+    const securityOpt = await securityOptions(security ?? {}, (file) => host.readProfile(file));
     const body = containerBody({
       config,
       sandboxId,

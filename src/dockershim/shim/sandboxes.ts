@@ -178,16 +178,7 @@ export class Sandboxes {
   async #body(config: PodSandboxConfig, runtimeHandler: string): Promise<CreateContainerBody> {
     const { pauseImage, host, lowestOomScore, clock } = this.#parts;
     const security = config.linux?.securityContext;
-    const securityOpt = await securityOptions(
-      {
-        privileged: security?.privileged ?? false,
-        seccomp: security?.seccomp,
-        apparmor: security?.apparmor,
-        selinux: security?.selinuxOptions,
-        noNewPrivileges: false,
-      },
-      (file) => host.readProfile(file),
-    );
+    const securityOpt = await securityOptions(security ?? {}, (file) => host.readProfile(file));
     const createdAtNanos = nanosOf(clock.nowMs());
     return sandboxBody({
       config,

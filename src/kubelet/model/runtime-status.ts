@@ -46,8 +46,8 @@ export interface ContainerRuntimeResources {
   readonly memoryLimitBytes: number;
 }
 
-/** The runtime's status of one pod sandbox. */
-export interface SandboxRuntimeStatus {
+/** A pod sandbox as a list shows it. */
+export interface ListedSandbox {
   readonly id: SandboxId;
   readonly podUid: PodUid;
   readonly podName: string;
@@ -55,6 +55,13 @@ export interface SandboxRuntimeStatus {
   readonly attempt: number;
   readonly ready: boolean;
   readonly createdAtMs: number;
+  readonly runtimeHandler: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** The runtime's status of one pod sandbox. */
+export interface SandboxRuntimeStatus extends ListedSandbox {
   /** In the runtime's order and in canonical form; empty for pods on the host's network. */
   readonly ips: readonly string[];
   /** The runtime reported something that is not an address. A new sandbox would not help. */
@@ -62,9 +69,6 @@ export interface SandboxRuntimeStatus {
   readonly hostNetwork: boolean;
   /** The host's ids that the users of the pod are mapped to; absent for a pod that uses the host's ids. */
   readonly userns?: { hostId: number; length: number };
-  readonly runtimeHandler: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** One pod as the runtime sees it: all sandboxes and containers, dead ones too, newest first. */

@@ -46,6 +46,14 @@ export interface ResourceDraft {
   commit(): void;
 }
 
+/** Of a manager that allocates nothing. */
+export const emptyDraft: ResourceDraft = {
+  containerHints: () => undefined,
+  podHints: () => undefined,
+  allocate: () => undefined,
+  commit: () => undefined,
+};
+
 /** Where a manager took resources: from the node, or from what a pod has as a whole. */
 export type AllocationSource = 'node' | 'pod';
 

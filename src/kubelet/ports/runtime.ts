@@ -1,5 +1,10 @@
 import type { ContainerId, PodUid, SandboxId } from '../model/ids.ts';
-import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../model/runtime-status.ts';
+import type {
+  ListedSandbox,
+  ContainerRuntimeStatus,
+  ContainerState,
+  SandboxRuntimeStatus,
+} from '../model/runtime-status.ts';
 
 /** Options of one call. Deadlines follow upstream's (kubelet-behaviour.md section 5) unless given here. */
 export interface CallOptions {
@@ -39,19 +44,6 @@ export interface Listed {
   readonly image: string;
   readonly imageRef: string;
   readonly imageId: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-export interface ListedSandbox {
-  readonly id: SandboxId;
-  readonly podUid: PodUid;
-  readonly podName: string;
-  readonly podNamespace: string;
-  readonly attempt: number;
-  readonly ready: boolean;
-  readonly createdAtMs: number;
-  readonly runtimeHandler: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }

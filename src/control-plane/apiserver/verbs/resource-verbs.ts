@@ -61,36 +61,17 @@ export class ResourceVerbs {
   async create(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
     const answer = this.#answer(exchange, { definition }, 201);
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
-    const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'CreateOptions');
-    const body = await parseBody({
-      bytes,
-      encoding,
-      fieldValidation: query.fieldValidation,
-      kind: bodyKind(exchange, definition),
-      texts: this.#options.texts,
-    });
-    if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
-    return this.#object(
-      exchange,
-      answer,
-      await this.#options.registry.create(resourceRequest(exchange, definition, query), body),
-    );
+    const body = await this.#body(exchange, definition, { encoding, query });
+    const created = await this.#options.registry.create(resourceRequest(exchange, definition, query), body);
+    return this.#object(exchange, answer, created);
   }
 
   async update(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
     const answer = this.#answer(exchange, { definition }, 200);
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
-    const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'UpdateOptions');
-    const body = await parseBody({
-      bytes,
-      encoding,
-      fieldValidation: query.fieldValidation,
-      kind: bodyKind(exchange, definition),
-      texts: this.#options.texts,
-    });
-    if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
+    const body = await this.#body(exchange, definition, { encoding, query });
     const written = await this.#options.registry.update(resourceRequest(exchange, definition, query), body);
     return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
   }
@@ -98,16 +79,8 @@ export class ResourceVerbs {
   async patch(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
     const type = patchTypeOf(headerOf(exchange.http.headers, 'content-type'));
     const answer = this.#answer(exchange, { definition }, 200);
-    const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'PatchOptions', type);
-    const body = await parseBody({
-      bytes,
-      encoding: type === 'apply' ? 'yaml' : 'json',
-      fieldValidation: query.fieldValidation,
-      kind: bodyKind(exchange, definition),
-      texts: this.#options.texts,
-    });
-    if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
+    const body = await this.#body(exchange, definition, { encoding: type === 'apply' ? 'yaml' : 'json', query });
     const written = await this.#options.registry.patch(resourceRequest(exchange, definition, query), { ...body, type });
     return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
   }
@@ -139,6 +112,20 @@ export class ResourceVerbs {
       answer,
       await this.#options.registry.deleteCollection(resourceRequest(exchange, definition, query), selection, options),
     );
+  }
+
+  /** The body of a write, decoded; the audit log has it too. */
+  async #body(
+    exchange: Exchange,
+    definition: ResourceDefinition,
+    { encoding, query }: { readonly encoding: ReturnType<typeof bodyEncodingOf>; readonly query: WriteQuery },
+  ): Promise<Awaited<ReturnType<typeof parseBody>>> {
+    const { maxBodyBytes, texts } = this.#options;
+    const bytes = await exchange.http.readBody(maxBodyBytes);
+    const { fieldValidation } = query;
+    const body = await parseBody({ bytes, encoding, fieldValidation, kind: bodyKind(exchange, definition), texts });
+    if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
+    return body;
   }
 
   async #deleteOptions(exchange: Exchange): Promise<ReturnType<typeof parseDeleteOptions>> {

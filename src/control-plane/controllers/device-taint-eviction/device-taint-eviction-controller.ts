@@ -6,9 +6,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { resourceClaimNames } from '../../../api/resource/pod-claims.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
-import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { disruptionCondition, patchPodStatus } from '../../controller-runtime/disruption-target.ts';
+import { deleteDisrupted } from '../../controller-runtime/disruption-target.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
@@ -148,17 +147,11 @@ class DeviceEvictor {
       this.#entries.set(key, { kind: 'leaving', pod });
       this.#say(pod, 'Marking for deletion');
     }
-    const condition = disruptionCondition(
-      pod,
-      { reason: 'DeletionByDeviceTaintManager', message: 'Device Taint manager: deleting due to NoExecute taint' },
-      clock.nowMs(),
-    );
-    try {
-      await patchPodStatus(client, pod, { conditions: [condition] });
-      await client.delete(pods, keyOf(pod), { preconditions: { uid: pod.metadata.uid } });
-    } catch (error) {
-      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
-    }
+    const said = {
+      reason: 'DeletionByDeviceTaintManager',
+      message: 'Device Taint manager: deleting due to NoExecute taint',
+    };
+    await deleteDisrupted(client, pod, said, clock.nowMs());
   }
 
   #cancel(key: string): void {

@@ -4,9 +4,8 @@ import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { nodes, pods } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { disruptionCondition, patchPodStatus } from '../../controller-runtime/disruption-target.ts';
+import { deleteDisrupted } from '../../controller-runtime/disruption-target.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
@@ -152,17 +151,8 @@ class Evictor {
         message: `Marking for deletion Pod ${key}`,
       });
     }
-    const condition = disruptionCondition(
-      pod,
-      { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' },
-      clock.nowMs(),
-    );
-    try {
-      await patchPodStatus(client, pod, { conditions: [condition] });
-      await client.delete(pods, keyOf(pod), { preconditions: { uid: pod.metadata.uid } });
-    } catch (error) {
-      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
-    }
+    const said = { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' };
+    await deleteDisrupted(client, pod, said, clock.nowMs());
   }
 
   #cancel(key: string, entry: Entry): void {

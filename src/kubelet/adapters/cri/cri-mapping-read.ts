@@ -17,9 +17,14 @@ import {
   Signal,
 } from '../../../cri/generated/cri-v1.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
-import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type {
+  ContainerRuntimeStatus,
+  ContainerState,
+  ListedSandbox,
+  SandboxRuntimeStatus,
+} from '../../model/runtime-status.ts';
 import type { Image } from '../../ports/images.ts';
-import type { Listed, ListedSandbox, RuntimeCondition, RuntimeEvent, RuntimeHealth } from '../../ports/runtime.ts';
+import type { Listed, RuntimeCondition, RuntimeEvent, RuntimeHealth } from '../../ports/runtime.ts';
 
 const NANOS_PER_MS = 1_000_000n;
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
@@ -80,7 +85,9 @@ export function listedFromCri(item: Container): Listed {
 }
 
 /** A sandbox belongs to the pod its label names; one created by other tools has metadata, but no label. */
-export function listedSandboxFromCri(item: PodSandbox): ListedSandbox {
+export function listedSandboxFromCri(
+  item: Pick<PodSandbox, 'id' | 'labels' | 'metadata' | 'state' | 'createdAt' | 'runtimeHandler' | 'annotations'>,
+): ListedSandbox {
   return {
     id: sandboxId(item.id),
     podUid: podUid(item.labels[runtimeLabels.podUid] ?? ''),
@@ -108,20 +115,11 @@ export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
   const hostNetwork = options?.network === NamespaceMode.NODE;
   const mapping = options?.usernsOptions?.mode === NamespaceMode.POD ? options.usernsOptions.uids[0] : undefined;
   return {
-    id: sandboxId(status.id),
-    podUid: podUid(status.labels[runtimeLabels.podUid] ?? ''),
-    podName: status.metadata?.name ?? '',
-    podNamespace: status.metadata?.namespace ?? '',
-    attempt: status.metadata?.attempt ?? 0,
-    ready: status.state === PodSandboxState.SANDBOX_READY,
-    createdAtMs: msFromNanos(status.createdAt),
+    ...listedSandboxFromCri(status),
     ips: hostNetwork || isUnreadable ? [] : ips,
     ...(isUnreadable && !hostNetwork && { isAddressUnreadable: true }),
     hostNetwork,
     ...(mapping === undefined ? {} : { userns: { hostId: mapping.hostId, length: mapping.length } }),
-    runtimeHandler: status.runtimeHandler,
-    labels: status.labels,
-    annotations: status.annotations,
   };
 }
 

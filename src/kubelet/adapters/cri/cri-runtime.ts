@@ -6,7 +6,7 @@ import type { RuntimeServiceApi } from '../../../cri/cri-api.ts';
 import { CgroupDriver } from '../../../cri/generated/cri-v1.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import { containerId, sandboxId } from '../../model/ids.ts';
-import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type { ContainerRuntimeStatus, ListedSandbox, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import type {
   CallOptions,
   ContainerConfig,
@@ -14,7 +14,6 @@ import type {
   ExecResult,
   LinuxResources,
   Listed,
-  ListedSandbox,
   RuntimeHealth,
   RuntimeVersion,
   SandboxConfig,

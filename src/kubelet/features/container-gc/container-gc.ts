@@ -1,3 +1,4 @@
+import type { ListedSandbox } from '../../model/runtime-status.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, ignoreNotFound, KubeletError } from '../../../base/errors.ts';
@@ -8,7 +9,7 @@ import type { Random } from '../../../base/random.ts';
 import { inSpan } from '../../../base/tracer.ts';
 import type { Tracer } from '../../../base/tracer.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
-import type { ContainerRuntime, Listed, ListedSandbox } from '../../ports/runtime.ts';
+import type { ContainerRuntime, Listed } from '../../ports/runtime.ts';
 import type { GcPolicy, GcState, CleanupDecision } from './gc-select.ts';
 import { selectContainers, selectSandboxes } from './gc-select.ts';
 

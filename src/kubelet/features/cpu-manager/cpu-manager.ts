@@ -1,3 +1,4 @@
+import { emptyDraft } from '../../model/topology-hints.ts';
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
@@ -32,13 +33,6 @@ export interface CpuManagerParts {
   readonly log: Logger;
 }
 
-const nothingToAllocate: ResourceDraft = {
-  containerHints: () => undefined,
-  podHints: () => undefined,
-  allocate: () => undefined,
-  commit: () => undefined,
-};
-
 /**
  * Gives CPUs to containers (upstream: cm/cpumanager).
  * 1. A CPU has at most one owner: the shared pool, or one pod. Containers of one pod share CPUs if they never run at
@@ -61,7 +55,7 @@ export class CpuManager implements HintProvider {
 
   begin(pod: Pod): ResourceDraft {
     const { policy, observer } = this.#parts;
-    if (policy === undefined) return nothingToAllocate;
+    if (policy === undefined) return emptyDraft;
     return new CpuDraft({
       policy,
       state: this.#state,

@@ -2,7 +2,7 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { StagedVolume, VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
 import type { CsiContext } from './csi-context.ts';
 import {
-  cleanUpAfter,
+  stageVolume,
   FOLDER_MODE,
   openSession,
   openSessionToUndo,
@@ -13,7 +13,6 @@ import {
 import type { CsiExpansion } from './csi-expansion.ts';
 import type { CsiSource } from './csi-request.ts';
 import { blockCapability, podInfo, sourceOf } from './csi-request.ts';
-import { isFinal } from './driver-session.ts';
 import type { VolumeData } from './volume-data.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
@@ -54,19 +53,9 @@ export class CsiBlock {
     const capability = blockCapability(source, await session.can('SINGLE_NODE_MULTI_WRITER'));
     const stagingPath = paths.deviceStaging(specName);
     await files.makeDirectory(stagingPath, FOLDER_MODE);
-    try {
-      await session.stage({
-        volumeId: source.handle,
-        publishContext,
-        stagingPath,
-        capability,
-        secrets,
-        volumeContext: source.attributes,
-      });
-    } catch (error) {
-      if (isFinal(error)) await cleanUpAfter(this.#context, stagingPath, () => this.#cleanUp(specName));
-      throw error;
-    }
+    const removeRemains = (): Promise<void> => this.#cleanUp(specName);
+    const call = { source, publishContext, stagingPath, capability, secrets, removeRemains };
+    await stageVolume(this.#context, session, call);
     return stagingPath;
   }
 

@@ -11,7 +11,7 @@ import type { CsiPaths } from './csi-names.ts';
 import { said } from './csi-names.ts';
 import type { CsiSource } from './csi-request.ts';
 import type { DriverRegistry } from './driver-registry.ts';
-import { DriverSession } from './driver-session.ts';
+import { DriverSession, isFinal } from './driver-session.ts';
 import type { VolumeData } from './volume-data.ts';
 
 /** The shared parts of the plugin. */
@@ -76,6 +76,25 @@ export async function cleanUpAfter({ log }: CsiContext, path: string, work: () =
   } catch (error) {
     log.warn('the remains of a failed CSI call cannot be removed', { path, error: errorMessage(error) });
   }
+}
+
+/** Stages a volume. What a call that failed for certain may have left is removed. */
+export async function stageVolume(
+  context: CsiContext,
+  session: DriverSession,
+  { source, removeRemains, ...given }: StageVolume,
+): Promise<void> {
+  try {
+    await session.stage({ ...given, volumeId: source.handle, volumeContext: source.attributes });
+  } catch (error) {
+    if (isFinal(error)) await cleanUpAfter(context, given.stagingPath, removeRemains);
+    throw error;
+  }
+}
+
+interface StageVolume extends Omit<Parameters<DriverSession['stage']>[0], 'volumeId' | 'volumeContext'> {
+  readonly source: CsiSource;
+  readonly removeRemains: () => Promise<void>;
 }
 
 /** What ControllerPublishVolume returned; {} for a driver that needs no attaching. */

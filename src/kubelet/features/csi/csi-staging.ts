@@ -5,7 +5,7 @@ import type { AttachedBy, StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging 
 import type { CsiBlock } from './csi-block.ts';
 import type { CsiContext } from './csi-context.ts';
 import {
-  cleanUpAfter,
+  stageVolume,
   FOLDER_MODE,
   isMounted,
   openSession,
@@ -18,7 +18,6 @@ import { said } from './csi-names.ts';
 import type { CsiSource } from './csi-request.ts';
 import { mountCapability, sourceOf } from './csi-request.ts';
 import type { DriverSession } from './driver-session.ts';
-import { isFinal } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
 /**
@@ -117,19 +116,9 @@ export class CsiStaging implements VolumeStaging {
     await files.makeDirectory(stagingPath, FOLDER_MODE);
     // Before the call: one that times out has to be undone, and this file has the data for it.
     await writeVolumeData(files, folderOf(stagingPath), { volumeHandle: source.handle, driverName: source.driver });
-    try {
-      await session.stage({
-        volumeId: source.handle,
-        publishContext,
-        stagingPath,
-        capability,
-        secrets,
-        volumeContext: source.attributes,
-      });
-    } catch (error) {
-      if (isFinal(error)) await cleanUpAfter(this.#context, stagingPath, () => this.#removeStaged(stagingPath));
-      throw error;
-    }
+    const removeRemains = (): Promise<void> => this.#removeStaged(stagingPath);
+    const call = { source, publishContext, stagingPath, capability, secrets, removeRemains };
+    await stageVolume(this.#context, session, call);
   }
 
   async unstage(staged: StagedVolume): Promise<void> {

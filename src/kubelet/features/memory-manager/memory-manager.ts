@@ -1,3 +1,4 @@
+import { emptyDraft } from '../../model/topology-hints.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -34,13 +35,6 @@ export interface MemoryManagerParts {
   readonly log: Logger;
 }
 
-const nothingToAllocate: ResourceDraft = {
-  containerHints: () => undefined,
-  podHints: () => undefined,
-  allocate: () => undefined,
-  commit: () => undefined,
-};
-
 /**
  * Reserves memory of NUMA nodes for containers of Guaranteed pods (upstream: cm/memorymanager). A container keeps its
  * nodes until its pod is over. Groups of nodes never overlap partly.
@@ -59,7 +53,7 @@ export class MemoryManager implements HintProvider {
 
   begin(pod: Pod): ResourceDraft {
     const { policyName, podLevel, capacities, observer, log } = this.#parts;
-    if (policyName === 'None') return nothingToAllocate;
+    if (policyName === 'None') return emptyDraft;
     return new MemoryDraft({
       capacities,
       assignments: this.#assignments,

@@ -4,10 +4,11 @@ import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type {
   ContainerRuntimeStatus,
   ContainerState,
+  ListedSandbox,
   PodRuntimeStatus,
   SandboxRuntimeStatus,
 } from '../../model/runtime-status.ts';
-import type { Listed, ListedSandbox } from '../../ports/runtime.ts';
+import type { Listed } from '../../ports/runtime.ts';
 import { aRun, aSandbox } from '../pod-runtime/testing/builders.ts';
 import { computePodLifecycleEvents, groupByPod, listingDiffers, sameContainer, sameSandbox } from './diff.ts';
 

@@ -1,7 +1,12 @@
 import type { PodUid } from '../../model/ids.ts';
 import type { PodLifecycleEvent } from '../../model/pod-lifecycle-event.ts';
-import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
-import type { Listed, ListedSandbox } from '../../ports/runtime.ts';
+import type {
+  ContainerRuntimeStatus,
+  ListedSandbox,
+  PodRuntimeStatus,
+  SandboxRuntimeStatus,
+} from '../../model/runtime-status.ts';
+import type { Listed } from '../../ports/runtime.ts';
 
 /**
  * The events for a pod that changed from `before` to `after` (upstream: pleg/generic.go, generateEvents). A container

@@ -1,7 +1,7 @@
 import { isKind } from '../../../base/errors.ts';
 import type { PodUid } from '../../model/ids.ts';
-import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
-import type { CallOptions, Listed, ListedSandbox } from '../../ports/runtime.ts';
+import type { ContainerRuntimeStatus, ListedSandbox, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type { CallOptions, Listed } from '../../ports/runtime.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { PodListing } from './diff.ts';
 import type { PodReading } from './pod-record.ts';

@@ -1,3 +1,4 @@
+import type { DeviceAllocation } from '../../ports/device-plugins.ts';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { LifecycleHandler } from '../../../api/core/probe.ts';
@@ -99,25 +100,11 @@ export interface RuntimeCacheWriter {
   noteUnsure(uid: PodUid): void;
 }
 
-/** Devices of device plugins that a container has. */
-export interface ContainerDevices {
-  readonly envs: Readonly<Record<string, string>>;
-  readonly mounts: readonly { readonly containerPath: string; readonly hostPath: string; readonly readOnly: boolean }[];
-  readonly devices: readonly {
-    readonly containerPath: string;
-    readonly hostPath: string;
-    readonly permissions: string;
-  }[];
-  readonly annotations: Readonly<Record<string, string>>;
-  /** `vendor.com/class=name`. */
-  readonly cdiDevices: readonly string[];
-}
-
 /** The devices of containers, allocated when their pod was admitted. */
 export interface DeviceProvider {
   needsDevices(pod: Pod, container: AnyContainer): boolean;
   /** Called before each start. Rejects with the message for users; `Aborted` when `signal` aborts. */
-  runOptions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<ContainerDevices>;
+  runOptions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<DeviceAllocation>;
 }
 
 /**

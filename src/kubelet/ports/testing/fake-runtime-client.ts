@@ -1,7 +1,7 @@
 import { KubeletError } from '../../../base/errors.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import { containerId, sandboxId } from '../../model/ids.ts';
-import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type { ContainerRuntimeStatus, ListedSandbox, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import type { Image, ImageFsUsage, ImageRuntime, RegistryAuth } from '../images.ts';
 import type {
   CallOptions,
@@ -10,7 +10,6 @@ import type {
   ExecResult,
   LinuxResources,
   Listed,
-  ListedSandbox,
   RuntimeHealth,
   RuntimeVersion,
   SandboxConfig,

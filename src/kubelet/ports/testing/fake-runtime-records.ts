@@ -1,8 +1,13 @@
 import type { Timer } from '../../../base/clock.ts';
 import { runtimeLabels } from '../../../api/annotations.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
-import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
-import type { ContainerConfig, LinuxResources, Listed, ListedSandbox, SandboxConfig } from '../runtime.ts';
+import type {
+  ContainerRuntimeStatus,
+  ContainerState,
+  ListedSandbox,
+  SandboxRuntimeStatus,
+} from '../../model/runtime-status.ts';
+import type { ContainerConfig, LinuxResources, Listed, SandboxConfig } from '../runtime.ts';
 import type { ContainerScript } from './fake-runtime-script.ts';
 
 /** One sandbox in the fake. Snapshots are created once per change, so that listing costs nothing per item. */

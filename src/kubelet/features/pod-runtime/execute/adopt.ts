@@ -1,5 +1,6 @@
+import type { ListedSandbox } from '../../../model/runtime-status.ts';
 import type { ErrorKind } from '../../../../base/errors.ts';
-import type { CallOptions, ContainerRuntime, Listed, ListedSandbox } from '../../../ports/runtime.ts';
+import type { CallOptions, ContainerRuntime, Listed } from '../../../ports/runtime.ts';
 import type { PodUid, SandboxId } from '../../../model/ids.ts';
 
 /**

@@ -13,7 +13,8 @@ import { loadEnvObjects, resolveEnv } from '../config/env-config.ts';
 import { loadEnvFiles } from '../config/env-files.ts';
 import type { ImageVolumesOutcome, MountedImage } from '../config/image-volumes.ts';
 import { ImageVolumes } from '../config/image-volumes.ts';
-import type { ContainerDevices, ImageOutcome } from '../interfaces.ts';
+import type { DeviceAllocation } from '../../../ports/device-plugins.ts';
+import type { ImageOutcome } from '../interfaces.ts';
 import type { PlannedMount } from '../config/mounts-config.ts';
 import {
   hostsFileMount,
@@ -144,7 +145,7 @@ export class ConfigBuilder {
   }
 
   /** Does not hold the slot while it waits for plugins. */
-  async #devices(run: SyncRun, container: AnyContainer): Promise<ContainerDevices | undefined> {
+  async #devices(run: SyncRun, container: AnyContainer): Promise<DeviceAllocation | undefined> {
     const { devices } = this.#deps;
     if (devices === undefined || !devices.needsDevices(run.pod, container)) return undefined;
     return run.waitFor(track(devices.runOptions(run.pod, container, run.signal)));
