@@ -100,7 +100,11 @@ describe('the store in a SQLite file', () => {
   });
 
   it('takes only so much into one commit, and one write however large', async () => {
-    const storage = open();
+    const { file, clock } = store;
+    const announcedBefore: number[] = [];
+    const flush = async (): Promise<void> => void announcedBefore.push(log.events.length);
+    const storage = new SqliteStorage({ file, clock, log: recordingLog(), flush });
+    opened.push(storage);
     const log = new WatchLog(storage, '/', 1);
     const large = 'x'.repeat(1_500_000);
     const small = Array.from({ length: 300 }, (_, i) => storage.put(`/small/${i}`, '', { expected: 0 }));
@@ -109,10 +113,24 @@ describe('the store in a SQLite file', () => {
       ...[1, 2, 3].map((i) => storage.put(`/large/${i}`, large, { expected: 0 })),
       storage.put('/huge', 'x'.repeat(5_000_000), { expected: 0 }),
     ]);
-    assert.deepEqual(
-      log.calls.map((events) => events.length),
-      [256, 46, 1, 1],
+    assert.deepEqual([announcedBefore, log.events.length], [[0, 256, 302, 303], 304]);
+  });
+
+  it('announces the writes of a commit a few at a time, each before its writer is answered', async () => {
+    const storage = open();
+    const log = new WatchLog(storage, '/', 1);
+    const announcedAtAnswer: number[] = [];
+    const revisions: number[] = [];
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, i) => {
+        await storage.put(`/a/${i}`, '', { expected: 0 });
+        announcedAtAnswer.push(log.events.length);
+        revisions.push(await storage.revision());
+      }),
     );
+    assert.ok(log.calls.length > 1 && log.calls.every((events) => events.length <= 16), String(log.calls.length));
+    assert.ok(announcedAtAnswer.every((announced, i) => announced > i));
+    assert.ok(revisions.every((revision, i) => revision >= i + 2));
   });
 
   it('keeps the file from all users but its own', async () => {
@@ -154,7 +172,7 @@ describe('the store in a SQLite file', () => {
       const late = new WatchLog(storage, '/', 1);
       noteWhenDone('get', storage.get('/a'));
       noteWhenDone('list', storage.list('/'));
-      noteWhenDone('revision', storage.revision());
+      const revision = storage.revision();
       noteWhenDone('conflict', storage.put('/a', '2', { expected: 0 }));
       for (let i = 0; i < 5; i++) await settle();
       assert.deepEqual([finished, early.events.length, late.events.length, disk.waiting.length], [[], 0, 0, 1]);
@@ -162,8 +180,9 @@ describe('the store in a SQLite file', () => {
       for (let i = 0; i < 5; i++) await settle();
       assert.deepEqual(
         [finished.toSorted(), early.words, late.words, disk.waiting.length],
-        [['conflict', 'get', 'list', 'revision', 'writer'], ['put /a=1'], ['put /a=1'], 1],
+        [['conflict', 'get', 'list', 'writer'], ['put /a=1'], ['put /a=1'], 1],
       );
+      assert.deepEqual([await revision, await storage.revision()], [1, 2]);
     });
 
     it('gathers what is asked for meanwhile into the next, and closes after both', async () => {

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import { TurnShare } from '../../../base/turn-share.ts';
 import type {
   PutOptions,
   Storage,
@@ -30,6 +31,8 @@ const UNHURRIED_WAIT_MS = 100;
  */
 const BATCH_WRITES = 256;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
+/** So many writes are announced before others have their turn: each sets off work of its writer and of all watchers. */
+const ANNOUNCED_AT_ONCE = 16;
 
 export interface SqliteStorageOptions {
   /** Path of the database; made when missing, with its folder. Beside it stands `<file>-wal`, which belongs to it. */
@@ -46,6 +49,12 @@ interface PendingWrite {
   readonly reject: (error: KubeletError) => void;
 }
 
+/** One write of a commit: what watchers get, unless its condition failed, and what its writer is answered. */
+interface Announcement {
+  readonly event: StorageEvent | undefined;
+  readonly answer: (lost: KubeletError | undefined) => void;
+}
+
 /**
  * The store in one SQLite file.
  *
@@ -53,7 +62,8 @@ interface PendingWrite {
  *    log; the log is flushed after it in another thread, so that a slow disk does not stop the event loop. One commit
  *    is in flight at a time; what is asked for meanwhile shares the next.
  * 2. Nothing is visible before it is durable: reads that find a commit in flight answer after it, and watchers get it
- *    after it, in the same turn as and before its writers.
+ *    after it. The writes of a commit are announced a few at a time; watchers get each in the same turn as and before
+ *    its writer. The revision of the store is that of the newest write that was announced.
  * 3. Writes happen in the order they were asked for, also where one that is in no hurry waited.
  * 4. A failed COMMIT leaves nothing of its writes, rejects all of them, and stops nothing: the next is tried as if
  *    there had been none.
@@ -69,11 +79,12 @@ export class SqliteStorage implements Storage {
   readonly #maintenance: SqliteMaintenance;
   readonly #expiry: ExpiryBuckets;
   readonly #pending: PendingWrite[] = [];
+  readonly #share: TurnShare;
   /** A commit is scheduled: at the end of this turn, or when its timer fires. */
   #scheduled: { readonly kind: 'turn' } | { readonly kind: 'timer'; readonly timer: Timer } | undefined;
   readonly #flush: (descriptor: number) => Promise<void>;
   readonly #logDescriptor: number;
-  /** The commit that is being made durable; never rejects. */
+  /** The commit that is being made durable and announced; never rejects. */
   #flight: Promise<void> | undefined;
   #lastFailure: KubeletError | undefined;
   /** Set by a failed flush. */
@@ -84,6 +95,7 @@ export class SqliteStorage implements Storage {
   constructor(options: SqliteStorageOptions) {
     this.#file = options.file;
     this.#clock = options.clock;
+    this.#share = new TurnShare(options.clock);
     this.#flush = options.flush ?? flushFile;
     this.#database = openDatabase(options.file);
     this.#expiry = new ExpiryBuckets({ clock: options.clock, expire: (revisions) => this.#expire(revisions) });
@@ -110,8 +122,10 @@ export class SqliteStorage implements Storage {
     return this.#durable(this.#guard('read', () => this.#history.list(prefix, options)));
   }
 
+  /** Waits for no commit: nothing of one in flight has been acknowledged. */
   async revision(): Promise<number> {
-    return this.#durable(this.#guard('read', () => this.#history.revision));
+    this.#refuseWhenOver();
+    return this.#watches.announced;
   }
 
   put(key: string, value: string, options: PutOptions): Promise<WriteResult> {
@@ -213,27 +227,32 @@ export class SqliteStorage implements Storage {
       if (this.#pending.length > 0) this.#schedule(false);
       return;
     }
-    this.#fly(events, (lost) => {
-      batch.forEach(({ resolve, reject, write }, index) => {
+    const unannounced = events.values();
+    this.#fly(
+      batch.map((pending, index): Announcement => {
         const result = results[index];
-        if (lost !== undefined || result === undefined) return reject(lost ?? closedError());
-        if (result.outcome === 'done' && write.expiresAtSeconds !== undefined && this.#closing === undefined)
-          this.#expiry.add(write.expiresAtSeconds, result.revision);
-        resolve(result);
-      });
-    });
+        return {
+          event: result?.outcome === 'done' ? unannounced.next().value : undefined,
+          answer: (lost) => this.#answer(pending, result, lost),
+        };
+      }),
+    );
+  }
+
+  #answer({ resolve, reject, write }: PendingWrite, result: WriteResult | undefined, lost?: KubeletError): void {
+    if (lost !== undefined || result === undefined) return reject(lost ?? closedError());
+    if (result.outcome === 'done' && write.expiresAtSeconds !== undefined && this.#closing === undefined)
+      this.#expiry.add(write.expiresAtSeconds, result.revision);
+    resolve(result);
   }
 
   /** Makes the last commit durable, and announces it. */
-  #fly(events: readonly StorageEvent[], notifyWriters: (lost: KubeletError | undefined) => void): void {
-    const land = (): void => {
-      this.#flight = undefined;
-      if (this.#lost === undefined && events.length > 0) this.#watches.committed(events);
-      notifyWriters(this.#lost);
-      if (this.#pending.length > 0 && this.#scheduled === undefined) this.#schedule(false);
-    };
+  #fly(announcements: readonly Announcement[]): void {
     // Nothing was written where all conditions failed.
-    if (events.length === 0) return land();
+    if (announcements.every(({ event }) => event === undefined)) {
+      this.#announce(announcements);
+      return this.#goOn();
+    }
     this.#flight = this.#flush(this.#logDescriptor)
       .catch((error: unknown) => {
         this.#lost = new KubeletError(
@@ -243,7 +262,26 @@ export class SqliteStorage implements Storage {
         );
         this.#lastFailure = this.#lost;
       })
-      .then(land);
+      .then(() => this.#land(announcements));
+  }
+
+  async #land(announcements: readonly Announcement[]): Promise<void> {
+    for (let from = 0; from < announcements.length; from += ANNOUNCED_AT_ONCE) {
+      if (from > 0) await this.#share.pause();
+      this.#announce(announcements.slice(from, from + ANNOUNCED_AT_ONCE));
+    }
+    this.#flight = undefined;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#pending.length > 0 && this.#scheduled === undefined) this.#schedule(false);
+  }
+
+  #announce(announcements: readonly Announcement[]): void {
+    const events = announcements.flatMap(({ event }) => event ?? []);
+    if (this.#lost === undefined && events.length > 0) this.#watches.committed(events);
+    for (const { answer } of announcements) answer(this.#lost);
   }
 
   #expire(revisions: readonly number[]): boolean {
@@ -256,7 +294,7 @@ export class SqliteStorage implements Storage {
       this.#lastFailure = storageError('write', this.#file, error);
       return false;
     }
-    this.#fly(events, () => undefined);
+    this.#fly(events.map((event) => ({ event, answer: () => undefined })));
     return true;
   }
 

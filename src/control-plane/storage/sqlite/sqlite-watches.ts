@@ -21,7 +21,7 @@ interface Watcher extends WatchListener {
 }
 
 /**
- * 1. A live watcher's position is the newest durable revision at all times but within `committed`.
+ * 1. A live watcher's position is the newest announced revision at all times but within `committed`.
  * 2. A watcher that begins in the past reads history in slices, one a turn, until nothing is newer, and is live from
  *    that same turn on.
  * 3. No listener is called from within `add`, and none after its `close`; one that throws loses nothing but its own
@@ -32,26 +32,38 @@ export class SqliteWatches {
   readonly #log: Logger;
   readonly #watchers = new Set<Watcher>();
   /** The store may be a commit ahead of this, which must not be visible yet. */
-  #durable: number;
+  #announced: number;
 
   constructor(history: History, log: Logger) {
     this.#history = history;
     this.#log = log;
-    this.#durable = history.revision;
+    this.#announced = history.revision;
   }
 
   add(watch: Pick<Watcher, 'prefix' | 'listener' | 'onEnd'> & { readonly after: number }): StorageWatch {
     const { prefix, listener, onEnd, after } = watch;
-    const watcher: Watcher = { prefix, listener, onEnd, position: after, live: after === this.#durable, closed: false };
+    const watcher: Watcher = {
+      prefix,
+      listener,
+      onEnd,
+      position: after,
+      live: after === this.#announced,
+      closed: false,
+    };
     this.#watchers.add(watcher);
     if (!watcher.live) setImmediate(() => this.#catchUp(watcher));
     return { close: () => this.#remove(watcher) };
   }
 
-  /** To be called as soon as a commit is durable, before anybody hears of it in another way. */
+  /** The revision up to which all writes were announced. */
+  get announced(): number {
+    return this.#announced;
+  }
+
+  /** To be called with durable writes in their order, before they become known in another way. */
   committed(events: readonly StorageEvent[]): void {
-    this.#durable = this.#history.revision;
-    for (const watcher of this.#watchers) if (watcher.live) this.#deliver(watcher, events, this.#durable);
+    this.#announced = events.at(-1)?.revision ?? this.#announced;
+    for (const watcher of this.#watchers) if (watcher.live) this.#deliver(watcher, events, this.#announced);
   }
 
   close(): void {
@@ -61,16 +73,16 @@ export class SqliteWatches {
   #catchUp(watcher: Watcher): void {
     if (watcher.closed) return;
     // From the future: after a restore from an older backup, say. What it knows is not what is here.
-    if (watcher.position < this.#history.compacted || watcher.position > this.#durable)
+    if (watcher.position < this.#history.compacted || watcher.position > this.#announced)
       return this.#end(watcher, { kind: 'Compacted' });
     try {
-      const events = this.#history.eventsAfter(watcher.position, this.#durable, CATCH_UP_WRITES);
-      const last = events.length < CATCH_UP_WRITES ? this.#durable : (events.at(-1)?.revision ?? this.#durable);
+      const events = this.#history.eventsAfter(watcher.position, this.#announced, CATCH_UP_WRITES);
+      const last = events.length < CATCH_UP_WRITES ? this.#announced : (events.at(-1)?.revision ?? this.#announced);
       this.#deliver(watcher, events, last);
     } catch (error) {
       return this.#end(watcher, { kind: 'Unavailable', message: errorMessage(error) });
     }
-    if (watcher.position === this.#durable) watcher.live = true;
+    if (watcher.position === this.#announced) watcher.live = true;
     else setImmediate(() => this.#catchUp(watcher));
   }
 

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextTurn } from './turn.ts';
+import { TurnShare } from './turn-share.ts';
+
+interface World {
+  readonly share: TurnShare;
+  readonly work: (ms: number) => void;
+}
+
+function world(): World {
+  let nowMs = 0;
+  return { share: new TurnShare({ monotonicMs: () => nowMs }), work: (ms) => void (nowMs += ms) };
+}
+
+/** Resolves after everything that was set off, in the same turn. */
+const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(() => queueMicrotask(resolve)));
+
+test('a task does not rest while the share lasts', () => {
+  const { share, work } = world();
+  assert.equal(share.rest(), undefined);
+  work(7);
+  assert.equal(share.rest(), undefined);
+});
+
+test('tasks rest until the next turn when the share is used up, and go on in their order', async () => {
+  const { share, work } = world();
+  const done: string[] = [];
+  assert.equal(share.rest(), undefined);
+  work(8);
+  const tasks = ['a', 'b', 'c'].map(async (name) => {
+    await share.rest();
+    done.push(name);
+  });
+  await settled();
+  assert.deepEqual(done, []);
+  await Promise.all(tasks);
+  assert.deepEqual(done, ['a', 'b', 'c']);
+});
+
+test('what came in meanwhile is seen to before the tasks that rest', async () => {
+  const { share, work } = world();
+  const seen: string[] = [];
+  // As a client that sends the next request when the one before was answered.
+  const others = (async () => {
+    for (let turn = 0; turn < 4; turn++) {
+      await nextTurn();
+      seen.push(`turn ${turn}`);
+    }
+  })();
+  const tasks = Array.from({ length: 48 }, async (_, index) => {
+    await share.pause();
+    work(1);
+    if (index % 16 === 0) seen.push(`task ${index}`);
+  });
+  await Promise.all([others, ...tasks]);
+  assert.deepEqual(
+    seen.filter((each) => each.startsWith('task')),
+    ['task 0', 'task 16', 'task 32'],
+  );
+  assert.ok(seen.indexOf('turn 1') < seen.indexOf('task 32'), seen.join());
+});
+
+test('some tasks go on in each turn however long each takes', async () => {
+  const { share, work } = world();
+  let turns = 0;
+  let isOver = false;
+  const counting = (async () => {
+    for (; !isOver; turns++) await nextTurn();
+  })();
+  await Promise.all(
+    Array.from({ length: 160 }, async () => {
+      await share.pause();
+      work(1000);
+    }),
+  );
+  isOver = true;
+  await counting;
+  assert.ok(turns >= 8 && turns <= 14, String(turns));
+});
+
+test('who pauses goes on when what was set off before has run, in the same turn while the share lasts', async () => {
+  const { share } = world();
+  const seen: string[] = [];
+  const chain = (async () => {
+    for (let step = 0; step < 5; step++) await undefined;
+    seen.push('chain');
+  })();
+  const turn = nextTurn().then(() => seen.push('next turn'));
+  await share.pause();
+  seen.push('pause');
+  await Promise.all([chain, turn]);
+  assert.deepEqual(seen, ['chain', 'pause', 'next turn']);
+});
+
+test('a share that is idle keeps nothing for later', async () => {
+  const { share, work } = world();
+  share.rest();
+  work(100);
+  await nextTurn();
+  await nextTurn();
+  assert.equal(share.rest(), undefined);
+});
