@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import { nextTurn, Pace } from '../../base/turn.ts';
+import { nextTurn } from '../../base/turn.ts';
+import { TurnShare } from '../../base/turn-share.ts';
 import { ApiStatusError, notFound } from '../../api/status/api-status-error.ts';
 import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
@@ -62,10 +63,10 @@ export interface RegistryOptions {
 /** The verbs over a cache that has been started. */
 export function createRegistry({ storage, allocationSettings, allocationClient, ...tools }: RegistryOptions): Registry {
   const claims = createAllocationStore({ ...tools, storage, settings: allocationSettings, client: allocationClient });
-  return new ObjectRegistry({ ...tools, claims });
+  return new ObjectRegistry({ ...tools, claims, pace: new TurnShare(tools.clock) });
 }
 
-type SharedTools = Omit<WriteTools, 'pace' | 'cache' | 'storage'>;
+type SharedTools = Omit<WriteTools, 'cache' | 'storage'>;
 
 class ObjectRegistry implements Registry {
   readonly #shared: SharedTools;
@@ -78,7 +79,7 @@ class ObjectRegistry implements Registry {
 
   #tools({ definition }: ResourceRequest): WriteTools {
     const { cache, storage } = this.#shared.homes.of(definition);
-    return { ...this.#shared, cache, storage, pace: new Pace(this.#shared.clock) };
+    return { ...this.#shared, cache, storage };
   }
 
   async get(request: ResourceRequest, { resourceVersion }: { readonly resourceVersion?: string }): Promise<Served> {

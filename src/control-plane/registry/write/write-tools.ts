@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
-import type { Pace } from '../../../base/turn.ts';
+import type { TurnShare } from '../../../base/turn-share.ts';
 import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
 import { apiVersionOf, formatKey } from '../../../api/client/resource-type.ts';
 import { measureJson } from '../../../api/measure-json.ts';
@@ -44,8 +44,11 @@ export interface WriteTools {
   readonly policy: ClusterPolicy;
   readonly services: ActionServices;
   readonly reviewAccess: (context: RequestContext) => AccessQuestions;
-  /** Of this one request: rested between its stages, each of which may take long for an object of many parts. */
-  readonly pace: Pace;
+  /**
+   * Of all writes: each rests between its stages, as one may take long for an object of many parts, and many may be
+   * under way.
+   */
+  readonly pace: Pick<TurnShare, 'rest'>;
 }
 
 /** For an object of another kind than the request's, which may be in another store. */
