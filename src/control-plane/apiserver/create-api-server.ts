@@ -102,7 +102,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes),
   });
   const texts = new TextThread(clock);
-  const verbs = new ResourceVerbs({ registry, maxBodyBytes, nowMs: () => clock.nowMs(), texts, messages });
+  const verbs = new ResourceVerbs({ registry, maxBodyBytes, clock, texts, messages });
   const health = healthEndpoint(options.healthChecks ?? [], (check, error) =>
     log.warn('A health check failed', { check, error }),
   );

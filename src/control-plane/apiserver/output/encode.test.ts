@@ -24,6 +24,9 @@ function served(index: number): Served {
   };
   return { object, json: JSON.stringify({ kind: 'Pod', apiVersion: 'v1', ...object }) };
 }
+/** Each item seems to take long. */
+let elapsedMs = 0;
+const monotonicMs = (): number => (elapsedMs += 10);
 const many = (count: number): readonly Served[] => Array.from({ length: count }, (_, index) => served(index));
 
 async function written(
@@ -37,6 +40,7 @@ async function written(
     definition: pods,
     include: 'Metadata',
     nowMs: 0,
+    monotonicMs,
     texts: textTasks,
     answered: kindOf(pods),
     messages: new ObjectMessages(),
@@ -68,6 +72,7 @@ describe('lists', () => {
       definition: pods,
       include: 'Metadata',
       nowMs: 0,
+      monotonicMs,
       texts: textTasks,
       answered: kindOf(pods),
       messages: new ObjectMessages(),

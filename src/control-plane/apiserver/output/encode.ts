@@ -27,6 +27,8 @@ export interface Answer {
   readonly messages: ObjectMessages;
   readonly include: IncludeObject;
   readonly nowMs: number;
+  /** For how long a list goes on in one turn. */
+  readonly monotonicMs: () => number;
   readonly texts: TextTasks;
   /** Whether the client is gone: then the rest of a long response is not encoded. */
   readonly isAbandoned?: () => boolean;
@@ -61,17 +63,17 @@ const messageHeaders = { 'content-type': PROTOBUF_CONTENT_TYPE };
 
 /** How many characters of items are gathered into one piece: larger ones copy more, smaller ones are more writes. */
 const PIECE_LENGTH = 65_536;
-/** How much is written before whatever else came in meanwhile is seen to. */
-interface Turn {
-  readonly items: number;
-  readonly characters: number;
-}
 /**
- * Few milliseconds of work. On a busy server each turn of the event loop is long: a list that takes many of them is slow.
+ * How long a list is written before whatever else came in meanwhile is seen to. On a busy server each turn of the event
+ * loop is long: a list that takes many of them is slow.
  */
-const joinedTurn: Turn = { items: 100, characters: 1_048_576 };
-/** Each item is read and formatted. */
-const rewrittenTurn: Turn = { items: 20, characters: 262_144 };
+const TURN_MS = 8;
+/** Of few, large items as much is written in a turn, or of many small ones, before the time is read. */
+const TIMED_CHARACTERS = 65_536;
+const TIMED_ITEMS = 16;
+/** So much is written in each turn however long it takes: the process may not have had the processor meanwhile. */
+const LEAST_CHARACTERS = 262_144;
+const LEAST_ITEMS = 32;
 
 /**
  * A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the
@@ -81,7 +83,7 @@ export async function listReply(answer: Answer, list: ServedList): Promise<BodyR
   const { status, output } = answer;
   if (output.encoding === 'protobuf') return listMessageReply(answer, list);
   const { envelope, field, itemJson } = listForm(answer, list);
-  const pieces = new Pieces(answer.isAbandoned ?? (() => false));
+  const pieces = new Pieces(answer);
   await listWriters[output.encoding === 'yaml' ? 'yaml' : output.pretty ? 'pretty' : 'json'](pieces, envelope, field, {
     items: list.items,
     itemJson,
@@ -95,9 +97,9 @@ async function listMessageReply(answer: Answer, list: ServedList): Promise<BodyR
   const { output, definition, messages, status } = answer;
   const { form } = output;
   const { raw, ...kind } = form.as === 'partial' ? partialListMessage(form.version) : listMessage(definition, messages);
-  const pieces = new Pieces(answer.isAbandoned ?? (() => false));
+  const pieces = new Pieces(answer);
   pieces.addBytes(listMetadata(list));
-  await pieces.addAll(joinedTurn, list.items, (item) => {
+  await pieces.addAll(list.items, (item) => {
     const message = raw(item);
     pieces.addBytes(listItemHead(message.length));
     return message;
@@ -158,7 +160,7 @@ type ListWriter = (pieces: Pieces, envelope: ListForm['envelope'], field: string
 const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
   json: async (pieces, envelope, field, { items, itemJson }) => {
     pieces.add(`${JSON.stringify(envelope).slice(0, -1)},"${field}":[`);
-    await pieces.addAll(joinedTurn, items, (item, index) => (index === 0 ? itemJson(item) : `,${itemJson(item)}`));
+    await pieces.addAll(items, (item, index) => (index === 0 ? itemJson(item) : `,${itemJson(item)}`));
     pieces.add(']}\n');
   },
   pretty: async (pieces, envelope, field, { items, itemJson, texts }) => {
@@ -166,11 +168,7 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
     // JSON has line breaks nowhere but between its parts.
     const pretty = async (item: Served): Promise<string> =>
       (await texts.indent(itemJson(item))).replaceAll('\n', '\n    ');
-    await pieces.addAll(
-      rewrittenTurn,
-      items,
-      async (item, index) => `${index === 0 ? '' : ','}\n    ${await pretty(item)}`,
-    );
+    await pieces.addAll(items, async (item, index) => `${index === 0 ? '' : ','}\n    ${await pretty(item)}`);
     pieces.add(items.length === 0 ? ']\n}\n' : '\n  ]\n}\n');
   },
   yaml: async (pieces, envelope, field, { items, itemJson, texts }) => {
@@ -179,7 +177,7 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
       return entries.length === 0 ? '' : writeYaml(Object.fromEntries(entries));
     };
     pieces.add(`${part((key) => key < field)}${field}:${items.length === 0 ? ' []' : ''}\n`);
-    await pieces.addAll(rewrittenTurn, items, (item) => texts.writeYamlItem(itemJson(item)));
+    await pieces.addAll(items, (item) => texts.writeYamlItem(itemJson(item)));
     pieces.add(part((key) => key > field));
   },
 };
@@ -187,13 +185,13 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
 /** Bytes already: to make them of the whole answer at its end would take a turn of its own. */
 class Pieces {
   readonly #list: Buffer[] = [];
-  readonly #isAbandoned: () => boolean;
+  readonly #answer: Pick<Answer, 'isAbandoned' | 'monotonicMs'>;
   #open = '';
   #openBytes: Buffer[] = [];
   #openLength = 0;
 
-  constructor(isAbandoned: () => boolean) {
-    this.#isAbandoned = isAbandoned;
+  constructor(answer: Pick<Answer, 'isAbandoned' | 'monotonicMs'>) {
+    this.#answer = answer;
   }
 
   add(text: string): void {
@@ -208,21 +206,30 @@ class Pieces {
   }
 
   async addAll(
-    turn: Turn,
     items: readonly Served[],
     write: (item: Served, index: number) => string | Buffer | Promise<string>,
   ): Promise<void> {
+    const { monotonicMs, isAbandoned } = this.#answer;
+    let sinceMs = monotonicMs();
     let characters = 0;
+    let count = 0;
+    let untimed = 0;
     for (const [index, item] of items.entries()) {
       const written = write(item, index);
       const text = written instanceof Promise ? await written : written;
       if (typeof text === 'string') this.add(text);
       else this.addBytes(text);
       characters += text.length;
-      if ((index + 1) % turn.items !== 0 && characters < turn.characters) continue;
+      untimed += text.length;
+      if (++count % TIMED_ITEMS !== 0 && untimed < TIMED_CHARACTERS) continue;
+      untimed = 0;
+      if (count < LEAST_ITEMS && characters < LEAST_CHARACTERS) continue;
+      if (monotonicMs() - sinceMs < TURN_MS) continue;
       characters = 0;
+      count = 0;
       await nextTurn();
-      if (this.#isAbandoned()) throw badRequest('the client went away while it was answered');
+      sinceMs = monotonicMs();
+      if (isAbandoned?.() === true) throw badRequest('the client went away while it was answered');
     }
   }
 

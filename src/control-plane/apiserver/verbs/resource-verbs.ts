@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/clock.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import { deleteOptionsFromProtobuf } from '../../registry/write/delete-options.ts';
@@ -24,7 +25,7 @@ import type { WriteQuery } from './write-options.ts';
 export interface VerbOptions {
   readonly registry: Registry;
   readonly maxBodyBytes: number;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly texts: TextTasks;
   readonly messages: ObjectMessages;
 }
@@ -155,7 +156,8 @@ export class ResourceVerbs {
       answered: answeredKind(definition, exchange.info.subresource),
       messages: this.#options.messages,
       include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata',
-      nowMs: this.#options.nowMs(),
+      nowMs: this.#options.clock.nowMs(),
+      monotonicMs: () => this.#options.clock.monotonicMs(),
       texts: this.#options.texts,
       isAbandoned: () => exchange.http.isFinished,
     };
