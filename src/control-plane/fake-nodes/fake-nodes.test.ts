@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { ApiClient } from '../../api/client/api-client.ts';
 import { leases, nodes, pods } from '../../api/client/resource-types.ts';
 import { FakeApiClient } from '../../api/client/testing/fake-api-client.ts';
 import { isConditionTrue } from '../../api/conditions.ts';
@@ -24,12 +25,25 @@ interface Fixture {
   pod(): Pod | undefined;
 }
 
-async function start(count = 2): Promise<Fixture> {
+function methodsOf(client: ApiClient): ApiClient {
+  return {
+    get: client.get.bind(client),
+    list: client.list.bind(client),
+    watch: client.watch.bind(client),
+    create: client.create.bind(client),
+    update: client.update.bind(client),
+    patch: client.patch.bind(client),
+    delete: client.delete.bind(client),
+    post: client.post.bind(client),
+  };
+}
+
+async function start(count = 2, clientOf: (api: ApiClient) => ApiClient = (api) => api): Promise<Fixture> {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const shape = { cpu: '4', memory: '8Gi', pods: 20, labels: { rack: 'r1' } };
   const fakes = createFakeNodes({
-    client: api,
+    client: clientOf(api),
     clock,
     random: seededRandom(1),
     log: silentLogger,
@@ -166,6 +180,43 @@ it('a node that lost its power neither renews its lease nor does anything, until
   fakes.revive('fake-0');
   await clock.advance(2 * leaseMs);
   assert.deepEqual([renewals()[0] === before, pod()?.status?.phase], [false, 'Running']);
+  await fakes.stop();
+});
+
+it('a node that was taken for lost reports itself and its pods as ready again', async () => {
+  const { api, clock, fakes, pod } = await start();
+  await api.create(pods, buildPod({ 'spec.nodeName': 'fake-0', 'spec.restartPolicy': 'Always' }));
+  await clock.advance(2 * leaseMs);
+  fakes.silence('fake-0');
+  await clock.advance(5 * leaseMs);
+  const lost = { status: { conditions: [{ type: 'Ready', status: 'False' }] } };
+  await api.patch(
+    nodes,
+    { namespace: '', name: 'fake-0' },
+    { type: 'strategic', body: lost },
+    { subresource: 'status' },
+  );
+  await api.patch(pods, web, { type: 'strategic', body: lost }, { subresource: 'status' });
+  const ready = (): readonly boolean[] =>
+    [api.peek(nodes, { namespace: '', name: 'fake-0' }), pod()].map((each) =>
+      isConditionTrue(each?.status?.conditions, 'Ready'),
+    );
+  assert.deepEqual(ready(), [false, false]);
+  fakes.revive('fake-0');
+  await clock.advance(2 * leaseMs);
+  assert.deepEqual(ready(), [true, true]);
+  await fakes.stop();
+});
+
+it('a node that gets no answer keeps no other from renewing its lease', async () => {
+  const { api, clock, fakes } = await start(100, (client) => ({
+    ...methodsOf(client),
+    patch: (type, key, ...rest) =>
+      type.plural === 'leases' && key.name === 'fake-0' ? new Promise(() => {}) : client.patch(type, key, ...rest),
+  }));
+  await clock.advance(4 * leaseMs);
+  const old = api.all(leases).filter(({ spec }) => clock.nowMs() - (parseTime(spec?.renewTime) ?? 0) > 2 * leaseMs);
+  assert.deepEqual([api.all(leases).length, old.length], [99, 0]);
   await fakes.stop();
 });
 

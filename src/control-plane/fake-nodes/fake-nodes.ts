@@ -9,6 +9,7 @@ import type { ApiClient } from '../../api/client/api-client.ts';
 import { createInformer } from '../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../api/client/resource-type.ts';
 import { leases, nodes, pods } from '../../api/client/resource-types.ts';
+import { isConditionTrue } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { formatMicroTime } from '../../api/time.ts';
@@ -65,6 +66,9 @@ class FakeKubelets implements FakeNodes {
   readonly #sinceMs: number;
   readonly #groups: number;
   #nextGroup = 0;
+  readonly #renewing = new Set<string>();
+  /** When each node renewed its lease last, monotonic. */
+  readonly #renewedAtMs = new Map<string, number>();
 
   constructor(options: FakeNodesOptions) {
     this.#options = options;
@@ -136,35 +140,45 @@ class FakeKubelets implements FakeNodes {
 
   revive(name: string): void {
     this.#silent.delete(name);
-    inBackground(this.#options.log, 'revive a fake node', this.#report(name));
-    for (const pod of this.#informer.list()) if (pod.spec.nodeName === name) this.#queue.add(formatKey(keyOf(pod)));
+    inBackground(this.#options.log, 'revive a fake node', this.#comeBack(name));
   }
 
-  /** One group after the other, as kubelets do not renew in step: a thousand at once would hold up all other requests. */
+  /**
+   * One group after the other, as kubelets do not renew in step: a thousand at once would hold up all other requests. No
+   * group waits for another one: on a server that answers slowly, all would be late.
+   */
   async #beat(): Promise<void> {
-    const { clock } = this.#options;
-    const renewTime = formatMicroTime(clock.nowMs());
     const group = this.#nextGroup;
     this.#nextGroup = (group + 1) % this.#groups;
-    const names = this.#names.filter((name, index) => index % this.#groups === group && !this.#silent.has(name));
-    await Promise.all(names.map((name) => this.#renew(name, renewTime)));
+    for (const [index, name] of this.#names.entries()) {
+      if (index % this.#groups !== group || this.#silent.has(name) || this.#renewing.has(name)) continue;
+      this.#renewing.add(name);
+      const renewing = this.#renew(name).finally(() => this.#renewing.delete(name));
+      inBackground(this.#options.log, 'renew the lease of a fake node', renewing);
+    }
   }
 
-  async #renew(name: string, renewTime: string): Promise<void> {
-    const { client } = this.#options;
+  async #renew(name: string): Promise<void> {
+    const { client, clock } = this.#options;
+    const renewTime = formatMicroTime(clock.nowMs());
+    const spec = { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime };
     try {
-      await client.patch(
-        leases,
-        { namespace: LEASE_NAMESPACE, name },
-        { type: 'merge', body: { spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime } } },
-      );
+      await client.patch(leases, { namespace: LEASE_NAMESPACE, name }, { type: 'merge', body: { spec } });
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
-      await client.create(leases, {
-        metadata: { name, namespace: LEASE_NAMESPACE, uid: '' },
-        spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
-      });
+      await client.create(leases, { metadata: { name, namespace: LEASE_NAMESPACE, uid: '' }, spec });
     }
+    const nowMs = clock.monotonicMs();
+    const lastMs = this.#renewedAtMs.get(name) ?? nowMs;
+    this.#renewedAtMs.set(name, nowMs);
+    // The server took it for lost meanwhile.
+    if (nowMs - lastMs >= LEASE_SECONDS * 1000) await this.#comeBack(name);
+  }
+
+  /** As a kubelet does, it says again that it and its pods are ready. */
+  async #comeBack(name: string): Promise<void> {
+    await this.#report(name);
+    for (const pod of this.#informer.list()) if (pod.spec.nodeName === name) this.#queue.add(formatKey(keyOf(pod)));
   }
 
   async #report(name: string): Promise<void> {
@@ -188,17 +202,15 @@ class FakeKubelets implements FakeNodes {
         return;
       }
       const phase = pod.status?.phase ?? 'Pending';
-      const { runMs, exitCode } = fakeLife(pod);
+      const { runMs, exitCode, ready } = fakeLife(pod);
+      const addresses = { hostIp: `172.31.${index >> 8}.${index & 255}`, podIp: this.#addressOf(pod, index) };
       if (phase === 'Pending') {
-        await this.#write(pod, {
-          ...pod,
-          status: runningStatus(
-            pod,
-            { hostIp: `172.31.${index >> 8}.${index & 255}`, podIp: this.#addressOf(pod, index) },
-            clock.nowMs(),
-          ),
-        });
+        await this.#write(pod, { ...pod, status: runningStatus(pod, addresses, clock.nowMs()) });
         if (runMs !== undefined) this.#later(runMs, key);
+      } else if (phase === 'Running' && ready && !isConditionTrue(pod.status?.conditions, 'Ready')) {
+        // It was marked as not ready while its node was silent.
+        const { conditions = [] } = runningStatus(pod, addresses, clock.nowMs());
+        await this.#write(pod, { ...pod, status: { conditions } });
       } else if (phase === 'Running' && runMs !== undefined) {
         const leftMs = Date.parse(pod.status?.startTime ?? '') + runMs - clock.nowMs();
         if (leftMs > 0) this.#later(leftMs, key);
