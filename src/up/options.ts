@@ -28,11 +28,11 @@ ${DATA_USAGE}
   --runtime-only      start only containerd and its network
   --nodes N           start N nodes, each with its own runtime, agent, host name and network (default: this machine as the only one)
   --no-example        start with an empty cluster
-  --no-dns            do not serve DNS; bring CoreDNS, as the Service kube-dns in kube-system
+  --no-dns            do not serve DNS; install CoreDNS yourself, as the Service kube-dns in kube-system
   --no-service-routing
-                      do not route services; bring kube-proxy
-  --no-network-policy do not enforce NetworkPolicies; bring a network plugin that does
-  --no-storage        do not provision volumes; bring a StorageClass and its provisioner
+                      do not route services; install kube-proxy yourself
+  --no-network-policy do not enforce NetworkPolicies; install a network plugin that does
+  --no-storage        do not provision volumes; install a StorageClass with a provisioner yourself
   --node-name NAME    name of the node (default: the name of this machine)
   --node-labels K=V,...
                       labels of the node
@@ -40,10 +40,10 @@ ${DATA_USAGE}
   --control-plane-arg FLAG
                       any other flag of the control plane, repeatable: --control-plane-arg=--token-auth-file=/FILE
   --node-network-arg FLAG
-                      any other flag of the program for names and services, repeatable: --node-network-arg=--dns-upstream=192.0.2.53
+                      any other flag of kubelet-node-network, repeatable: --node-network-arg=--dns-upstream=192.0.2.53
   --container-runtime-endpoint unix:///SOCKET
                       use this runtime instead of starting one
-  --cgroup-driver     cgroup driver: cgroupfs (default), or systemd where it is process 1
+  --cgroup-driver     cgroup driver: cgroupfs (default), or systemd if systemd is process 1
   --runtime-handler NAME=PROGRAM
                       let pods with the RuntimeClass NAME run by this runtime, repeatable: gvisor=/usr/bin/runsc
 

@@ -18,7 +18,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(
     InitializerConfigurationSchema,
-    'Says which controllers act on new objects before they are shown. Served only with --runtime-config=admissionregistration.k8s.io/v1alpha1=true.',
+    'Lists controllers that act on new objects before other clients see them. Served only with --runtime-config=admissionregistration.k8s.io/v1alpha1=true.',
     { initializers: 'The controllers, in the order in which they act.' },
   ),
 ];

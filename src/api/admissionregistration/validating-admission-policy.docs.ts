@@ -29,12 +29,12 @@ export const docs: readonly TypeDocs[] = [
     validations: 'The rules. All of them must be true.',
     auditAnnotations: 'Annotations of the audit event.',
   }),
-  describe(ExpressionWarningSchema, 'What is doubtful about an expression.', {
+  describe(ExpressionWarningSchema, 'A warning about an expression.', {
     fieldRef: 'The field with the expression.',
     warning: 'What the type checker found, for each kind that the policy is about.',
   }),
   describe(TypeCheckingSchema, 'What the type checker found.', { expressionWarnings: 'The findings.' }),
-  describe(ValidatingAdmissionPolicyStatusSchema, 'What the control plane found out about a policy.', {
+  describe(ValidatingAdmissionPolicyStatusSchema, 'The observed state of a policy.', {
     observedGeneration: 'The generation of the policy that was checked.',
     typeChecking: 'What the type checker found. Absent until it has run.',
     conditions: 'The conditions of the policy.',
@@ -44,7 +44,7 @@ export const docs: readonly TypeDocs[] = [
     'Accepts or refuses requests by CEL expressions, where a binding says so.',
     {
       spec: 'The rules.',
-      status: 'What the control plane found out.',
+      status: 'The observed state of the policy.',
     },
   ),
   describe(ValidatingAdmissionPolicyBindingSpecSchema, 'Where and how a policy is enforced.', {

@@ -33,7 +33,7 @@ export const docs: readonly TypeDocs[] = [
   describe(WebhookClientConfigSchema, 'How to connect to a webhook: url or service.', {
     url: 'The URL of the webhook.',
     service: 'The service of the webhook.',
-    caBundle: 'The certificates of the authority that signed the serving certificate: PEM, in base64.',
+    caBundle: 'The certificates of the CA that signed the serving certificate: PEM, in base64.',
   }),
   describe(RuleWithOperationsSchema, 'Selects requests by operation and resource.', {
     operations: 'The operations; * selects all.',

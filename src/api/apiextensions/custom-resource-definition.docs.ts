@@ -29,15 +29,15 @@ export const docs: readonly TypeDocs[] = [
   describe(CustomResourceValidationSchema, 'How objects of a version are checked.', {
     openAPIV3Schema: 'The schema of the objects, in the form of OpenAPI version 3. It must be structural.',
   }),
-  describe(CustomResourceSubresourceStatusSchema, 'That the status of the objects is written on its own.', {}),
+  describe(CustomResourceSubresourceStatusSchema, 'Serves the status of the objects as a separate subresource.', {}),
   describe(CustomResourceSubresourceScaleSchema, 'Where the fields are that scaling reads and writes.', {
     specReplicasPath: 'The path of the desired number, below .spec, such as .spec.replicas.',
     statusReplicasPath: 'The path of the actual number, below .status, such as .status.replicas.',
     labelSelectorPath: 'The path of the label selector as a text, below .status or .spec. Autoscalers need it.',
   }),
   describe(CustomResourceSubresourcesSchema, 'The subresources of a version.', {
-    status: 'Writes of the objects leave status alone, and writes of status leave all else alone.',
-    scale: 'Has kubectl scale and autoscalers work with the objects.',
+    status: 'Writes of an object then ignore its status, and writes of the status ignore all other fields.',
+    scale: 'Serves the scale subresource, which kubectl scale and autoscalers use.',
   }),
   describe(CustomResourceColumnDefinitionSchema, 'A column of what kubectl get shows.', {
     name: 'The heading of the column.',
@@ -48,7 +48,7 @@ export const docs: readonly TypeDocs[] = [
     jsonPath: 'The path of the value in the object, such as .spec.size.',
   }),
   describe(SelectableFieldSchema, 'A field by which the objects may be selected.', {
-    jsonPath: 'The path of the field, such as .spec.color. It holds a text, a whole number or a truth value.',
+    jsonPath: 'The path of the field, such as .spec.color. Its value is a string, an integer or a boolean.',
   }),
   describe(CustomResourceDefinitionVersionSchema, 'A version of a custom kind.', {
     name: 'The name of the version, such as v1 or v1beta1.',

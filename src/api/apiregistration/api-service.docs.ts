@@ -14,14 +14,14 @@ export const docs: readonly TypeDocs[] = [
     name: 'The name of the Service.',
     port: 'The port of the Service. Default 443.',
   }),
-  describe(APIServiceSpecSchema, 'Who serves a version of an API, and in which order clients see it.', {
+  describe(APIServiceSpecSchema, 'Which server serves a version of an API, and its priority in discovery.', {
     service: 'The Service that serves it. Absent: this API server serves it itself.',
     group: 'The group, such as metrics.k8s.io.',
     version: 'The version, such as v1beta1.',
     insecureSkipTLSVerify: 'Does not check the certificate of the Service. Default false.',
-    caBundle: 'The authorities, in PEM form, that sign the certificate of the Service. Default: those of the system.',
-    groupPriorityMinimum: 'Where the group stands among groups: higher ones come first. From 1 to 20000.',
-    versionPriority: 'Where the version stands in its group: higher ones come first. From 1 to 1000.',
+    caBundle: 'The CA certificates in PEM that verify the certificate of the Service. Default: those of the system.',
+    groupPriorityMinimum: 'The priority of the group in discovery: higher values come first. From 1 to 20000.',
+    versionPriority: 'The priority of the version in its group: higher values come first. From 1 to 1000.',
   }),
   describe(APIServiceConditionSchema, 'A condition of an APIService.', {
     type: 'The type. Available is the only one.',
@@ -33,7 +33,7 @@ export const docs: readonly TypeDocs[] = [
   describe(APIServiceStatusSchema, 'The state of an APIService.', {
     conditions: 'The conditions, each of its own type.',
   }),
-  describe(APIServiceSchema, 'A version of an API, and who serves it. Its name is VERSION.GROUP.', {
+  describe(APIServiceSchema, 'A version of an API, and the server that serves it. Its name is VERSION.GROUP.', {
     spec: 'Who serves it.',
     status: 'Whether it is served.',
   }),

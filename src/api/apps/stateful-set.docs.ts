@@ -25,7 +25,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(
     StatefulSetPersistentVolumeClaimRetentionPolicySchema,
-    'What becomes of the claims made from volumeClaimTemplates.',
+    'What happens to claims that were created from volumeClaimTemplates.',
     {
       whenDeleted: 'Retain keeps the claims when the StatefulSet is deleted, Delete deletes them. Default Retain.',
       whenScaled:
@@ -41,14 +41,14 @@ export const docs: readonly TypeDocs[] = [
     template:
       'The template of the pods. Each pod is called after the StatefulSet and its ordinal, and keeps that name when it is replaced.',
     volumeClaimTemplates:
-      'Claims that each pod gets its own of, named after the template, the StatefulSet and the ordinal. Cannot be changed.',
+      'Templates of claims. Each pod gets its own claim, named TEMPLATE-STATEFULSET-ORDINAL. Cannot be changed.',
     serviceName: 'The headless Service under which the pods have their DNS names. Cannot be changed.',
     podManagementPolicy:
       'OrderedReady makes and deletes pods one after the other, each when its predecessors are ready; Parallel does so at once. Default OrderedReady. Cannot be changed.',
     updateStrategy: 'How pods of an old revision are replaced.',
     revisionHistoryLimit: 'How many old revisions are kept. Default 10.',
     minReadySeconds: 'How long a new pod must be ready before it counts as available, in seconds. Default 0.',
-    persistentVolumeClaimRetentionPolicy: 'What becomes of the claims made from volumeClaimTemplates.',
+    persistentVolumeClaimRetentionPolicy: 'What happens to claims that were created from volumeClaimTemplates.',
     ordinals: 'How pods are numbered. Absent: from 0.',
   }),
   describe(StatefulSetConditionSchema, 'A condition of a StatefulSet.', {

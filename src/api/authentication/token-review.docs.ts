@@ -17,7 +17,7 @@ export const docs: readonly TypeDocs[] = [
   describe(TokenReviewStatusSchema, 'The result of the check.', {
     authenticated: 'Whether the token is valid.',
     user: 'The user of the token.',
-    audiences: 'Those of the requested audiences for which the token is valid.',
+    audiences: 'The requested audiences for which the token is valid.',
     error: 'Why the token could not be checked.',
   }),
   describe(TokenReviewSchema, 'Checks a token and returns its user.', {

@@ -18,14 +18,14 @@ export const docs: readonly TypeDocs[] = [
     minReplicas: 'The lowest number of pods. Default 1.',
     maxReplicas: 'The highest number of pods. Not below minReplicas.',
     targetCPUUtilizationPercentage:
-      'The CPU that pods shall use on average, in percent of what they request. Default 80, if there is no other metric.',
+      'The target average CPU usage of the pods, in percent of their requests. Default 80, if there is no other metric.',
   }),
   describe(HorizontalPodAutoscalerStatusSchema, 'The state of an autoscaler.', {
     observedGeneration: 'The generation that the status is about.',
     lastScaleTime: 'When the number of pods was last changed.',
     currentReplicas: 'The number of pods when the autoscaler last checked.',
     desiredReplicas: 'The number of pods that the autoscaler last computed.',
-    currentCPUUtilizationPercentage: 'The CPU that pods use on average, in percent of what they request.',
+    currentCPUUtilizationPercentage: 'The average CPU usage of the pods, in percent of their requests.',
   }),
   describe(
     HorizontalPodAutoscalerSchema,

@@ -34,7 +34,7 @@ const sources = {
   external: 'A metric that belongs to no object of the cluster, such as the length of a queue.',
 };
 const METRIC = 'The name of the metric, and which of its series count.';
-const TARGET = 'The value that the metric shall have.';
+const TARGET = 'The target value of the metric.';
 const CURRENT = 'The value that the metric has.';
 
 export const docs: readonly TypeDocs[] = [
@@ -47,11 +47,11 @@ export const docs: readonly TypeDocs[] = [
     name: 'The name of the metric.',
     selector: 'Which series of the metric count, by their labels. Absent: all.',
   }),
-  describe(MetricTargetSchema, 'The value that a metric shall have. One of the values is set.', {
+  describe(MetricTargetSchema, 'The target value of a metric. Exactly one of the values is set.', {
     type: 'Which of the values is meant.',
     value: 'The value of the whole metric.',
     averageValue: 'The value of the metric divided by the number of pods.',
-    averageUtilization: 'The average over the pods, in percent of what they request. For resources only.',
+    averageUtilization: 'The average over the pods, in percent of their requests. For resources only.',
   }),
   describe(ObjectMetricSourceSchema, 'Scales by a metric of one object.', {
     describedObject: 'The object that the metric is about.',
@@ -106,7 +106,7 @@ export const docs: readonly TypeDocs[] = [
   describe(MetricValueStatusSchema, 'The value that a metric has.', {
     value: 'The value of the whole metric.',
     averageValue: 'The value of the metric divided by the number of pods.',
-    averageUtilization: 'The average over the pods, in percent of what they request.',
+    averageUtilization: 'The average over the pods, in percent of their requests.',
   }),
   describe(ObjectMetricStatusSchema, 'The value of a metric of one object.', {
     metric: METRIC,
@@ -129,7 +129,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(MetricStatusSchema, 'The value of a metric.', { type: 'What the metric is about.', ...sources }),
   describe(HorizontalPodAutoscalerConditionSchema, 'One aspect of the state of an autoscaler.', {
-    type: 'What the condition is about.',
+    type: 'The type of the condition.',
     status: 'True, False or Unknown.',
     lastTransitionTime: 'When the status last changed.',
     reason: 'Why, in one word.',

@@ -12,7 +12,7 @@ export const docs: readonly TypeDocs[] = [
       'When Jobs start: minute, hour, day of the month, month and day of the week, as cron writes them, or @hourly, @daily, @weekly, @monthly, @yearly or @every with a duration.',
     timeZone: 'The time zone of the schedule by its IANA name, such as Europe/Berlin. Absent: UTC.',
     startingDeadlineSeconds:
-      'How late a Job may still start, in seconds. A start that is missed by more is left out. Absent: any time late.',
+      'How late a Job may still start, in seconds. Later starts are skipped. Absent: any time late.',
     concurrencyPolicy:
       'Allow starts a Job while an earlier one runs, Forbid waits for it, Replace deletes it first. Default Allow.',
     suspend: 'Whether no further Jobs start. Jobs that run go on. Default false.',

@@ -21,18 +21,17 @@ export const docs: readonly TypeDocs[] = [
     proofOfPossession: 'Deprecated, see stubPKCS10Request: the UID of the pod, signed with the private key.',
     stubPKCS10Request:
       'A certificate request (PKCS #10, DER) signed with the private key, of which signers read the public key: RSA with 3072 or 4096 bits, ECDSA on P-256, P-384 or P-521, or Ed25519. The node agent leaves the rest of it empty.',
-    unverifiedUserAnnotations:
-      'What the author of the pod says to the signer. Keys have a domain; nothing checks that the values are true.',
+    unverifiedUserAnnotations: 'Unverified annotations from the author of the pod for the signer. Keys have a domain.',
   }),
-  describe(PodCertificateRequestStatusSchema, 'The answer of the signer. Once written, it stays.', {
+  describe(PodCertificateRequestStatusSchema, 'The result from the signer. It cannot be changed once it is written.', {
     conditions:
       'At most one of Issued, Denied and Failed, with the status True. A signer that cannot use the type of the key denies with the reason UnsupportedKeyType.',
-    certificateChain:
-      'The certificate in PEM, followed by those that issued it. The first one is for the requested public key.',
-    notBefore: 'When the certificate becomes valid, as it says; within five minutes of now.',
+    certificateChain: 'The certificate chain in PEM. The first certificate is for the requested public key.',
+    notBefore:
+      'When the certificate becomes valid. Must equal the time in the certificate and be within five minutes of now.',
     beginRefreshAt:
       'When the node agent requests the next certificate: at least ten minutes after notBefore and ten before notAfter.',
-    notAfter: 'When the certificate ends, as it says.',
+    notAfter: 'When the certificate expires. Must equal the time in the certificate.',
   }),
   describe(
     PodCertificateRequestSchema,

@@ -4,7 +4,7 @@ import { ConditionSchema } from './condition.ts';
 
 /** What all types of conditions have. */
 export const conditionDocs = {
-  type: 'What the condition is about.',
+  type: 'The type of the condition.',
   status: 'Whether it holds: True, False or Unknown.',
   observedGeneration: 'The `metadata.generation` that the condition was found for.',
   lastUpdateTime: 'When the condition was last written.',

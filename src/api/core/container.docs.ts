@@ -120,7 +120,8 @@ export const docs: readonly TypeDocs[] = [
     mountPath: 'The path in the container.',
     subPath: 'The path in the volume to mount. Default: the root of the volume.',
     mountPropagation: 'Whether later mounts propagate: None, HostToContainer or Bidirectional. Default None.',
-    subPathExpr: 'As subPath, with $(NAME) replaced by environment variables. Not together with subPath.',
+    subPathExpr:
+      'Like subPath, with $(NAME) replaced by the value of the environment variable. Not together with subPath.',
   }),
   describe(VolumeDeviceSchema, 'Makes a block device available in a container.', {
     name: 'The name of the volume in the pod, with volumeMode Block.',

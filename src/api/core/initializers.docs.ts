@@ -15,7 +15,7 @@ const fields = {
 
 export const docs: readonly TypeDocs[] = [
   describe(InitializerSchema, 'A controller that acts on an object before it is shown.', {
-    name: 'Its name in an InitializerConfiguration, such as podimage.example.com.',
+    name: 'The name from an InitializerConfiguration, such as podimage.example.com.',
   }),
   describe(InitializersSchema, 'The state of the initialization of an object.', {
     pending: 'The controllers that have not acted yet. Only the first may act, and removes its name.',

@@ -87,7 +87,7 @@ export const docs: readonly TypeDocs[] = [
     setHostnameAsFQDN: 'Whether the full host name is set as host name. Default false.',
     os: 'The operating system of the containers.',
     hostUsers: 'Whether the pod uses the users of the node; false gives the pod its own user namespace. Default true.',
-    schedulingGates: 'While there is a gate, the pod is not scheduled.',
+    schedulingGates: 'The pod is not scheduled while the list has entries.',
     resourceClaims: 'The ResourceClaims that the pod uses.',
     resources: 'The resources that all containers together request and may use at most.',
     hostnameOverride: 'The host name of the pod, replacing the one from hostname and subdomain.',

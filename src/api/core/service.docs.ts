@@ -55,7 +55,7 @@ export const docs: readonly TypeDocs[] = [
     trafficDistribution: 'A preference for endpoints, such as PreferSameZone or PreferSameNode. Absent: none.',
   }),
   describe(ServiceConditionSchema, 'A condition of a service.', {
-    type: 'What the condition is about.',
+    type: 'The type of the condition.',
     status: 'True, False or Unknown.',
     observedGeneration: 'The `metadata.generation` for which the condition was computed.',
     lastTransitionTime: 'When the status last changed.',

@@ -56,7 +56,7 @@ export const docs: readonly TypeDocs[] = [
   describe(FlowSchemaSpecSchema, 'Which requests a FlowSchema matches, and their priority level.', {
     priorityLevelConfiguration: 'The priority level of the requests.',
     matchingPrecedence:
-      'Of the schemas that match a request, the one with the lowest number counts; of equals, the first by name. From 1 to 10000. Default 1000.',
+      'If several schemas match a request, the one with the lowest number is used; if numbers are equal, the first by name. From 1 to 10000. Default 1000.',
     distinguisherMethod: 'How the requests are divided into flows. Absent: all of them are one flow.',
     rules: 'The requests. A request matches if one rule matches.',
   }),

@@ -11,7 +11,8 @@ import {
   QueuingConfigurationSchema,
 } from './priority-level-configuration.ts';
 
-const LENDABLE = 'The percentage of its seats that other levels may use while this one does not, 0 to 100. Default 0.';
+const LENDABLE =
+  'The percentage of its seats that other levels may borrow while this level does not use them, 0 to 100. Default 0.';
 
 export const docs: readonly TypeDocs[] = [
   describe(QueuingConfigurationSchema, 'The queues of a priority level.', {
@@ -29,9 +30,9 @@ export const docs: readonly TypeDocs[] = [
     limitResponse: 'What happens to requests that find no free seat.',
     lendablePercent: LENDABLE,
     borrowingLimitPercent:
-      'How many seats the level may use beyond its own, as a percentage of its own. Absent: no limit of its own.',
+      'How many seats the level may borrow from other levels, as a percentage of its own seats. Absent: no limit.',
   }),
-  describe(ExemptPriorityLevelConfigurationSchema, 'The share of the level whose requests never wait.', {
+  describe(ExemptPriorityLevelConfigurationSchema, 'The share of a level whose requests never wait.', {
     nominalConcurrencyShares:
       'The part of the seats that is reserved for this level, compared with the shares of the other levels. Default 0.',
     lendablePercent: LENDABLE,

@@ -42,7 +42,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(
     NetworkPolicySchema,
-    'Says which connections pods of a namespace may have. The network plugin of the nodes enforces it.',
+    'Defines which connections are allowed for pods of a namespace. The network plugin of the nodes enforces it.',
     {},
   ),
 ];

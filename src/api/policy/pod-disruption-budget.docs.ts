@@ -18,7 +18,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(PodDisruptionBudgetStatusSchema, 'The state of a PodDisruptionBudget.', {
     observedGeneration: 'The `metadata.generation` that the controller saw when it wrote this status.',
-    disruptedPods: 'Pods whose eviction was allowed, and when, until the controller sees them deleted.',
+    disruptedPods: 'Pods whose eviction was allowed, with the time, until the controller sees their deletion.',
     disruptionsAllowed: 'How many pods may be evicted now.',
     currentHealthy: 'The number of healthy pods.',
     desiredHealthy: 'The minimum number of healthy pods.',

@@ -7,7 +7,7 @@ export const docs: readonly TypeDocs[] = [
     opaque: 'Parameters for a driver.',
   }),
   describe(DeviceClassSpecSchema, 'Which devices belong to a class and how they are configured.', {
-    selectors: 'All of them must select a device for it to belong to the class. None: all devices. At most 32.',
+    selectors: 'Selectors that a device of the class must match. Empty: all devices. At most 32.',
     config: 'Configuration for the drivers of the devices. At most 32.',
     extendedResourceName:
       'The extended resource by which containers may request devices of this class in `resources.requests`, such as example.com/gpu. Every class can also be requested as deviceclass.resource.kubernetes.io/<name>.',

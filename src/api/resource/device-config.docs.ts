@@ -11,7 +11,7 @@ import {
 export const docs: readonly TypeDocs[] = [
   describe(CELDeviceSelectorSchema, 'Selects devices by an expression in CEL.', {
     expression:
-      'An expression in CEL that is true for a suitable device. It sees the variable `device` with `driver`, `attributes` and `capacity`. At most 10 KiB. This cluster does not evaluate expressions yet: a claim that needs one waits.',
+      'An expression in CEL that is true for a suitable device. It sees the variable `device` with `driver`, `attributes` and `capacity`. At most 10 KiB.',
   }),
   describe(DeviceSelectorSchema, 'Selects devices.', { cel: 'An expression in CEL.' }),
   describe(OpaqueDeviceConfigurationSchema, 'Parameters for a driver, which only the driver understands.', {

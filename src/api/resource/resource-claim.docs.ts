@@ -22,14 +22,15 @@ import {
 
 const requestFields = {
   deviceClassName: 'The DeviceClass that the devices must belong to.',
-  selectors: 'All of them must select a device, besides those of its class. At most 32.',
+  selectors: 'Selectors that a device must match, in addition to those of its class. At most 32.',
   allocationMode:
     'How many devices: ExactCount, as many as `count`; All, every matching device of the node, of which there must be at least one. Default ExactCount.',
   count: 'How many devices. Only with ExactCount. Default 1.',
   tolerations: 'Taints of devices that the request tolerates. At most 16.',
   capacity: 'How much of a device that several claims may share is needed.',
 };
-const REQUEST_NAMES = 'Names of requests it is for, or REQUEST/SUBREQUEST. None: all requests. At most 32.';
+const REQUEST_NAMES =
+  'The requests to which it applies, by name or REQUEST/SUBREQUEST. Empty: all requests. At most 32.';
 
 export const docs: readonly TypeDocs[] = [
   describe(CapacityRequirementsSchema, 'How much of the capacity of a device is needed.', {
@@ -46,10 +47,10 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(DeviceRequestSchema, 'A request for devices. Exactly one of exactly and firstAvailable must be set.', {
     name: 'The name of the request; containers and configuration refer to it.',
-    exactly: 'What is needed, without alternatives.',
+    exactly: 'The required devices, without alternatives.',
     firstAvailable: 'Alternatives in order of preference. The first that can be satisfied is used. At most 8.',
   }),
-  describe(DeviceConstraintSchema, 'What must hold for several devices of a claim together.', {
+  describe(DeviceConstraintSchema, 'A constraint that several devices of a claim must meet together.', {
     requests: REQUEST_NAMES,
     matchAttribute: 'All devices must have this attribute with the same value, such as dra.example.com/numa.',
     distinctAttribute: 'All devices must have this attribute, each with another value.',
@@ -60,7 +61,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(DeviceClaimSchema, 'Which devices a claim needs.', {
     requests: 'The requests, which must all be satisfied. At most 32.',
-    constraints: 'What must hold for the devices together. At most 32.',
+    constraints: 'Constraints that all selected devices must meet together. At most 32.',
     config: 'Configuration for the drivers of the devices. At most 32.',
   }),
   describe(ResourceClaimSpecSchema, 'What a claim needs. It cannot be changed.', { devices: 'The devices it needs.' }),
@@ -74,7 +75,7 @@ export const docs: readonly TypeDocs[] = [
     bindingConditions: 'Conditions that must be true in the status of the device before the pod is bound.',
     bindingFailureConditions: 'Conditions that mean, when true, that the device cannot be used.',
     shareID: 'Identifies this share of a device that several claims may use.',
-    consumedCapacity: 'How much of the capacity of the device this claim uses, by the name of the capacity.',
+    consumedCapacity: 'The amounts of the device’s capacities that this claim uses, by name of the capacity.',
   }),
   describe(DeviceAllocationConfigurationSchema, 'Configuration that applies to the allocated devices.', {
     source: 'Where the configuration comes from: FromClass or FromClaim.',
@@ -107,11 +108,11 @@ export const docs: readonly TypeDocs[] = [
     device: 'The name of the device in its pool.',
     conditions: 'Conditions of the device. At most 8.',
     data: 'A JSON object of the driver, at most 10 KiB.',
-    networkData: 'What is known of a network device.',
+    networkData: 'Properties of a network device.',
     shareID: 'The share, if several claims may use the device.',
   }),
   describe(ResourceClaimStatusSchema, 'Whether a claim is allocated and who uses it.', {
-    allocation: 'What was allocated. Not set while nothing is.',
+    allocation: 'What was allocated. Not set while the claim is not allocated.',
     reservedFor: 'The users that may use the claim now. At most 256. A pod runs only if it is listed here.',
     devices: 'What drivers report about the allocated devices.',
   }),

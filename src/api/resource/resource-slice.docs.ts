@@ -16,12 +16,14 @@ import {
 } from './resource-slice.ts';
 
 export const docs: readonly TypeDocs[] = [
-  describe(CounterSchema, 'An amount that devices share.', { value: 'How much there is, or how much a device uses.' }),
+  describe(CounterSchema, 'An amount that devices share.', {
+    value: 'The value of a counter, or the amount that a device consumes.',
+  }),
   describe(CounterSetSchema, 'A named set of counters that devices of the pool consume.', {
     name: 'The name of the set, unique in the pool.',
     counters: 'The counters by name. At most 32.',
   }),
-  describe(DeviceCounterConsumptionSchema, 'What a device consumes of a set of counters when it is allocated.', {
+  describe(DeviceCounterConsumptionSchema, 'How much of a set of counters a device consumes when it is allocated.', {
     counterSet: 'The name of the set.',
     counters: 'How much of each counter is consumed. At most 32.',
   }),
@@ -42,26 +44,26 @@ export const docs: readonly TypeDocs[] = [
   describe(DeviceAttributeSchema, 'The value of an attribute. Exactly one field must be set.', {
     int: 'A number.',
     bool: 'True or false.',
-    string: 'A text of at most 64 bytes.',
+    string: 'A string of at most 64 bytes.',
     version: 'A version as semver.org 2.0.0 defines it, at most 64 bytes.',
     ints: 'Several numbers. Needs the feature gate DRAListTypeAttributes; dropped without it.',
-    bools: 'Several truth values. Needs the feature gate DRAListTypeAttributes; dropped without it.',
-    strings: 'Several texts. Needs the feature gate DRAListTypeAttributes; dropped without it.',
+    bools: 'Several booleans. Needs the feature gate DRAListTypeAttributes; dropped without it.',
+    strings: 'Several strings. Needs the feature gate DRAListTypeAttributes; dropped without it.',
     versions: 'Several versions. Needs the feature gate DRAListTypeAttributes; dropped without it.',
   }),
   describe(NodeAllocatableResourceMappingSchema, 'How a device counts as a resource of the node.', {
-    capacityKey: 'The capacity of the device that counts.',
+    capacityKey: 'The capacity of the device that is used.',
     allocationMultiplier: 'The amount is multiplied by this. Default 1.',
   }),
   describe(DeviceSchema, 'A device that claims can get.', {
     name: 'The name of the device, unique in its pool.',
     attributes: 'Properties of the device by name. A name without a domain belongs to the driver.',
-    capacity: 'Amounts that the device has, by name. At most 32 together with attributes.',
-    consumesCounters: 'What the device consumes of shared counters when it is allocated. At most 2.',
+    capacity: 'The capacities of the device, by name. At most 32 together with attributes.',
+    consumesCounters: 'How much of shared counters the device consumes when it is allocated. At most 2.',
     nodeName: 'The node that has the device. Only with perDeviceNodeSelection.',
     nodeSelector: 'The nodes that can use the device. Only with perDeviceNodeSelection.',
     allNodes: 'True if all nodes can use the device. Only with perDeviceNodeSelection.',
-    taints: 'Keep claims away that do not tolerate them. At most 16.',
+    taints: 'Taints that keep away claims that do not tolerate them. At most 16.',
     bindsToNode: 'An allocation with this device is restricted to the node that was chosen for it.',
     bindingConditions: 'Conditions that must be true in the status of the claim before a pod is bound. At most 4.',
     bindingFailureConditions: 'Conditions that mean, when true, that binding failed. At most 4.',

@@ -9,7 +9,7 @@ export const docs: readonly TypeDocs[] = [
     {
       nodeTopology: 'Which nodes reach the storage, by their labels. Absent: none.',
       storageClassName: 'The StorageClass that the storage is for. It cannot be changed.',
-      capacity: 'How much is left. Absent: nothing is known.',
+      capacity: 'The available capacity. Absent: unknown.',
       maximumVolumeSize: 'The largest volume that can be created. Absent: as large as the capacity.',
     },
   ),

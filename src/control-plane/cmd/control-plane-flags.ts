@@ -47,7 +47,7 @@ const flags = {
   'etcd-cafile': { type: 'string', file: true, help: 'CA of members with https' },
   'etcd-certfile': { type: 'string', file: true, help: 'client certificate for etcd' },
   'etcd-keyfile': { type: 'string', file: true, help: 'key of the certificate' },
-  'etcd-prefix': { type: 'string', default: '/registry', help: 'what keys in etcd begin with' },
+  'etcd-prefix': { type: 'string', default: '/registry', help: 'prefix of all keys in etcd' },
   'etcd-servers-overrides': {
     type: 'list',
     help: 'etcd clusters of single resources: GROUP/RESOURCE#URL;URL, such as /events#http://10.0.0.2:2379',
@@ -55,7 +55,7 @@ const flags = {
   'storage-media-type': {
     type: 'string',
     default: 'application/json',
-    help: 'how objects are written to etcd: application/json or application/vnd.kubernetes.protobuf; both are read',
+    help: 'format in which objects are written to etcd: application/json or application/vnd.kubernetes.protobuf; both can be read',
   },
   'feature-gates': {
     type: 'list',
@@ -68,12 +68,12 @@ const flags = {
   'client-ca-file': {
     type: 'string',
     file: true,
-    help: 'authorities whose client certificates count, beside the cluster’s own',
+    help: 'additional CAs whose client certificates are accepted',
   },
   'requestheader-client-ca-file': {
     type: 'string',
     file: true,
-    help: 'authorities of proxies that say in headers who asks; default: the cluster’s own front-proxy-ca',
+    help: 'CAs of authenticating proxies, which pass the user in headers; default: the cluster’s own front-proxy-ca',
   },
   'requestheader-allowed-names': {
     type: 'list',
@@ -89,12 +89,12 @@ const flags = {
   'requestheader-extra-headers-prefix': {
     type: 'list',
     default: 'X-Remote-Extra-',
-    help: 'what the names of headers with other facts of the user begin with',
+    help: 'prefixes of headers with extra attributes of the user',
   },
   'proxy-client-cert-file': {
     type: 'string',
     file: true,
-    help: 'certificate that is shown to the servers behind APIServices; default: the cluster’s own',
+    help: 'client certificate for the servers behind APIServices; default: the cluster’s own',
   },
   'proxy-client-key-file': { type: 'string', file: true, help: 'key of the certificate' },
   'enable-aggregator-routing': {

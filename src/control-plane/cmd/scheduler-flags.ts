@@ -13,8 +13,8 @@ export const SCHEDULER_USAGE = `usage: kubelet-scheduler [--kubeconfig FILE] [--
                          [--tls-cert-file FILE --tls-private-key-file FILE]
                          [--authorization-always-allow-paths /healthz,/readyz,/livez]
 
-Gives nodes to the pods of its scheduler names, in any cluster that a kubeconfig names, until it is stopped. Of several processes with
-one lease, one schedules. A second scheduler needs names of its own and a lease of its own.
+Schedules pods whose schedulerName is one of its profiles, in the cluster of the kubeconfig. If several processes use the same lease,
+only its holder schedules. A second scheduler needs other profile names and another lease.
 
   --kubeconfig                 how to reach the API server; default: clientConnection.kubeconfig of --config, KUBECONFIG, ~/.kube/config
   --config                     KubeSchedulerConfiguration
@@ -22,10 +22,10 @@ one lease, one schedules. A second scheduler needs names of its own and a lease 
   --scheduler-name             with a Policy or without any file: the pods' schedulerName (default-scheduler)
   --leader-elect...            override leaderElection of --config
   --secure-port                health, /metrics and /configz over HTTPS; 0: none
-  --tls-cert-file              absent: a certificate of its own, made at each start
-  --client-ca-file             whose client certificates count, beside tokens, which the API server reviews
+  --tls-cert-file              default: a self-signed certificate, created at each start
+  --client-ca-file             CA of accepted client certificates; tokens are reviewed by the API server
   --authorization-always-allow-paths
-                               paths that everybody may read; others take the right to, which the API server reviews
+                               paths that need no authorization; the API server reviews access to others
 `;
 
 export interface SchedulerOptions {

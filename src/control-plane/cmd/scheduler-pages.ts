@@ -35,7 +35,7 @@ export class SchedulerPages {
     this.figures.countWith(() => this.#scheduler?.counts() ?? {});
     const leads: Gauge = new Gauge({
       name: 'leader_election_master_status',
-      help: '1 while this process leads.',
+      help: '1 while this process holds the lease, 0 otherwise.',
       labelNames: ['name'],
       registers: [this.#registry],
       collect: () => leads.set({ name: config.election.name }, this.#scheduler === undefined ? 0 : 1),

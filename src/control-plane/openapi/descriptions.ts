@@ -6,29 +6,32 @@ import type { FieldMap, ObjectSchema, Schema } from '../../api/schema/schema.ts'
 /** Types are distinguished by their fields: copies that only add a list or map type share them. */
 const byFields = new Map<FieldMap, TypeDocs>(allDocs.map((docs) => [docs.schema.fields, docs]));
 
-/** For fields of types that do not say more. */
+/**
+ * Descriptions of common fields, for types that do not describe them. apiVersion and metadata begin as in upstream,
+ * because the Conformance suite matches these words.
+ */
 const commonFields: Readonly<Record<CommonField, string>> = {
   apiVersion: 'APIVersion defines the group and version of this object, such as apps/v1.',
   kind: 'The kind of this object.',
   metadata: "Standard object's metadata: names, labels, owners and the like.",
   spec: 'The desired state.',
-  status: 'The state last observed. Written by the system.',
+  status: 'The observed state. Written by the system.',
   items: 'The objects.',
 };
 const commonDescriptions: Readonly<Record<string, string>> = lookupTable(commonFields);
 
-/** Types that are no objects to the documents. */
+/** Types that OpenAPI documents do not describe as objects. */
 const scalars: Readonly<Record<string, string>> = lookupTable({
-  Time: 'A time as RFC 3339 writes it, to the second.',
-  MicroTime: 'A time as RFC 3339 writes it, to the microsecond.',
-  Duration: 'A length of time such as 1h30m or 300ms.',
+  Time: 'A time in RFC 3339 format, in seconds.',
+  MicroTime: 'A time in RFC 3339 format, in microseconds.',
+  Duration: 'A duration such as 1h30m or 300ms.',
   FieldsV1:
     'A set of fields as a tree: keys are f:NAME for fields, k:KEYS and v:VALUE for elements of lists, and "." for the element itself.',
-  Patch: 'A patch in one of the forms that the media type names.',
-  IntOrString: 'A number or a text. The field says which is allowed.',
+  Patch: 'A patch in the format of the media type.',
+  IntOrString: 'An integer or a string. The field defines which values are allowed.',
   Quantity:
-    'An amount such as 500m, 1.5 or 2Gi: a number with an SI suffix (m, k, M, G, ...), a binary one (Ki, Mi, Gi, ...) or a decimal exponent.',
-  RawExtension: 'Any object, kept as it came.',
+    'A quantity such as 500m, 1.5 or 2Gi: a number with an SI suffix (m, k, M, G, ...), a binary one (Ki, Mi, Gi, ...) or a decimal exponent.',
+  RawExtension: 'Any object, stored unchanged.',
 });
 
 export const describeScalar = (name: string): string | undefined => scalars[name];

@@ -32,13 +32,13 @@ The Container Runtime Interface (CRI v1) over Docker Engine 20.10 or newer.
 
   --container-runtime-endpoint URL       where the CRI is served (default ${defaultDockershimOptions.listen})
   --docker-endpoint URL                  Docker's socket (default ${defaultDockershimOptions.dockerEndpoint})
-  --root-dir DIR                         what is kept of sandboxes (default ${defaultDockershimOptions.rootFolder})
+  --root-dir DIR                         folder for the state of sandboxes (default ${defaultDockershimOptions.rootFolder})
   --pod-infra-container-image IMAGE      the image of sandboxes (default ${defaultDockershimOptions.pauseImage})
-  --cni-conf-dir DIR                     network configurations; the first valid one counts (default ${defaultDockershimOptions.cniConfigFolder})
+  --cni-conf-dir DIR                     network configurations; the first valid one is used (default ${defaultDockershimOptions.cniConfigFolder})
   --cni-bin-dir DIR[,DIR...]             network plugins (default ${defaultDockershimOptions.cniPluginFolders.join(',')})
-  --image-pull-progress-deadline SECONDS a pull without progress for so long fails (default 60)
+  --image-pull-progress-deadline SECONDS a pull without progress for this time fails (default 60)
   --streaming-connection-idle-timeout SECONDS
-                                         exec, attach and port-forward without traffic for so long end (default 14400)
+                                         exec, attach and port-forward end after this time without traffic (default 14400)
 `;
 
 export function parseDockershim(args: readonly string[]): ParsedArguments<DockershimOptions> {

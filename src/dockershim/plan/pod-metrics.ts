@@ -24,30 +24,35 @@ const seconds = (nanos: UInt64Value | undefined): UInt64Value | undefined =>
 const families: readonly Family[] = [
   {
     name: 'container_cpu_usage_seconds_total',
-    help: 'Cumulative cpu time consumed in seconds',
+    help: 'CPU time in user and kernel mode, in seconds',
     type: COUNTER,
     value: ({ cpu }) => seconds(cpu?.usageCoreNanoSeconds),
   },
   {
     name: 'container_memory_usage_bytes',
-    help: 'Current memory usage in bytes, including all memory regardless of when it was accessed',
+    help: 'Memory usage, page cache included, in bytes.',
     type: GAUGE,
     value: ({ memory }) => memory?.usageBytes,
   },
   {
     name: 'container_memory_working_set_bytes',
-    help: 'Current working set in bytes',
+    help: 'Working set in bytes: memory usage without inactive page cache',
     type: GAUGE,
     value: ({ memory }) => memory?.workingSetBytes,
   },
-  { name: 'container_memory_rss', help: 'Size of RSS in bytes', type: GAUGE, value: ({ memory }) => memory?.rssBytes },
+  {
+    name: 'container_memory_rss',
+    help: 'Anonymous memory (RSS), in bytes',
+    type: GAUGE,
+    value: ({ memory }) => memory?.rssBytes,
+  },
 ];
 
 const interfaceFamilies = [
-  ['container_network_receive_bytes_total', 'Cumulative count of bytes received', 'rxBytes'],
-  ['container_network_receive_errors_total', 'Cumulative count of errors encountered while receiving', 'rxErrors'],
-  ['container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted', 'txBytes'],
-  ['container_network_transmit_errors_total', 'Cumulative count of errors encountered while transmitting', 'txErrors'],
+  ['container_network_receive_bytes_total', 'Bytes received by the network interface.', 'rxBytes'],
+  ['container_network_receive_errors_total', 'Receive errors of the network interface.', 'rxErrors'],
+  ['container_network_transmit_bytes_total', 'Bytes sent by the network interface.', 'txBytes'],
+  ['container_network_transmit_errors_total', 'Send errors of the network interface.', 'txErrors'],
 ] as const;
 
 export const metricDescriptors: readonly MetricDescriptor[] = [

@@ -54,17 +54,17 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
   --dns-upstream IP[:PORT] name server for all other names, repeatable (default: those of --resolv-conf)
   --dns-stub-domain DOMAIN=IP[:PORT],...
                            name servers for the names of a domain, repeatable
-  --dns-cache-seconds N    how long answers of other name servers are kept at the longest (default 30; 0: not at all)
+  --dns-cache-seconds N    longest time to cache answers of other name servers (default 30; 0: no cache)
   --cluster-domain NAME    DNS zone of the cluster (default cluster.local)
   --resolv-conf FILE       name servers for all other names (default /etc/resolv.conf)
   --pod-cidr RANGE[,RANGE6]
                            pod addresses of this node; with --service-cidr: route services
   --service-cidr RANGE[,RANGE6]
                            service addresses; the second range is of IPv6, and with nftables alone
-  --node-zone NAME         zone of the node (its label topology.kubernetes.io/zone): hints of endpoints for the zone count
+  --node-zone NAME         zone of the node (its label topology.kubernetes.io/zone), for topology hints of endpoints
   --service-backend NAME   iptables (default) or nftables: how services are routed
-  --admit IP:PORT/PROTO    let pods reach this port of the node despite its firewall; tcp or udp, repeatable
-  --keep IP:PORT/PROTO     the node serves this port itself: no service takes it; repeatable
+  --admit IP:PORT/PROTO    let pods reach this port of the node although its firewall drops the traffic; tcp or udp, repeatable
+  --keep IP:PORT/PROTO     port that the node itself serves and no service may take; repeatable
   --load-balancer-address IP
                            address of the node that services of the type LoadBalancer get (default: none)
   --loopback-node-ports    node ports answer on 127.0.0.1, too; needs net.ipv4.conf.BRIDGE.route_localnet=1
@@ -83,7 +83,7 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
   --overlay-chain-prefix NAME
                            prefix of the iptables chains of the overlay (default KTO)
   --network-policy         enforce NetworkPolicies with nftables
-  --pod-bridge NAME        bridge of the pods, over which policies leave pods no way past by addresses of the link (fe80::/10)
+  --pod-bridge NAME        bridge of the pods; policies then also block link-local addresses (fe80::/10) between them
   --chain-prefix NAME      prefix of the iptables chains and of tables of nftables, at most 14 characters (default KTS)
 `;
 

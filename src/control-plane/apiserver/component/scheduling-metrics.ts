@@ -14,20 +14,20 @@ export class SchedulingFigures {
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'scheduler_schedule_attempts_total',
-      help: 'Tries to give pods nodes, by what came of them.',
+      help: 'Scheduling attempts, by result.',
       labelNames: ['result', 'profile'],
       registers,
     });
     this.#durations = new Histogram({
       name: 'scheduler_scheduling_attempt_duration_seconds',
-      help: 'How long a try took, binding included.',
+      help: 'Duration of scheduling attempts including binding, in seconds.',
       labelNames: ['result', 'profile'],
       buckets: attemptBuckets,
       registers,
     });
     const pending = new Gauge({
       name: 'scheduler_pending_pods',
-      help: 'Pods that wait for a node, by where they wait.',
+      help: 'Pending pods, by queue.',
       labelNames: ['queue'],
       registers,
       collect: () => {

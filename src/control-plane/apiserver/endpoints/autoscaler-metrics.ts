@@ -24,33 +24,33 @@ export class HorizontalPodAutoscalerMetrics {
     const labelNames = ['action', 'error'];
     this.#passes = new Counter({
       name: `${PREFIX}_reconciliations_total`,
-      help: 'Passes over autoscalers.',
+      help: 'Reconciliations of HorizontalPodAutoscalers.',
       labelNames,
       registers,
     });
     this.#passSeconds = new Histogram({
       name: `${PREFIX}_reconciliation_duration_seconds`,
-      help: 'How long a pass over an autoscaler took.',
+      help: 'Duration of one reconciliation of a HorizontalPodAutoscaler, in seconds.',
       labelNames,
       buckets,
       registers,
     });
     this.#computations = new Counter({
       name: `${PREFIX}_metric_computation_total`,
-      help: 'Metrics of autoscalers that were read and computed.',
+      help: 'Computations of one metric of a HorizontalPodAutoscaler.',
       labelNames: [...labelNames, 'metric_type'],
       registers,
     });
     this.#computationSeconds = new Histogram({
       name: `${PREFIX}_metric_computation_duration_seconds`,
-      help: 'How long reading and computing one metric took.',
+      help: 'Duration of the computation of one metric, in seconds.',
       labelNames: [...labelNames, 'metric_type'],
       buckets,
       registers,
     });
     const count = new Gauge({
       name: `${PREFIX}_num_horizontal_pod_autoscalers`,
-      help: 'Autoscalers that exist.',
+      help: 'Number of HorizontalPodAutoscalers.',
       registers,
       collect: () => {
         count.set(this.#list?.().length ?? 0);
@@ -58,7 +58,7 @@ export class HorizontalPodAutoscalerMetrics {
     });
     const desired = new Gauge({
       name: `${PREFIX}_desired_replicas`,
-      help: 'The number of pods that each autoscaler wants.',
+      help: 'Desired replicas of each HorizontalPodAutoscaler.',
       labelNames: ['namespace', 'hpa_name'],
       registers,
       collect: () => {

@@ -31,32 +31,32 @@ export class ResourceClaimMetrics {
     const registers = [registry];
     this.#created = new Counter({
       name: 'resourceclaim_controller_creates_total',
-      help: 'Tries of the controller to create claims.',
+      help: 'Attempts of the resource claim controller to create ResourceClaims.',
       labelNames: ['status', 'admin_access'],
       registers,
     });
     this.#createdByScheduler = new Counter({
       name: 'scheduler_resourceclaim_creates_total',
-      help: 'Tries of the scheduler to create claims for extended resources.',
+      help: 'Attempts of the scheduler to create ResourceClaims for extended resources.',
       labelNames: ['status'],
       registers,
     });
     this.#conditional = new Counter({
       name: 'scheduler_dra_bindingconditions_allocations_total',
-      help: 'Allocated devices whose drivers had to agree before the pod was bound.',
+      help: 'Allocated devices with binding conditions.',
       labelNames: ['profile', 'driver', 'status'],
       registers,
     });
     this.#waits = new Histogram({
       name: 'scheduler_dra_bindingconditions_wait_duration_seconds',
-      help: 'How long pods waited for the drivers of their devices.',
+      help: 'Time that pods waited for the binding conditions of their devices, in seconds.',
       labelNames: ['profile', 'driver', 'status'],
       buckets: waitBuckets,
       registers,
     });
     const counted = new Gauge({
       name: 'resourceclaim_controller_resource_claims',
-      help: 'Claims that exist.',
+      help: 'Number of ResourceClaims.',
       labelNames: ['allocated', 'admin_access', 'source'],
       registers,
       collect: () => {

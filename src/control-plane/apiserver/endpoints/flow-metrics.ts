@@ -15,32 +15,36 @@ export function flowMetrics({ registry, states, waited }: FlowMetricsOptions): F
   const registers = [registry];
   const rejected = new Counter({
     name: 'apiserver_flowcontrol_rejected_requests_total',
-    help: 'Requests sent away.',
+    help: 'Requests rejected by priority and fairness.',
     labelNames: [...flowLabels, 'reason'],
     registers,
   });
   const dispatched = new Counter({
     name: 'apiserver_flowcontrol_dispatched_requests_total',
-    help: 'Requests let through.',
+    help: 'Requests dispatched by priority and fairness.',
     labelNames: flowLabels,
     registers,
   });
   const waits = new Histogram({
     name: 'apiserver_flowcontrol_request_wait_duration_seconds',
-    help: 'Time in queues.',
+    help: 'Time that requests waited in queues, in seconds.',
     labelNames: [...flowLabels, 'execute'],
     buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
     registers,
   });
   const gauges: readonly (readonly [string, string, (state: LevelState) => number])[] = [
-    ['apiserver_flowcontrol_current_inqueue_requests', 'Requests that wait.', ({ waiting }) => waiting],
+    ['apiserver_flowcontrol_current_inqueue_requests', 'Requests that wait in queues.', ({ waiting }) => waiting],
     [
       'apiserver_flowcontrol_current_executing_requests',
-      'Requests let through and not done.',
+      'Dispatched requests that are being executed.',
       ({ executing }) => executing,
     ],
-    ['apiserver_flowcontrol_current_executing_seats', 'Seats taken.', ({ seatsInUse }) => seatsInUse],
-    ['apiserver_flowcontrol_nominal_limit_seats', 'Seats of the level.', ({ nominalSeats }) => nominalSeats],
+    ['apiserver_flowcontrol_current_executing_seats', 'Occupied seats.', ({ seatsInUse }) => seatsInUse],
+    [
+      'apiserver_flowcontrol_nominal_limit_seats',
+      'Seats assigned to the priority level.',
+      ({ nominalSeats }) => nominalSeats,
+    ],
   ];
   for (const [name, help, read] of gauges) {
     const gauge: Gauge = new Gauge({

@@ -42,34 +42,34 @@ export class ServerMetrics implements RequestObserver {
   });
   readonly #durations = new Histogram({
     name: 'apiserver_request_duration_seconds',
-    help: 'How long requests took.',
+    help: 'Duration of requests in seconds.',
     labelNames: [...requestLabels, 'dry_run'],
     buckets: latencyBuckets,
     registers: [this.registry],
   });
   readonly #sli = new Histogram({
     name: 'apiserver_request_sli_duration_seconds',
-    help: 'How long requests took, without waiting in queues.',
+    help: 'Duration of requests without the time in queues, in seconds.',
     labelNames: requestLabels,
     buckets: sliBuckets,
     registers: [this.registry],
   });
   readonly #aborts = new Counter({
     name: 'apiserver_request_aborts_total',
-    help: 'Answers that were cut off because their clients did not read them.',
+    help: 'Responses that were aborted because the client did not read them.',
     labelNames: requestLabels.filter((label) => label !== 'component'),
     registers: [this.registry],
   });
   readonly #sizes = new Histogram({
     name: 'apiserver_response_sizes',
-    help: 'Bytes of answers.',
+    help: 'Size of response bodies in bytes.',
     labelNames: requestLabels,
     buckets: sizeBuckets,
     registers: [this.registry],
   });
   readonly #long = new Gauge({
     name: 'apiserver_longrunning_requests',
-    help: 'Watches, logs, streams and proxies in progress.',
+    help: 'Watches, logs, streams and proxied requests in progress.',
     labelNames: requestLabels,
     registers: [this.registry],
   });
@@ -87,7 +87,7 @@ export class ServerMetrics implements RequestObserver {
   });
   readonly #eventSizes = new Histogram({
     name: 'apiserver_watch_events_sizes',
-    help: 'Bytes of events sent to watchers.',
+    help: 'Size of events sent to watchers, in bytes.',
     labelNames: resourceLabels,
     buckets: eventSizeBuckets,
     registers: [this.registry],
@@ -176,7 +176,7 @@ export class ServerMetrics implements RequestObserver {
     if (countObjects === undefined) return;
     const gauge: Gauge = new Gauge({
       name: 'apiserver_storage_objects',
-      help: 'How many objects there are of each kind.',
+      help: 'Stored objects, by resource.',
       labelNames: ['resource'],
       registers: [this.registry],
       collect: () => {
@@ -190,7 +190,7 @@ export class ServerMetrics implements RequestObserver {
     if (faults === undefined) return;
     const counter: Counter = new Counter({
       name: 'process_unhandled_errors_total',
-      help: 'Errors that nothing in the process handled: exceptions, after which it stops, and rejected promises.',
+      help: 'Unhandled errors: exceptions, after which the process exits, and rejected promises.',
       labelNames: ['kind'],
       registers: [this.registry],
       collect: () => {
@@ -205,12 +205,20 @@ export class ServerMetrics implements RequestObserver {
     const { processUsage } = this.#options;
     if (processUsage === undefined) return;
     const rows: readonly (readonly [string, string, (usage: ProcessUsage) => number | undefined])[] = [
-      ['process_cpu_seconds_total', 'CPU time of the process.', (usage) => usage.cpuSeconds],
-      ['process_resident_memory_bytes', 'Memory of the process that is in RAM.', (usage) => usage.residentBytes],
-      ['process_virtual_memory_bytes', 'Address space of the process.', (usage) => usage.virtualBytes],
-      ['process_open_fds', 'Open files and sockets.', (usage) => usage.openFiles],
-      ['process_max_fds', 'How many may be open.', (usage) => usage.maxFiles],
-      ['process_start_time_seconds', 'When the process began, seconds since 1970.', (usage) => usage.startTimeSeconds],
+      [
+        'process_cpu_seconds_total',
+        'CPU time of the process in user and kernel mode, in seconds.',
+        (usage) => usage.cpuSeconds,
+      ],
+      ['process_resident_memory_bytes', 'Resident memory of the process in bytes.', (usage) => usage.residentBytes],
+      ['process_virtual_memory_bytes', 'Virtual memory of the process in bytes.', (usage) => usage.virtualBytes],
+      ['process_open_fds', 'Open file descriptors of the process.', (usage) => usage.openFiles],
+      ['process_max_fds', 'Limit of open file descriptors.', (usage) => usage.maxFiles],
+      [
+        'process_start_time_seconds',
+        'Start time of the process, in seconds since the epoch.',
+        (usage) => usage.startTimeSeconds,
+      ],
     ];
     for (const [name, help, read] of rows) {
       if (read(processUsage()) === undefined) continue;

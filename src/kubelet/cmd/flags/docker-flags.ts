@@ -35,11 +35,11 @@ export const dockerFlagRows = [
     `Image of the container that holds the namespaces of a pod. ${DOCKER_ONLY}`,
     { default: 'registry.k8s.io/pause:3.10.1' },
   ],
-  ['network-plugin', 'string', `Who makes the network of pods. ${DOCKER_ONLY}`, { default: 'cni', values: ['cni'] }],
+  ['network-plugin', 'string', `Kind of network plugin for pods. ${DOCKER_ONLY}`, { default: 'cni', values: ['cni'] }],
   [
     'cni-conf-dir',
     'string',
-    `Folder of network configurations; the first valid one counts. ${DOCKER_ONLY}`,
+    `Folder of network configurations; the first valid one is used. ${DOCKER_ONLY}`,
     { default: '/etc/cni/net.d', completes: 'folder' },
   ],
   [

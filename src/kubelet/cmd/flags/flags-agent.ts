@@ -138,14 +138,14 @@ export const agentFlags: readonly FlagSpec[] = [
     [
       'admission-hooks-dir',
       'string',
-      'Folder of programs that are asked, in the order of their names, whether a new pod may start: they admit, reject or hold it. See docs/admission.md.',
+      'Folder of admission programs. They run for each new pod, in the order of their names, and admit, reject or hold it. See docs/admission.md.',
       { completes: 'folder' },
     ],
-    ['admission-hook-timeout', 'duration', 'How long one of them may take.', { default: '10s' }],
+    ['admission-hook-timeout', 'duration', 'Timeout of one admission program.', { default: '10s' }],
     [
       'admission-hook-failure-policy',
       'string',
-      'What it means when one fails: hold keeps the pod waiting and asks again, ignore leaves the program out.',
+      'What to do if an admission program fails: hold keeps the pod pending and runs the program again, ignore skips the program.',
       { default: 'hold', values: ['hold', 'ignore'] },
     ],
     [

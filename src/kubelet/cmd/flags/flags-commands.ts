@@ -90,7 +90,7 @@ export const commands: readonly CommandSpec[] = [
     name: 'explain',
     most: 1,
     usage: '[POD] [flags]',
-    help: 'Say why pods are not settled: blocked step, cause, since when, last error, next try.',
+    help: 'Explain why pods are not settled: step, cause, since when, last error, next try.',
     flags: [namespace, output, socket, rootDir],
     completes: 'pod',
   },

@@ -1,5 +1,5 @@
-// The families of /metrics/cadvisor for cgroups: names, kinds, help and meaning are upstream's (cAdvisor,
-// metrics/prometheus.go), because tools match them.
+// The families of /metrics/cadvisor for cgroups. Names, types, labels and meaning are upstream's (cAdvisor,
+// metrics/prometheus.go), because tools match them. The help texts are our own.
 import type {
   DeviceCounts,
   DiskUse,
@@ -114,51 +114,51 @@ function network(name: string, help: string, read: (each: InterfaceUse) => numbe
 const cpu: readonly GroupFamily[] = [
   throttling(
     'container_cpu_cfs_burst_periods_total',
-    'Number of periods when burst occurs.',
+    'Periods in which the CPU quota was exceeded by burst.',
     ({ use }) => use.cpu.burstPeriods,
   ),
   throttling(
     'container_cpu_cfs_burst_seconds_total',
-    'Total time duration the container has been bursted.',
+    'Time that burst added to the CPU quota, in seconds.',
     ({ use }) => use.cpu.burstNs / NS_PER_SECOND,
   ),
   throttling(
     'container_cpu_cfs_periods_total',
-    'Number of elapsed enforcement period intervals.',
+    'CPU quota periods in which the cgroup was runnable.',
     ({ use }) => use.cpu.periods,
   ),
   throttling(
     'container_cpu_cfs_throttled_periods_total',
-    'Number of throttled period intervals.',
+    'CPU quota periods in which the cgroup was throttled.',
     ({ use }) => use.cpu.throttledPeriods,
   ),
   throttling(
     'container_cpu_cfs_throttled_seconds_total',
-    'Total time duration the container has been throttled.',
+    'Time for which the cgroup was throttled by its CPU quota, in seconds.',
     ({ use }) => use.cpu.throttledNs / NS_PER_SECOND,
   ),
   // The kubelet leaves cAdvisor's load reader off, so that these are zero there too.
   one(
     'gauge',
     'container_cpu_load_average_10s',
-    'Value of container cpu load average over the last 10 seconds.',
+    'Runnable tasks, averaged over 10 seconds. Always 0: the load reader is off, as in upstream.',
     () => 0,
   ),
   one(
     'gauge',
     'container_cpu_load_d_average_10s',
-    'Value of container cpu load.d average over the last 10 seconds.',
+    'Uninterruptible tasks, averaged over 10 seconds. Always 0: the load reader is off, as in upstream.',
     () => 0,
   ),
   one(
     'counter',
     'container_cpu_system_seconds_total',
-    'Cumulative system cpu time consumed in seconds.',
+    'CPU time in kernel mode, in seconds.',
     ({ use }) => use.cpu.systemNs / NS_PER_SECOND,
   ),
   {
     name: 'container_cpu_usage_seconds_total',
-    help: 'Cumulative cpu time consumed in seconds.',
+    help: 'CPU time in user and kernel mode, in seconds.',
     type: 'counter',
     timed: 'sample',
     values: ({ use }, emit) => use.cpu.usageNs > 0 && emit(use.cpu.usageNs / NS_PER_SECOND, { cpu: 'total' }),
@@ -166,12 +166,12 @@ const cpu: readonly GroupFamily[] = [
   one(
     'counter',
     'container_cpu_user_seconds_total',
-    'Cumulative user cpu time consumed in seconds.',
+    'CPU time in user mode, in seconds.',
     ({ use }) => use.cpu.userNs / NS_PER_SECOND,
   ),
   {
     name: 'container_tasks_state',
-    help: 'Number of tasks in given state',
+    help: 'Tasks by state. Always 0: the load reader is off, as in upstream.',
     type: 'gauge',
     timed: 'sample',
     values: (_group, emit) =>
@@ -180,11 +180,16 @@ const cpu: readonly GroupFamily[] = [
 ];
 
 const memory: readonly GroupFamily[] = [
-  one('gauge', 'container_memory_cache', 'Number of bytes of page cache memory.', ({ use }) => use.memory.cacheBytes),
-  one('counter', 'container_memory_failcnt', 'Number of memory usage hits limits', ({ use }) => use.memory.failures),
+  one('gauge', 'container_memory_cache', 'Page cache of the cgroup, in bytes.', ({ use }) => use.memory.cacheBytes),
+  one(
+    'counter',
+    'container_memory_failcnt',
+    'How often memory usage reached the limit.',
+    ({ use }) => use.memory.failures,
+  ),
   {
     name: 'container_memory_failures_total',
-    help: 'Cumulative count of memory allocation failures.',
+    help: 'Page faults, by type (pgfault, pgmajfault) and scope (container, hierarchy).',
     type: 'counter',
     timed: 'sample',
     values: (
@@ -204,84 +209,79 @@ const memory: readonly GroupFamily[] = [
   one(
     'gauge',
     'container_memory_kernel_usage',
-    'Size of kernel memory allocated in bytes.',
+    'Kernel memory of the cgroup, in bytes.',
     ({ use }) => use.memory.kernelBytes,
   ),
   one(
     'gauge',
     'container_memory_mapped_file',
-    'Size of memory mapped files in bytes.',
+    'Memory-mapped files, in bytes.',
     ({ use }) => use.memory.mappedFileBytes,
   ),
   one(
     'gauge',
     'container_memory_max_usage_bytes',
-    'Maximum memory usage recorded in bytes',
+    'Highest memory usage since the cgroup was created, in bytes.',
     ({ use }) => use.memory.maxUsageBytes,
   ),
-  one('gauge', 'container_memory_rss', 'Size of RSS in bytes.', ({ use }) => use.memory.rssBytes),
-  one('gauge', 'container_memory_swap', 'Container swap usage in bytes.', ({ use }) => use.memory.swapBytes),
+  one('gauge', 'container_memory_rss', 'Anonymous memory (RSS), in bytes.', ({ use }) => use.memory.rssBytes),
+  one('gauge', 'container_memory_swap', 'Used swap, in bytes.', ({ use }) => use.memory.swapBytes),
   one(
     'gauge',
     'container_memory_total_active_file_bytes',
-    'Current total active file in bytes.',
+    'Active page cache of the cgroup and those below it, in bytes.',
     ({ use }) => use.memory.activeFileBytes,
   ),
   one(
     'gauge',
     'container_memory_total_inactive_file_bytes',
-    'Current total inactive file in bytes.',
+    'Inactive page cache of the cgroup and those below it, in bytes.',
     ({ use }) => use.memory.inactiveFileBytes,
   ),
   one(
     'gauge',
     'container_memory_usage_bytes',
-    'Current memory usage in bytes, including all memory regardless of when it was accessed',
+    'Memory usage, page cache included, in bytes.',
     ({ use }) => use.memory.usageBytes,
   ),
   one(
     'gauge',
     'container_memory_working_set_bytes',
-    'Current working set in bytes.',
+    'Working set in bytes: memory usage without inactive page cache.',
     ({ use }) => use.memory.workingSetBytes,
   ),
-  one(
-    'counter',
-    'container_oom_events_total',
-    'Count of out of memory events observed for the container',
-    ({ use }) => use.memory.oomKills,
-  ),
+  one('counter', 'container_oom_events_total', 'OOM kills in the container.', ({ use }) => use.memory.oomKills),
 ];
 
 const stalls: readonly GroupFamily[] = [
   pressure(
     'cpu_stalled',
-    'Total time duration no tasks in the container could make progress due to CPU congestion.',
+    'Time in which all tasks of the cgroup were stalled on CPU, in seconds (PSI full).',
     ({ use }) => use.cpu.pressure?.full.totalUs,
   ),
   pressure(
     'cpu_waiting',
-    'Total time duration tasks in the container have waited due to CPU congestion.',
+    'Time in which some task of the cgroup waited for CPU, in seconds (PSI some).',
     ({ use }) => use.cpu.pressure?.some.totalUs,
   ),
   pressure(
     'io_stalled',
-    'Total time duration no tasks in the container could make progress due to IO congestion.',
+    'Time in which all tasks of the cgroup were stalled on I/O, in seconds (PSI full).',
     ({ use }) => use.io?.pressure?.full.totalUs,
   ),
   pressure(
     'io_waiting',
-    'Total time duration tasks in the container have waited due to IO congestion.',
+    'Time in which some task of the cgroup waited for I/O, in seconds (PSI some).',
     ({ use }) => use.io?.pressure?.some.totalUs,
   ),
   pressure(
     'memory_stalled',
-    'Total time duration no tasks in the container could make progress due to memory congestion.',
+    'Time in which all tasks of the cgroup were stalled on memory, in seconds (PSI full).',
     ({ use }) => use.memory.pressure?.full.totalUs,
   ),
   pressure(
     'memory_waiting',
-    'Total time duration tasks in the container have waited due to memory congestion.',
+    'Time in which some task of the cgroup waited for memory, in seconds (PSI some).',
     ({ use }) => use.memory.pressure?.some.totalUs,
   ),
 ];
@@ -289,7 +289,7 @@ const stalls: readonly GroupFamily[] = [
 const disks: readonly GroupFamily[] = [
   {
     name: 'container_blkio_device_usage_total',
-    help: 'Blkio Device bytes usage',
+    help: 'Bytes transferred, by block device and operation.',
     type: 'counter',
     timed: 'sample',
     values: ({ use }, emit) => {
@@ -298,107 +298,101 @@ const disks: readonly GroupFamily[] = [
           emit(bytes, { device: name, major: String(major), minor: String(minor), operation });
     },
   },
-  device('gauge', 'container_fs_inodes_free', 'Number of available Inodes', { fs: ({ fs }) => fs.inodesFree }),
-  device('gauge', 'container_fs_inodes_total', 'Number of Inodes', { fs: ({ fs }) => fs.inodes }),
-  device('gauge', 'container_fs_io_current', 'Number of I/Os currently in progress', {
+  device('gauge', 'container_fs_inodes_free', 'Free inodes of the file system.', { fs: ({ fs }) => fs.inodesFree }),
+  device('gauge', 'container_fs_inodes_total', 'Inodes of the file system.', { fs: ({ fs }) => fs.inodes }),
+  device('gauge', 'container_fs_io_current', 'I/O operations in progress.', {
     fs: ({ disk }) => disk?.inProgress,
   }),
-  device('counter', 'container_fs_io_time_seconds_total', 'Cumulative count of seconds spent doing I/Os', {
+  device('counter', 'container_fs_io_time_seconds_total', 'Time in which the device was busy, in seconds.', {
     fs: ({ disk }) => disk && disk.ioMs / MS_PER_SECOND,
   }),
-  device('counter', 'container_fs_io_time_weighted_seconds_total', 'Cumulative weighted I/O time in seconds', {
-    fs: ({ disk }) => disk && disk.weightedIoMs / MS_PER_SECOND,
-  }),
   device(
-    'gauge',
-    'container_fs_limit_bytes',
-    'Number of bytes that can be consumed by the container on this filesystem.',
-    { fs: ({ fs }) => fs.capacityBytes },
+    'counter',
+    'container_fs_io_time_weighted_seconds_total',
+    'Time of I/O operations weighted by their number in progress, in seconds.',
+    {
+      fs: ({ disk }) => disk && disk.weightedIoMs / MS_PER_SECOND,
+    },
   ),
-  device('counter', 'container_fs_read_seconds_total', 'Cumulative count of seconds spent reading', {
+  device('gauge', 'container_fs_limit_bytes', 'Size of the file system, in bytes.', {
+    fs: ({ fs }) => fs.capacityBytes,
+  }),
+  device('counter', 'container_fs_read_seconds_total', 'Time of read operations, in seconds.', {
     fs: ({ disk }) => disk && disk.readMs / MS_PER_SECOND,
   }),
-  device('counter', 'container_fs_reads_bytes_total', 'Cumulative count of bytes read', {
+  device('counter', 'container_fs_reads_bytes_total', 'Bytes read.', {
     io: { of: 'bytes', operation: 'Read' },
   }),
-  device('counter', 'container_fs_reads_merged_total', 'Cumulative count of reads merged', {
+  device('counter', 'container_fs_reads_merged_total', 'Read operations that were merged.', {
     fs: ({ disk }) => disk?.readsMerged,
   }),
-  device('counter', 'container_fs_reads_total', 'Cumulative count of reads completed', {
+  device('counter', 'container_fs_reads_total', 'Completed read operations.', {
     io: { of: 'operations', operation: 'Read' },
     fs: ({ disk }) => disk?.reads,
   }),
-  device('counter', 'container_fs_sector_reads_total', 'Cumulative count of sector reads completed', {
+  device('counter', 'container_fs_sector_reads_total', 'Sectors read.', {
     fs: ({ disk }) => disk?.sectorsRead,
   }),
-  device('counter', 'container_fs_sector_writes_total', 'Cumulative count of sector writes completed', {
+  device('counter', 'container_fs_sector_writes_total', 'Sectors written.', {
     fs: ({ disk }) => disk?.sectorsWritten,
   }),
-  device(
-    'gauge',
-    'container_fs_usage_bytes',
-    'Number of bytes that are consumed by the container on this filesystem.',
-    { fs: ({ fs }) => fs.capacityBytes - fs.freeBytes },
-  ),
-  device('counter', 'container_fs_write_seconds_total', 'Cumulative count of seconds spent writing', {
+  device('gauge', 'container_fs_usage_bytes', 'Disk space used on the file system, in bytes.', {
+    fs: ({ fs }) => fs.capacityBytes - fs.freeBytes,
+  }),
+  device('counter', 'container_fs_write_seconds_total', 'Time of write operations, in seconds.', {
     fs: ({ disk }) => disk && disk.writeMs / MS_PER_SECOND,
   }),
-  device('counter', 'container_fs_writes_bytes_total', 'Cumulative count of bytes written', {
+  device('counter', 'container_fs_writes_bytes_total', 'Bytes written.', {
     io: { of: 'bytes', operation: 'Write' },
   }),
-  device('counter', 'container_fs_writes_merged_total', 'Cumulative count of writes merged', {
+  device('counter', 'container_fs_writes_merged_total', 'Write operations that were merged.', {
     fs: ({ disk }) => disk?.writesMerged,
   }),
-  device('counter', 'container_fs_writes_total', 'Cumulative count of writes completed', {
+  device('counter', 'container_fs_writes_total', 'Completed write operations.', {
     io: { of: 'operations', operation: 'Write' },
     fs: ({ disk }) => disk?.writes,
   }),
 ];
 
 const networks: readonly GroupFamily[] = [
-  network('receive_bytes', 'Cumulative count of bytes received', (each) => each.rxBytes),
-  network('receive_errors', 'Cumulative count of errors encountered while receiving', (each) => each.rxErrors),
-  network('receive_packets_dropped', 'Cumulative count of packets dropped while receiving', (each) => each.rxDropped),
-  network('receive_packets', 'Cumulative count of packets received', (each) => each.rxPackets),
-  network('transmit_bytes', 'Cumulative count of bytes transmitted', (each) => each.txBytes),
-  network('transmit_errors', 'Cumulative count of errors encountered while transmitting', (each) => each.txErrors),
+  network('receive_bytes', 'Bytes received by the network interface.', (each) => each.rxBytes),
+  network('receive_errors', 'Receive errors of the network interface.', (each) => each.rxErrors),
+  network('receive_packets_dropped', 'Received packets that the network interface dropped.', (each) => each.rxDropped),
+  network('receive_packets', 'Packets received by the network interface.', (each) => each.rxPackets),
+  network('transmit_bytes', 'Bytes sent by the network interface.', (each) => each.txBytes),
+  network('transmit_errors', 'Send errors of the network interface.', (each) => each.txErrors),
   network(
     'transmit_packets_dropped',
-    'Cumulative count of packets dropped while transmitting',
+    'Packets that the network interface dropped instead of sending them.',
     (each) => each.txDropped,
   ),
-  network('transmit_packets', 'Cumulative count of packets transmitted', (each) => each.txPackets),
+  network('transmit_packets', 'Packets sent by the network interface.', (each) => each.txPackets),
 ];
 
 const processes: readonly GroupFamily[] = [
   one(
     'gauge',
     'container_file_descriptors',
-    'Number of open file descriptors for the container.',
+    'Open file descriptors of the processes in the container.',
     ({ processes: own }) => own?.openFiles,
   ),
+  one('gauge', 'container_processes', 'Processes in the container.', ({ processes: own }) => own?.processes),
   one(
     'gauge',
-    'container_processes',
-    'Number of processes running inside the container.',
-    ({ processes: own }) => own?.processes,
+    'container_sockets',
+    'Open sockets of the processes in the container.',
+    ({ processes: own }) => own?.sockets,
   ),
-  one('gauge', 'container_sockets', 'Number of open sockets for the container.', ({ processes: own }) => own?.sockets),
-  one(
-    'gauge',
-    'container_threads',
-    'Number of threads running inside the container',
-    ({ use }) => use.threads?.current,
-  ),
+  one('gauge', 'container_threads', 'Threads in the container.', ({ use }) => use.threads?.current),
   one(
     'gauge',
     'container_threads_max',
-    'Maximum number of threads allowed inside the container, infinity if value is zero',
+    'Limit of threads in the container; 0 means no limit.',
     ({ use }) => use.threads?.limit,
   ),
   {
     name: 'container_ulimits_soft',
-    help: 'Soft ulimit values for the container root process. Unlimited if -1, except priority and nice',
+    help: 'Soft limits of the first process of the container; -1 means no limit, except for priority and nice.',
     type: 'gauge',
     timed: 'sample',
     values: ({ processes: own }, emit) =>
@@ -413,21 +407,23 @@ const others: readonly GroupFamily[] = [
     ),
     timed: 'now',
   },
-  spec('container_start_time_seconds', 'Start time of the container since unix epoch in seconds.', ({ createdAtMs }) =>
-    createdAtMs === undefined ? undefined : Math.floor(createdAtMs / 1000),
+  spec(
+    'container_start_time_seconds',
+    'Creation time of the container, in seconds since the epoch.',
+    ({ createdAtMs }) => (createdAtMs === undefined ? undefined : Math.floor(createdAtMs / 1000)),
   ),
-  spec('container_spec_cpu_period', 'CPU period of the container.', ({ limits }) => limits.cpuPeriodUs),
-  spec('container_spec_cpu_quota', 'CPU quota of the container.', ({ limits }) =>
+  spec('container_spec_cpu_period', 'CPU quota period in microseconds.', ({ limits }) => limits.cpuPeriodUs),
+  spec('container_spec_cpu_quota', 'CPU quota per period in microseconds.', ({ limits }) =>
     limits.cpuQuotaUs === 0 ? undefined : limits.cpuQuotaUs,
   ),
-  spec('container_spec_cpu_shares', 'CPU share of the container.', ({ limits }) => limits.cpuShares),
-  spec('container_spec_memory_limit_bytes', 'Memory limit for the container.', ({ limits }) =>
+  spec('container_spec_cpu_shares', 'CPU shares: the weight of the cgroup.', ({ limits }) => limits.cpuShares),
+  spec('container_spec_memory_limit_bytes', 'Memory limit in bytes; 0 means no limit.', ({ limits }) =>
     unlimitedAsZero(limits.memoryBytes),
   ),
-  spec('container_spec_memory_reservation_limit_bytes', 'Memory reservation limit for the container.', ({ limits }) =>
+  spec('container_spec_memory_reservation_limit_bytes', 'Memory reservation (soft limit) in bytes.', ({ limits }) =>
     unlimitedAsZero(limits.memoryReservationBytes),
   ),
-  spec('container_spec_memory_swap_limit_bytes', 'Memory swap limit for the container.', ({ limits }) =>
+  spec('container_spec_memory_swap_limit_bytes', 'Swap limit in bytes; on cgroup v1 the limit of memory and swap together.', ({ limits }) =>
     unlimitedAsZero(limits.memorySwapBytes),
   ),
 ];

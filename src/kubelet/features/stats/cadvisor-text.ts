@@ -134,24 +134,28 @@ const machineFamilies: readonly {
   help: string;
   values: (machine: MachineIdentity) => readonly { value: number; mode?: string }[];
 }[] = [
-  { name: 'machine_cpu_books', help: 'Number of CPU books.', values: () => [{ value: 0 }] },
-  { name: 'machine_cpu_cores', help: 'Number of logical CPU cores.', values: ({ cores }) => [{ value: cores }] },
-  { name: 'machine_cpu_drawers', help: 'Number of CPU drawers.', values: () => [{ value: 0 }] },
+  { name: 'machine_cpu_books', help: 'CPU books of the machine. Always 0.', values: () => [{ value: 0 }] },
+  { name: 'machine_cpu_cores', help: 'Logical CPUs of the machine.', values: ({ cores }) => [{ value: cores }] },
+  { name: 'machine_cpu_drawers', help: 'CPU drawers of the machine. Always 0.', values: () => [{ value: 0 }] },
   {
     name: 'machine_cpu_physical_cores',
-    help: 'Number of physical CPU cores.',
+    help: 'Physical CPU cores of the machine.',
     values: ({ physicalCores }) => [{ value: physicalCores }],
   },
-  { name: 'machine_cpu_sockets', help: 'Number of CPU sockets.', values: ({ sockets }) => [{ value: sockets }] },
+  { name: 'machine_cpu_sockets', help: 'CPU sockets of the machine.', values: ({ sockets }) => [{ value: sockets }] },
   {
     name: 'machine_memory_bytes',
-    help: 'Amount of memory installed on the machine.',
+    help: 'Memory of the machine, in bytes.',
     values: ({ memoryBytes }) => [{ value: memoryBytes }],
   },
-  { name: 'machine_nvm_avg_power_budget_watts', help: 'NVM power budget.', values: () => [{ value: 0 }] },
+  {
+    name: 'machine_nvm_avg_power_budget_watts',
+    help: 'Average power budget of non-volatile memory, in watts. Always 0.',
+    values: () => [{ value: 0 }],
+  },
   {
     name: 'machine_nvm_capacity',
-    help: 'NVM capacity value labeled by NVM mode (memory mode or app direct mode).',
+    help: 'Non-volatile memory by mode, in bytes. Always 0.',
     values: () => [
       { value: 0, mode: 'app_direct_mode' },
       { value: 0, mode: 'memory_mode' },
@@ -159,7 +163,7 @@ const machineFamilies: readonly {
   },
   {
     name: 'machine_swap_bytes',
-    help: 'Amount of swap memory available on the machine.',
+    help: 'Swap of the machine, in bytes.',
     values: ({ swapBytes }) => [{ value: swapBytes }],
   },
 ];
