@@ -19,7 +19,7 @@ export interface ChangeReactionsParts {
   readonly cache: Pick<RuntimeCache, 'onChange'>;
   readonly objects: Pick<ClusterObjects, 'onChange'>;
   readonly drivers: Pick<DriverRegistry, 'onChange'>;
-  /** What projected volumes show of certificates.k8s.io. */
+  /** Objects of certificates.k8s.io that projected volumes use. */
   readonly podCredentials: { onChange(listener: (change: CredentialChange) => void): void };
   readonly managers: Pick<ResourceManagers, 'runtimeChanged'>;
   readonly probes: Pick<ProbeManager, 'noteStatus'>;
@@ -74,7 +74,7 @@ export interface RuntimeReactionParts {
   readonly loop: Pick<SyncLoop, 'wake'>;
 }
 
-/** Pods that waited for the runtime or its network need not wait until they are due. */
+/** Pods that waited for the runtime or its network are synced now, not when they are due. */
 export function connectRuntimeReaction({ monitor, states, queue, loop }: RuntimeReactionParts): void {
   monitor.onChange(() => {
     if (monitor.networkError() === undefined) queue.post({ kind: 'sync', uids: [...states.known().keys()] });

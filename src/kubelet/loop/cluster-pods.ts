@@ -28,11 +28,11 @@ export interface ClusterPods {
   readonly source: ApiPodSource;
   readonly mirrors: MirrorPods;
   readonly uploader: StatusUploader;
-  /** A static pod, or what the API has under its name, may have changed. */
+  /** A static pod, or the API object with its name, may have changed. */
   podChanged(pod: Pod): void;
   /** Checks every static pod again: the node was registered, or all sources have reported. */
   reconcileMirrors(): void;
-  /** Whether the pod has given back all that it held of the node. */
+  /** Whether the pod has released all resources of the node. */
   released(uid: PodUid, isReleased: boolean): void;
   forget(uid: PodUid): void;
   stop(): void;
@@ -146,7 +146,7 @@ export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
       if (!isReleased) return void released.delete(uid);
       released.add(uid);
       uploader.wake(uid);
-      // Its mirror pod may now make room for the next pod of this name.
+      // Its mirror pod can now be replaced by that of the next pod with this name.
       reconcileMirrors();
     },
     forget: (uid) => {

@@ -19,7 +19,7 @@ export interface ManifestPlanParts {
   readonly nowMs: number;
 }
 
-/** What would be done for one pod, a sentence per step, or why nothing would be. */
+/** The steps for one pod, one sentence each, or why there are none. */
 export interface ManifestPlan {
   readonly pod: string;
   readonly steps: readonly string[];
@@ -27,8 +27,8 @@ export interface ManifestPlan {
 }
 
 /**
- * What would be done for each pod of the manifests if they were in the manifest folder now. Problems of the text come
- * first, as those of a pod named `manifest`.
+ * Plans the steps for each pod of the manifests, as if they were in the manifest folder. Problems of the text come
+ * first, under a pod named `manifest`.
  */
 export function planManifests(text: string, parts: ManifestPlanParts): ManifestPlan[] {
   const manifest = readManifest(text, { kind: 'file', path: 'manifest' }, parts.rules);

@@ -75,7 +75,7 @@ export class PodDirectory {
     return phase === undefined || hasStopped(phase);
   }
 
-  /** An earlier run of the agent, or the API server, reported that the pod is over. */
+  /** An earlier run of the agent, or the API server, reported that the pod has ended. */
   hasEnded(pod: Pod): boolean {
     return isTerminalPod(pod) || isTerminalPhase(this.#parts.statuses.get(podUid(pod.metadata.uid))?.phase);
   }

@@ -42,7 +42,7 @@ export interface PodSyncerParts {
   readonly allocation: Pick<AllocationManager, 'apply' | 'saved' | 'noteProgress' | 'noteError' | 'podEnded'>;
   readonly cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead' | 'isSure'>;
   readonly pleg: Pick<Pleg, 'refresh'>;
-  /** Secrets, config maps and tokens are had for as long as the pod may need them. */
+  /** Keeps secrets, config maps and tokens available as long as the pod may need them. */
   readonly objects: PodObjects;
   readonly volumes: Pick<VolumeManager, 'ensure' | 'podEnds' | 'tearDown'>;
   readonly cgroups: Pick<ContainerManager, 'ensurePodCgroup' | 'removePodCgroup'>;
@@ -111,8 +111,8 @@ export class KubeletPodSyncer implements PodSyncer {
     const actual = cache.getOrEmpty(nameOf(pod));
     if (isAnythingRunning(actual)) {
       await this.#killUngrouped(pod, actual, signal);
-      // The pod may have ended meanwhile, and one that has is not made again: the phase and what is acted on must be of
-      // one moment.
+      // The pod may have ended meanwhile, and an ended pod is not created again. So the phase and the plan must come
+      // from the same snapshot.
       if (isTerminalPhase(status.refresh(uid)?.phase)) return { terminal: true };
     }
     const request = {
@@ -135,7 +135,7 @@ export class KubeletPodSyncer implements PodSyncer {
     };
   }
 
-  /** What the pod needs before anything of it is created. */
+  /** Prepares what the pod needs before its sandbox and containers are created. */
   async #place(pod: Pod, signal: AbortSignal): Promise<PodPlacement> {
     const { cgroups, makePodFolder, managers } = this.#parts;
     const resources = await managers.place(pod);
@@ -158,14 +158,14 @@ export class KubeletPodSyncer implements PodSyncer {
     return { cgroupParent, groupExisted: existed, userns, ...resources };
   }
 
-  /** Only a pod with users of its own depends on what its runtime handler can do. */
+  /** Only a pod with a user namespace depends on the features of its runtime handler. */
   async #userNamespace(pod: Pod): Promise<NamespaceOptions['userns']> {
     const { userNamespaces, runtime } = this.#parts;
     const handler = pod.spec.hostUsers === false ? await runtime.runtimeHandlerOf(pod) : '';
     return userNamespaces.ensure(pod, handler);
   }
 
-  /** A failure of `work` is also an event of the pod; being interrupted is none. */
+  /** Records an event of the pod if `work` fails. An interruption is not a failure. */
   async #telling<T>(pod: Pod, event: { reason: string; what: string }, work: Promise<T>): Promise<T> {
     try {
       return await work;
@@ -396,7 +396,7 @@ function stepOf({ scope, container }: { scope: SyncFailure['scope']; container?:
   }
 }
 
-/** Of a pod that no source has any more, only the name is left. */
+/** Only the name is known of a pod that no source lists any more. */
 function podOf({ uid, name, namespace }: { uid: PodUid; name: string; namespace: string }): Pod {
   return { metadata: { uid, name, namespace }, spec: { containers: [] } };
 }

@@ -36,7 +36,7 @@ export class PublishedPods {
 
   /**
    * Pods whose state is known. A pod without a published status may run and be ready unless the runtime was read and
-   * has no container of it: to show it as Pending would be a readiness flip. `explain` shows what it waits for.
+   * has no container of it. Showing it as Pending would be a false readiness change. `explain` shows the reason.
    */
   pods(): Pod[] {
     const { directory, queue, statuses } = this.#parts;

@@ -77,7 +77,7 @@ export class RuntimeMonitor {
     return this.#errors(`container runtime is down: ${this.#lastError}`);
   }
 
-  /** The same for users: while it lasts, no pod is taken up that could show it. */
+  /** The same as a text for users. No pod is synced meanwhile, so no pod's status can show it. */
   problems(): { message: string; blocking: boolean }[] {
     return this.runtimeErrors().map((error) => ({
       message: `no pod is started or changed: ${error}`,

@@ -75,7 +75,7 @@ export class StatusUpdater {
     const runtime = this.#runtimeStatus(pod);
     const { statuses } = this.#parts;
     const verdict = this.#parts.admission.verdictOn(uid);
-    // Why a pod was not admitted must be on record before that is withdrawn, which is when the pod begins to be stopped.
+    // The reason for a rejection must be recorded before the pod begins to be stopped, because admission drops it then.
     const isRefused = verdict !== undefined && verdict.kind !== 'preempted';
     const shown = isRefused ? status : untilStopped(status, statuses.get(uid), this.#mayRun(uid, runtime));
     statuses.set(pod, shown, takenInAtMs(pod, runtime));
@@ -84,7 +84,7 @@ export class StatusUpdater {
 
   /**
    * Whether a container runs. Of a pod that the node ends, its containers decide the phase only when its sandbox has
-   * stopped too: until then the phase is that of the verdict, which may be another.
+   * stopped too: until then the phase comes from the node's decision to end it, which may differ.
    */
   #mayRun(uid: PodUid, runtime: PodRuntimeStatus): boolean {
     const { states, evicted, admission } = this.#parts;
@@ -203,8 +203,7 @@ export class StatusUpdater {
 }
 
 /**
- * What only ever grows tells which of two statuses is the later one: that the pod is over, and how often its containers
- * were started.
+ * Compares two statuses by facts that never go back, to find the later one: a terminal phase, and the restart counts.
  */
 function isAhead(status: PodStatus | undefined, of: PodStatus): status is PodStatus {
   if (status?.containerStatuses === undefined) return false;

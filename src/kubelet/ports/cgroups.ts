@@ -1,4 +1,4 @@
-/** Limits of one cgroup, in cgroup v1's terms (the adapter converts to v2). undefined leaves a value unchanged. */
+/** Limits of one cgroup in units of cgroup v1; the adapter converts them to v2. undefined leaves a value unchanged. */
 export interface CgroupLimits {
   readonly cpuShares?: number;
   /** Microseconds per period; -1 for none. */
@@ -30,7 +30,7 @@ export interface Cgroups {
   readonly driver: 'cgroupfs' | 'systemd';
   /** Whether swap can be limited per group. */
   readonly swapControl: boolean;
-  /** What CRI wants as cgroup_parent for this name (systemd: a slice name). */
+  /** The value of CRI's cgroup_parent for this name (systemd: a slice name). */
   runtimeParent(name: string): string;
   exists(name: string): Promise<boolean>;
   /** The folders that the group lacks, one in each tree; none when it exists. */
@@ -40,7 +40,9 @@ export interface Cgroups {
   update(name: string, limits: CgroupLimits): Promise<void>;
   /** NotFound for a missing group. A value without a controller on this machine reads as no limit. */
   read(name: string): Promise<CgroupValues>;
-  /** Kills nothing: `Conflict` when it still contains processes. A missing group is success. */
+  /**
+   * Removes the cgroup without killing processes: `Conflict` if it still contains some. A missing cgroup is success.
+   */
   remove(name: string): Promise<void>;
   /** Processes in the group and below it. */
   processes(name: string): Promise<number[]>;

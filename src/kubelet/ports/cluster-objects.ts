@@ -34,13 +34,13 @@ export interface ClusterObjectChange {
  * cluster. Objects are immutable: a changed one is a new object. Secrets have `stringData` merged into `data`.
  */
 export interface ClusterObjects {
-  /** undefined for what does not exist; rejects with `Unavailable` while that is unknown. */
+  /** undefined if the object does not exist; rejects with `Unavailable` while that is unknown. */
   get<Kind extends ClusterKind>(
     kind: Kind,
     namespace: string,
     name: string,
   ): ClusterKinds[Kind] | undefined | Promise<ClusterKinds[Kind] | undefined>;
-  /** All of a kind, in one namespace or, with '', in all. */
+  /** All objects of a kind in one namespace, or in all namespaces with ''. */
   list<Kind extends ClusterKind>(
     kind: Kind,
     namespace: string,
@@ -59,6 +59,6 @@ export interface ClusterObjects {
 export interface PodObjects {
   /** Before anything of the pod is created, and again whenever its spec may refer to other objects. */
   registerPod(pod: Pod): void;
-  /** Nothing of the pod is left that could need them. */
+  /** The pod is completely gone and needs the objects no more. */
   unregisterPod(pod: Pod): void;
 }

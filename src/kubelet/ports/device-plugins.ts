@@ -9,7 +9,7 @@ export interface PluginDevice {
 }
 
 export interface DevicePluginOptions {
-  /** `preStart` is called before each start of a container. */
+  /** Whether `preStart` must be called before each start of a container. */
   readonly preStartRequired: boolean;
   readonly preferredAllocationAvailable: boolean;
 }
@@ -44,7 +44,7 @@ export interface DevicePluginConnection {
   options(limits: CallLimits): Promise<DevicePluginOptions>;
   /** All devices at once, and again after each change; ends or rejects when the plugin is gone. */
   listAndWatch(signal: AbortSignal): AsyncIterable<readonly PluginDevice[]>;
-  /** What the plugin responds for one container; undefined when it responds for none. */
+  /** The plugin's response for one container; undefined if the response contains no container. */
   allocate(ids: readonly string[], limits: CallLimits): Promise<DeviceAllocation | undefined>;
   preferredAllocation(request: PreferenceRequest, limits: CallLimits): Promise<readonly string[]>;
   preStart(ids: readonly string[], limits: CallLimits): Promise<void>;

@@ -37,7 +37,7 @@ export interface PreparedClaim {
   readonly error: string;
 }
 
-/** What a driver says of one device. */
+/** A driver's health report for one device. */
 export interface DeviceHealthReport {
   readonly poolName: string;
   readonly deviceName: string;

@@ -91,9 +91,9 @@ export interface HostFiles {
   stat(path: string): Promise<FileInfo | undefined>;
   /** Names in a directory, sorted; empty for a missing one. */
   list(path: string): Promise<string[]>;
-  /** Not through a symlink in the last component: `Invalid`. */
+  /** Does not follow a symlink in the last component: `Invalid`. */
   chmod(path: string, mode: number): Promise<void>;
-  /** Of a symlink itself, not of its target; -1 leaves a number unchanged. */
+  /** Changes the owner of a symlink itself, not of its target; -1 leaves an id unchanged. */
   chown(path: string, uid: number, gid: number): Promise<void>;
   /**
    * Gives `path` and all below it to a group (modes: `computeGroupMode`), the content first. Follows no link and enters

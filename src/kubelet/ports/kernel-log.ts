@@ -6,7 +6,7 @@ export interface KernelMessage {
   readonly byKernel: boolean;
   /** Without the line break; at most `KERNEL_TEXT_LIMIT` characters. Characters that are not printable are escaped. */
   readonly text: string;
-  /** Written before the call of `follow`. */
+  /** Whether the record was written before the call of `follow`. */
   readonly isOld?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface KernelLogHandlers {
   readonly onEnd: (reason: string) => void;
 }
 
-/** What is beyond is cut off. The kernel's own limit is near 1 KiB. */
+/** Longer texts are truncated. The kernel's own limit is about 1 KiB. */
 export const KERNEL_TEXT_LIMIT = 4096;
 
 /** The log of the kernel (`dmesg`). */

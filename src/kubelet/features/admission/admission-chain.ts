@@ -38,7 +38,7 @@ export interface ChainOptions {
 export type ChainVerdict =
   | { kind: 'admit' }
   | ({ kind: 'reject' } & Rejection)
-  /** `resource` is the first one that is short. */
+  /** `resource` is the first resource that is short. */
   | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection; resource: string };
 
 /**
@@ -82,7 +82,7 @@ function judgeRoom(question: AdmissionQuestion, { standalone, taintComparisons }
   const { shortages, misfits } = computePredicates(question, { taintComparisons });
   const [shortage] = shortages;
   const [misfit] = misfits;
-  // The missing resources of a critical pod are not reported while something else also keeps it out.
+  // Missing resources of a critical pod are reported only if no other check rejects it too.
   if (misfit !== undefined && (shortage === undefined || isCriticalPod(pod))) return { kind: 'reject', ...misfit };
   if (shortage === undefined) return { kind: 'admit' };
   if (!isCriticalPod(pod)) return { kind: 'reject', ...rejectionOf(shortage) };

@@ -21,7 +21,7 @@ export interface AdmissionManagerParts {
   readonly judge: (question: AdmissionQuestion) => ChainVerdict;
   /** The operator's own steps, in the order of their calls. */
   readonly steps: readonly AdmissionStep[];
-  /** Called after those, for the pods they concern: most pods have none and are admitted at once. */
+  /** Steps that run last, only for the pods they concern. Most pods have none and are admitted immediately. */
   readonly lastStepsOf?: (pod: Pod) => readonly AdmissionStep[];
   readonly node: () => Node;
   /**
@@ -37,7 +37,7 @@ export interface AdmissionManagerParts {
   readonly runs: (pod: Pod) => boolean;
   /** The runtime has, or had, a container of the pod. */
   readonly hasContainers: (uid: PodUid) => boolean;
-  /** Why the node would start nothing new of this pod now, although it has its place. */
+  /** Why the node does not start an admitted pod now, such as pressure; undefined if it may start. */
   readonly pressureOn: (pod: Pod) => Rejection | undefined;
   /** The pod is over, as its source or an earlier run of the agent reported. */
   readonly hasEnded: (pod: Pod) => boolean;
@@ -409,7 +409,7 @@ export class AdmissionManager {
     this.#parts.onChange(uid);
   }
 
-  /** As upstream, goes on without the victim that does not end. */
+  /** As upstream, admits the pod even if a victim does not end in time. */
   #lostPatience(uid: PodUid, own: Case & { kind: 'making-room' }): void {
     if (this.#cases.get(uid) !== own) return;
     for (const victim of own.victims) {

@@ -29,7 +29,7 @@ export interface Asking {
 
 const TIMEOUT_MS = 10_000;
 const retry: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
-/** The fallback behind an `until` that never settles. */
+/** Fallback interval in case `until` never settles. */
 const UNTIL_RETRY_MS = 60_000;
 /**
  * The least time between calls, however soon `until` settles: a step that always holds must not keep the agent busy.

@@ -33,7 +33,7 @@ export interface CreateAdmissionParts {
   readonly settings: AdmissionSettings;
   readonly config: Pick<KubeletConfig, 'runtime' | 'gates'>;
   readonly machine: Pick<MachineFacts, 'kernelVersion' | 'appArmorEnabled'>;
-  /** There is no API server. */
+  /** Whether the node runs without an API server. */
   readonly standalone: boolean;
   /** Why the node takes no such pod while it is short of a resource. */
   readonly underPressure?: (pod: Pod, taintComparisons: boolean) => Rejection | undefined;
@@ -57,7 +57,7 @@ export interface CreateAdmissionParts {
   readonly admitted: AdmittedRecord;
   readonly saveAdmitted: () => Promise<void>;
   readonly forgetStatus: (uid: PodUid) => void;
-  /** Called last for the pods they concern: they take what the pod needs, such as devices. */
+  /** Steps that run last for the pods they concern and allocate what the pod needs, such as devices. */
   readonly allocatingSteps?: (pod: Pod) => readonly AdmissionStep[];
   /** Called for each pod that is stopped to make room, with the resource that was short. */
   readonly onPreempted: (resource: string) => void;

@@ -12,8 +12,8 @@ interface Need {
 
 /**
  * Selects the pods to stop so that a critical one fits (upstream: preemption/preemption.go): as few as possible,
- * best-effort before burstable before guaranteed ones, and of two that free equally much the one that asks for less.
- * When there is no such set, returns what would still be missing.
+ * best-effort before burstable before guaranteed ones, and among pods that free the same amount, the one with the
+ * smaller request. When there is no such set, returns what would still be missing.
  */
 export function selectVictims(
   critical: Pod,
@@ -75,7 +75,9 @@ function isBetter(pod: Pod, than: Pod, needs: readonly Need[]): boolean {
   return own === other ? asksForLess(pod, than) : own < other;
 }
 
-/** Distance: the sum of the squared shares of each need that stay open, so that each need weighs the same. */
+/**
+ * The distance is the sum of the squared fractions of each need that remain, so that all needs have the same weight.
+ */
 function distance(pod: Pod, needs: readonly Need[]): number {
   return needs.reduce(
     (sum, { resource, amount }) => sum + (Math.max(0, amount - requestedOf(pod, resource)) / amount) ** 2,

@@ -15,7 +15,7 @@ export function rejectedStatus(pod: Pod, { reason, message }: PodVerdict): PodSt
   };
 }
 
-/** The status with what admission adds; a hold that is over leaves nothing behind. */
+/** Adds admission's part to the status; a hold that has ended leaves no trace in it. */
 export function withVerdict(status: PodStatus, verdict: PodVerdict | undefined): PodStatus {
   const own = status.reason === podReasons.admissionHeld ? withoutReason(status) : status;
   if (verdict?.kind === 'held')

@@ -42,7 +42,7 @@ export interface AllocationManagerOptions {
   readonly misfit: (pod: Pod, others: readonly Pod[]) => { reason: string; message: string } | undefined;
   /** No resize is allocated before all pods of the node are known. */
   readonly sourcesReady: () => boolean;
-  /** What runs of a pod; undefined while that is unknown. */
+  /** The running containers of a pod; undefined while they are unknown. */
   readonly runtime: (uid: PodUid) => PodRuntimeStatus | undefined;
   /** Conditions reported before, by this run of the agent or an earlier one. */
   readonly publishedConditions: (uid: PodUid) => readonly PodCondition[];
@@ -69,7 +69,7 @@ export interface ResizeObserver {
   infeasible(cause: InfeasibleCause): void;
 }
 
-/** Upstream's intervals; here they are the fallback behind the events. */
+/** Upstream's intervals; here they are only a fallback for missed events. */
 const FIRST_RETRY_MS = 30_000;
 const RETRY_MS = 180_000;
 

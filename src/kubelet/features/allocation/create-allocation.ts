@@ -63,8 +63,8 @@ export function createAllocation(parts: CreateAllocationParts): AllocationManage
 }
 
 /**
- * The policies that refuse a resize of a guaranteed pod; a gate allows it beside each (upstream: allocation/handlers.go
- * guaranteedPodResizeHandler).
+ * The policies that refuse a resize of a guaranteed pod, and the gate that allows it for each (upstream:
+ * allocation/handlers.go guaranteedPodResizeHandler).
  */
 export function pinningPolicies({
   versioned,

@@ -35,7 +35,10 @@ export type ResizeDecision =
   | { kind: 'allocated' }
   | { kind: 'deferred' | 'infeasible'; reason: string; message: string; cause?: InfeasibleCause };
 
-/** As upstream counts it (allocation/handlers.go). Upstream has no name for what the API server would have refused. */
+/**
+ * As upstream counts it (allocation/handlers.go). Upstream has no reason for a resize that the API server would have
+ * refused.
+ */
 export type InfeasibleCause =
   | 'swap_limitation'
   | 'guaranteed_pod_cpu_manager_static_policy'

@@ -56,7 +56,7 @@ export class ResourceCheckpoint {
   }
 
   /**
-   * Not worth a write of its own: it is part of the next one, and entries without a pod are dropped once all sources
+   * Does not cause a write: the removal is part of the next one. Entries without a pod are dropped once all sources
    * have reported (`retain`).
    */
   remove(uid: PodUid): void {

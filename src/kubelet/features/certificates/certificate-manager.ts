@@ -23,7 +23,7 @@ const LOOK_MS = 60_000;
 export interface CertificateStore {
   /** The current certificate; undefined when there is none that is usable. */
   current(): Promise<KeyPair | undefined>;
-  /** On disk when it resolves; at every moment either the old or the new one is there. */
+  /** Resolves when the certificate is on disk. A reader sees either the old or the new one at any time. */
   update(pair: Pick<KeyPair, 'certificate' | 'key'>): Promise<KeyPair>;
 }
 
@@ -62,15 +62,15 @@ type Exchange =
 /**
  * Keeps one certificate fresh (upstream: client-go util/certificate).
  * 1. At most one request is under way; one for outdated names is abandoned.
- * 2. The current certificate never gets worse: a new one takes effect when it is on disk.
- * 3. Failures are retried for ever, and end nothing.
+ * 2. A new certificate takes effect only when it is on disk; until then the current one stays. 3. Failures are retried
+ * forever and have no other effect.
  */
 export class CertificateManager {
   readonly #options: CertificateManagerOptions;
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
   #current: KeyPair | undefined;
-  /** Rotate it, whatever its state. */
+  /** Rotate the certificate regardless of its state. */
   #forced = false;
   #chance: number;
   #problem: string | undefined;

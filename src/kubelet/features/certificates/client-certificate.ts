@@ -38,7 +38,9 @@ export interface BootstrapClient {
 export interface ClientCertificateOptions {
   /** The API with the node's credentials, to rotate a certificate that is still valid. */
   readonly client: ApiClient;
-  /** With the bootstrap kubeconfig; undefined where none is given. Rejects when it cannot be used now. */
+  /**
+   * Requests with the credentials of the bootstrap kubeconfig; undefined without one. Rejects if it cannot be used now.
+   */
   readonly bootstrap: (() => Promise<BootstrapClient>) | undefined;
   readonly pendingKey: PendingKey;
   readonly clock: Clock;

@@ -20,7 +20,7 @@ export interface RotationQuestion {
 
 export type RotationVerdict =
   | { readonly kind: 'rotate'; readonly why: string }
-  | { readonly kind: 'wait' /** Undefined: until something changes. */; readonly untilMs: number | undefined };
+  | { readonly kind: 'wait' /** Undefined: wait until something changes. */; readonly untilMs: number | undefined };
 
 /**
  * When to rotate a certificate: at 70 to 90 % of its life, or at once when it lacks a name. Additional names do no harm

@@ -160,7 +160,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** What is known now, without a request. */
+  /** The objects known now, without a request. */
   peek<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): Known<ClusterKinds[Kind]> {
     return this.#peek(kind, { namespace, name }) as Known<ClusterKinds[Kind]>;
   }
@@ -285,7 +285,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     });
   }
 
-  /** Notifies those who received less than exists, or a cached object. */
+  /** Notifies readers that received no object, or a cached one, although a newer one exists. */
   #notifyAfterSync(kind: ClusterKind): void {
     if (kind === 'RuntimeClass')
       for (const name of this.#used().runtimeClasses) this.#announce(kind, { namespace: '', name });

@@ -27,7 +27,7 @@ export interface ClaimsOptions {
  * as upstream syncs their pods.
  */
 const LOOK_MS = 60_000;
-/** An unbound claim delays a pod. */
+/** Polled often, because an unbound claim delays a pod. */
 const LOOK_UNBOUND_MS = 1_000;
 const LOOK_JITTER = 0.5;
 
@@ -139,7 +139,7 @@ export class Claims {
         await this.#lookAt(claim).catch(() => undefined);
   }
 
-  /** Rejects without an answer: then nothing has changed. */
+  /** Rejects if there is no answer; the state is then unchanged. */
   async #lookAt({ key, seen: before }: Claim): Promise<void> {
     const { client, changed } = this.#options;
     const claim = await readObject(client, persistentVolumeClaims, key);

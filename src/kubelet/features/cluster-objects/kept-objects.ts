@@ -38,7 +38,7 @@ export class KeptObjects {
   }
 
   keep(key: string, object: ApiObject): void {
-    // It was used instead of an answer, and may be again.
+    // The object was used instead of an answer, and may be used again.
     if (this.#left.get(key) === object) return;
     this.#left.delete(key);
     const version = versionOf(object);

@@ -19,7 +19,7 @@ export interface KindCacheOptions<T extends ApiObject> {
   readonly slim?: (object: T) => T;
   /** Called for each changed object, with `undefined` for one that is gone. Not called during the first list. */
   readonly changed: (key: string, object: T | undefined) => void;
-  /** The first list is complete. `misled`: a caller asked before and received less than exists. */
+  /** The first list is complete. `misled`: an earlier caller did not receive all existing objects. */
   readonly synced: (misled: boolean) => void;
   /** The state of an earlier run, used while there is no answer. */
   readonly left: () => readonly T[];
@@ -62,7 +62,7 @@ export class KindCache<T extends ApiObject> {
   /** Waits for the first list, a second at most. Rejects with Unavailable when nothing is known. */
   async get(key: string): Promise<T | undefined> {
     const found = (this.#objects ?? (await this.#known())).get(key);
-    // That an earlier run did not need it does not mean that it does not exist.
+    // An object that is not in the cache of an earlier run may still exist.
     if (found === undefined && this.#objects === undefined) throw this.#unknown();
     return found;
   }

@@ -1,6 +1,6 @@
 import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
 
-/** What is known without a request: the object, that there is none, or nothing. */
+/** The knowledge without a request: the object, its absence, or unknown. */
 export type Known<T> = { readonly known: true; readonly object: T | undefined } | { readonly known: false };
 
 /**

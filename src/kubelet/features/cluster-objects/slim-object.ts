@@ -2,8 +2,8 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { Service } from '../../../api/core/service.ts';
 
 /**
- * The part of a service that the environment of containers needs: a cluster may have thousands of them, and a node
- * follows all.
+ * The part of a service that the environment of containers needs: a cluster may have thousands of services, and a node
+ * watches all of them.
  */
 export function slimService({
   metadata: { name, namespace, uid, resourceVersion },

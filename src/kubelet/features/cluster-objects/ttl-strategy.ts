@@ -33,7 +33,7 @@ interface Cached<T> {
   /** Monotonic; an answer from before this is outdated. */
   freshUntilMs: number;
   asking: Promise<T | undefined> | undefined;
-  /** Request numbers: an answer to one from before the newest pod soon expires. */
+  /** Request numbers. An answer to a request from before the newest pod is outdated. */
   round: number;
   /** A caller received less than exists. */
   misled: boolean;
@@ -44,7 +44,7 @@ interface Cached<T> {
  * 1. A new pod makes every answer too old: it must not see an older state than that at its creation.
  * 2. The absence of an object is never cached.
  * 3. Without an answer, the last one stays valid.
- * 4. What is shown as files is read about once a minute.
+ * 4. Objects that are shown as files are read about once a minute.
  */
 export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   readonly #options: TtlStrategyOptions<T>;

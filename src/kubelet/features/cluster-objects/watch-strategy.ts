@@ -36,7 +36,7 @@ const IDLE_LOOK_MS = 60_000;
 type Phase<T> =
   | { readonly name: 'syncing'; readonly last: Known<T> }
   | { readonly name: 'following'; readonly object: T | undefined }
-  /** Not watched. An immutable object is as good as a followed one; another is read again. */
+  /** Not watched. A cached immutable object stays valid; any other object is read again. */
   | { readonly name: 'asleep'; readonly last: T | undefined; readonly settled: boolean };
 
 interface Watched<T> {
@@ -54,7 +54,8 @@ interface Watched<T> {
 /**
  * One watch for each object that pods of this node use, and none for others, which a node may not read (upstream:
  * watch_based_manager.go).
- * 1. A watch lives from the first user to the last; one of an immutable object ends when that has been seen.
+ * 1. A watch lives from the first user to the last; one of an immutable object ends as soon as the agent knows that it
+ * is immutable.
  * 2. `get` waits for the first answer, a second at most; then it returns the cached object, or Unavailable. Callers
  *    that received less than exists are notified by `changed` when it is known.
  * 3. An outage removes nothing: known objects stay known.

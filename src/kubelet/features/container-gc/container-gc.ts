@@ -47,7 +47,7 @@ export interface PodLogs {
   ): Promise<void>;
 }
 
-/** Notified at once of what is gone, so that nothing waits for a relist. */
+/** Notified immediately of removed containers and sandboxes, so that nothing waits for a relist. */
 export interface RemovalListener {
   noteContainerRemoved(uid: PodUid, id: ContainerId): void;
   noteSandboxRemoved(uid: PodUid, id: SandboxId): void;
@@ -124,7 +124,7 @@ export class ContainerGc {
   }
 
   #fateOf(uid: string): CleanupDecision {
-    // Not created by an agent: not ours to remove.
+    // Not created by a kubelet, so it is not removed.
     if (uid === '') return 'busy';
     const fate = this.#parts.decideCleanup(uid);
     return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;

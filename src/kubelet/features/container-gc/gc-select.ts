@@ -40,8 +40,9 @@ export interface GcState {
 }
 
 /**
- * Containers to remove, oldest first. Excludes running ones; for pods that stay, also the newest ended one of a name
- * unless the node-wide limit requires it, and one that may be about to start.
+ * Containers to remove, oldest first. Running containers are never included. For pods that stay, it keeps the newest
+ * ended container of each name, unless the node-wide limit requires its removal, and containers that may be about to
+ * start.
  */
 export function selectContainers(
   { containers, decideCleanup }: GcState,

@@ -53,12 +53,12 @@ export class LogChain {
     const base = path.basename(this.#path);
     this.#stopWatch = this.#parts.files.watch(path.dirname(this.#path), {
       onChange: (name) => {
-        // Writing makes an event per line; only a rename makes one for another name.
+        // Each written line causes an event; only a rename causes an event for another name.
         if (name !== base) this.#mayHaveNew = true;
         if (this.#mayHaveNew) void this.look();
         this.#notify();
       },
-      // The directory was removed with its pod, or cannot be watched: the clock is enough to end or to continue.
+      // The directory was removed with its pod, or cannot be watched: waiting by time is enough to end or to continue.
       onLost: () => this.#notify(),
     });
   }

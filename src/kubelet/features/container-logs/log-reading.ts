@@ -13,7 +13,7 @@ export interface ContainerStates {
 
 /** What chunks of a log are turned into; `T` is the result of one or several chunks. */
 export interface ChunkDecoder<T extends { readonly length: number }> {
-  /** Nothing more is wanted. */
+  /** Whether the reader needs no more data. */
   readonly isFull: boolean;
   /** Bytes of an incomplete line. */
   readonly pendingBytes: number;
@@ -31,8 +31,8 @@ const FORCED_LOOK_MS = 1000;
  */
 const SETTLE_MS = 250;
 /**
- * Each written line is an event. Those that come this soon after a look are read together: a look for each takes a
- * quarter of a core for one busy container.
+ * Each written line causes an event. Events within this time after a read are handled by one read: a read for each
+ * would use a quarter of a core for one busy container.
  */
 const LOOK_PAUSE_MS = 10;
 
@@ -72,8 +72,8 @@ export class LogReading<T extends { readonly length: number }> {
   }
 
   /**
-   * What is there now. A program that writes as fast as this reads does not keep it going: reading ends with the line
-   * at which the log ended at first. `onEnd` gets that position; it is not called when the reader left before.
+   * Reads the current content. Reading stops at the line that was last when it began, so a program that keeps writing
+   * does not prolong it. `onEnd` gets that position; it is not called if the reader stopped earlier.
    */
   async *once(startBytes: number, endBytes: number, onEnd?: (positionBytes: number) => void): AsyncGenerator<T> {
     const file = this.#chain.current;

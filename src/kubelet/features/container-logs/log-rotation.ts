@@ -178,7 +178,7 @@ export class LogRotation {
     }
   }
 
-  /** Through a temporary name, so that a .gz file is always complete. */
+  /** Written under a temporary name first, so that a .gz file is always complete. */
   async #compress(file: string): Promise<void> {
     const { files } = this.#parts;
     try {
@@ -203,7 +203,7 @@ export class LogRotation {
     for (const name of selectOverBudget(sizes, attempt, policy)) await files.remove(`${directory}/${name}`);
   }
 
-  /** Once per container and cause, not with every pass. */
+  /** Logged once per container and cause, not with every pass. */
   #complain(id: ContainerId, logPath: string, problem: string): void {
     if (this.#complained.get(id) === problem) return;
     this.#complained.set(id, problem);

@@ -7,7 +7,7 @@ export interface LogShape {
   /** Wall ms; older lines are left out. */
   readonly sinceMs: number | undefined;
   readonly limitBytes: number | undefined;
-  /** Only what was written to this stream. */
+  /** Only lines that were written to this stream. */
   readonly stream?: 'stdout' | 'stderr' | undefined;
 }
 

@@ -29,7 +29,7 @@ export interface LogQuery {
 export interface LogTarget {
   readonly pod: PodNames;
   readonly container: string;
-  /** The pod as the runtime has it; undefined when nothing of it is there. */
+  /** The pod as the runtime has it; undefined if the runtime has nothing of it. */
   readonly runtime: PodRuntimeStatus | undefined;
   /** Why the container waits, from the pod's status; part of the error when there is no log. */
   readonly waitingReason?: string;
@@ -41,7 +41,7 @@ export interface LogPosition {
   readonly bytes: number;
 }
 
-/** A client received the whole log of a container, as it stood. */
+/** Called when a client has received the complete log of a container. */
 export interface WholeRead {
   readonly container: ContainerRuntimeStatus;
   readonly end: LogPosition;

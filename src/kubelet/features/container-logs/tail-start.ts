@@ -8,7 +8,7 @@ const NEWLINE = 0x0a;
 
 export interface TailStart {
   readonly offsetBytes: number;
-  /** Whole lines of the program from there on; fewer than requested when the file has no more. */
+  /** Number of complete program lines from that position; fewer than requested if the file has fewer. */
   readonly lines: number;
 }
 

@@ -21,9 +21,9 @@ export interface ContainerManagerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly config: QosTreeConfig;
-  /** What QoS classes get beside CPU shares; nothing unless given. */
+  /** Settings of the QoS classes in addition to CPU shares; none by default. */
   readonly qosMemory?: QosMemoryRules;
-  /** What the class cgroups protect, each time it is written. */
+  /** Called with the memory protection of the class cgroups each time it is written. */
   readonly onProtected?: (bytes: { readonly min: number; readonly low: number }) => void;
   /** Limits of all pods together (node allocatable without the eviction part); read at each pass. */
   readonly rootLimits: () => CgroupLimits;
@@ -31,7 +31,7 @@ export interface ContainerManagerOptions {
   readonly onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
   /** The pod has CPUs of its own, which no quota limits. */
   readonly hasExclusiveCpus?: (pod: Pod) => boolean;
-  /** The pods that are to run now, with their allocated resources. */
+  /** The pods that should run now, with their allocated resources. */
   readonly activePods: () => readonly Pod[];
 }
 
@@ -74,7 +74,7 @@ export class ContainerManager {
   #mayWrite = true;
   /** The class cgroups could not be made at the start. */
   #isAway = false;
-  /** The limits of the classes as last wanted. */
+  /** The last desired limits of the classes. */
   #writtenLimits: string | undefined;
   #orphansLeft = 0;
   /** The limits in force, and the problem that prevents others. */

@@ -20,7 +20,7 @@ export interface CreateContainerManagerParts {
   readonly machine: Pick<MachineFacts, 'hugePageSizesBytes'>;
   /** Limits of all pods together. */
   readonly podsCgroupLimits: CgroupLimits;
-  /** Memory less what is reserved for the system and Kubernetes. */
+  /** The node's memory minus the reservations for the system and Kubernetes. */
   readonly memoryForPodsBytes: number;
   readonly onProtected: NonNullable<ContainerManagerOptions['onProtected']>;
   /** The pod has CPUs of its own, which no quota limits. */

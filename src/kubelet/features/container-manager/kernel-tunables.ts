@@ -4,15 +4,15 @@ import type { KernelTunables } from '../../ports/node-settings.ts';
 
 /** Upstream: cm/container_manager_linux.go setupKernelTunables, k8s.io/component-helpers/node/util/sysctl. */
 export const wantedTunables: ReadonlyMap<string, number> = new Map([
-  // Memory that is promised need not exist: limits, not promises, decide who gets it.
+  // Allow overcommit of memory: the limits of cgroups apply, not the total of allocations.
   ['vm/overcommit_memory', 1],
   // The OOM killer acts instead of a panic.
   ['vm/panic_on_oom', 0],
-  // A kernel that panics starts again after ten seconds,
+  // After a panic the kernel reboots within ten seconds,
   ['kernel/panic', 10],
-  // and does so for an oops too.
+  // also after an oops.
   ['kernel/panic_on_oops', 1],
-  // Every container has keys, which count for root.
+  // Every container has kernel keys, which count against root's quota.
   ['kernel/keys/root_maxkeys', 1_000_000],
   ['kernel/keys/root_maxbytes', 25_000_000],
 ]);

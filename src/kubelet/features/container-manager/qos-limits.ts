@@ -6,11 +6,11 @@ import type { MemoryQos } from '../../model/memory-qos.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
 import { computeQosShares } from './qos-tree.ts';
 
-/** What the QoS classes get beside their CPU shares. */
+/** Settings of the QoS classes in addition to their CPU shares. */
 export interface QosMemoryRules {
   /** Percent of the requests of a class that lower classes cannot use (qosReserved); undefined: none. */
   readonly reservedPercent: number | undefined;
-  /** The memory of the node less what is reserved for the system and Kubernetes; 0 when unknown. */
+  /** The memory of the node minus the reservations for the system and Kubernetes; 0 if unknown. */
   readonly memoryForPodsBytes: number;
   readonly memoryQos: MemoryQos | undefined;
 }
@@ -24,7 +24,7 @@ export interface QosLimits {
   readonly protectedBytes: { readonly min: number; readonly low: number } | undefined;
 }
 
-/** A class keeps room for its processes. */
+/** Keep enough memory for the current usage of the class. */
 const LEAST_CLASS_BYTES = 4096;
 
 /** Upstream: qos_container_manager_linux.go UpdateCgroups. */
@@ -42,7 +42,7 @@ export function computeQosLimits(pods: readonly Pod[], rules: QosMemoryRules): Q
     };
   const kept = memoryQos.reservesRequests ? requests : none;
   return {
-    // A parent protects what its children may have protected.
+    // A parent cgroup must protect the sum of the protection of its children.
     guaranteed: { unified: { 'memory.min': String(kept.guaranteed + kept.burstable) } },
     burstable: {
       cpuShares: shares.burstable,

@@ -19,7 +19,7 @@ export interface SystemGroupsParts {
 
 /** Upstream: cm/container_manager_linux.go Start, 1 min. */
 const ENSURE_PERIOD_MS = 60_000;
-/** Processes fork while they are moved. */
+/** Processes may fork while they are moved, so several passes may be necessary. */
 const MOST_ROUNDS = 10;
 
 /**

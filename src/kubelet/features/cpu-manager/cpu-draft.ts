@@ -18,7 +18,7 @@ import { dividePool, emptyPoolProblem } from './pod-pool.ts';
 import type { StaticPolicy } from './static-policy.ts';
 import { allocateCpus, cpuHints, exclusiveCpuCount, podCpuCount, smtProblem } from './static-policy.ts';
 
-/** What became of the request of one container. */
+/** The result of the request of one container. */
 export interface PinningOutcome {
   readonly container: string;
   readonly cpus: CpuSet;
@@ -104,7 +104,8 @@ export class CpuDraft implements ResourceDraft {
   allocatePod(affinity: NumaMask | undefined): AllocationProblem | undefined {
     const { pod, policy } = this.#parts;
     const count = podCpuCount(policy, pod);
-    // With a fraction of a CPU, all containers run in the shared pool of the node. What a pod has stays.
+    // If the request has a fraction of a CPU, all containers run in the node's shared pool. A pod keeps its existing
+    // CPUs.
     if (count === 0 || this.#state.assignments.has(this.#uid)) return undefined;
     const result = this.#dividedPool(count, affinity);
     if ('reason' in result) {

@@ -19,7 +19,7 @@ export interface CpuManagerObserver {
   assigned(assignment: Assignment): void;
   /** A container, or a pod as a whole, could not get CPUs. */
   refused(from: AllocationSource): void;
-  /** Exclusive CPUs were chosen, or could not be, with respect to whole cores or one last-level cache. */
+  /** Whether the exclusive CPUs of a container were aligned to whole cores or to one last-level cache. */
   aligned(boundary: 'physical_cpu' | 'uncore_cache', succeeded: boolean): void;
 }
 
@@ -96,7 +96,7 @@ export class CpuManager implements HintProvider {
     return policy === undefined ? noCpus : policy.topology.all.difference(policy.reserved);
   }
 
-  /** Gives the CPUs of all other pods back. */
+  /** Returns the CPUs of all pods except these. */
   retain(isLive: (uid: string) => boolean): void {
     const next = retainPods(this.#state, isLive);
     if (next === this.#state) return;
@@ -118,7 +118,7 @@ export class CpuManager implements HintProvider {
     return encodeCpuCheckpoint({ policy: this.policyName, ...this.#state }, { podLevel });
   }
 
-  /** For metrics, and for the list of who has what. */
+  /** The assignments, for metrics and the Pod Resources API. */
   usage(): { readonly sharedPool: CpuSet; readonly exclusive: CpuSet; readonly perNuma: ReadonlyMap<number, number> } {
     const { policy } = this.#parts;
     const exclusive = assignedCpus(this.#state);

@@ -12,7 +12,7 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 
 export interface CpuSetUpdaterParts {
   readonly runtime: Pick<ContainerRuntime, 'updateContainerResources'>;
-  /** What runs now, of pods that live. */
+  /** The running containers of pods that have not ended. */
   readonly running: () => readonly PodRuntimeStatus[];
   readonly affinity: (uid: string, container: string) => CpuSet | undefined;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ function computeCpuSetUpdates(
   return running.flatMap(({ uid, containers }) =>
     containers.flatMap(({ id, name, state }) => {
       const wanted = state === 'running' ? affinity(uid, name) : undefined;
-      // Without any CPU nothing could run: the container keeps what it has.
+      // An empty CPU set is not applied, because nothing could run: the container keeps its CPUs.
       if (wanted === undefined || wanted.size === 0) return [];
       const cpus = formatCpuSet(wanted);
       return applied.get(id) === cpus ? [] : [{ id, uid, container: name, cpus }];
@@ -47,11 +47,11 @@ function computeCpuSetUpdates(
   );
 }
 
-/** More calls at once would only make the runtime slow for starting pods. */
+/** Limit of concurrent calls: more would slow down the runtime for starting pods. */
 const MOST_CALLS = 16;
 
 /**
- * Keeps the CPU sets of running containers as the manager wants them (upstream: cpu_manager.go reconcileState).
+ * Applies the CPU manager's assignments to running containers (upstream: cpu_manager.go reconcileState).
  * 1. Every pass reads what runs; a container that was replaced is a new one.
  * 2. A call that hangs or fails delays no other container. A failed one is repeated at the next pass.
  */

@@ -10,7 +10,7 @@ import { goMap, goSortedEntries } from '../../model/go-checksum.ts';
  */
 export type CpuAssignments = ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;
 
-/** What the CPU manager has given to whom. Never changed in place. */
+/** The assignments of the CPU manager. Immutable. */
 export interface CpuState {
   /** The CPUs of all containers without exclusive ones; includes the reserved CPUs unless the reservation is strict. */
   readonly shared: CpuSet;
@@ -55,7 +55,7 @@ export function encodeCpuCheckpoint(
   return goJson(value);
 }
 
-/** A string says why the text is not one that an agent wrote. The cost is linear in its length. */
+/** Returns a string with the reason if no agent wrote the text. The cost is linear in its length. */
 export function decodeCpuCheckpoint(text: string): CpuCheckpoint | string {
   let value: unknown;
   try {
@@ -203,9 +203,9 @@ type Kept = Pick<CpuState, 'assignments' | 'pools'>;
 const nothing: Kept = { assignments: new Map(), pools: new Map() };
 
 /**
- * The state to start with. `problem` says why the saved one cannot be used as it is; upstream does not start then
- * (policy_static.go validateState). Here each assignment that is still possible is kept, so that running containers
- * keep their CPUs.
+ * The state to start with. `problem` is the reason why the saved state cannot be used unchanged; upstream does not
+ * start then (policy_static.go validateState). Here every assignment that is still possible is kept, so that running
+ * containers keep their CPUs.
  */
 export function computeRestoredState(
   saved: CpuCheckpoint | undefined,

@@ -4,9 +4,9 @@ import { takeCpus } from './take-cpus.ts';
 
 /**
  * Takes `count` of the available CPUs in equal shares from as few NUMA nodes as can give equal shares, in whole groups
- * of `groupSize` CPUs; packed where no nodes can; undefined when there are too few CPUs (upstream: cpu_assignment.go
- * takeByTopologyNUMADistributed, KEP-2902). Of equally few nodes those are used that leave the free CPUs of the machine
- * most evenly spread.
+ * of `groupSize` CPUs; packed if no set of nodes can; undefined if there are too few CPUs (upstream: cpu_assignment.go
+ * takeByTopologyNUMADistributed, KEP-2902). Among sets of the same size, it uses the one that leaves the free CPUs of
+ * the machine most evenly spread.
  */
 export function distributeCpus(
   topology: CpuTopology,
@@ -31,7 +31,7 @@ interface Request {
 
 interface Spread {
   readonly shares: ReadonlyMap<number, number>;
-  /** The standard deviation of what is left on each node: 0 is even. */
+  /** The standard deviation of the free CPUs per node; 0 is even. */
   readonly balance: number;
 }
 

@@ -24,7 +24,7 @@ const optionNames: ReadonlyMap<string, { readonly name: OptionName; readonly lev
   ['distribute-cpus-across-cores', { name: 'distributeAcrossCores', level: 'Alpha' }],
 ]);
 
-/** Pairs that contradict each other. */
+/** Pairs of options that cannot be combined. */
 const exclusive: readonly (readonly [OptionName, OptionName])[] = [
   ['fullPhysicalCpus', 'distributeAcrossCores'],
   ['distributeAcrossNuma', 'distributeAcrossCores'],
@@ -33,8 +33,8 @@ const exclusive: readonly (readonly [OptionName, OptionName])[] = [
 ];
 
 /**
- * The options of the static policy; a string says why they cannot be used (upstream: cpumanager/policy_options.go).
- * `isEnabled` answers for the feature gates of alpha and beta options.
+ * The options of the static policy; a string with the reason if they cannot be used (upstream:
+ * cpumanager/policy_options.go). `isEnabled` answers for the feature gates of alpha and beta options.
  */
 export function parsePolicyOptions(
   given: Readonly<Record<string, string>>,

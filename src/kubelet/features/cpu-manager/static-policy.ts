@@ -19,7 +19,7 @@ import { takeCpus } from './take-cpus.ts';
 export interface StaticPolicy {
   readonly topology: CpuTopology;
   readonly options: StaticPolicyOptions;
-  /** Never given to one container alone. */
+  /** CPUs that are never allocated exclusively. */
   readonly reserved: CpuSet;
   /** Gate PodLevelResourceManagers: pods with resources of their own take part. */
   readonly podLevel: boolean;
@@ -28,8 +28,8 @@ export interface StaticPolicy {
 type PodLevel = Pick<StaticPolicy, 'podLevel'>;
 
 /**
- * The reserved CPUs: those that are named, else the first ones of the machine, core by core; a string says why they
- * cannot be reserved (upstream: NewStaticPolicy).
+ * The reserved CPUs: those that are named, else the first ones of the machine, core by core; a string with the reason
+ * if they cannot be reserved (upstream: NewStaticPolicy).
  */
 export function computeReservedCpus(
   topology: CpuTopology,
@@ -46,9 +46,9 @@ export function computeReservedCpus(
 }
 
 /**
- * How many CPUs the container gets alone: whole ones of a Guaranteed pod; 0 for one in a shared pool. In pods with
- * resources of their own, a container needs equal requests and limits, and the pod the gate PodLevelResourceManagers
- * (upstream: guaranteedCPUs).
+ * The number of exclusive CPUs of the container: whole CPUs of a Guaranteed pod; 0 for a container in a shared pool. In
+ * pods with resources of their own, a container needs equal requests and limits, and the pod the gate
+ * PodLevelResourceManagers (upstream: guaranteedCPUs).
  */
 export function exclusiveCpuCount({ podLevel }: PodLevel, pod: Pod, container: Pick<Container, 'resources'>): number {
   const count = wholeCpus(container.resources?.requests?.['cpu']);
@@ -92,7 +92,7 @@ export function smtProblem(policy: StaticPolicy, free: CpuSet, count: number): A
     message: `SMT Alignment Error: ${why}`,
   });
   if (count % perCore !== 0) return refused(`requested ${count} cpus not multiple cpus per core = ${perCore}`);
-  // A core of which one CPU is reserved can never be given away as a whole.
+  // A core with a reserved CPU can never be allocated as a whole.
   const tainted = topology.idsOf('core', reserved);
   const whole = topology.places(free).filter(({ core }) => !tainted.has(core)).length;
   return count > whole

@@ -10,10 +10,10 @@ export interface TakeOptions {
 
 /**
  * Takes `count` of the available CPUs as close together as possible; undefined when there are too few. Whole sockets
- * and NUMA nodes first, the larger of the two before the smaller, then whole caches where that is asked for, then whole
- * cores, then single CPUs. Among equals the fullest come first, so that free parts of the machine stay whole (upstream:
- * cpu_assignment.go takeByTopologyNUMAPacked). Other than upstream, a core or socket counts as free when all of its own
- * CPUs are, also on a machine whose cores or sockets differ in size.
+ * and NUMA nodes first, the larger of the two before the smaller, then whole caches if that option is set, then whole
+ * cores, then single CPUs. Among equals the ones with the fewest free CPUs come first, so that free parts of the
+ * machine stay whole (upstream: cpu_assignment.go takeByTopologyNUMAPacked). Unlike upstream, a core or socket counts
+ * as free if all of its CPUs are free, also on a machine whose cores or sockets differ in size.
  */
 export function takeCpus(
   topology: CpuTopology,

@@ -11,13 +11,13 @@ const EXHAUSTED = 8;
 export interface ApiAttachmentsOptions {
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** The driver could not attach for lack of room: its known limit is out of date. */
+  /** The driver could not attach the volume because the node is full: its known limit is outdated. */
   readonly onExhausted: (driver: string) => void;
 }
 
 /**
- * What is attached to this node, according to its VolumeAttachments. A node may read its own by name and watch none:
- * the node's status, which names what is attached, wakes the waits.
+ * Volumes attached to this node, according to its VolumeAttachments. A node may read its own VolumeAttachments by name
+ * but not watch them. Therefore a change of the node's status, which lists attached volumes, triggers the next read.
  */
 export class ApiAttachments implements Attachments {
   readonly #options: ApiAttachmentsOptions;

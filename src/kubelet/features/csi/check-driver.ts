@@ -8,7 +8,7 @@ import { KubeletError } from '../../../base/errors.ts';
 const MAX_SOCKET_PATH_BYTES = 107;
 const MAX_VERSIONS = 64;
 const MAX_VERSION_LENGTH = 64;
-/** Each becomes a label of the node. */
+/** Limit of topology keys: each becomes a label of the node. */
 const MAX_TOPOLOGY_KEYS = 32;
 
 /** What the node publishes about a driver (CSINode). */

@@ -27,7 +27,7 @@ export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs:
   const standing = allocatedResourceStatuses[STORAGE];
   switch (news.kind) {
     case 'inProgress':
-      // Only where a controller relies on it.
+      // Written only if a controller relies on it.
       return standing === undefined || standing === 'NodeResizeInProgress'
         ? undefined
         : { ...status, allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: 'NodeResizeInProgress' } };
@@ -79,7 +79,7 @@ export class ApiClaimReporter implements ClaimReporter {
     const next = computeClaimStatus(status, news, clock.nowMs());
     if (next === undefined) return true;
     const { capacity, conditions, allocatedResourceStatuses } = next;
-    // A merge leaves alone what is not named, and null removes.
+    // A merge patch keeps fields that it does not contain, and null removes a field.
     const gone = Object.fromEntries(
       Object.keys(status.allocatedResourceStatuses ?? {})
         .filter((name) => allocatedResourceStatuses?.[name] === undefined)

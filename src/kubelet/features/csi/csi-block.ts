@@ -64,7 +64,7 @@ export class CsiBlock {
     const source = sourceOf(spec, pod);
     const device = this.#context.paths.devicePublish(spec.name, pod.metadata.uid);
     if (!request.again) {
-      // Before the call to the driver: a later scan of the pod's folder finds the volume by it.
+      // Created before the call to the driver, so that a later scan of the pod's folder finds the volume.
       await this.#link(path, device);
       await this.#publish(request, source, device);
       await this.#map(device, this.#context.paths.deviceMap(spec.name, pod.metadata.uid));
@@ -137,7 +137,7 @@ export class CsiBlock {
       if (data !== undefined) await this.#unpublish(volume, data);
       await files.remove(map);
     }
-    // Last, because without it no teardown would be tried again.
+    // Removed last: without it no teardown would be retried.
     await files.remove(volume.path);
   }
 

@@ -31,7 +31,7 @@ export interface CsiContext {
 }
 
 export const FOLDER_MODE = 0o750;
-/** Shorter than every wait for an undo. */
+/** Must be shorter than every deadline of a teardown. */
 const UNDO_PATIENCE_MS = 5_000;
 
 /** `step` is upstream's name of the operation, for the message about a missing driver. */

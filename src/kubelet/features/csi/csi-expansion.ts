@@ -35,7 +35,7 @@ interface Grown {
 export class CsiExpansion {
   readonly #context: CsiContext;
   readonly #calls = new KeyedQueue();
-  /** The size that this agent saw of each volume, and how often expanding to which size failed. */
+  /** The known size of each volume, and how often expanding to which size failed. */
   readonly #sizes = new Map<string, number>();
   readonly #failures = new Map<string, { wantedBytes: number; count: number; over: boolean }>();
 
@@ -55,11 +55,11 @@ export class CsiExpansion {
   expandIfGrown(grown: Grown): Promise<number | undefined> {
     const { source } = grown;
     const key = csiVolumeKey(source.driver, source.handle);
-    // Of several pods' calls the first does it.
+    // If several pods request it, the first call does it.
     return this.#calls.run(key, () => this.#expandIfGrown(key, grown));
   }
 
-  /** No pod uses it any more. */
+  /** Called when no pod uses the volume any more. */
   forget(key: string): void {
     this.#sizes.delete(key);
     this.#failures.delete(key);
@@ -70,7 +70,7 @@ export class CsiExpansion {
     const wanted = wantedBytes(request.spec);
     if (request.spec.kind !== 'persistent' || wanted === undefined) return undefined;
     const { claim } = request.spec;
-    // Inline volumes have no size that anything could ask to change.
+    // Inline volumes cannot be expanded.
     if (claim === undefined) return undefined;
     const data = await readVolumeData(this.#context.files, dataFolder);
     const known = Math.max(recordedBytes(data) ?? 0, this.#sizes.get(key) ?? 0, claimedBytes(request.spec) ?? 0);

@@ -1,6 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** `1.0.0` or `v1.2-rc1` as upstream's generic versions: numbers count, the rest does not. */
+/** `1.0.0` or `v1.2-rc1` parsed as upstream's generic versions: only the numbers are compared. */
 export interface CsiVersion {
   readonly parts: readonly number[];
   readonly text: string;

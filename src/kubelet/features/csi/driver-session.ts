@@ -26,8 +26,8 @@ class CsiCallError extends KubeletError {
 }
 
 /**
- * The driver may still be working, or may have finished: to be called again with the same arguments, never to be
- * cleaned up after (upstream: isFinalError).
+ * The driver may still be working, or may have finished. The call must be repeated with the same arguments, and nothing
+ * may be cleaned up (upstream: isFinalError).
  */
 const uncertain: ReadonlySet<CsiFailureCode> = new Set([
   'Local',

@@ -84,7 +84,7 @@ export class NodeInfoKeeper {
         this.#loop.wake();
       }),
       node.onChange((now) => {
-        // A node that registered again has nothing of what was published before.
+        // A node that registered again has lost everything that was published before.
         if (now?.metadata.uid !== this.#uid) this.#isDone = false;
         if (now !== undefined && !this.#isDone) this.#loop.wake();
       }),
@@ -191,7 +191,7 @@ export class NodeInfoKeeper {
   async #keepCsiNode(facts: NodeInfoFacts): Promise<void> {
     const { client, nodeName, log } = this.#options;
     const key = { namespace: '', name: nodeName };
-    // Twice: the CSINode of an earlier node of this name is deleted first.
+    // At most two rounds: the CSINode of an earlier node with this name is deleted first.
     for (let round = 0; round < 2; round++) {
       const plan = planCsiNode(await this.#read(), facts);
       switch (plan.kind) {

@@ -8,7 +8,9 @@ import type { NodeDriver } from './check-driver.ts';
 /** Which driver uses which id for this node (upstream: nodeinfomanager.go). */
 const NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
 
-/** Upstream's attach/detach controller hands volumes of these kinds to CSI drivers on nodes that say so. */
+/**
+ * Upstream's attach/detach controller passes volumes of these kinds to CSI drivers only on nodes with this annotation.
+ */
 const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
 const migrated = migratedPlugins.join();
 
@@ -100,7 +102,7 @@ export interface NodeInfoPatch {
         readonly labels?: Readonly<Record<string, string>>;
       }
     | undefined;
-  /** Labels that others set to another value: they stay. */
+  /** Labels that another client set to a different value; they are not changed. */
   readonly collisions: readonly string[];
 }
 
@@ -130,7 +132,7 @@ export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): Node
   return { metadata: Object.keys(metadata).length === 0 ? undefined : metadata, collisions };
 }
 
-/** An unreadable one is written again. */
+/** An annotation that cannot be parsed is replaced. */
 function idsOf(text: string | undefined): Map<string, string> {
   try {
     const read: unknown = JSON.parse(text ?? '{}');

@@ -3,8 +3,8 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import { said, VOLUME_DATA_FILE } from './csi-names.ts';
 
 /**
- * The data file in a volume's folder, read after a restart: upstream's fields, all of them text, so that either agent
- * can read the other's. `capacityBytes` is this agent's own: the last known size of the volume.
+ * The data file in a volume's folder, read after a restart: it has upstream's fields, all strings, so that either agent
+ * can read the other's file. `capacityBytes` is this agent's own: the last known size of the volume.
  */
 export interface VolumeData {
   readonly specVolID?: string;

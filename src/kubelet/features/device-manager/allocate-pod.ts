@@ -19,7 +19,7 @@ export interface DeviceAllocatorParts {
   readonly inventory: Inventory;
   readonly held: PodDevices;
   readonly endpoint: (resource: string) => PluginEndpoint | undefined;
-  /** Whether the resource belongs to a device plugin, or did when a pod got some of it. */
+  /** Whether the resource belongs to a device plugin, or belonged to one when a pod was allocated some of it. */
   readonly manages: (resource: string) => boolean;
   readonly topology: TopologyAffinity | undefined;
   readonly now: () => number;
@@ -32,7 +32,7 @@ interface Target {
   readonly signal: AbortSignal;
 }
 
-/** How long a plugin may take to respond; upstream waits without end. */
+/** Timeout for a plugin's response; upstream waits without a limit. */
 const CALL_LIMIT_MS = 60_000;
 
 /**
@@ -62,7 +62,7 @@ export class DeviceAllocator {
     }
   }
 
-  /** Healthy devices that no container has and none is about to get, sorted. */
+  /** Healthy devices that are neither allocated nor reserved, sorted. */
   free(resource: string): string[] {
     const used = this.#parts.held.inUse(resource);
     const reserved = this.#reserved.get(resource);

@@ -44,8 +44,8 @@ export function checkVersions(versions: readonly string[]): void {
 }
 
 /**
- * Why a plugin's response to Allocate cannot be used; undefined when it can. What the runtime would refuse at each start
- * of the container, or misread, is refused at once.
+ * Why a plugin's response to Allocate cannot be used; undefined when it can. Values that the runtime would refuse or
+ * misinterpret at each start of the container are refused here.
  */
 export function allocationProblem(allocation: DeviceAllocation): string | undefined {
   const { envs, mounts, devices, annotations, cdiDevices } = allocation;

@@ -56,7 +56,7 @@ export function decodeDeviceCheckpoint(text: string, codec: AllocationCodec): De
       registered: new Map((file.RegisteredDevices ?? []).map(([resource, ids]) => [resource, ids ?? []])),
     };
   } catch {
-    return undefined; // A response that is no message of a plugin.
+    return undefined; // A response that cannot be decoded.
   }
 }
 
@@ -137,7 +137,7 @@ function readEntry(value: unknown): FileEntry | undefined {
   };
 }
 
-/** undefined when it is no map of lists of texts. */
+/** undefined unless it is a map of lists of strings. */
 function readLists(value: unknown): [string, string[] | null][] | null | undefined {
   if (value === null) return null;
   if (!isRecord(value)) return undefined;
@@ -150,7 +150,7 @@ function readLists(value: unknown): [string, string[] | null][] | null | undefin
   return lists;
 }
 
-/** The data as Go's object dumper prints it: types, fields, sorted maps, `<nil>` for what is not there. */
+/** The data as Go's object dumper prints it: types, fields, sorted maps, `<nil>` for absent values. */
 function dumpData({ PodDeviceEntries, RegisteredDevices }: FileData): string {
   const entries = PodDeviceEntries === null ? '<nil>' : `[${PodDeviceEntries.map(dumpEntry).join(' ')}]`;
   return (

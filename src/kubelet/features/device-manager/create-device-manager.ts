@@ -13,7 +13,7 @@ import { PluginEndpoints } from './plugin-endpoints.ts';
 
 export interface CreateDeviceManagerParts {
   readonly rootDir: string;
-  /** Absent: the node has no devices of plugins. */
+  /** Absent if device plugins are not supported. */
   readonly plugins: DevicePlugins | undefined;
   readonly files: HostFiles;
   /** Of the machine's NUMA nodes, sorted. */

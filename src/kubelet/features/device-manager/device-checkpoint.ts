@@ -66,7 +66,7 @@ export class DeviceCheckpoint {
     try {
       if (saved === undefined) await files.rename(path, aside);
       else {
-        // At no moment is there no file: the next agent would take that for an operator's decision.
+        // The file must exist at any time: the next agent would treat its absence as an operator's decision.
         await files.writeFileAtomic(aside, text, 0o600, { survivesPowerCut: false });
         await files.writeFileAtomic(path, copy, 0o600, { survivesPowerCut: false });
       }

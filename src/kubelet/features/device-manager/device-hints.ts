@@ -2,7 +2,7 @@ import type { NumaMask, TopologyHint } from '../../model/topology-hints.ts';
 import { countNodes, hintsOf } from '../../model/topology-hints.ts';
 import type { PluginDevice } from '../../ports/device-plugins.ts';
 
-/** What decides from which NUMA nodes a request for devices can be met. */
+/** The facts that determine from which NUMA nodes a request for devices can be met. */
 export interface DeviceHintFacts {
   readonly count: number;
   /** All devices of the resource. */
@@ -17,7 +17,8 @@ export interface DeviceHintFacts {
 
 /**
  * Every set of NUMA nodes from which the request can be met; preferred are the smallest sets that could ever meet it
- * (upstream: topology_hints.go generateDeviceTopologyHints). Undefined: the devices have no place, so any set will do.
+ * (upstream: topology_hints.go generateDeviceTopologyHints). Undefined: the devices have no topology, so any set is
+ * suitable.
  */
 export function computeDeviceHints(facts: DeviceHintFacts): readonly TopologyHint[] | undefined {
   const { count, devices, mustUse, free, nodeIds } = facts;
@@ -36,7 +37,7 @@ export function computeDeviceHints(facts: DeviceHintFacts): readonly TopologyHin
   });
 }
 
-/** 0: the device has no place. */
+/** 0: the device has no topology. */
 function maskReader(devices: ReadonlyMap<string, PluginDevice>, nodeIds: readonly number[]): (id: string) => NumaMask {
   const positions = new Map(nodeIds.map((id, position) => [id, position]));
   return (id) =>

@@ -22,7 +22,7 @@ export interface DeviceCapacity {
   readonly removed: readonly string[];
 }
 
-/** How a resource known from an earlier run begins: without devices until its plugin registers again. */
+/** Adds a resource known from an earlier run. It has no devices until its plugin registers again. */
 export function restoredResource(nowMs: number): ResourceDevices {
   return { devices: new Map(), leftAtMs: nowMs };
 }
@@ -37,7 +37,7 @@ export function listedResource(devices: readonly PluginDevice[]): ResourceDevice
   return { devices: new Map(devices.map((device) => [device.id, device])), leftAtMs: undefined };
 }
 
-/** The plugin left: its devices stay known, and none is healthy. */
+/** The plugin disconnected: its devices are kept as unhealthy. */
 export function leftResource(resource: ResourceDevices, nowMs: number): ResourceDevices {
   const devices = [...resource.devices].map(([id, device]): [string, PluginDevice] => [
     id,

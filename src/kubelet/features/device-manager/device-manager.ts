@@ -64,7 +64,7 @@ const STEP_LIMIT_MS = 10 * 60_000;
 const RETURN_LIMIT_MS = 10_000;
 const RETURN_RETRY_MS = 500;
 
-/** Plugins that come and go under ever new names must not fill the memory. */
+/** Limit of remembered resources: plugins that register under new names again and again must not fill the memory. */
 const MAX_KNOWN_RESOURCES = 500;
 
 /**
@@ -137,9 +137,9 @@ export class DeviceManager {
   }
 
   /**
-   * The node for admission, without the resources that this manager accounts for itself: it knows which devices are
-   * free, also while a plugin is away (upstream: sanitizeNodeAllocatable). Of a resource whose plugin left permanently the
-   * node has none, so that no pod starts without its devices.
+   * The node for admission, without the resources that this manager accounts for itself: it tracks which devices are
+   * free, even while a plugin is disconnected (upstream: sanitizeNodeAllocatable). A resource whose plugin is
+   * permanently gone has the amount zero, so that no pod starts without its devices.
    */
   withoutDevices(node: Node): Node {
     const { allocatable } = node.status ?? {};
@@ -228,7 +228,7 @@ export class DeviceManager {
     this.releaseInactive();
     try {
       await this.#allocator.allocate(pod, signal);
-      // Also what an earlier try could not write.
+      // Includes allocations that an earlier attempt could not write.
       await this.#checkpoint.save();
       this.#parts.affinities.forget(podUid(pod.metadata.uid));
       return { kind: 'admit' };

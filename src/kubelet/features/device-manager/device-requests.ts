@@ -19,7 +19,7 @@ export function deviceRequests(container: Pick<Container, 'resources'>): DeviceR
     .sort((left, right) => (left.resource < right.resource ? -1 : 1));
 }
 
-/** A container in the order of allocation: init containers come first, and what they leave is used again. */
+/** A container in the order of allocation: init containers come first, and later containers reuse their devices. */
 export interface AllocatingContainer {
   readonly container: Container;
   /** Ends before the others start, so that its devices are free for them. */
@@ -42,7 +42,7 @@ export function isClaimedResource(pod: Pod, container: string, resource: string)
   return requestMappings.some((mapping) => mapping.containerName === container && mapping.resourceName === resource);
 }
 
-/** Devices that earlier containers of the pod leave to later ones, by resource. */
+/** Devices of earlier containers of the pod that later ones can reuse, by resource. */
 export type Reusable = Map<string, Set<string>>;
 
 export function noteReusable(

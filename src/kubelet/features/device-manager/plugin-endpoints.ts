@@ -28,7 +28,7 @@ export interface PluginEndpointsParts {
 /** Upstream: plugin/v1beta1/client.go dial. */
 const DIAL_LIMIT_MS = 10_000;
 const OPTIONS_LIMIT_MS = 10_000;
-/** Lists of a plugin that sends without pause are processed at this rate at most. */
+/** The maximum rate at which lists of a plugin are processed, in case it sends continuously. */
 const LIST_SPACING_MS = 50;
 /** Each resource costs a connection, and its devices memory. */
 const MAX_RESOURCES = 100;

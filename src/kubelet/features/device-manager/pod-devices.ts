@@ -97,7 +97,7 @@ export class PodDevices {
     return this.#pods.delete(uid);
   }
 
-  /** Takes one resource from a container whose allocation did not come about. */
+  /** Removes the devices of one resource from a container whose allocation failed. */
   removeResource(uid: PodUid, container: string, resource: string): void {
     const containers = this.#pods.get(uid);
     const resources = containers?.get(container);

@@ -15,7 +15,7 @@ export interface SelectionFacts {
 
 export type Selection =
   | { readonly kind: 'chosen'; readonly ids: readonly string[] }
-  /** The plugin may choose; then `completeSelection`. */
+  /** The plugin chooses among the candidates; call `completeSelection` with its answer. */
   | { readonly kind: 'ask'; readonly available: readonly string[]; readonly mustInclude: readonly string[] }
   | { readonly kind: 'short'; readonly requested: number; readonly available: number };
 
@@ -47,7 +47,7 @@ export function selectDevices(facts: SelectionFacts): Selection {
 
 /**
  * The selection after the plugin's preference. Preferred devices that are not available are ignored, missing ones are
- * filled up. Always as many as needed, none twice, unless too few are free: then `short`.
+ * filled up. The result has exactly the needed number of distinct devices, or `short` if too few are free.
  */
 export function completeSelection(
   facts: SelectionFacts,

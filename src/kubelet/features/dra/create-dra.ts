@@ -46,7 +46,7 @@ export interface DraParts {
   readonly manager: DraManager;
   /** The health of a regular container's devices together with those of its claims; undefined when it has none. */
   withClaims(devices: ResourceStatus[] | undefined, pod: Pod, container: string): ResourceStatus[] | undefined;
-  /** Unprepares what pods that are gone have left. Never rejects. */
+  /** Unprepares claims of removed pods. Never rejects. */
   releaseInactive(known: { has(uid: PodUid): boolean }): Promise<void>;
   /** For the Pod Resources API. */
   usedBy(pod: Pod, container: AnyContainer): readonly ResourceClaimUse[];

@@ -4,7 +4,7 @@ import type { DeviceHealthReport } from '../../ports/dra-drivers.ts';
 export const HEALTH_TIMEOUT_MS = 30_000;
 /** Upstream: ResourceHealthMessageMaxLength. */
 const MAX_MESSAGE_LENGTH = 1024;
-/** More devices of one driver are not followed: what they are called is up to the driver. */
+/** Limit of tracked devices per driver, because a driver can report any number of names. */
 export const MAX_DEVICES = 16_384;
 
 export interface DeviceHealth {
@@ -55,7 +55,7 @@ export class DeviceHealthCache {
     return changed;
   }
 
-  /** Forgets reports whose time is over, but for the devices in `spared`; returns their keys. */
+  /** Drops expired reports, except for devices in `spared`; returns the keys of the dropped ones. */
   expire(driver: string, nowMs: number, spared: ReadonlySet<string> = new Set()): ReadonlySet<string> {
     const devices = this.#byDriver.get(driver);
     const gone = new Set<string>();

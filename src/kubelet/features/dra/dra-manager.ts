@@ -34,7 +34,7 @@ export interface DraOperation {
   readonly durationMs: number;
 }
 
-/** Of one driver for one claim: all claims of a full node fit into the checkpoint. */
+/** Limit of devices of one driver for one claim, so that all claims of a full node fit into the checkpoint. */
 const MAX_ANSWER_BYTES = 128 * 1024;
 const LIMIT_BYTES = 64 * 1024 * 1024;
 const MODE = 0o600;
@@ -102,8 +102,8 @@ export class DraManager {
   }
 
   /**
-   * Unprepares the claims of pods that the node does not have any more: they went while the agent was down. Never
-   * rejects (upstream: cm/dra reconcileLoop).
+   * Unprepares the claims of pods that were removed while the agent was down. Never rejects (upstream: cm/dra
+   * reconcileLoop).
    */
   async unprepareInactive(isKnown: (podUid: string) => boolean, signal: AbortSignal): Promise<void> {
     const users = new Set([...this.#claims.values()].flatMap(({ podUids }) => [...podUids]));
@@ -135,7 +135,7 @@ export class DraManager {
     return [...names].flatMap((name) => this.#claims.get(`${pod.metadata.namespace}/${name}`) ?? []);
   }
 
-  /** One use after another of `resources.claims`, with the devices of the request that it names. */
+  /** Each entry of `resources.claims`, with the devices of the request that it names. */
   usesOf(pod: Pod, container: AnyContainer): readonly ClaimUse[] {
     return this.#namedUses(pod, container).flatMap(({ use, request, claim }) => {
       const info = this.#claims.get(`${pod.metadata.namespace}/${claim}`);
@@ -227,7 +227,8 @@ export class DraManager {
     const results = claim.status?.allocation?.devices.results ?? [];
     const drivers = new Map<string, readonly PreparedDevice[]>(results.map(({ driver }) => [driver, []]));
     for (const [driver, devices] of known?.drivers ?? []) drivers.set(driver, devices);
-    // Before the claim is noted as used: a pod whose driver was never installed can then still be deleted.
+    // Checked before the claim is recorded as used, so that a pod whose driver was never installed can still be
+    // deleted.
     for (const driver of drivers.keys()) this.#options.drivers.get(driver);
     const podUids = new Set([...(known?.podUids ?? []), podUid]);
     this.#claims.set(key, { uid, name, namespace, podUids, drivers });
@@ -329,7 +330,7 @@ export class DraManager {
     }
   }
 
-  /** Writes follow one another, and each has all changes made until it begins. */
+  /** Writes run one after another; each contains all changes made before it begins. */
   async #save(): Promise<void> {
     const { files, path } = this.#options;
     const write = (): Promise<void> => files.writeFileAtomic(path, encodeClaims(this.#claims.values()), MODE);

@@ -70,7 +70,7 @@ export class DraDriverRegistry {
     this.#changed(name);
   }
 
-  /** The one that registered last, of those that are connected if any is. Throws `Unavailable` when there is none. */
+  /** The last registered instance; connected ones are preferred. Throws `Unavailable` if there is none. */
   get(name: string): DraDriver {
     const all = this.#byName.get(name);
     const found = all?.findLast(({ isConnected }) => isConnected) ?? all?.at(-1);

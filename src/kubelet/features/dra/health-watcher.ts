@@ -38,7 +38,7 @@ export class HealthWatcher {
     this.#parts = parts;
   }
 
-  /** Reads the state of an earlier run, so that a restart is not seen in the status of pods. Never rejects. */
+  /** Reads the state of an earlier run, so that a restart does not change the status of pods. Never rejects. */
   async start(): Promise<void> {
     const { files, path, clock, log } = this.#parts;
     try {
@@ -96,7 +96,10 @@ export class HealthWatcher {
     }
   }
 
-  /** What the last instance of a driver reported holds no more; over a restart of the agent it does. */
+  /**
+   * When the last instance of a driver disconnects, its reports become invalid. A restart of the agent does not
+   * invalidate them.
+   */
   #ended(driver: string): void {
     const left = (this.#open.get(driver) ?? 1) - 1;
     if (left > 0) {

@@ -26,8 +26,9 @@ export interface SliceCleanupParts {
 }
 
 /**
- * Removes ResourceSlices of this node that no driver publishes (upstream: DRAPluginManager wipeResourceSlices): all at
- * the start, for drivers publish theirs when they register; later those of a driver that is away for too long.
+ * Removes ResourceSlices of this node that no driver publishes (upstream: DRAPluginManager wipeResourceSlices): all of
+ * them at the start, because drivers publish theirs when they register; later those of a driver that is disconnected
+ * for too long.
  */
 export class SliceCleanup {
   readonly #parts: SliceCleanupParts;
@@ -91,7 +92,7 @@ export class SliceCleanup {
     }
   }
 
-  /** Rejects when the node does not exist yet: before, it may not see slices. */
+  /** Rejects while the node does not exist, because the node authorizer does not allow listing slices before. */
   async #removeOnce(
     client: NonNullable<SliceCleanupParts['client']>,
     driver: string | undefined,
@@ -119,7 +120,7 @@ export class SliceCleanup {
   }
 }
 
-/** One that was written again meanwhile is a driver's, and stays. */
+/** A slice that a driver wrote again meanwhile stays. */
 async function removeSlice(client: Pick<ApiClient, 'delete'>, slice: ResourceSlice): Promise<void> {
   try {
     await client.delete(resourceSlices, keyOf(slice), { preconditions: { uid: slice.metadata.uid } });

@@ -26,18 +26,18 @@ const QUEUE_LIMIT = 1_000;
 const KNOWN_LIMIT = 4_096;
 /** As long as an API server keeps them: older ones are of no use. */
 const KEPT_MS = 3_600_000;
-/** Upstream sleeps 10 s; a server that restarts is back sooner. */
+/** Upstream waits 10 s; a restarting server is usually back sooner. */
 const retry = { initialMs: 500, maxMs: 10_000, factor: 2 };
 /** For a server that fails on this event and not on others. */
 const MOST_TRIES = 12;
 /** Events that gathered in an outage are sent slowly: other requests, and other nodes, are more urgent. */
 const GENTLE_MS = 50;
-/** So few do not load a server, and behind them are those of the pods that start now. */
+/** So few events do not load a server, and the events of pods that start now are queued behind them. */
 const SMALL_BACKLOG = 50;
 
 interface Waiting {
   readonly event: Event;
-  /** Monotonic: a wall clock that is corrected after the boot ages no event. */
+  /** Monotonic, so that a corrected wall clock does not change the age of events. */
   readonly sinceMs: number;
 }
 
@@ -50,8 +50,8 @@ type Outcome = 'done' | 'away' | 'failed';
  *    no warning first.
  * 2. An event that is repeated before it was written is written once, with its newest count; one that was written is
  *    patched.
- * 3. While the server is unavailable, retries become less frequent. When it is back the events of the last hour follow,
- *    many slowly, few at once.
+ * 3. While the server is unavailable, retries become less frequent. When it is back, the events of the last hour are
+ * sent: a few immediately, many slowly.
  * 4. An event that the server refuses is not retried.
  */
 export class EventUploader {
@@ -83,7 +83,7 @@ export class EventUploader {
     return this.#queue.size;
   }
 
-  /** The API server is available: no need to wait on. */
+  /** The API server is available again: end the current wait. */
   retryNow(): void {
     this.#retry?.abort();
   }

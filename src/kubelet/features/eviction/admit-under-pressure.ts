@@ -10,7 +10,7 @@ const memoryPressureTaint = { key: 'node.kubernetes.io/memory-pressure', effect:
 
 /**
  * Why a node under pressure does not take the pod; undefined when it does (upstream: eviction_manager.go Admit).
- * Critical pods are always taken; while only memory is short, pods with requests or a toleration are, too.
+ * Critical pods are always admitted. If only memory is short, pods with requests or a toleration are admitted too.
  */
 export function rejectionUnderPressure(
   pod: Pod,

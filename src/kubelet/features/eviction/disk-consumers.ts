@@ -2,14 +2,17 @@ import type { DiskLayout } from './disk-layout.ts';
 import { diskPartsOf } from './disk-layout.ts';
 import type { PodDiskUse, TreeAmount } from './pod-usage.ts';
 
-/** What uses space on the images' file system, for people. `isLayer`: the runtime counts it among its own data. */
+/**
+ * A consumer of space on the images' file system, as a text for people. `isLayer`: the runtime counts it among its own
+ * data.
+ */
 export interface DiskConsumer {
   readonly what: string;
   readonly bytes: number;
   readonly isLayer?: boolean;
 }
 
-/** How many single users are named of each kind. */
+/** The maximum number of consumers that are named for each kind. */
 const MOST_NAMED = 3;
 
 interface Part {

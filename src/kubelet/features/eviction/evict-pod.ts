@@ -15,13 +15,13 @@ export interface Eviction {
   readonly message: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly graceMs: number;
-  /** Evicted for the node's sake: no fault of its own limits. */
+  /** Evicted because the node is short of a resource, not because the pod exceeded its own limits. */
   readonly isDisruption: boolean;
 }
 
 export interface PodEvictorParts {
   readonly record: Pick<EvictedRecord, 'add' | 'has'>;
-  /** Writes the record now: a later agent must not start what this one has begun to stop. */
+  /** Writes the record now, so that a later agent does not restart a pod that this agent has begun to stop. */
   readonly save: () => Promise<void>;
   /** Stops the pod permanently. */
   readonly kill: (uid: PodUid, graceMs: number) => void;
@@ -73,7 +73,7 @@ export class PodEvictor {
     });
     events.annotatedEvent(pod, { type: 'Warning', reason: podEvents.evicted, message, annotations });
     log.info('Evicting pod', { pod: podKey(pod), podUid: uid, signal, message });
-    // The kill does not wait for the disk, which may be what is short.
+    // The kill does not wait for the write, because the disk may be full.
     kill(uid, graceMs);
     inBackground(log, 'saving which pods were evicted', save());
     onEvicted(signal);

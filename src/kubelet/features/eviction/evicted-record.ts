@@ -6,11 +6,11 @@ import type { PodUid } from '../../model/ids.ts';
 export interface EvictionVerdict {
   readonly reason: string;
   readonly message: string;
-  /** Absent for a pod that exceeded its own limit: no disruption of the node's. */
+  /** Absent for a pod that exceeded its own limit, which is not a disruption by the node. */
   readonly condition?: PodCondition;
 }
 
-/** An evicted pod per node and uid; a node has no more pods than this in a lifetime of the record. */
+/** Limit of recorded pods. */
 const MOST_SAVED = 10_000;
 
 /**
@@ -33,7 +33,7 @@ export class EvictedRecord {
     return this.#verdicts.has(uid);
   }
 
-  /** The first verdict stands. */
+  /** The first reason is kept. */
   add(uid: PodUid, verdict: EvictionVerdict): void {
     if (this.#verdicts.has(uid)) return;
     this.#verdicts.set(uid, verdict);

@@ -54,7 +54,7 @@ export interface EvictionManagerParts {
   readonly activePods: () => readonly Pod[];
   /** All pods of the node are known: before that, the wrong one might be evicted. */
   readonly isReady: () => boolean;
-  /** Nothing of the pod is left that takes resources. */
+  /** Whether all resources of the pod have been freed. */
   readonly isCleanedUp: (uid: PodUid) => boolean;
   readonly events: { nodeEvent(type: 'Warning', reason: string, message: string): void };
   readonly onStatsAge: (signal: string, ageMs: number) => void;
@@ -133,12 +133,12 @@ export class EvictionManager {
     this.#loop.wake();
   }
 
-  /** The state of a pod changed: the one that is leaving may be gone. */
+  /** The state of a pod changed: the pod being evicted may be gone. */
   podChanged(uid: PodUid): void {
     if (this.#leaving?.uid === uid && this.#parts.isCleanedUp(uid)) this.#loop.wake();
   }
 
-  /** What the newest readings mean now; changes nothing. */
+  /** Evaluates the newest readings without changing the state. */
   assess(): PressureVerdict {
     return nextPressure(this.#state, this.#parts.readings.all, this.#settings(), this.#parts.clock.monotonicMs());
   }

@@ -35,10 +35,10 @@ const signalsInRank: readonly EvictionSignal[] = [
   'nodefs.inodesFree',
   'pid.available',
 ];
-/** Of each ranking; the rest comes later still. */
+/** Number of pods shown of each ranking. */
 const MOST_PODS = 250;
 
-/** Says what would be evicted, from fresh readings, and changes nothing. */
+/** Reports what would be evicted, from new readings, without changing anything. */
 export class EvictionReporter {
   readonly #parts: EvictionReporterParts;
 

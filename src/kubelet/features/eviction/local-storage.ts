@@ -4,7 +4,7 @@ import { podLimits } from '../../../api/resources.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { PodDiskUse } from './pod-usage.ts';
 
-/** The label of the metric; no signal of the node. */
+/** The label of the metric; it is not a signal of the node. */
 export type LocalStorageSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
 
 export interface ExceededLimit {

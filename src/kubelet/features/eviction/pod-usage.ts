@@ -6,7 +6,7 @@ import type { ContainerUsage } from './eviction-message.ts';
 import type { EvictionSignal } from './signals.ts';
 import { signalFacts } from './signals.ts';
 
-/** What runs of a pod, with the paths of its groups. */
+/** The running parts of a pod, with the paths of their cgroups. */
 export interface RunningPod {
   readonly uid: string;
   /** undefined where pods have no groups of their own. */

@@ -54,7 +54,7 @@ export class SignalReader {
     this.#parts = parts;
   }
 
-  /** Undefined until the runtime has reported where it keeps images. */
+  /** Undefined until the runtime has reported where it stores images. */
   get layout(): DiskLayout | undefined {
     return this.#disks?.layout;
   }
@@ -69,7 +69,7 @@ export class SignalReader {
     return this.#disks?.layout ?? 'shared';
   }
 
-  /** Of kernel files, which answer at once. */
+  /** Signals that are read from kernel files, which respond immediately. */
   readNow(source: QuickSource): Reading {
     return source === 'memory' ? this.#memory() : this.#pids();
   }

@@ -14,7 +14,10 @@ export interface SignalReadingsParts {
 
 const quick: readonly QuickSource[] = ['memory', 'pids'];
 const disks: readonly DiskSource[] = ['nodefs', 'imagefs', 'containerfs'];
-/** A dead disk must not keep the old figure in force for ever, nor be asked again before it has answered. */
+/**
+ * Limit for a hung disk: its old value expires after this time, and it is not read again before the last read has
+ * ended.
+ */
 const READING_LIMIT_MS = 60_000;
 
 /**
@@ -52,7 +55,7 @@ export class SignalReadings {
     await Promise.all(sources.map((source) => (isQuick(source) ? undefined : this.#readDisk(source, true))));
   }
 
-  /** All sources are due at once: what they said no longer holds. */
+  /** Makes all sources due immediately, because their values are outdated. */
   expire(): void {
     this.#dueMs.clear();
   }
@@ -94,7 +97,7 @@ export class SignalReadings {
     const missing = (Object.keys(signalFacts) as EvictionSignal[]).filter(
       (signal) => signalFacts[signal].source === source && !reading.some(([known]) => known === signal),
     );
-    // What cannot be read any more is unknown, not as it was.
+    // A source that cannot be read any more becomes unknown; its last value is not kept.
     for (const signal of missing) this.#observations.delete(signal);
     const pauseMs = computePauseMs(source, this.#parts.thresholds(), this.#observations, this.#ratePerMs);
     this.#dueMs.set(source, this.#parts.monotonicMs() + pauseMs);

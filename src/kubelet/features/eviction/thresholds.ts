@@ -4,7 +4,7 @@ import type { EvictionConfig } from '../../model/config/kubelet-config.ts';
 import type { EvictionSignal, Observation } from './signals.ts';
 import { evictionSignals, isEvictionSignal, signalFacts } from './signals.ts';
 
-/** An amount, or a share (0 to 1) of the capacity. */
+/** A quantity, or a fraction (0 to 1) of the capacity. */
 export type ThresholdValue =
   | { readonly kind: 'amount'; readonly amount: number; readonly text: string }
   | { readonly kind: 'share'; readonly share: number };
@@ -15,7 +15,7 @@ export interface Threshold {
   readonly value: ThresholdValue;
   /** How long a shortage must last before pods are evicted; 0 for a hard threshold. */
   readonly graceMs: number;
-  /** As much more must be available before the shortage counts as over. */
+  /** The additional amount that must be available before the shortage ends. */
   readonly minimumReclaim: ThresholdValue | undefined;
 }
 
@@ -76,7 +76,7 @@ export function amountOf(value: ThresholdValue, capacity: number): number {
   return value.kind === 'amount' ? value.amount : Math.trunc(capacity * value.share);
 }
 
-/** As upstream writes it: the amount as configured, a share as an amount. */
+/** As in upstream's messages: a quantity as configured, a percentage converted to a quantity. */
 export function thresholdText(value: ThresholdValue, capacity: number): string {
   return value.kind === 'amount' ? value.text : quantityOf(amountOf(value, capacity), 'BinarySI');
 }
@@ -85,7 +85,7 @@ export function observedText(signal: EvictionSignal, amount: number): string {
   return quantityOf(amount, signalFacts[signal].format);
 }
 
-/** Less is available than the threshold asks for; with `untilReclaimed` also less than the minimum reclaim adds. */
+/** Whether less is available than the threshold; with `untilReclaimed` the minimum reclaim is added to it. */
 export function isMet(threshold: Threshold, { available, capacity }: Observation, untilReclaimed: boolean): boolean {
   const { value, minimumReclaim } = threshold;
   const more = untilReclaimed && minimumReclaim !== undefined ? amountOf(minimumReclaim, capacity) : 0;

@@ -11,9 +11,9 @@ export interface BlockerFacts {
   /** The state of its worker. */
   readonly worker: 'none' | 'queued' | 'syncing' | 'terminating' | 'terminated' | 'finished';
   readonly workerSinceMs: number;
-  /** Of a pod whose containers are being stopped: when its grace period ends, or ended. */
+  /** For a pod whose containers are being stopped: when its grace period ends or ended. */
   readonly graceEndsMs?: number;
-  /** The grace period has ended, and a stop of a container takes longer all the same. */
+  /** A container is still being stopped although the grace period has ended. */
   readonly isGraceOver?: boolean;
   readonly activities: readonly Activity[];
   /** The failures of the last pass, in upstream's words. */
@@ -32,7 +32,7 @@ export interface BlockerFacts {
   }[];
   /** The last pass threw: its error and the planned next try. */
   readonly retry: { lastError: string | undefined; nextTryAtMs: number | undefined };
-  /** When the current pass began, if it takes so long that something must be blocking it. */
+  /** When the current pass began, if it takes so long that it must be blocked. */
   readonly busySinceMs?: number;
   /** Why the agent admits no pod now. */
   readonly heldBack?: { sinceMs: number; errors: readonly string[] };

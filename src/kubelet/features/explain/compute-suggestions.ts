@@ -56,7 +56,7 @@ export function computeSuggestions(pod: Pod, facts: SuggestionFacts): string[] {
   return [...new Set(suggestions)];
 }
 
-/** A volume that no container uses is not set up: what it lacks delays nothing. */
+/** A volume that no container uses is not set up, so missing objects of it delay nothing. */
 function usedVolumes(pod: Pod): Volume[] {
   const names = new Set(
     [...allContainers(pod)].flatMap(({ container }) =>
@@ -76,7 +76,7 @@ function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
     if (reference?.name && reference.optional !== true) needs.push({ kind, name: reference.name, keys });
   };
   const keysOf = (items: readonly { key: string }[] | undefined): string[] => (items ?? []).map(({ key }) => key);
-  // A pull goes on without it, and then often fails.
+  // The pull continues without the secret and then often fails.
   for (const reference of pod.spec.imagePullSecrets ?? []) add('Secret', reference);
   for (const { container } of allContainers(pod)) {
     for (const { configMapRef, secretRef } of container.envFrom ?? []) {
@@ -144,7 +144,7 @@ function cureOfVolume(pod: Pod, volume: Volume, facts: SuggestionFacts): string[
   return [cureOfClaim(claim, volumes, facts)];
 }
 
-/** Controllers bind it; their events show what prevents it. */
+/** Controllers bind the claim; their events show what prevents it. */
 function cureOfBound(
   { metadata: { namespace, name }, spec, status }: PersistentVolumeClaim,
   facts: SuggestionFacts,
@@ -170,7 +170,7 @@ function cureOfDriver(driver: string, { registry, isDriverThere }: SuggestionFac
     : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
 }
 
-/** The author of the manifests binds it: which volume the claim could name. */
+/** Without controllers the manifests bind the claim, so list the volumes that it could name. */
 function cureOfClaim(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],

@@ -4,7 +4,7 @@ import type { SuggestionObjects } from './compute-suggestions.ts';
 import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
 import type { ApiOutage, ClusterApi } from '../../ports/cluster-api.ts';
 
-/** What is known of the objects of the cluster, without a request. */
+/** The known objects of the cluster, without a request. */
 export interface KnownObjects {
   peek<Kind extends ClusterKind>(
     kind: Kind,

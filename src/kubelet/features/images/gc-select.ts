@@ -13,7 +13,7 @@ export interface ImageGcPolicy {
   readonly highPercent: number;
   readonly lowPercent: number;
   readonly minAgeMs: number;
-  /** 0: age alone collects nothing. */
+  /** 0: images are not removed because of their age. */
   readonly maxAgeMs: number;
 }
 
@@ -67,7 +67,7 @@ export function selectCandidates(records: ReadonlyMap<string, ImageRecord>, kept
 }
 
 /**
- * Those unused for longer than `maxAgeMs`; none before the agent itself has run for so long, because earlier use is
+ * Those unused for longer than `maxAgeMs`; none before the agent itself has run for that time, because earlier use is
  * unknown.
  */
 export function selectOld(
@@ -80,7 +80,7 @@ export function selectOld(
   return candidates.filter(({ lastUsedMs }) => nowMs - (lastUsedMs ?? Number.NEGATIVE_INFINITY) > policy.maxAgeMs);
 }
 
-/** Those old enough to be removed for lack of space. */
+/** Images that are old enough to be removed for lack of space. */
 export function selectRipe(candidates: readonly ImageRecord[], policy: ImageGcPolicy, nowMs: number): ImageRecord[] {
   return candidates.filter(({ firstSeenMs }) => nowMs - firstSeenMs >= policy.minAgeMs);
 }

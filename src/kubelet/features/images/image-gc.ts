@@ -191,7 +191,7 @@ export class ImageGc {
     const { policy, platform, disk } = this.#parts;
     const beganMs = platform.clock.nowMs();
     const { candidates, inUse } = await this.#survey();
-    // After the survey: an image that it saw for the first time has an age of zero, not a negative one.
+    // Read after the survey, so that a new image has an age of zero and not a negative one.
     const nowMs = platform.clock.monotonicMs();
     const old = selectOld(candidates, policy, nowMs, this.#startedMs);
     const aged = await this.#remove(old, Number.POSITIVE_INFINITY, 'age');
@@ -269,7 +269,7 @@ export class ImageGc {
       mountedImages,
       platform,
     } = this.#parts;
-    // Containers after images: an image whose container is created in between is seen as used, not as free.
+    // List containers after images, so that an image whose container is created in between counts as used.
     const present = await images.listImages();
     const inUse = new Set<string>(mountedImages?.() ?? []);
     for (const { imageId, imageRef } of await containers.listContainers()) inUse.add(imageId).add(imageRef);

@@ -30,7 +30,7 @@ export interface VolumeRequest {
   readonly signal: AbortSignal;
 }
 
-/** Secrets of the pod's namespace; undefined for one that does not exist. May reject when that cannot be determined. */
+/** Secrets of the pod's namespace; undefined for one that does not exist. May reject if that is unknown. */
 export interface SecretLookup {
   secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
 }

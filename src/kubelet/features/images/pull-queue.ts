@@ -123,7 +123,7 @@ export class PullQueue {
     const nowMs = clock.monotonicMs();
     this.#tokens = Math.min(Math.max(burst, 1), this.#tokens + ((nowMs - this.#filledAtMs) * qps) / 1000);
     this.#filledAtMs = nowMs;
-    // A token that is short by a rounding error counts as whole.
+    // Tolerates rounding errors: nearly a whole token counts as one.
     if (this.#tokens < 1 - 1e-9) return ((1 - this.#tokens) * 1000) / qps;
     this.#tokens -= 1;
     return 0;

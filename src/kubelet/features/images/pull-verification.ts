@@ -58,7 +58,7 @@ function isAllowlisted(allowlist: readonly string[], name: string): boolean {
   );
 }
 
-/** The number of Secrets up to which a record grows when it is only matched against. */
+/** The maximum number of Secrets that a record learns from matches. */
 const MATCHING_WRITES_LIMIT = 100;
 
 export type AccessProof = { kind: 'granted'; learned?: PulledWithSecret } | { kind: 'denied' };

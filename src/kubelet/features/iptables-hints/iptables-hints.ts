@@ -45,8 +45,8 @@ export interface IptablesHintsOptions {
 }
 
 /**
- * Chains that other programs of a node check for (upstream: kubelet_network_linux.go). Pods need nothing of this, and
- * no failure affects the agent.
+ * Maintains chains that other programs of a node check for (upstream: kubelet_network_linux.go). Pods do not need them,
+ * and a failure does not affect the agent.
  */
 export class IptablesHints {
   readonly #log: Logger;
@@ -111,7 +111,7 @@ async function answers(family: Iptables): Promise<boolean> {
   try {
     return (await family.run(['-t', 'nat', '-S', 'POSTROUTING', '1'])).exitCode === 0;
   } catch {
-    return false; // No such program here: reported by the caller.
+    return false; // The program is missing; the caller reports it.
   }
 }
 

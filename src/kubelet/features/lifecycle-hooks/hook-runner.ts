@@ -195,7 +195,7 @@ export class HookRunner {
     }
   }
 
-  /** For a socket, an empty host would mean this machine. */
+  /** An empty host would connect to this machine. */
   #addressOf({ pod, podIp }: HookTarget, action: HTTPGetAction): string {
     const own = isHostNetwork(pod) ? this.#options.hostIp() : (podIp ?? '');
     if (own === '' && (action.host ?? '') === '')

@@ -80,7 +80,7 @@ function dumpPools(pools: MemoryPools): string {
 const dumpBlock = ({ nodes, resource, bytes }: MemoryBlock): string =>
   `{NUMAAffinity:([]int)[${nodes.join(' ')}] Type:(v1.ResourceName)${resource} Size:(uint64)${bytes}}`;
 
-/** A string says why the text is not one that an agent wrote. The cost is linear in its length. */
+/** Returns a string with the reason if no agent wrote the text. The cost is linear in its length. */
 export function decodeMemoryCheckpoint(text: string): MemoryCheckpoint | string {
   let value: unknown;
   try {

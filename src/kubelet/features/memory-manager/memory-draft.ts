@@ -18,7 +18,7 @@ import type { MemoryAssignments, MemoryBlock, MemoryCapacity, MemoryPools, NodeM
 import { computeNodeMemory, idsOf, maskOf, sameGroup, withBlocks } from './memory-state.ts';
 import { divideMemory, emptyMemoryProblem } from './pod-memory.ts';
 
-/** What has been given to whom. */
+/** The current assignments. */
 export interface MemoryHoldings {
   readonly assignments: MemoryAssignments;
   readonly pools: MemoryPools;
@@ -144,7 +144,7 @@ export class MemoryDraft implements ResourceDraft {
     return this.#endedBefore(container).flatMap(({ name }) => this.#blocksOf(name) ?? []);
   }
 
-  /** What this container uses of an init container's memory is counted here and not there any more. */
+  /** Memory that this container takes over from an init container is counted only here. */
   #takeOver(container: Container, { nodes, resource, bytes }: MemoryBlock): void {
     let left = Math.min(bytes, reusableBytes(this.#reusable(container), resource, nodes));
     for (const { name } of this.#endedBefore(container)) {
@@ -187,7 +187,9 @@ export class MemoryDraft implements ResourceDraft {
   }
 }
 
-/** The nodes that the hint names, with more of them if they have too little; a string says why there are none. */
+/**
+ * The nodes that the hint names, with more of them if they have too little; a string with the reason if there are none.
+ */
 function chooseNodes(
   nodes: readonly NodeMemory[],
   affinity: NumaMask | undefined,

@@ -58,7 +58,7 @@ export function reusableBytes(reusable: Reusable, resource: string, ids: readonl
     .reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** A node that is used alone can join no group, and one in a group no other. */
+/** A node that is used alone cannot join a group, and a node in a group cannot join another. */
 export function isGroup(nodes: readonly NodeMemory[], mask: NumaMask): boolean {
   const ids = idsOf(nodes, mask);
   return nodes.every(

@@ -39,7 +39,7 @@ export interface NodeMemory {
   readonly tables: ReadonlyMap<string, MemoryTable>;
 }
 
-/** What the node has, by resource, without what is reserved for the system. */
+/** The memory of the node by resource, without the system reservation. */
 export interface MemoryCapacity {
   readonly id: number;
   readonly resources: ReadonlyMap<
@@ -71,7 +71,7 @@ export function computeCapacities({ nodes }: MachineTopology, reserved: Reserved
   });
 }
 
-/** The state of all nodes with these assignments. A block takes what is free of its nodes in their order. */
+/** The state of all nodes with these assignments. A block takes free memory from its nodes in their order. */
 export function computeNodeMemory(
   capacities: readonly MemoryCapacity[],
   assignments: MemoryAssignments,

@@ -5,8 +5,8 @@ import type { MachineTopology } from '../../model/machine-topology.ts';
 import type { ReservedMemory } from './memory-state.ts';
 
 /**
- * The memory of each NUMA node that no pod gets; a string says why it cannot be reserved. Together it must be what the
- * node reserves as a whole (upstream: memory_manager.go getSystemReservedMemory).
+ * The memory of each NUMA node that no pod gets; a string with the reason if it cannot be reserved. The sum must equal
+ * the reservation of the whole node (upstream: memory_manager.go getSystemReservedMemory).
  */
 export function computeReservedMemory(
   { nodes }: MachineTopology,

@@ -22,7 +22,7 @@ export interface MirrorSources {
   readonly sourcesReady: () => boolean;
 }
 
-/** What is known of a static pod and its mirror; undefined before the API server has listed its pods. */
+/** The facts about a static pod and its mirror; undefined before the API server has listed its pods. */
 export function readMirrorFacts(
   { listed, byFullName, nodeName, node: nodeNow, isEnding, sourcesReady }: MirrorSources,
   fullName: string,

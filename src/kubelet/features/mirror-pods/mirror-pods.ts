@@ -36,8 +36,8 @@ interface Trouble {
 }
 
 /**
- * How long a deleted mirror stays away. `kubectl delete` first lists and then watches until the name is free; a mirror
- * that is back between the two keeps it waiting for ever.
+ * How long a deleted mirror stays away. `kubectl delete` first lists and then watches until the name is free; if the
+ * mirror is created again in between, kubectl waits forever.
  */
 const RESTORE_DELAY_MS = 500;
 const retryCurve: BackoffCurve = { initialMs: 500, maxMs: 60_000, factor: 2 };
@@ -47,7 +47,7 @@ const retryCurve: BackoffCurve = { initialMs: 500, maxMs: 60_000, factor: 2 };
  * 1. A mirror of an earlier manifest is replaced at once, a deleted one after a moment; one without a pod is deleted.
  * 2. Whatever happens to a mirror, its pod runs on.
  * 3. Only a mirror that was seen is deleted: its uid is a precondition.
- * 4. A refusal is one event of the pod, and is retried with growing pauses.
+ * 4. A refusal causes one event of the pod and is retried with increasing delays.
  */
 export class MirrorPods {
   readonly #parts: MirrorPodsParts;

@@ -18,14 +18,14 @@ export interface NodeShutdown {
   /** Ends all pods in order, because the agent's process is asked to end and the machine goes down with it. */
   shutDown(): Promise<void>;
   times(): ShutdownTimes;
-  /** Why a shutdown of the machine would not wait for its pods, for users. */
+  /** Why a shutdown of the machine would not wait for its pods, as a text for users. */
   problems(): { message: string; blocking: boolean }[];
 }
 
 export interface CreateNodeShutdownParts
   extends Pick<ShutdownManagerParts, 'pods' | 'workers' | 'whenStatusesSent' | 'recorder' | 'statusChanged'> {
   readonly config: Pick<KubeletConfig, 'shutdown' | 'gates'>;
-  /** There is no API server. */
+  /** Whether the node runs without an API server. */
   readonly standalone: boolean;
   readonly state: ShutdownState;
   readonly rootDir: string;

@@ -11,7 +11,7 @@ export interface LogindWatchParts {
   readonly loginManager: LoginManager;
   /** For how long logind is to wait, in milliseconds. */
   readonly wantedMs: number;
-  /** The machine goes down in `availableMs` at the latest. Resolves when it may. */
+  /** Called when the machine will go down within `availableMs`. Resolves when the machine may go down. */
   readonly begin: (availableMs: number) => Promise<void>;
   readonly cancel: () => void;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ const FIRST_LIMIT_MS = 5000;
  * 2. A lost connection, a lost lock and a logind that is away are retried, with a back-off of up to 30 s; an earlier
  *    lock is released only once the next one is held.
  * 3. An agent that starts during a shutdown notices it: the state is read, not only its signal.
- * 4. Where logind gives less time than is wanted, the pods get what there is.
+ * 4. If logind grants less time than configured, the pods get that time.
  */
 export class LogindWatch {
   readonly #parts: LogindWatchParts;

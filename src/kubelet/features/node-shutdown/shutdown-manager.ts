@@ -143,7 +143,7 @@ export class ShutdownManager {
     workers.kill(uid, { cause: 'evicted', graceMs });
   }
 
-  /** Only pods that ran before an agent was restarted come here during a shutdown: new ones are rejected. */
+  /** During a shutdown only pods from before a restart of the agent get here; new pods are rejected. */
   #admitted(pod: Pod): void {
     const { state, graces, priorityOf, log } = this.#parts;
     const row = state.isShuttingDown ? rowOf(pod, graces, priorityOf) : undefined;

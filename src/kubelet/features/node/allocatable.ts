@@ -139,8 +139,8 @@ function without(whole: string, part: string): string {
 }
 
 /**
- * CPUs reserved by number replace the CPU reservations by amount (upstream: server.go). A string gives the reason why
- * they cannot be reserved.
+ * CPUs reserved by number replace the CPU reservations by amount (upstream: server.go). Returns a string with the
+ * reason if they cannot be reserved.
  */
 export function withReservedCpus(
   reserved: { kube: Texts; system: Texts; systemCpus: readonly number[] },

@@ -56,10 +56,7 @@ export interface NodeFacts {
   };
   /** Why the node is not ready, beside missing capacities. */
   problems: readonly string[];
-  /**
-   * Reasons that are only pending, though they may have been met before: they keep a node from becoming ready, and make
-   * none unready.
-   */
+  /** Conditions that are only pending. They keep a node from becoming ready, but do not make a ready node unready. */
   readonly openQuestions: readonly string[];
   /**
    * undefined before the volumes of pods are known: the reported ones stay (upstream: ReconcilerStatesHasBeenSynced).

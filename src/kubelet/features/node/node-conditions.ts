@@ -51,7 +51,7 @@ export function computeConditions(before: readonly NodeCondition[], facts: Condi
     const status = facts.pressure[of] ? 'True' : 'False';
     const old = before.find((condition) => condition.type === type);
     const [reason, message] = facts.pressure[of] ? short : enough;
-    // A change by another client (the node was unreachable for a while) is answered with a new transition.
+    // A change by another client (the node was unreachable for a while) causes a new transition time.
     if (old?.status === status) own.set(type, { ...old, lastHeartbeatTime: now });
     else own.set(type, { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason, message });
   }

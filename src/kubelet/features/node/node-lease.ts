@@ -92,7 +92,7 @@ export class NodeLease {
     this.#loop.start();
   }
 
-  /** The lease stays: it shows until when the agent was running. */
+  /** The lease is not deleted: it shows when the agent was last running. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }

@@ -423,8 +423,10 @@ const others: readonly GroupFamily[] = [
   spec('container_spec_memory_reservation_limit_bytes', 'Memory reservation (soft limit) in bytes.', ({ limits }) =>
     unlimitedAsZero(limits.memoryReservationBytes),
   ),
-  spec('container_spec_memory_swap_limit_bytes', 'Swap limit in bytes; on cgroup v1 the limit of memory and swap together.', ({ limits }) =>
-    unlimitedAsZero(limits.memorySwapBytes),
+  spec(
+    'container_spec_memory_swap_limit_bytes',
+    'Swap limit in bytes; on cgroup v1 the limit of memory and swap together.',
+    ({ limits }) => unlimitedAsZero(limits.memorySwapBytes),
   ),
 ];
 

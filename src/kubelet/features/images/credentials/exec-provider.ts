@@ -149,7 +149,7 @@ function authsOf(auth: unknown): DockerConfig | undefined {
       },
     ]);
   }
-  // Defines an own property, whatever the registry is called.
+  // Defines an own property even if the registry is called `__proto__`.
   return Object.fromEntries(found);
 }
 

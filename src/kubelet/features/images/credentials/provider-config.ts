@@ -49,7 +49,7 @@ export interface CredentialProvider {
 
 export interface LoadedProviders {
   readonly providers: readonly CredentialProvider[];
-  /** Each names the file, the line and the field. With any, no provider may be used. */
+  /** Each error names the file, the line and the field. If there is any error, no provider may be used. */
   readonly errors: readonly string[];
 }
 
