@@ -9,6 +9,7 @@ import { annotations } from '../../../api/annotations.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { PodSyncer, SyncResult } from './pod-workers.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { WorkerStates } from './worker-states.ts';
@@ -21,6 +22,10 @@ const pod = (uid: string, name = uid, extra: Partial<Pod['metadata']> = {}): Pod
 const staticPod = (uid: string, name: string): Pod =>
   pod(uid, name, { annotations: { [annotations.configSource]: 'file' } });
 
+const orphan = (uid: string, name: string): PodRuntimeStatus => ({
+  ...{ uid: podUid(uid), name, namespace: 'default', sandboxes: [], containers: [], observedAtMs: 0 },
+});
+
 /** A syncer whose calls take scripted time, and which records its calls. */
 function harness(
   script: {
@@ -29,6 +34,7 @@ function harness(
     cleanMs?: number;
     sync?: (uid: string, pass: number) => SyncResult;
     kill?: () => void;
+    finish?: () => void;
   } = {},
 ) {
   const log = recordingLog();
@@ -56,6 +62,7 @@ function harness(
     },
     finished({ uid, gone, revived }) {
       calls.push(`finished ${uid} ${gone ? 'gone' : 'kept'}${revived ? ', comes again' : ''}`);
+      script.finish?.();
     },
   };
   const workers: PodWorkers = new PodWorkers({
@@ -280,5 +287,179 @@ describe('pod workers', () => {
     await clock.advance(200_000);
     assert.deepEqual(calls, ['sync a']);
     assert.equal(clock.armedTimers, 0);
+  });
+
+  it('stops a running pod without a spec, and leaves one with a worker alone', async () => {
+    const { clock, calls, workers } = harness();
+    workers.killOrphan(orphan('a', 'web'), 7);
+    await clock.advance(1);
+    assert.deepEqual(calls, ['kill a 7', 'finished a gone']);
+    workers.update(pod('b'), true);
+    workers.killOrphan(orphan('b', 'b'), 7);
+    await clock.advance(1);
+    assert.deepEqual(calls.slice(2), ['sync b']);
+  });
+
+  it('runs a static pod after an orphan of its full name, and not after one of another', async () => {
+    const { clock, calls, workers } = harness({ killMs: 500 });
+    workers.killOrphan(orphan('old', 'web'), 500);
+    workers.killOrphan(orphan('elsewhere', 'db'), 500);
+    workers.update(staticPod('new', 'web'), true);
+    workers.update(staticPod('other', 'cache'), true);
+    await clock.advance(1);
+    assert.deepEqual(calls, ['kill old 500', 'kill elsewhere 500', 'sync other']);
+    await clock.advance(1000);
+    assert.deepEqual(calls.slice(3), ['finished old gone', 'sync new', 'finished elsewhere gone']);
+  });
+
+  it('tells static pods of one name in two namespaces apart', async () => {
+    const { clock, calls, workers } = harness();
+    const inNamespace = (uid: string, namespace: string): Pod => ({
+      ...staticPod(uid, 'web'),
+      metadata: { ...staticPod(uid, 'web').metadata, namespace },
+    });
+    workers.update(inNamespace('a', 'one'), true);
+    workers.update(inNamespace('b', 'two'), true);
+    await clock.advance(1);
+    assert.deepEqual(calls, ['sync a', 'sync b']);
+  });
+
+  it('starts the third of three static pods of one name when the first and the second are gone', async () => {
+    const { clock, calls, workers } = harness();
+    for (const uid of ['one', 'two', 'three']) workers.update(staticPod(uid, 'web'), true);
+    await clock.advance(1);
+    workers.kill(podUid('two'), { cause: 'removed' });
+    await clock.advance(1);
+    assert.equal(workers.stateOf(podUid('three'))?.phase, 'queued');
+    workers.kill(podUid('one'), { cause: 'removed' });
+    await clock.advance(1);
+    assert.equal(calls.at(-1), 'sync three');
+    workers.kill(podUid('three'), { cause: 'removed' });
+    await clock.advance(1);
+    workers.update(staticPod('four', 'web'), true);
+    await clock.advance(1);
+    assert.equal(calls.at(-1), 'sync four');
+  });
+
+  it('stops a finished pod again that turns out to run, and no other', async () => {
+    const { clock, calls, workers } = harness({ sync: (uid) => ({ terminal: uid === 'done' }) });
+    workers.update(pod('done'), true);
+    workers.update(pod('live'), true);
+    await clock.advance(1);
+    const { length } = calls;
+    for (const uid of ['done', 'live', 'unknown']) workers.endAgain(podUid(uid));
+    await clock.advance(1);
+    assert.deepEqual(calls.slice(length), ['kill done 30000', 'clean done, keep', 'finished done kept']);
+  });
+
+  it('syncs on demand a pod that runs, and none that is queued, finished or unknown', async () => {
+    const { clock, calls, workers } = harness({ sync: (uid) => ({ terminal: uid === 'done' }) });
+    workers.update(pod('done'), true);
+    workers.update(staticPod('first', 'web'), true);
+    workers.update(staticPod('queued', 'web'), true);
+    await clock.advance(1);
+    const { length } = calls;
+    for (const uid of ['done', 'queued', 'first', 'unknown']) workers.sync(podUid(uid));
+    await clock.advance(1);
+    assert.deepEqual(calls.slice(length), ['sync first']);
+  });
+
+  it('syncs again when a sync asks for it, but not later than a healthy pod', async () => {
+    const asked = harness({ sync: () => ({ terminal: false, retryInMs: 3000 }) });
+    asked.workers.update(pod('a'), true);
+    await asked.clock.advance(2999);
+    assert.equal(asked.calls.length, 1);
+    await asked.clock.advance(1);
+    assert.equal(asked.calls.length, 2);
+    const late = harness({ sync: () => ({ terminal: false, retryInMs: 1e9 }) });
+    late.workers.update(pod('a'), true);
+    await late.clock.advance(90_001);
+    assert.equal(late.calls.length, 2);
+  });
+
+  it('syncs again after a growing pause while a step fails, and forgets that once it succeeds', async () => {
+    const { clock, calls, workers } = harness({ sync: (_uid, pass) => ({ terminal: false, failed: pass !== 6 }) });
+    workers.update(pod('a'), true);
+    await clock.advance(750);
+    assert.equal(calls.length, 2);
+    await clock.advance(1499);
+    assert.equal(calls.length, 3);
+    await clock.advance(10_000);
+    assert.ok(calls.length <= 6, `${calls.length} passes: the pause grows`);
+    await clock.advance(100_000);
+    assert.ok(calls.length >= 7, `${calls.length} passes`);
+    assert.deepEqual(workers.failing(), []);
+  });
+
+  it('says how a worker is doing, and nothing of one that is not there', async () => {
+    const failure = new KubeletError('Unavailable', 'no answer');
+    const { clock, workers } = harness({
+      sync: (uid) => {
+        if (uid === 'bad') throw failure;
+        return { terminal: false };
+      },
+      syncMs: 100,
+    });
+    const [bad, good, unknown] = [podUid('bad'), podUid('good'), podUid('unknown')];
+    await clock.advance(5000);
+    const beganMs = clock.nowMs();
+    workers.update(pod('bad'), true);
+    workers.update(pod('good'), true);
+    await clock.advance(60);
+    assert.deepEqual([workers.isBusy(bad), workers.busyForMs(bad), workers.sinceMs(bad)], [true, 60, beganMs]);
+    await clock.advance(60);
+    assert.deepEqual(
+      [workers.isBusy(bad), workers.failing(), workers.retryOf(good).lastError],
+      [false, [bad], undefined],
+    );
+    workers.kill(bad, { cause: 'removed' });
+    assert.deepEqual([workers.retryOf(bad).lastError, workers.sinceMs(bad)], [undefined, beganMs + 120]);
+    assert.deepEqual(
+      [
+        workers.isBusy(unknown),
+        workers.busyForMs(unknown),
+        workers.sinceMs(unknown),
+        workers.retryOf(unknown).lastError,
+      ],
+      [false, undefined, undefined, undefined],
+    );
+    await workers.stop();
+  });
+
+  it('has a phase that began when it changed, and not when the pod is updated', async () => {
+    const { clock, workers } = harness();
+    workers.update(pod('a'), true);
+    const beganMs = workers.sinceMs(podUid('a'));
+    await clock.advance(500);
+    workers.update(pod('a'), false);
+    await clock.advance(1);
+    assert.equal(workers.sinceMs(podUid('a')), beganMs);
+  });
+
+  it('logs a bug of the code that it calls at the end of a pod, and goes on with others', async () => {
+    const { clock, calls, workers, log } = harness({
+      finish: () => {
+        throw new Error('a bug');
+      },
+    });
+    workers.update(pod('a'), true);
+    workers.kill(podUid('a'), { cause: 'removed' });
+    await clock.advance(1);
+    assert.ok(log.lines.some(({ fields }) => fields['error'] === 'a bug'));
+    workers.update(pod('b'), true);
+    await clock.advance(1);
+    assert.equal(calls.at(-1), 'sync b');
+  });
+
+  it('says nothing of what its own stop aborts', async () => {
+    const { clock, workers, log } = harness({ syncMs: 1000 });
+    workers.update(pod('a'), true);
+    await clock.advance(1);
+    await workers.stop();
+    await clock.advance(200_000);
+    assert.deepEqual(log.lines, []);
+    workers.sync(podUid('a'));
+    await clock.advance(1);
+    assert.equal(workers.isBusy(podUid('a')), false);
   });
 });
