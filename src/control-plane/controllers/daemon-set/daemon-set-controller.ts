@@ -18,10 +18,9 @@ import { Expectations } from '../../controller-runtime/expectations.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
-import { runController } from '../../controller-runtime/run-controller.ts';
+import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
-import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { planPlacement } from './daemon-plan.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
@@ -41,7 +40,7 @@ const failedCurve: BackoffCurve = { initialMs: 1_000, maxMs: 900_000, factor: 2 
 
 /** Keeps one pod of each DaemonSet on each node that it is for. */
 export function createDaemonSetController(options: ControllerOptions): Controller {
-  const { informers, clock, log } = options;
+  const { informers, clock } = options;
   const revisions = informers.for(controllerRevisions);
   const parts: Parts = {
     sets: informers.for(daemonSets),
@@ -53,29 +52,18 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
     eligibility: new Eligibilities(),
   };
   const syncer = new DaemonSetSyncer(options, parts);
-  const queue = new RateLimitingQueue({
+  return createQueueController(options, {
     name: 'daemonset',
-    clock,
-    log,
     workers: WORKERS,
-    sync: (key) => syncer.sync(key),
-    // A pass looks at every node.
-    restMs: () => restOfSet(parts.nodeInformer.size),
-  });
-  const add = (key: string): void => queue.add(key);
-  const ends = [
-    wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
-    // A revision that another client adds may be removed again before the next pass (upstream: addHistory).
-    wakeOwners({ owners: parts.sets, dependents: parts.revisions, add, wakesWhenAdded: false }),
-    wakeByNodes(parts, add),
-    parts.unseenRevisions.observe(),
-  ];
-  return runController({
-    name: 'daemonset controller',
-    log,
-    queues: [queue],
+    syncer,
     informers: [parts.sets, parts.revisions, parts.podInformer, parts.nodeInformer],
-    ends,
+    follow: (add) => [
+      wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
+      // A revision that another client adds may be removed again before the next pass (upstream: addHistory).
+      wakeOwners({ owners: parts.sets, dependents: parts.revisions, add, wakesWhenAdded: false }),
+      wakeByNodes(parts, add),
+      parts.unseenRevisions.observe(),
+    ],
   });
 }
 
@@ -147,6 +135,11 @@ class DaemonSetSyncer {
     this.#podIndex = new ControlledIndex(parts.podInformer);
     this.#revisionIndex = new ControlledIndex(parts.revisions);
     this.#revisions = new DaemonRevisions(options.client, parts.unseenRevisions);
+  }
+
+  /** A pass looks at every node. */
+  restMs(): number {
+    return restOfSet(this.#parts.nodeInformer.size);
   }
 
   async sync(key: string): Promise<number | undefined> {

@@ -19,8 +19,7 @@ import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/pod-control.ts';
 import { sameTemplate } from '../../controller-runtime/pod-template.ts';
-import { runController } from '../../controller-runtime/run-controller.ts';
-import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { deploymentAnnotations, isRollingUpdate, sizeOf, TEMPLATE_HASH_LABEL } from './deployment-facts.ts';
 import { planDeployment } from './deployment-plan.ts';
@@ -33,7 +32,7 @@ const WORKERS = 5;
 
 /** Leads the ReplicaSets of each Deployment from one template to the next. */
 export function createDeploymentController(options: ControllerOptions): Controller {
-  const { informers, clock, log } = options;
+  const { informers, clock } = options;
   const sets = informers.for(replicaSets);
   const parts: Parts = {
     all: informers.for(deployments),
@@ -42,25 +41,16 @@ export function createDeploymentController(options: ControllerOptions): Controll
     podInformer: informers.for(pods),
   };
   const syncer = new DeploymentSyncer(options, parts);
-  const queue = new RateLimitingQueue({
+  return createQueueController(options, {
     name: 'deployment',
-    clock,
-    log,
     workers: WORKERS,
-    sync: (key) => syncer.sync(key),
-  });
-  const add = (key: string): void => queue.add(key);
-  const ends = [
-    parts.unseenSets.observe(),
-    wakeOwners({ owners: parts.all, dependents: sets, add }),
-    wakeRecreates(parts, add),
-  ];
-  return runController({
-    name: 'deployment controller',
-    log,
-    queues: [queue],
+    syncer,
     informers: [parts.all, sets, parts.podInformer],
-    ends,
+    follow: (add) => [
+      parts.unseenSets.observe(),
+      wakeOwners({ owners: parts.all, dependents: sets, add }),
+      wakeRecreates(parts, add),
+    ],
   });
 }
 

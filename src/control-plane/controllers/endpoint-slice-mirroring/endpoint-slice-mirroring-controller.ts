@@ -2,12 +2,11 @@ import { endpointLabels } from '../../../api/annotations.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { endpointSlices, endpoints, services } from '../../../api/client/resource-types.ts';
-import type { Endpoints } from '../../../api/core/endpoints.ts';
 import type { EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { Expectations } from '../../controller-runtime/expectations.ts';
+import { newEndpointSlice } from '../../controller-runtime/new-endpoint-slice.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
@@ -44,7 +43,7 @@ export function createEndpointSliceMirroringController({
     try {
       for (const mirror of plan.create) {
         if (mirrored === undefined) break;
-        const made = await client.create(endpointSlices, newSlice(mirrored, mirror));
+        const made = await client.create(endpointSlices, newEndpointSlice(endpoints, mirrored, mirror));
         if (parts.slices.get(keyOf(made)) === undefined) expectations.expect(key, 'created', made.metadata.uid);
       }
       for (const { slice, mirror } of plan.update) await client.update(endpointSlices, changed(slice, mirror));
@@ -91,27 +90,6 @@ function serviceKeyOf({ metadata: { namespace, labels = {} } }: EndpointSlice): 
   return labels[endpointLabels.slicesManagedBy] === MIRRORING_CONTROLLER && name !== undefined
     ? `${namespace}/${name}`
     : undefined;
-}
-
-function newSlice(
-  source: Endpoints,
-  { labels, annotations, addressType, ports, endpoints: desired }: Mirror,
-): EndpointSlice {
-  const { name, namespace } = source.metadata;
-  return {
-    metadata: {
-      name: '',
-      generateName: `${name}-`,
-      namespace,
-      uid: '',
-      labels: { ...labels },
-      annotations: { ...annotations },
-      ownerReferences: [newControllerRef(endpoints, source)],
-    },
-    addressType,
-    endpoints: [...desired],
-    ports: [...ports],
-  };
 }
 
 function changed(slice: EndpointSlice, { labels, annotations, endpoints: desired }: Mirror): EndpointSlice {

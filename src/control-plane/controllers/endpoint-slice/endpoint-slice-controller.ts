@@ -10,9 +10,9 @@ import type { Service } from '../../../api/core/service.ts';
 import type { EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
+import { newEndpointSlice } from '../../controller-runtime/new-endpoint-slice.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
-import { runController } from '../../controller-runtime/run-controller.ts';
+import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import {
   endpointsOf,
   hasManagedEndpoints,
@@ -22,10 +22,8 @@ import {
 } from '../../controller-runtime/service-endpoints.ts';
 import { LabelIndex } from '../../controller-runtime/label-index.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
-import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { groupEndpoints } from './group-endpoints.ts';
 import { planSlices } from './plan-slices.ts';
-import type { SliceContent } from './plan-slices.ts';
 
 const WORKERS = 5;
 /** Its coming wakes the service; this is only for a slice that was deleted before it came. */
@@ -35,7 +33,7 @@ const { headless } = endpointLabels;
 
 /** Tells which pods are behind each service, in slices of a hundred (upstream: endpointslice controller). */
 export function createEndpointSliceController(options: ControllerOptions): Controller {
-  const { informers, clock, log } = options;
+  const { informers } = options;
   const parts = {
     services: informers.for(services),
     pods: informers.for(pods),
@@ -43,30 +41,23 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
     nodes: informers.for(nodes),
   };
   const syncer = new SliceSyncer(options, parts);
-  const queue = new RateLimitingQueue({
+  return createQueueController(options, {
     name: 'endpoint-slice',
-    clock,
-    log,
     workers: WORKERS,
-    sync: (key) => syncer.sync(key),
-    restMs: (key) => syncer.restMs(key),
-  });
-  const wake = (slice: EndpointSlice): void => {
-    syncer.seen(slice);
-    const name = slice.metadata.labels?.[endpointLabels.serviceName];
-    if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME && name !== undefined)
-      queue.add(`${slice.metadata.namespace}/${name}`);
-  };
-  const ends = [
-    wakeServices({ ...parts, add: (key) => queue.add(key) }),
-    parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake }),
-  ];
-  return runController({
-    name: 'endpoint slice controller',
-    log,
-    queues: [queue],
+    syncer,
     informers: Object.values(parts),
-    ends,
+    follow: (add) => {
+      const wake = (slice: EndpointSlice): void => {
+        syncer.seen(slice);
+        const name = slice.metadata.labels?.[endpointLabels.serviceName];
+        if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME && name !== undefined)
+          add(`${slice.metadata.namespace}/${name}`);
+      };
+      return [
+        wakeServices({ ...parts, add }),
+        parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake }),
+      ];
+    },
   });
 }
 
@@ -136,7 +127,7 @@ class SliceSyncer {
     const { client } = this.#options;
     try {
       for (const content of plan.create) {
-        const made = await client.create(endpointSlices, newSlice(service, labels, content));
+        const made = await client.create(endpointSlices, newEndpointSlice(services, service, { labels, ...content }));
         if (this.#parts.slices.get(keyOf(made)) === undefined)
           this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
       }
@@ -165,26 +156,5 @@ function labelsOf(service: Service): Record<string, string> {
     [endpointLabels.serviceName]: service.metadata.name,
     [endpointLabels.slicesManagedBy]: CONTROLLER_NAME,
     ...(isHeadless(service) && { [headless]: '' }),
-  };
-}
-
-function newSlice(
-  service: Service,
-  labels: Record<string, string>,
-  { addressType, ports, endpoints }: SliceContent,
-): EndpointSlice {
-  const { name, namespace } = service.metadata;
-  return {
-    metadata: {
-      name: '',
-      generateName: `${name}-`,
-      namespace,
-      uid: '',
-      labels,
-      ownerReferences: [newControllerRef(services, service)],
-    },
-    addressType,
-    endpoints: [...endpoints],
-    ports: [...ports],
   };
 }

@@ -9,7 +9,7 @@ import type { Service } from '../../../api/core/service.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
-import { runController } from '../../controller-runtime/run-controller.ts';
+import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import {
   endpointsOf,
   hasManagedEndpoints,
@@ -19,7 +19,6 @@ import {
 } from '../../controller-runtime/service-endpoints.ts';
 import { LabelIndex } from '../../controller-runtime/label-index.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
-import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
 const WORKERS = 5;
@@ -30,23 +29,22 @@ const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 
 /** The older form of what EndpointSlices say, for those who still read it (upstream: endpoints controller). */
 export function createEndpointsController(options: ControllerOptions): Controller {
-  const { informers, clock, log } = options;
+  const { informers } = options;
   const parts = { services: informers.for(services), pods: informers.for(pods), endpoints: informers.for(endpoints) };
   const syncer = new EndpointsSyncer(options, parts);
-  const queue = new RateLimitingQueue({
+  return createQueueController(options, {
     name: 'endpoints',
-    clock,
-    log,
     workers: WORKERS,
-    sync: (key) => syncer.sync(key),
-    restMs: (key) => syncer.restMs(key),
+    syncer,
+    informers: Object.values(parts),
+    follow: (add) => {
+      const wake = (object: Endpoints): void => add(formatKey(keyOf(object)));
+      return [
+        wakeServices({ ...parts, add }),
+        parts.endpoints.addHandlers({ onAdd: (object, initial) => initial && wake(object), onDelete: wake }),
+      ];
+    },
   });
-  const wake = (object: Endpoints): void => queue.add(formatKey(keyOf(object)));
-  const ends = [
-    wakeServices({ ...parts, add: (key) => queue.add(key) }),
-    parts.endpoints.addHandlers({ onAdd: (object, initial) => initial && wake(object), onDelete: wake }),
-  ];
-  return runController({ name: 'endpoints controller', log, queues: [queue], informers: Object.values(parts), ends });
 }
 
 interface Parts {

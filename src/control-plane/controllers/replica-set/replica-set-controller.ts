@@ -18,9 +18,8 @@ import { Expectations } from '../../controller-runtime/expectations.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { PodControl, podFromTemplate } from '../../controller-runtime/pod-control.ts';
 import { isPodActive, isPodTerminating } from '../../controller-runtime/pod-facts.ts';
-import { runController } from '../../controller-runtime/run-controller.ts';
+import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
-import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { countReplicas } from './replica-counts.ts';
 import type { ReplicaCounts } from './replica-counts.ts';
@@ -60,27 +59,18 @@ export function createReplicaSetController(options: ControllerOptions): Controll
 
 /** The same for any kind of that sort. */
 export function createReplicaController(options: ControllerOptions, kind: ReplicaKind): Controller {
-  const { informers, clock, log } = options;
+  const { informers, clock } = options;
   const { name, sets } = kind;
   const podInformer = informers.for(pods);
   const expectations = new Expectations(clock);
   const tally = new ReplicaTally(sets, podInformer);
   const syncer = new ReplicaSetSyncer(options, { kind, podInformer, expectations, tally });
-  const queue = new RateLimitingQueue({
+  return createQueueController(options, {
     name,
-    clock,
-    log,
     workers: WORKERS,
-    sync: (key) => syncer.sync(key),
-    restMs: (key) => syncer.restMs(key),
-  });
-  const end = wakeOwners({ owners: sets, dependents: podInformer, expectations, add: (key) => queue.add(key) });
-  return runController({
-    name: `${name} controller`,
-    log,
-    queues: [queue],
+    syncer,
     informers: [sets, podInformer],
-    ends: [end, () => tally.stop()],
+    follow: (add) => [wakeOwners({ owners: sets, dependents: podInformer, expectations, add }), () => tally.stop()],
   });
 }
 

@@ -13,9 +13,8 @@ import { Expectations } from '../../controller-runtime/expectations.ts';
 import { OwnWrites } from '../../controller-runtime/own-writes.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
-import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
-import { runController } from '../../controller-runtime/run-controller.ts';
+import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { SetExecutor } from './set-executor.ts';
 import { selectForgotten, SetHistories, sortRevisions } from './set-history.ts';
@@ -38,7 +37,7 @@ interface Parts {
 
 /** Keeps the numbered pods of each StatefulSet, with their claims. */
 export function createStatefulSetController(options: ControllerOptions): Controller {
-  const { informers, clock, log } = options;
+  const { informers, clock } = options;
   const revisions = informers.for(controllerRevisions);
   const parts: Parts = {
     sets: informers.for(statefulSets),
@@ -49,27 +48,17 @@ export function createStatefulSetController(options: ControllerOptions): Control
     expectations: new Expectations(clock),
   };
   const syncer = new StatefulSetSyncer(options, parts);
-  const queue = new RateLimitingQueue({
+  return createQueueController(options, {
     name: 'statefulset',
-    clock,
-    log,
     workers: WORKERS,
-    sync: (key) => syncer.sync(key),
-    restMs: (key) => syncer.restMs(key),
-  });
-  const add = (key: string): void => queue.add(key);
-  const ends = [
-    wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
-    wakeOwners({ owners: parts.sets, dependents: parts.revisions, add }),
-    parts.unseenRevisions.observe(),
-    parts.claims.addHandlers({ onDelete: (claim) => syncer.setsWaitingFor(claim).forEach(add) }),
-  ];
-  return runController({
-    name: 'statefulset controller',
-    log,
-    queues: [queue],
+    syncer,
     informers: [parts.sets, parts.revisions, parts.podInformer, parts.claims],
-    ends,
+    follow: (add) => [
+      wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
+      wakeOwners({ owners: parts.sets, dependents: parts.revisions, add }),
+      parts.unseenRevisions.observe(),
+      parts.claims.addHandlers({ onDelete: (claim) => syncer.setsWaitingFor(claim).forEach(add) }),
+    ],
   });
 }
 
