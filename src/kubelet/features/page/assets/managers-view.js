@@ -117,7 +117,7 @@ function deviceCard(devices, nameOf, colorOf) {
       'tr',
       {},
       element('th', { scope: 'row' }, id, element('span', { class: 'namespace' }, resource)),
-      element('td', {}, healthy ? 'healthy' : 'unhealthy'),
+      element('td', { class: healthy ? 'health' : 'health bad' }, healthy ? 'healthy' : 'unhealthy'),
       element(
         'td',
         {},
