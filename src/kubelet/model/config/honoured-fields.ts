@@ -110,7 +110,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   maxOpenFiles: honoured(
     'set by the program prlimit; where that is missing or the machine does not permit the limit, the agent logs that and keeps its own',
   ),
-  contentType: partly('JSON is always used; upstream requests protobuf'),
+  contentType: partly('JSON is always used; upstream requests protobuf, which Node.js reads slower than JSON'),
   kubeAPIQPS: honoured('pod statuses take precedence within it; heartbeats do not count'),
   kubeAPIBurst: honoured(),
   serializeImagePulls: honoured(
@@ -154,12 +154,10 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   kubeReservedCgroup: honoured('with the systemd driver the name of a slice; there only the name is tested'),
   enforceNodeAllocatable: honoured(),
   allowedUnsafeSysctls: honoured(),
-  volumePluginDir: partly(
-    'read at each use, so a new driver needs no restart; drivers that attach volumes are rejected',
-  ),
+  volumePluginDir: honoured('read at each use, so a new driver needs no restart'),
   providerID: honoured(),
   kernelMemcgNotification: partly(
-    'on cgroup v2 a notification about the group of all pods leads to a reading at once; on v1 the kernel is not asked, and near a threshold readings are at most 100 ms apart',
+    'on cgroup v2 a notification about the group of all pods leads to a reading at once; on v1 the kernel notifies through an eventfd, which Node.js cannot make, so there readings are at most 100 ms apart near a threshold',
   ),
   'logging.format': honoured(),
   'logging.flushFrequency': honoured('only split streams are buffered'),
