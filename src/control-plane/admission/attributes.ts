@@ -3,12 +3,12 @@ import { forbidden } from '../../api/status/api-status-error.ts';
 import type { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { AdmissionAttributes } from '../model/admission.ts';
 
-/** Whether the request is about objects of the kind; without `subresource` about the objects themselves. */
+/** Whether the request concerns objects of the kind; without `subresource`, the objects themselves. */
 export function isAbout({ definition, subresource }: AdmissionAttributes, type: ResourceType, wanted = ''): boolean {
   return definition.type.group === type.group && definition.type.plural === type.plural && subresource === wanted;
 }
 
-/** The objects of a request that `isAbout` the kind are of that kind: they were decoded by its definition. */
+/** If `isAbout` is true for a kind, the objects of the request have that kind, because its definition decoded them. */
 export function objectOf<T extends ApiObject>(attributes: AdmissionAttributes, _type: ResourceType<T>): T {
   return attributes.object as T;
 }
@@ -17,7 +17,7 @@ export function oldObjectOf<T extends ApiObject>(attributes: AdmissionAttributes
   return attributes.oldObject as T;
 }
 
-/** A refusal as admission words it. The name may not be known yet (upstream: admission.NewForbidden). */
+/** A refusal with admission's message. The name may not be known yet (upstream: admission.NewForbidden). */
 export function refusal({ definition, name, object }: AdmissionAttributes, why: string): ApiStatusError {
   const { name: own = '', generateName = '' } = object?.metadata ?? {};
   return forbidden(definition.type, name || own || generateName || 'Unknown', why);

@@ -16,7 +16,7 @@ const isWrite = (attributes: AdmissionAttributes, operation: 'CREATE' | 'UPDATE'
   attributes.operation === operation && isAbout(attributes, certificateSigningRequests, subresource);
 
 /**
- * Approving takes the right to approve for the signer; that to write the subresource is not enough. Upstream:
+ * Approving requires the verb `approve` on the signer, in addition to the right to write the subresource. Upstream:
  * CertificateApproval.
  */
 export function createCertificateApproval(authorizer: Authorizer): AdmissionPlugin {
@@ -50,10 +50,10 @@ export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugi
   };
 }
 
-/** What these plugins must know of a request in PEM. Throws for one that the cluster's signers would not read. */
+/** The parsed request (PEM) for these plugins. Throws if the cluster's signers would reject it. */
 export type ReadRequest = (pem: string) => { readonly organizations: readonly string[] };
 
-/** `signature` is for foreign signers too: it throws for what is no request or not signed by its own key. */
+/** `signature` also serves foreign signers: it throws if the PEM is not a request, or is not signed by its own key. */
 export interface RequestReaders {
   readonly read: ReadRequest;
   readonly signature: (pem: string) => void;
@@ -75,9 +75,9 @@ export function createCertificateSubjectRestriction(read: ReadRequest): Admissio
 }
 
 /**
- * A request must be one, signed by the key it is for and, if it is for a signer of the cluster, have one reading only.
- * Upstream asks that in validation, which here is not to know certificates: so this is a plugin, of a name upstream
- * does not have.
+ * A request must be well-formed and signed by its own key. For a signer of the cluster it must also have only one
+ * interpretation. Upstream checks this in validation, which knows nothing about certificates here; so this is a plugin
+ * without a counterpart in upstream.
  */
 export function createCertificateRequestSignature({ read, signature }: RequestReaders): AdmissionPlugin {
   return {

@@ -13,10 +13,10 @@ const NODE_NAME = 'authentication.kubernetes.io/node-name';
 const serviceAccount = /^system:serviceaccount:[^:]+:[^:]+$/;
 
 /**
- * The right to write the status of claims is not enough: who allocates or reserves needs `resourceclaims/binding`, and
- * who reports on devices needs `resourceclaims/driver` with the name of the driver, by a verb that says whether the
- * user belongs to the node of the devices. No flag switches this off (upstream: registry/resource AuthorizedForBinding,
- * AuthorizedForDeviceStatus).
+ * The right to write the status of claims is not sufficient. Allocating or reserving requires `resourceclaims/binding`.
+ * Reporting on devices requires `resourceclaims/driver` with the name of the driver; the verb depends on whether the
+ * user belongs to the node of the devices. No flag turns this check off (upstream: registry/resource
+ * AuthorizedForBinding, AuthorizedForDeviceStatus).
  */
 export function createClaimStatusRights(authorizer: Authorizer): AdmissionPlugin {
   return {

@@ -25,7 +25,7 @@ export function createDefaultIngressClass(reader: ObjectReader): AdmissionPlugin
 const isDefault = ({ metadata }: IngressClass): boolean =>
   metadata.annotations?.[DEFAULT_INGRESS_CLASS_ANNOTATION] === 'true';
 
-/** Of classes that are as old as each other, the first by name. */
+/** Among classes of the same age, the first by name. */
 function newestFirst({ metadata: one }: IngressClass, { metadata: other }: IngressClass): number {
   const [left = '', right = ''] = [one.creationTimestamp, other.creationTimestamp];
   if (left !== right) return left > right ? -1 : 1;

@@ -11,7 +11,10 @@ export interface TolerationDefaults {
   readonly seconds: number;
 }
 
-/** Pods that do not say so themselves stay for a while on a node that fails. Upstream: DefaultTolerationSeconds. */
+/**
+ * Adds tolerations to pods without their own, so that they stay on a failing node for some time. Upstream:
+ * DefaultTolerationSeconds.
+ */
 export function createDefaultTolerationSeconds({ seconds }: TolerationDefaults): AdmissionPlugin {
   return {
     name: 'DefaultTolerationSeconds',

@@ -10,8 +10,8 @@ import { isAbout, objectOf } from './attributes.ts';
 const WHY = `admin access to devices requires the \`${ADMIN_ACCESS_LABEL}: true\` label on the containing namespace`;
 
 /**
- * Admin access reaches devices that belong to other pods, so only namespaces that an administrator has labelled may ask
- * for it. No flag switches this off (upstream: registry/resource/resourceclaim and resourceclaimtemplate,
+ * Admin access reaches devices that belong to other pods, so only namespaces that an administrator has labelled may
+ * request it. No flag turns this check off (upstream: registry/resource/resourceclaim and resourceclaimtemplate,
  * AuthorizedForAdmin).
  */
 export function createDeviceAdminAccess(reader: ObjectReader): AdmissionPlugin {

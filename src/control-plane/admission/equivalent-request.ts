@@ -3,8 +3,8 @@ import type { AdmissionAttributes } from '../model/admission.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
 /**
- * The version of the request's kind that rules are about: that of the request, else with `matchPolicy: Equivalent`
- * another one in which the same objects are served. Undefined: they are about none (upstream: webhook/generic
+ * The version of the request's kind that the rules match: that of the request or, with `matchPolicy: Equivalent`,
+ * another served version of the same objects. Undefined if the rules match none (upstream: webhook/generic
  * ShouldCallHook).
  */
 export function matchedVersion(
@@ -27,7 +27,7 @@ export async function inVersion(
   const { definition: own, subresource, object, oldObject } = attributes;
   const shown = async (each: ApiObject | undefined): Promise<ApiObject | undefined> =>
     each && objectInVersion(each, own, definition);
-  // The body of such a subresource is of a kind of its own, which is the same in all versions.
+  // The body of such a subresource has a separate kind, which is the same in all versions.
   const isWhole = own.views?.find(({ name }) => name === subresource)?.kind === undefined;
   return {
     ...attributes,
@@ -38,7 +38,7 @@ export async function inVersion(
   };
 }
 
-/** An object of one version as another shows it, by way of the version in which it is stored. */
+/** Converts an object to another version, via the stored version. */
 export async function objectInVersion(
   object: ApiObject,
   from: ResourceDefinition,

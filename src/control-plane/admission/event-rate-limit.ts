@@ -23,7 +23,7 @@ const kind = { kind: 'Configuration', apiVersions: ['eventratelimit.admission.k8
 const limitTypes = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
 type LimitType = (typeof limitTypes)[number];
 const DEFAULT_CACHE_SIZE = 4096;
-/** Of a key, in the words of a refusal. */
+/** The name of a key in refusals. */
 const MAX_SHOWN_KEY = 256;
 
 export interface EventLimit {
@@ -31,11 +31,11 @@ export interface EventLimit {
   /** Events a second. */
   readonly qps: number;
   readonly burst: number;
-  /** Buckets that are remembered; the longest unused is forgotten. */
+  /** Maximum number of buckets; the least recently used one is dropped. */
   readonly cacheSize: number;
 }
 
-/** The limits, or what is wrong with them. */
+/** The limits, or their error. */
 export function readEventRateLimitConfiguration(document: unknown): readonly EventLimit[] | string {
   const read = readConfig<Infer<typeof ConfigurationSchema>>(ConfigurationSchema, document, kind);
   if (typeof read === 'string') return read;
@@ -78,10 +78,7 @@ export function createEventRateLimit(limits: readonly EventLimit[], nowMs: () =>
   };
 }
 
-/**
- * Buckets are known by a digest: fields of events are as long as their writers like, and joined they could read like
- * those of another.
- */
+/** Buckets are keyed by a digest: fields of events can have any length, and joined fields could collide. */
 const digestOf = (key: readonly string[]): string => createHash('sha256').update(JSON.stringify(key)).digest('base64');
 
 function keyOf(type: LimitType, { namespace, context, object: event }: AdmissionAttributes): string[] {
@@ -113,7 +110,7 @@ class TokenBuckets {
     const { qps, burst, cacheSize } = this.#limit;
     const nowMs = this.#nowMs();
     const known = this.#buckets.get(key) ?? { tokens: burst, atMs: nowMs };
-    // A wall clock that is set back takes nothing away.
+    // A wall clock that is set back removes no tokens.
     const tokens = Math.min(burst, known.tokens + (Math.max(0, nowMs - known.atMs) / 1000) * qps);
     const left = tokens >= 1 ? tokens - 1 : tokens;
     this.#buckets.delete(key);

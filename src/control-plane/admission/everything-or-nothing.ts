@@ -16,7 +16,7 @@ export const alwaysDeny: AdmissionPlugin = {
   },
 };
 
-/** Upstream: NamespaceExists (off by default, as NamespaceLifecycle sees to it). */
+/** Upstream: NamespaceExists (off by default, because NamespaceLifecycle checks the same). */
 export function createNamespaceExists(reader: ObjectReader): AdmissionPlugin {
   return {
     name: 'NamespaceExists',

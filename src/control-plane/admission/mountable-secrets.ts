@@ -17,7 +17,7 @@ export function usesTokenProjection(pod: Pod): boolean {
 
 type Environment = Pick<Container, 'name' | 'env' | 'envFrom'>;
 
-/** The first secret that the account does not list, in upstream's words; undefined when all is well. */
+/** The message for the first secret that the account does not list, as upstream's; undefined if there is none. */
 export function checkMountableSecrets(
   account: ServiceAccount,
   pod: Pod,

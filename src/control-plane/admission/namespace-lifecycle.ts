@@ -5,19 +5,20 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, refusal } from './attributes.ts';
 
-/** Namespaces that stay as long as the cluster does. */
+/** Namespaces that cannot be deleted. */
 const immortal = ['default', 'kube-system', 'kube-public'];
 
 /**
- * Nothing is made in a namespace that is not there or is going; some namespaces never go. `refresh` resolves when the
- * reader knows all that was written before: another server may have made the namespace just now. Upstream:
+ * Refuses to create objects in a namespace that is missing or terminating, and to delete certain namespaces. `refresh`
+ * resolves when the reader has seen all earlier writes: another server may have just created the namespace. Upstream:
  * NamespaceLifecycle.
  */
 export function createNamespaceLifecycle(reader: ObjectReader, refresh: () => Promise<void>): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
     handles: ({ operation }) => operation !== 'CONNECT',
-    // Nothing is changed; but, as upstream, it is asked before all that change something: they need the namespace.
+    // This plugin changes nothing. As in upstream, it runs before the mutating plugins, because they need the
+    // namespace.
     mutate(attributes) {
       if (check(reader, attributes) === 'checked') return attributes.object as ApiObject;
       return refresh().then(() => {
@@ -35,7 +36,7 @@ function check(reader: ObjectReader, attributes: AdmissionAttributes): 'checked'
       throw refusal(attributes, 'this namespace may not be deleted');
     return 'checked';
   }
-  // Whether one may do something is answered without telling what there is.
+  // Access reviews are answered even if the namespace does not exist.
   const leaks = definition.type.plural === 'localsubjectaccessreviews';
   if (namespace === '' || operation === 'DELETE' || leaks || isAbout(attributes, namespaces, attributes.subresource))
     return 'checked';

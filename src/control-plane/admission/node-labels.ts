@@ -29,7 +29,7 @@ function isForbidden(key: string): boolean {
   return !own.has(key) && !isWithin(prefix, 'kubelet.kubernetes.io') && !isWithin(prefix, 'node.kubernetes.io');
 }
 
-/** What a kubelet would change and may not, sorted. */
+/** The label changes that a kubelet is not allowed to make, sorted. */
 export function forbiddenLabelChanges(now: Labels, before: Labels): readonly string[] {
   const keys = new Set([...Object.keys(now), ...Object.keys(before)]);
   return [...keys].filter((key) => now[key] !== before[key] && isForbidden(key)).sort();

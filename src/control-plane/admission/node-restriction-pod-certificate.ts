@@ -8,9 +8,9 @@ import { objectOf, refusal } from './attributes.ts';
 const quote = (value: string): string => JSON.stringify(value);
 
 /**
- * A node requests certificates only for pods that run on it, and names pod, service account and node as they are
- * (upstream: noderestriction admitPodCertificateRequest). What a cache may not know yet is answered with an error that
- * clients try again.
+ * A node requests certificates only for pods that run on it, and only with their actual pod, service account and node
+ * (upstream: noderestriction admitPodCertificateRequest). If the cache may not know an object yet, the error is one
+ * that clients retry.
  */
 export function checkPodCertificateRequest(
   attributes: AdmissionAttributes,

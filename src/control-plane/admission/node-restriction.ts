@@ -29,15 +29,15 @@ import { apiReferenceOf } from './pod-api-references.ts';
 export interface NodeRestrictionOptions {
   readonly reader: ObjectReader;
   readonly authorizer: Authorizer;
-  /** The common name a certificate request (PEM) asks for. Throws for what is no request. */
+  /** The common name in a certificate request (PEM). Throws if the PEM is not a request. */
   readonly readCommonName: (request: string) => string;
 }
 
 type Check = (attributes: AdmissionAttributes, node: string, options: NodeRestrictionOptions) => void | Promise<void>;
 
 /**
- * Keeps what kubelets write to themselves: their node, their lease, the pods bound to them. What they may read, the
- * Node authorizer knows. Upstream: NodeRestriction.
+ * Restricts the writes of a kubelet to its own objects: its node, its lease, the pods bound to it. The Node authorizer
+ * restricts its reads. Upstream: NodeRestriction.
  */
 export function createNodeRestriction(options: NodeRestrictionOptions): AdmissionPlugin {
   return {
@@ -178,7 +178,7 @@ const checkClaim: Check = (attributes, node) => {
   );
 };
 
-/** All of a claim but what a node reports of growing its volume. */
+/** All fields of a claim except those that a node reports when it expands the volume. */
 function fixedPart(claim: PersistentVolumeClaim): object {
   const {
     capacity: _capacity,
@@ -191,7 +191,7 @@ function fixedPart(claim: PersistentVolumeClaim): object {
   return { ...claim, metadata, status };
 }
 
-/** Tokens only for pods that run there, and only for audiences that such a pod asks for. */
+/** Tokens only for pods of the node, and only for audiences that the pod uses. */
 const checkToken: Check = async (attributes, node, options) => {
   if (attributes.operation !== 'CREATE' || attributes.subresource !== 'token') return;
   const { spec } = attributes.object as TokenRequest;
@@ -242,7 +242,7 @@ async function checkAudience(
   );
 }
 
-/** Of its projected volumes, and of the drivers of its CSI volumes. */
+/** The audiences of the pod's projected volumes and of the drivers of its CSI volumes. */
 function audiencesOf(pod: Pod, reader: ObjectReader): ReadonlySet<string> {
   const found = new Set<string>();
   for (const volume of pod.spec.volumes ?? []) {
@@ -276,7 +276,10 @@ const checkCsiNode: Check = (attributes, node) => {
     throw refusal(attributes, 'can only access CSINode with the same name as the requesting node');
 };
 
-/** What may be read and changed, the Node authorizer knows; it does not see new slices, and not each of a collection. */
+/**
+ * The Node authorizer restricts reads and updates. It sees neither the content of new slices nor each slice of a
+ * collection.
+ */
 const checkResourceSlice: Check = (attributes, node) => {
   const { operation } = attributes;
   if (operation !== 'CREATE' && operation !== 'DELETE') return;

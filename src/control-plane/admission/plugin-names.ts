@@ -1,11 +1,11 @@
 /**
- * Upstream's plugins in the order they are asked (kubeapiserver/options AllOrderedPlugins), and whether each is on by
- * default.
+ * Upstream's plugins in the order in which they run (kubeapiserver/options AllOrderedPlugins), and whether each is on
+ * by default.
  */
 export interface KnownPlugin {
   readonly name: string;
   readonly isOn: boolean;
-  /** `absent`: not here; to enable it is refused, to disable it is fine. */
+  /** `absent`: not implemented. Enabling it is an error, disabling it is allowed. */
   readonly state: 'here' | 'absent';
 }
 
@@ -54,7 +54,7 @@ export const knownPlugins: readonly KnownPlugin[] = [
   on('RBACEscalation'),
   on('MutatingAdmissionPolicy'),
   on('MutatingAdmissionWebhook'),
-  // Upstream's, until 1.13; it stood here.
+  // Part of upstream until 1.13, at this position.
   off('Initializers'),
   on('ValidatingAdmissionPolicy'),
   on('ValidatingAdmissionWebhook'),
@@ -62,7 +62,7 @@ export const knownPlugins: readonly KnownPlugin[] = [
   off('AlwaysDeny'),
 ];
 
-/** What is wrong with `--enable-admission-plugins` and `--disable-admission-plugins`, in upstream's words. */
+/** The errors of `--enable-admission-plugins` and `--disable-admission-plugins`, with upstream's messages. */
 export function pluginFlagProblems(enabled: readonly string[], disabled: readonly string[]): readonly string[] {
   const find = (name: string): KnownPlugin | undefined => knownPlugins.find((each) => each.name === name);
   const both = enabled.filter((name) => disabled.includes(name)).sort();
@@ -82,7 +82,7 @@ export function pluginFlagProblems(enabled: readonly string[], disabled: readonl
   ];
 }
 
-/** The names of the plugins that are on, in their order. */
+/** The names of the enabled plugins, in order. */
 export function pluginsThatAreOn(enabled: readonly string[], disabled: readonly string[]): readonly string[] {
   return knownPlugins
     .filter(

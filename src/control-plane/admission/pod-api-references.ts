@@ -3,7 +3,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
 import { configMapNames, secretNames } from '../../api/pod-references.ts';
 
-/** Volumes that need nothing of the API. Whatever is not known is taken to need it. */
+/** Volumes that need no API object. Unknown kinds count as needing one. */
 const harmless: ReadonlySet<string> = new Set(
   (
     'awsElasticBlockStore azureDisk cephfs cinder downwardAPI emptyDir fc flexVolume flocker gcePersistentDisk gitRepo hostPath image iscsi nfs photonPersistentDisk ' +
@@ -30,8 +30,8 @@ const needingSources: Readonly<Record<string, string>> = lookupTable({
 });
 
 /**
- * The first kind of object a pod needs from the API, in upstream's words (api/pod HasAPIObjectReference); a pod that a
- * node creates itself may need none.
+ * The first kind of object a pod needs from the API, as upstream names it (api/pod HasAPIObjectReference); a pod that a
+ * node creates may need none.
  */
 export function apiReferenceOf(pod: Pod): string | undefined {
   if ((pod.spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';

@@ -1,4 +1,4 @@
-/** What upstream asks of ClusterTrustBundles and PodCertificateRequests beside the rules of their kinds. */
+/** Upstream's checks of ClusterTrustBundles and PodCertificateRequests in addition to the validation of their kinds. */
 import { Buffer } from 'node:buffer';
 import type { KeyObject } from 'node:crypto';
 import { X509Certificate } from 'node:crypto';
@@ -21,7 +21,7 @@ const SKEW_MS = 5 * 60_000;
 const STUB = 'spec.stubPKCS10Request';
 const CHAIN = 'status.certificateChain';
 
-/** To write certificates for a signer takes the right to attest for it. Upstream: ClusterTrustBundleAttest. */
+/** Writing certificates for a signer requires the verb `attest` on it. Upstream: ClusterTrustBundleAttest. */
 export function createClusterTrustBundleAttest(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'ClusterTrustBundleAttest',
@@ -38,7 +38,7 @@ export function createClusterTrustBundleAttest(authorizer: Authorizer): Admissio
   };
 }
 
-/** What the garbage collector writes needs no right of a signer (upstream: rbac.IsOnlyMutatingGCFields). */
+/** Writes of the garbage collector need no permission for the signer (upstream: rbac.IsOnlyMutatingGCFields). */
 function changesOnlyOwnership(attributes: AdmissionAttributes): boolean {
   if (attributes.operation !== 'UPDATE') return false;
   const [now, old] = [objectOf(attributes, clusterTrustBundles), oldObjectOf(attributes, clusterTrustBundles)];
@@ -56,15 +56,16 @@ function changesOnlyOwnership(attributes: AdmissionAttributes): boolean {
 
 export interface PodCertificateOptions {
   readonly authorizer: Authorizer;
-  /** The key of a request (PKCS #10 in DER). Throws for what is none, or not signed by its own key. */
+  /** The key of a request (PKCS #10 in DER). Throws if it is not a request, or is not signed by its own key. */
   readonly readStubKey: (der: Uint8Array) => KeyObject;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
 }
 
 /**
- * A request has a key of its own, and its answer is a certificate for that key, valid from now, by a user who may sign
- * for the signer. Upstream asks that in validation, which here knows neither requests nor rights.
+ * A request must have its own key. The issued certificate must be for that key and valid from now, and the user needs
+ * the right to sign for the signer. Upstream checks this in validation, which here knows neither requests nor
+ * permissions.
  */
 export function createPodCertificateContents(options: PodCertificateOptions): AdmissionPlugin {
   return {

@@ -13,7 +13,10 @@ import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 
 const isWrite = ({ operation }: AdmissionAttributes): boolean => operation === 'CREATE' || operation === 'UPDATE';
 
-/** Who runs an image has to be let to by its registry, each time. Upstream: AlwaysPullImages (off by default). */
+/**
+ * Pulls the image for each start, so that the registry checks the credentials of each pod. Upstream: AlwaysPullImages
+ * (off by default).
+ */
 export const alwaysPullImages: AdmissionPlugin = {
   name: 'AlwaysPullImages',
   handles: (attributes) =>
@@ -179,7 +182,10 @@ function because(attributes: AdmissionAttributes, cause: string, why: string): A
 
 const hostnameKey = nodeLabels.hostname;
 
-/** No pod keeps others off more than its own node. Upstream: LimitPodHardAntiAffinityTopology (off by default). */
+/**
+ * Required anti-affinity may only use the topology of a single node. Upstream: LimitPodHardAntiAffinityTopology (off by
+ * default).
+ */
 export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
   name: 'LimitPodHardAntiAffinityTopology',
   handles: (attributes) => isWrite(attributes) && isAbout(attributes, pods),

@@ -35,7 +35,7 @@ export function createPriority(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** Of several defaults, which only races could make, the least. */
+/** If a race created several defaults, the lowest one is used. */
 function defaultClass(
   reader: ObjectReader,
   counts: (each: PriorityClass) => boolean = () => true,
@@ -80,7 +80,7 @@ function withPriority(reader: ObjectReader, attributes: AdmissionAttributes, pod
   };
 }
 
-/** An update that leaves them out means no change. */
+/** An update without these fields does not change them. */
 function keepingPriority(pod: Pod, old: Pod): Pod {
   const { priority = old.spec.priority, preemptionPolicy = old.spec.preemptionPolicy } = pod.spec;
   if (priority === pod.spec.priority && preemptionPolicy === pod.spec.preemptionPolicy) return pod;

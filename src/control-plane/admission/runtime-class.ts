@@ -4,7 +4,7 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf, refusal } from './attributes.ts';
 
-/** A pod gets the overhead of its runtime class, and runs where the class says. Upstream: RuntimeClass. */
+/** Sets the overhead and the scheduling constraints of a pod's runtime class. Upstream: RuntimeClass. */
 export function createRuntimeClassAdmission(reader: ObjectReader): AdmissionPlugin {
   return {
     name: 'RuntimeClass',

@@ -18,7 +18,7 @@ const VOLUME_PREFIX = 'kube-api-access-';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** An hour and a few seconds, by which upstream distinguishes these tokens from requested ones. */
 const TOKEN_SECONDS = 3607;
-/** A namespace's default account is made by a controller, right after the namespace: worth waiting for. */
+/** A controller creates the default account right after the namespace, so it is worth waiting. */
 const ACCOUNT_WAIT_MS = 1000;
 
 export interface ServiceAccountOptions {
@@ -28,7 +28,7 @@ export interface ServiceAccountOptions {
 }
 
 /**
- * Every pod has a service account, and a token of it in its containers unless it does not want one. Upstream:
+ * Sets the service account of each pod and mounts a token into its containers, unless the pod opts out. Upstream:
  * ServiceAccount.
  */
 export function createServiceAccountAdmission(options: ServiceAccountOptions): AdmissionPlugin {
@@ -100,7 +100,7 @@ async function appearing(
   return find();
 }
 
-/** The pod's word counts first, then its account's. */
+/** The pod's setting takes precedence over its account's. */
 function wantsToken(account: ServiceAccount, pod: Pod): boolean {
   return pod.spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
 }

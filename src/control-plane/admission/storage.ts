@@ -34,7 +34,7 @@ export function createDefaultStorageClass(reader: ObjectReader): AdmissionPlugin
   };
 }
 
-/** Of several the youngest, of those as old as each other the first by name. */
+/** Among several the newest; among those of the same age, the first by name. */
 function defaultClass(classes: readonly StorageClass[]): StorageClass | undefined {
   const isDefault = ({ metadata }: StorageClass): boolean =>
     defaultAnnotations.some((key) => metadata.annotations?.[key] === 'true');
@@ -52,7 +52,7 @@ function defaultClass(classes: readonly StorageClass[]): StorageClass | undefine
     )[0];
 }
 
-/** Only claims that are bound, of a class that allows it, grow. Upstream: PersistentVolumeClaimResize. */
+/** Only bound claims of a class that allows expansion can grow. Upstream: PersistentVolumeClaimResize. */
 export function createPersistentVolumeClaimResize(reader: ObjectReader): AdmissionPlugin {
   const classOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
     metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName ?? '';
@@ -86,7 +86,7 @@ const protectedKinds: readonly { readonly type: ResourceType; readonly finalizer
 ];
 
 /**
- * Volumes and claims in use stay until they are not; who takes the finalizer away again is a controller. Upstream:
+ * Adds a finalizer to volumes and claims, so that they are not deleted while in use. A controller removes it. Upstream:
  * StorageObjectInUseProtection.
  */
 export const storageObjectInUseProtection: AdmissionPlugin = {

@@ -5,7 +5,10 @@ import { isAbout, objectOf } from './attributes.ts';
 
 const key = nodeTaints.notReady;
 
-/** A new node takes no pods before the node lifecycle controller has seen it ready. Upstream: TaintNodesByCondition. */
+/**
+ * Taints a new node, so that it gets no pods before the node lifecycle controller has seen it ready. Upstream:
+ * TaintNodesByCondition.
+ */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
   handles: (attributes) => attributes.operation === 'CREATE' && isAbout(attributes, nodes),

@@ -23,7 +23,7 @@ export interface AvailabilityOptions {
   readonly reader: ObjectReader;
   readonly client: ApiClient;
   readonly table: BackendTable;
-  /** The body of a GET; rejects with why there is none. */
+  /** The response body of a GET; rejects with the reason if there is none. */
   readonly ask: (backend: ApiBackend, path: string) => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -37,7 +37,7 @@ const FIRST_RETRY_MS = 250;
 const MORE_ATTEMPTS = 4;
 
 /**
- * Keeps the condition Available of APIServices, and what their servers say of themselves (upstream:
+ * Maintains the condition Available of APIServices and the discovery documents of their servers (upstream:
  * AvailableConditionController). An APIService is checked when it, its Service or its endpoints change, and every 30
  * seconds. One that does not answer delays no other: five are checked at a time, each for a few seconds.
  */
@@ -82,11 +82,11 @@ export function createAvailabilityController(options: AvailabilityOptions): { st
   };
 }
 
-/** A change of the status alone is this controller's. */
+/** A change of only the status comes from this controller. */
 const isOwnWrite = (before: APIService | undefined, after: APIService): boolean =>
   before !== undefined && JSON.stringify(before.spec) === JSON.stringify(after.spec);
 
-/** What stands behind a Service, from the cache. */
+/** The endpoints of a Service, from the cache. */
 export function serviceFacts(reader: ObjectReader, { namespace, name }: ApiBackend['service']): ServiceFacts {
   return {
     service: reader.get(services, { namespace, name }),
@@ -164,7 +164,7 @@ class AvailabilityChecker {
     );
   }
 
-  /** It is large: it is asked for again only when what else the server says has changed. */
+  /** This document is large, so it is fetched again only if the other documents have changed. */
   #openApi2(backend: ApiBackend, path: string, now: BackendFacts): Promise<BackendFacts['openApi2']> {
     const known = this.#options.table.facts(backend.name);
     if (known?.openApi2 !== undefined && isSameFacts(known, { ...now, openApi2: known.openApi2 }))

@@ -8,7 +8,7 @@ import type { BackendFacts } from './read-backend.ts';
 
 const HTTPS_PORT = 443;
 
-/** Follows the APIServices that have a Service, with what their servers said of themselves. */
+/** The APIServices with a Service, with the last discovery documents of their servers. */
 export class BackendTable implements ApiBackends {
   readonly #byGroupVersion = new Map<string, ApiBackend>();
   readonly #facts = new Map<string, BackendFacts>();
@@ -37,7 +37,7 @@ export class BackendTable implements ApiBackends {
     return this.#facts.get(name);
   }
 
-  /** What the server behind an APIService said last. */
+  /** The last discovery documents of the server behind an APIService. */
   learn(name: string, facts: BackendFacts): void {
     const known = this.#facts.get(name);
     if (known !== undefined && isSameFacts(known, facts)) return;
@@ -66,7 +66,7 @@ export class BackendTable implements ApiBackends {
   }
 }
 
-/** Undefined for what this server serves itself. */
+/** Undefined for APIs that this server serves itself. */
 export function backendOf(apiService: APIService): ApiBackend | undefined {
   const { metadata, spec } = apiService;
   const { group = '', version = '', service, caBundle = '' } = spec;

@@ -17,11 +17,11 @@ export interface LocalServicesOptions {
   readonly log: Logger;
 }
 
-/** Registers what is served here, and follows custom kinds as they come and go. */
+/** Maintains the APIServices of the APIs served here, including custom kinds. */
 export function createLocalServicesKeeper(options: LocalServicesOptions): { start(): void; stop(): Promise<void> } {
   const { reader, definitions, clock, log } = options;
   let wanted = localServices(definitions.all);
-  /** Names that this process has looked at. */
+  /** Names that this process has already checked. */
   const seen = new Set<string>();
   const sync = async (name: string): Promise<void> => {
     await keep(options, { name, desired: wanted.get(name), atStart: !seen.has(name) });
@@ -69,7 +69,7 @@ async function keep(
     if (step === 'update' && current !== undefined)
       await client.update(apiServices, { ...current, metadata: { ...current.metadata, labels }, spec: desired.spec });
   } catch (error) {
-    // Another writer was faster: its event wakes this again.
+    // Another client wrote first: its event triggers the next pass.
     if (!isApiError(error, 'NotFound', 'AlreadyExists')) throw error;
   }
 }

@@ -4,7 +4,9 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 /** Whether this server keeps an APIService, and how (upstream: autoregister). */
 export const AUTO_MANAGED_LABEL = 'kube-aggregator.kubernetes.io/automanaged';
 
-/** `onstart`: set right at each start; `true`: at any time; `absent`: made when there is none, and else left alone. */
+/**
+ * `onstart`: reconciled at each start; `true`: always reconciled; `absent`: created if missing, otherwise not changed.
+ */
 export type Management = 'onstart' | 'true' | 'absent';
 
 export interface LocalService {
@@ -18,7 +20,7 @@ interface Priority {
   readonly version: number;
 }
 
-/** Upstream's numbers, by which clients see groups in their order. */
+/** Upstream's priorities, which determine the order of groups in discovery. */
 const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['', 18_000],
   ['apps', 17_800],
@@ -41,7 +43,7 @@ const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['flowcontrol.apiserver.k8s.io', 16_100],
   ['resource.k8s.io', 15_900],
 ]);
-/** Where the usual priority of a version is not the one. */
+/** Versions whose priority differs from the default. */
 const versionPriorities: ReadonlyMap<string, number> = new Map([
   ['/v1', 1],
   ['autoscaling/v2', 30],
@@ -62,10 +64,10 @@ function priorityOf(group: string, version: string): Priority {
   };
 }
 
-/** The registration of the API of APIServices has none of its own, as upstream's. */
+/** As in upstream, there is no APIService for apiregistration.k8s.io itself. */
 const unregistered = new Set(['apiregistration.k8s.io']);
 
-/** The APIServices of all that is served here. */
+/** The APIServices of all APIs served here. */
 export function localServices(definitions: readonly ResourceDefinition[]): ReadonlyMap<string, LocalService> {
   const found = new Map<string, LocalService>();
   for (const { type, isInternal, readBody } of definitions) {
@@ -92,8 +94,8 @@ export function localServices(definitions: readonly ResourceDefinition[]): Reado
 export type ServiceStep = 'create' | 'update' | 'delete' | 'none';
 
 /**
- * What to do about an APIService. One without the label is the user's. `atStart`: the first look of this process at it
- * (upstream: autoRegisterController.checkAPIService).
+ * What to do about an APIService. One without the label belongs to the user. `atStart`: the first check of it by this
+ * process (upstream: autoRegisterController.checkAPIService).
  */
 export function planService(
   desired: LocalService | undefined,
@@ -105,7 +107,7 @@ export function planService(
     const isStale = label === 'true' || (label === 'onstart' && atStart);
     return current !== undefined && isStale && current.spec.service === undefined ? 'delete' : 'none';
   }
-  // One made at the start that a user deleted stays away until the next start.
+  // If a user deletes an APIService that is created at the start, it is not recreated until the next start.
   if (current === undefined) return desired.management === 'onstart' && !atStart ? 'none' : 'create';
   if (desired.management === 'absent' || label === undefined || label === '') return 'none';
   if (desired.management === 'onstart' && !atStart) return 'none';

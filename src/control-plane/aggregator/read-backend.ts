@@ -1,7 +1,7 @@
 import { isRecord } from '../../base/json-record.ts';
 import type { BackendOpenApi, BackendResource } from '../model/api-backends.ts';
 
-/** What the server behind an APIService says of itself. */
+/** The discovery documents of the server behind an APIService. */
 export interface BackendFacts {
   readonly resources?: readonly BackendResource[];
   readonly openApiHash?: string;
@@ -13,7 +13,7 @@ const withoutOpenApi2 = ({ openApi2: _, ...facts }: BackendFacts): string => JSO
 export const isSameFacts = (one: BackendFacts, other: BackendFacts): boolean =>
   one.openApi2 === other.openApi2 && withoutOpenApi2(one) === withoutOpenApi2(other);
 
-/** More are none of an API that people use; the rest is left out. */
+/** Limit of resources; further ones are ignored. */
 const MOST_RESOURCES = 1000;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -28,7 +28,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The resources of an APIResourceList; lines that are none are left out. Undefined for what is no such list. */
+/** The resources of an APIResourceList; invalid entries are skipped. Undefined if the document is not such a list. */
 export function readResources(text: string): readonly BackendResource[] | undefined {
   const list = parse(text);
   if (!isRecord(list) || list.kind !== 'APIResourceList' || !Array.isArray(list.resources)) return undefined;
@@ -49,7 +49,7 @@ export function readResources(text: string): readonly BackendResource[] | undefi
     }));
 }
 
-/** The hash of a document in the list at `/openapi/v3`. Undefined when it is not there. */
+/** The hash of a document in the list at `/openapi/v3`; undefined if it is missing. */
 export function readOpenApiHash(text: string, path: string): string | undefined {
   const root = parse(text);
   const paths = isRecord(root) && isRecord(root.paths) ? root.paths : {};
@@ -58,7 +58,7 @@ export function readOpenApiHash(text: string, path: string): string | undefined 
   return /[?&]hash=([0-9A-Za-z]{1,256})(?:&|$)/.exec(url)?.[1];
 }
 
-/** What a document of OpenAPI 2 says of the paths below one. Undefined for what is none. */
+/** The part of an OpenAPI 2 document below a path; undefined if the document is invalid. */
 export function readOpenApi2(text: string, path: string): BackendOpenApi | undefined {
   const document = parse(text);
   if (!isRecord(document) || !isRecord(document.paths) || !isRecord(document.definitions)) return undefined;

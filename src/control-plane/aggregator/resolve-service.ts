@@ -7,12 +7,12 @@ export interface ServiceFacts {
   readonly slices: readonly EndpointSlice[];
 }
 
-/** `service`: the cluster's address of it, which the machine must route; `endpoints`: one of the pods behind it. */
+/** `service`: the cluster IP, which the machine must route; `endpoints`: one of its pods. */
 export type Routing = 'service' | 'endpoints';
 
 /**
- * Where a Service is reached; a text when it is not (upstream: proxy.ResolveCluster, proxy.ResolveEndpoint). `random` is a
- * number in [0, 1), to choose among pods.
+ * The address of a Service, or a string with the reason why it has none (upstream: proxy.ResolveCluster,
+ * proxy.ResolveEndpoint). `random` is a number in [0, 1), to choose among pods.
  */
 export function resolveService(
   { namespace, name, port }: BackendService,
@@ -35,7 +35,7 @@ export function resolveService(
   );
 }
 
-/** Of the ports of that name. Endpoints that do not say whether they are ready are. */
+/** Endpoints of the ports with that name. An absent ready condition counts as ready. */
 export function readyAddresses(slices: readonly EndpointSlice[], portName: string): readonly BackendAddress[] {
   return slices.flatMap(({ ports, endpoints }) => {
     const port = ports?.find((each) => (each.name ?? '') === portName)?.port;

@@ -39,19 +39,19 @@ import { ResourceVerbs } from './verbs/resource-verbs.ts';
 import { WatchVerb } from './verbs/watch-verb.ts';
 
 export interface ApiServer {
-  /** Shown with those of the server. */
+  /** Exposed together with the server's own metrics. */
   readonly claimMetrics: ResourceClaimMetrics;
   readonly autoscalerMetrics: HorizontalPodAutoscalerMetrics;
   readonly schedulingFigures: SchedulingFigures;
-  /** Answers one request; what the sockets call, and tests without one. */
+  /** Handles one request. The HTTP server calls it, and so do tests without a socket. */
   readonly handle: (http: HttpRequest) => Promise<Reply>;
-  /** Resolves when connections are taken. */
+  /** Resolves when the server accepts connections. */
   listen(options: ListenOptions): Promise<AddressInfo>;
-  /** `readyz` fails from now on; everything else is served as before. Load balancers get time to notice. */
+  /** Makes `readyz` fail; all other requests are served as before, so that load balancers have time to react. */
   beginShutdown(): void;
-  /** Ends watches, takes no more connections, lets what is in flight finish. Idempotent. */
+  /** Ends watches, accepts no more connections, and waits for requests in flight. Idempotent. */
   stop(): Promise<void>;
-  /** For the next connections. */
+  /** Used for new connections. */
   setCertificate(pair: CertificatePair): void;
 }
 
@@ -62,7 +62,7 @@ export interface ListenOptions {
   readonly tls: TlsOptions;
 }
 
-/** The whole HTTP front, wired. Starts nothing. Throws when the audit policy is none. */
+/** Creates the complete HTTP front end. Starts nothing. Throws if the audit policy is invalid. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultLimits, ...options.limits };
   const { registry, clock, random, log } = options;
@@ -203,7 +203,10 @@ function endpoints(
   ];
 }
 
-/** With priority and fairness the two limits in flight are its seats, else they are limits of their own. */
+/**
+ * With priority and fairness, the sum of the two in-flight limits is the number of seats; otherwise they are separate
+ * limits.
+ */
 function limiters(
   { clock, countObjects, flowObjects }: ApiServerOptions,
   limits: ServerLimits,

@@ -11,7 +11,7 @@ import type { Definitions } from '../model/definitions.ts';
 import type { Authenticator, Authorizer } from '../model/user-info.ts';
 import type { Registry } from '../registry/registry.ts';
 
-/** Everything the HTTP front stands on. Nothing of it is looked up elsewhere. */
+/** All dependencies of the HTTP front end. */
 export interface ApiServerOptions {
   readonly registry: Registry;
   readonly definitions: Definitions;
@@ -20,35 +20,35 @@ export interface ApiServerOptions {
   readonly authorizer: Authorizer;
   /** Only for CONNECT: exec, attach, portforward, proxy. All other verbs are admitted by the registry. */
   readonly connectAdmission?: readonly AdmissionPlugin[];
-  /** Requests without credentials are those of `system:anonymous`. Default true, as `--anonymous-auth`. */
+  /** Whether requests without credentials run as `system:anonymous` (`--anonymous-auth`). Default true. */
   readonly anonymousAuth?: boolean;
   readonly version: VersionInfo;
   /** `host:port` under which clients reach the server, for `/api`. */
   readonly publicAddress?: string;
   /**
-   * Documents served by path as they are: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`,
-   * `/.well-known/openid-configuration`. Undefined: there is none.
+   * Documents that are served unchanged by path: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`,
+   * `/.well-known/openid-configuration`. Undefined for an unknown path.
    */
   readonly documents?: DocumentSource;
   /** Paths that `documents` knows, for the list at `/`. */
   readonly documentPaths?: () => readonly string[];
-  /** Named as in upstream (`etcd`, `poststarthook/...`); `ping` and `log` come by themselves. */
+  /** Named as in upstream (`etcd`, `poststarthook/...`); `ping` and `log` are added automatically. */
   readonly healthChecks?: readonly HealthCheck[];
-  /** How many objects of each kind there are, for `apiserver_storage_objects`; keyed `pods`, `deployments.apps`. */
+  /** The number of objects of each resource, for `apiserver_storage_objects`; keyed `pods`, `deployments.apps`. */
   readonly countObjects?: () => ReadonlyMap<string, number>;
   /** Absent: `/snapshot` is not served. */
   readonly snapshot?: SnapshotSource;
   readonly processUsage?: () => ProcessUsage;
-  /** Errors of the process that nothing handled. */
+  /** Counts of unhandled errors of the process. */
   readonly faults?: FaultCounts;
   readonly audit?: AuditOptions;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer;
   readonly kubelets?: KubeletClientOptions;
-  /** Absent: APIServices lead nowhere. */
+  /** Absent: requests to other servers are not proxied. */
   readonly aggregation?: Omit<AggregationParts, 'clock'>;
   readonly limits?: Partial<ServerLimits>;
-  /** Where FlowSchemas and PriorityLevelConfigurations are read. Absent: upstream's standard ones count. */
+  /** The source of FlowSchemas and PriorityLevelConfigurations. Absent: upstream's standard objects apply. */
   readonly flowObjects?: ObjectReader;
   readonly clock: Clock;
   readonly random: Random;
@@ -87,9 +87,9 @@ export type DocumentSource = (request: DocumentRequest) => Promise<ServedDocumen
 
 export interface HealthCheck {
   readonly name: string;
-  /** Which of the three endpoints ask it. Absent: all. */
+  /** Which of the three endpoints run the check. Absent: all. */
   readonly endpoints?: readonly ('healthz' | 'livez' | 'readyz')[];
-  /** Rejects with what is wrong. */
+  /** Rejects with the problem. */
   readonly check: () => Promise<void>;
 }
 
@@ -105,24 +105,24 @@ export interface ProcessUsage {
 export interface ServerLimits {
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
-  /** False: only the two numbers above limit, as with `--enable-priority-and-fairness=false`. */
+  /** If false, only the two limits above apply, as with `--enable-priority-and-fairness=false`. */
   readonly priorityAndFairness: boolean;
-  /** Requests a second of one user beyond which 429 is answered; 0 is no limit. */
+  /** Requests per second of one user; more get 429. 0 means no limit. */
   readonly clientQps: number;
   readonly clientBurst: number;
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
-  /** Watches last a random time between this and twice this. */
+  /** A watch lasts a random time between this value and twice this value. */
   readonly minRequestTimeoutMs: number;
-  /** What may wait for one slow watcher. */
+  /** Limit of buffered bytes for one slow watcher. */
   readonly watchBufferBytes: number;
-  /** Answers longer than this are compressed for who takes that. */
+  /** Longer responses are compressed for clients that accept it. */
   readonly gzipFromBytes: number;
   readonly maxConnections: number;
-  /** Answers that are made and not read: what may wait on one connection, and on all. */
+  /** Limits of unread response bytes, per connection and in total. */
   readonly unreadBytesPerConnection: number;
   readonly unreadBytes: number;
-  /** How long an answer may wait for its reader, and how fast that reader must at least be. */
+  /** How long a response may stay unread, and the minimum speed of its reader. */
   readonly unreadMs: number;
   readonly unreadBytesPerSecond: number;
 }
@@ -148,11 +148,11 @@ export const defaultLimits: ServerLimits = {
 export interface AuditOptions {
   /** The parsed policy file, audit.k8s.io/v1 Policy. */
   readonly policy: unknown;
-  /** Takes one JSON line, without its end. */
+  /** Receives one JSON line without a line break. */
   readonly sink: (line: string) => void;
 }
 
-/** How the server reaches kubelets, pods and services. Absent: logs, streams and proxies answer 503. */
+/** How the server connects to kubelets, pods and services. Absent: logs, streams and proxies return 503. */
 export interface KubeletClientOptions {
   readonly dialer: Dialer;
   /** As `--kubelet-preferred-address-types`. */
@@ -163,21 +163,21 @@ export interface DialTarget {
   readonly host: string;
   readonly port: number;
   /**
-   * TLS with the client certificate for kubelets (`unchecked`: whatever certificate they show); `tls-insecure` for
+   * TLS with the client certificate for kubelets (`unchecked`: their certificate is not verified); `tls-insecure` for
    * `https:` proxies to pods and services, whose certificates are unknown; plain TCP.
    */
   readonly security: 'kubelet' | 'kubelet-unchecked' | 'tls-insecure' | 'none';
   /**
-   * Addresses of this machine and of its links may be dialed: for what the server asks a kubelet itself, which is not
-   * whatever a user asks.
+   * Whether loopback and link-local addresses may be dialed: only for the server's own requests to kubelets, not for
+   * requests of users.
    */
   readonly mayBeLocal?: true;
 }
 
 export interface Dialer {
   /**
-   * A connection that is ready, or an error; within `timeoutMs`. A name is looked up once, what it leads to is judged,
-   * and that is dialed. Rejects with BadRequest for a local address.
+   * Resolves to a ready connection, or rejects, within `timeoutMs`. A name is looked up once, and the checked address
+   * is dialed. Rejects with BadRequest for a local address.
    */
   dial(target: DialTarget, timeoutMs: number): Promise<Duplex>;
 }

@@ -15,7 +15,7 @@ export interface BootstrapTokenOptions {
 }
 
 /**
- * Tokens by which new nodes join: `id.secret`, kept in the secret `bootstrap-token-id` of kube-system
+ * Tokens for joining nodes: `id.secret`, stored in the Secret `bootstrap-token-id` of kube-system
  * (--enable-bootstrap-token-auth).
  */
 export function createBootstrapTokenAuthenticator({ reader, nowMs, log }: BootstrapTokenOptions): TokenAuthenticator {
@@ -28,14 +28,14 @@ export function createBootstrapTokenAuthenticator({ reader, nowMs, log }: Bootst
       if (id === undefined || part === undefined || secret === undefined) return Promise.resolve({ outcome: 'none' });
       const judged = judgeBootstrapSecret(secret, { id, part, nowMs: nowMs() });
       if (typeof judged !== 'string') return Promise.resolve({ outcome: 'user', user: judged });
-      // Only in the log: who tries tokens should not learn which ids there are.
+      // Only logged, so that clients cannot find out which ids exist.
       log.debug(3, 'a bootstrap token is not accepted', { secret: secret.metadata.name, why: judged });
       return Promise.resolve({ outcome: 'none' });
     },
   };
 }
 
-/** The user a token stands for, or what is wrong with its secret. */
+/** The user of a token, or the problem with its Secret. */
 export function judgeBootstrapSecret(
   secret: Secret,
   token: { readonly id: string; readonly part: string; readonly nowMs: number },

@@ -10,9 +10,9 @@ export interface RequestHeaderNames {
 }
 
 export interface RequestHeaderOptions extends RequestHeaderNames {
-  /** PEM, of those that sign the certificates of front proxies. */
+  /** PEM of the CAs that sign the certificates of front proxies. */
   readonly authorities: () => string;
-  /** Common names; empty: any that the authorities signed. */
+  /** Allowed common names; empty: any certificate of these CAs. */
   readonly allowedNames: readonly string[];
   readonly nowMs: () => number;
 }
@@ -20,8 +20,8 @@ export interface RequestHeaderOptions extends RequestHeaderNames {
 type Headers = ReadonlyMap<string, readonly string[]>;
 
 /**
- * A proxy in front of this server, shown by its client certificate, says in headers who asks (upstream: headerrequest).
- * Headers of any other client say nothing.
+ * Authenticates users by headers of a front proxy, which is identified by its client certificate (upstream:
+ * headerrequest). Headers of other clients are ignored.
  */
 export function createRequestHeaderAuthenticator(options: RequestHeaderOptions): Authenticator {
   const { authorities, allowedNames, nowMs } = options;
@@ -31,7 +31,7 @@ export function createRequestHeaderAuthenticator(options: RequestHeaderOptions):
     authenticate: ({ clientCertificate, readHeaders }) => {
       if (clientCertificate === undefined || readHeaders === undefined) return Promise.resolve({ outcome: 'none' });
       const verdict = judge(clientCertificate.der);
-      // Of another authority: it may be a client's own.
+      // A certificate of another CA may be an ordinary client certificate.
       if (verdict.outcome === 'failed') return Promise.resolve({ outcome: 'none' });
       const name = verdict.outcome === 'user' ? verdict.user.name : '';
       if (allowedNames.length > 0 && !allowedNames.includes(name))

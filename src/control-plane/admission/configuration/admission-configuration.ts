@@ -13,12 +13,12 @@ const AdmissionConfigurationSchema = object('AdmissionConfiguration', {
 
 export interface PluginSettings {
   readonly name: string;
-  /** Relative to the file it stands in. */
+  /** Relative to the file that contains it. */
   readonly path: string | undefined;
   readonly configuration: unknown;
 }
 
-/** The parsed file, or what is wrong with it. */
+/** The parsed file, or its error. */
 export function readAdmissionConfiguration(document: unknown): readonly PluginSettings[] | string {
   const read = readConfig<Infer<typeof AdmissionConfigurationSchema>>(AdmissionConfigurationSchema, document, {
     kind: 'AdmissionConfiguration',
@@ -32,7 +32,10 @@ export function readAdmissionConfiguration(document: unknown): readonly PluginSe
   }));
 }
 
-/** A configuration object of a known kind, nothing in it unknown; or what is wrong. `T` is what the schema infers. */
+/**
+ * A configuration object of a known kind without unknown fields, or its error. `T` is the type inferred from the
+ * schema.
+ */
 export function readConfig<T extends object>(
   schema: ObjectSchema,
   document: unknown,

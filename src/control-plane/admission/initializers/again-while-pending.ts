@@ -1,7 +1,7 @@
 import { initializersOf } from '../../../api/core/initializers.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 
-/** Those that upstream asked again (IsUpdatingUninitializedObject), and RuntimeClass, which came later. */
+/** Plugins that upstream called again (IsUpdatingUninitializedObject), and RuntimeClass, which was added later. */
 const asked: ReadonlySet<string> = new Set([
   'LimitRanger',
   'ServiceAccount',
@@ -13,8 +13,8 @@ const asked: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A plugin that judges objects when they are created judges them again as long as they pend: until then an initializer
- * may change all of them.
+ * Makes a plugin that checks objects at their creation check them again while they are pending, because an initializer
+ * may change every field.
  */
 export function againWhilePending(plugin: AdmissionPlugin): AdmissionPlugin {
   if (!asked.has(plugin.name)) return plugin;

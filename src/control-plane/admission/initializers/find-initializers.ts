@@ -5,7 +5,7 @@ import type {
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 
 /**
- * The names of those who initialize new objects of a type: configurations in the order of their names, and each name
+ * The names of the initializers for new objects of a type: configurations in the order of their names, and each name
  * once (upstream: findInitializers).
  */
 export function findInitializers(

@@ -11,8 +11,8 @@ import { isAbout, refusal } from '../attributes.ts';
 import { findInitializers } from './find-initializers.ts';
 
 /**
- * New objects pend until those who initialize them have acted, and only those with the right `initialize` may write
- * them meanwhile. Upstream, until 1.13: Initializers.
+ * New objects stay pending until their initializers have acted; meanwhile only users with the verb `initialize` may
+ * write them. Upstream, until 1.13: Initializers.
  */
 export function createInitializers(reader: ObjectReader, authorizer: Authorizer): AdmissionPlugin {
   return {
@@ -47,7 +47,7 @@ async function created(
     await requireRight(authorizer, attributes, 'create with initializers denied');
     return isEmpty(given) ? having(object, undefined) : object;
   }
-  // They run already: the node made them from its own manifests.
+  // Mirror pods already run: the node created them from its own manifests.
   if (isAbout(attributes, pods) && isMirrorPod(object as Pod)) return object;
   const configured = reader
     .list(initializerConfigurations, '')
@@ -63,7 +63,7 @@ async function updated(
   old: ApiObject,
 ): Promise<ApiObject> {
   const before = initializersOf(old.metadata);
-  // Who may write a part of an object may not initialize it.
+  // The right to write a subresource does not include initializing the object.
   if (attributes.subresource !== '') return having(object, before);
   const given = initializersOf(object.metadata);
   const now = given !== undefined && isEmpty(given) ? undefined : given;

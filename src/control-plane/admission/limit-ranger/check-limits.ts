@@ -11,7 +11,7 @@ interface Asked {
   readonly limits: ResourceList;
 }
 
-/** What of the pod is out of range, in upstream's words and order. */
+/** The violations of the limits by a pod, with upstream's messages and order. */
 export function podLimitProblems(pod: Pod, { spec }: LimitRange): readonly string[] {
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   return spec.limits.flatMap((item) => {
@@ -25,7 +25,7 @@ export function podLimitProblems(pod: Pod, { spec }: LimitRange): readonly strin
   });
 }
 
-/** Of claims only what they ask for counts. */
+/** For claims only the requests count. */
 export function claimLimitProblems(claim: PersistentVolumeClaim, { spec }: LimitRange): readonly string[] {
   const requests = claim.spec.resources?.requests ?? {};
   return spec.limits

@@ -6,8 +6,8 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
 /**
- * The pod with what its containers leave out, as the range has it for containers, and a note of what was filled in. The
- * same pod when nothing is missing.
+ * Fills in missing requests and limits of containers from the LimitRange, with an annotation that lists them. Returns
+ * the same pod if nothing is missing.
  */
 export function withLimitDefaults(pod: Pod, { spec: { limits } }: LimitRange): Pod {
   const ofContainers = limits.filter(({ type }) => type === 'Container');

@@ -7,10 +7,12 @@ import { isAbout, objectOf, refusal } from '../attributes.ts';
 import { claimLimitProblems, podLimitProblems } from './check-limits.ts';
 import { withLimitDefaults } from './limit-defaults.ts';
 
-/** What pods and claims of a namespace may ask for, and what they get that do not say. Upstream: LimitRanger. */
+/**
+ * Enforces limits on the resources of pods and claims of a namespace, and sets their defaults. Upstream: LimitRanger.
+ */
 export function createLimitRanger(reader: ObjectReader): AdmissionPlugin {
   const rangesFor = ({ namespace, oldObject }: AdmissionAttributes): readonly LimitRange[] =>
-    // What is going is left alone.
+    // Terminating objects are not checked.
     oldObject?.metadata.deletionTimestamp === undefined ? reader.list(limitRanges, namespace) : [];
   return {
     name: 'LimitRanger',
@@ -30,7 +32,7 @@ export function createLimitRanger(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** Updates of pods cannot change what their containers ask for, but by `resize`. */
+/** Only `resize` can change the resources of containers; other updates cannot. */
 function isPodWrite(attributes: AdmissionAttributes): boolean {
   return (
     (attributes.operation === 'CREATE' && isAbout(attributes, pods)) ||

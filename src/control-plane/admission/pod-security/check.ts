@@ -2,7 +2,7 @@ import type { Container } from '../../../api/core/container.ts';
 import type { ObjectMeta } from '../../../api/core/meta.ts';
 import type { PodSpec } from '../../../api/core/pod-spec.ts';
 
-/** What of a pod, or of a template of pods, is judged. */
+/** The parts of a pod, or of a pod template, that are checked. */
 export interface JudgedPod {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: PodSpec;
@@ -25,15 +25,15 @@ export interface Violation {
 
 export type CheckPod = (pod: JudgedPod) => Violation | undefined;
 
-/** A rule of a level, as it changed over the versions of the standards. */
+/** A rule of a level, with its changes over the versions of the standards. */
 export interface PodCheck {
-  /** Upstream's, by which rules are ordered. */
+  /** Upstream's id; rules are sorted by it. */
   readonly id: string;
   readonly versions: readonly {
     /** The minor version of Kubernetes from which this holds. */
     readonly since: number;
     readonly check: CheckPod;
-    /** Ids of the baseline's rules that this one is stricter than. */
+    /** Ids of the baseline rules that this rule replaces. */
     readonly overrides?: readonly string[];
   }[];
 }
@@ -52,7 +52,7 @@ export const plural = (word: string, { length }: { readonly length: number }): s
 export const sorted = (items: Iterable<string>): readonly string[] => [...new Set(items)].sort();
 export const containerList = (names: readonly string[]): string => `${plural('container', names)} ${quoted(names)}`;
 
-/** `pod`, `container "a"`, or both: who sets what is forbidden. */
+/** `pod`, `container "a"`, or both: where the forbidden value is set. */
 export function settersOf(byPod: boolean, containers: readonly string[]): string | undefined {
   const setters = [...(byPod ? ['pod'] : []), ...(containers.length > 0 ? [containerList(containers)] : [])];
   return setters.length === 0 ? undefined : setters.join(' and ');

@@ -3,13 +3,13 @@ import type { CheckPod, JudgedPod, PodCheck, Violation } from './check.ts';
 import type { LevelVersion } from './policy.ts';
 import { restrictedChecks } from './restricted-checks.ts';
 
-/** From here on nothing has changed in the rules. */
+/** The rules have not changed since this version. */
 const lastChange = Math.max(
   ...[...baselineChecks, ...restrictedChecks].flatMap(({ versions }) => versions.map(({ since }) => since)),
 );
 const made = new Map<string, readonly CheckPod[]>();
 
-/** What keeps a pod from being of the level, baseline's rules first. */
+/** The violations of a level by a pod, baseline rules first. */
 export function violationsOf({ level, minor }: LevelVersion, pod: JudgedPod): readonly Violation[] {
   if (level === 'privileged') return [];
   const version = Math.min(minor, lastChange);

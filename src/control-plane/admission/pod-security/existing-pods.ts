@@ -4,10 +4,10 @@ import { violationsOf } from './evaluate.ts';
 import { formatLevel } from './policy.ts';
 import type { LevelVersion } from './policy.ts';
 
-/** Of namespaces with more pods, only so many are checked. */
+/** The maximum number of pods of a namespace that are checked. */
 const MOST_PODS = 3000;
 
-/** What to warn of when a namespace becomes stricter than the pods it has (upstream: EvaluatePodsInNamespace). */
+/** Warnings for existing pods when a namespace gets a stricter level (upstream: EvaluatePodsInNamespace). */
 export function warningsOfExisting(namespace: string, enforce: LevelVersion, pods: readonly Pod[]): readonly string[] {
   const ordered = oneOfEachFirst(pods);
   const found = new Map<string, { name: string; count: number }>();
@@ -44,7 +44,7 @@ function othersOf(count: number): string {
   return count === 2 ? ' (and 1 other pod)' : ` (and ${count - 1} other pods)`;
 }
 
-/** Pods of one controller are alike: its first, and at the end the rest. */
+/** Pods of one controller are alike: check one pod of each controller first, then the rest. */
 function oneOfEachFirst(pods: readonly Pod[]): readonly Pod[] {
   const seen = new Set<string>();
   const [first, rest]: [Pod[], Pod[]] = [[], []];

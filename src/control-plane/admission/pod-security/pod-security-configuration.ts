@@ -30,7 +30,7 @@ const kind = {
   apiVersions: ['v1', 'v1beta1', 'v1alpha1'].map((version) => `pod-security.admission.config.k8s.io/${version}`),
 };
 
-/** The settings, or what is wrong with them. */
+/** The settings, or their error. */
 export function readPodSecurityConfiguration(document: unknown): PodSecuritySettings | string {
   const read = readConfig<Infer<typeof PodSecurityConfigurationSchema>>(PodSecurityConfigurationSchema, document, kind);
   if (typeof read === 'string') return read;

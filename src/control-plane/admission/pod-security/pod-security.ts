@@ -32,7 +32,7 @@ import {
 import type { LevelVersion, Mode, Policy, ReadPolicy } from './policy.ts';
 
 export interface PodSecuritySettings {
-  /** For namespaces that do not say. */
+  /** Defaults for namespaces without labels. */
   readonly defaults: Policy;
   readonly exemptions: {
     readonly usernames: readonly string[];
@@ -48,12 +48,12 @@ export const podSecurityDefaults: PodSecuritySettings = {
   exemptions: { usernames: [], runtimeClasses: [], namespaces: [] },
 };
 
-/** What has a template of pods. */
+/** Kinds with a pod template. */
 const templated = [deployments, replicaSets, statefulSets, daemonSets, jobs, cronJobs, replicationControllers];
 /** Subresources that cannot change what a pod may do. */
 const harmless = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
 
-/** Pods keep to the level of the Pod Security Standards that their namespace's labels name. Upstream: PodSecurity. */
+/** Enforces the level of the Pod Security Standards that the labels of a namespace select. Upstream: PodSecurity. */
 export function createPodSecurity(reader: ObjectReader, settings: PodSecuritySettings): AdmissionPlugin {
   const guard = new Guard(reader, settings);
   const isPod = ({ definition: { type } }: AdmissionAttributes): boolean =>
@@ -204,7 +204,7 @@ class Guard {
   }
 }
 
-/** Of a pod that exists, only its images and its ephemeral containers can change what it may do. */
+/** An update of a pod can affect the result only through images and ephemeral containers. */
 function changesImages({ spec }: Pod, { spec: old }: Pod): boolean {
   const images = (containers: readonly { readonly image?: string }[] = []): string =>
     JSON.stringify(containers.map(({ image = '' }) => image));

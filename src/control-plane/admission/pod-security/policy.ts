@@ -46,8 +46,8 @@ export interface ReadPolicy {
 }
 
 /**
- * What a namespace's labels ask for. A label that is wrong counts as strict where it enforces and as nothing where it
- * only tells (upstream: PolicyToEvaluate).
+ * The policy in a namespace's labels. An invalid label means the strictest level for enforce, and none for warn and
+ * audit (upstream: PolicyToEvaluate).
  */
 export function readPolicy(labels: Readonly<Record<string, string>>, defaults: Policy): ReadPolicy {
   const errors = new FieldErrors();

@@ -108,7 +108,7 @@ const seccompRequired: CheckPod = (pod) => {
 const seccompOverrides = ['seccompProfile_baseline'];
 const capabilityOverrides = ['capabilities_baseline'];
 
-/** What the level `restricted` asks beyond the baseline, in the order of ids. */
+/** The rules of the level `restricted` in addition to the baseline, sorted by id. */
 export const restrictedChecks: readonly PodCheck[] = [
   {
     id: 'allowPrivilegeEscalation',

@@ -11,7 +11,7 @@ interface Binding extends ApiObject {
 export interface BoundPolicy<P, B, Expressions> {
   readonly policy: P;
   readonly bindings: readonly B[];
-  /** Compiled with the first request that the policy is about. */
+  /** Compiled when the policy first matches a request. */
   readonly expressions: () => Expressions;
 }
 
@@ -21,13 +21,15 @@ interface PolicyKinds<P extends Policy, B extends Binding, Expressions> {
   readonly compile: (policy: P) => Expressions;
 }
 
-/** Computes a value when it is first asked for. */
+/** Computes a value when it is first read. */
 function lazily<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
-/** All policies that have a binding, by name. Made again only after a change; what has not changed stays compiled. */
+/**
+ * All policies with a binding, by name. The list is rebuilt only after a change, and unchanged policies stay compiled.
+ */
 export function listPolicies<P extends Policy, B extends Binding, Expressions>(
   reader: ObjectReader,
   { policies, bindings, compile }: PolicyKinds<P, B, Expressions>,

@@ -7,7 +7,7 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { matchedVersion } from '../equivalent-request.ts';
 import { matchesNamespace, matchesObject, matchesRules, namespaceOf } from '../webhooks/match-webhook.ts';
 
-/** Policies are never judged by policies: one that refuses everything could not be removed. */
+/** Policies do not apply to policies: otherwise a policy that refuses everything could not be removed. */
 export function isPolicy({ definition: { type } }: AdmissionAttributes): boolean {
   return type.group === 'admissionregistration.k8s.io' && /^(?:valid|mut)atingadmissionpolic/.test(type.plural);
 }
@@ -21,9 +21,9 @@ const matchesAny =
     rules.some((rule) => matchesNames(rule, attributes) && matchesRules({ rules: [rule] }, attributes));
 
 /**
- * In which version a policy or binding is about the request, undefined: it is not (upstream: policy/matching/matching.go
- * Matches). Without rules, a binding takes all that its policy takes. Throws NotFound when that depends on a namespace
- * that is not there.
+ * The version in which a policy or binding matches the request; undefined if it does not match (upstream:
+ * policy/matching/matching.go Matches). Without rules, a binding matches everything that its policy matches. Throws
+ * NotFound if the result depends on a missing namespace.
  */
 export function matchesResources(
   match: MatchResources,

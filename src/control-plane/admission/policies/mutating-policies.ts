@@ -41,7 +41,7 @@ export interface MutatingPolicyOptions extends RequestVariableParts {
   /** The object with an apply configuration merged into it, defaulted. Throws when it does not fit the schema. */
   readonly merged: Change;
   readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
-  /** The mutating plugins that have been asked before, to be asked again about what policies have changed. */
+  /** The mutating plugins that ran before; they run again after policies have changed the object. */
   readonly before: readonly AdmissionPlugin[];
 }
 
@@ -70,9 +70,9 @@ function compilePolicy({ spec }: MutatingAdmissionPolicy): Expressions {
 }
 
 /**
- * Changes objects by MutatingAdmissionPolicies and their bindings, one after another. When one has changed the object,
- * the plugins before are asked again, and then those policies that ran before the change and want to (`IfNeeded`), once.
- * `again` is for plugins behind this one, which have changed the object. Upstream: MutatingAdmissionPolicy.
+ * Applies MutatingAdmissionPolicies and their bindings one after another. If one changes the object, the plugins before
+ * this one run again, and then once the policies with `IfNeeded` that ran before the change. `again` is called by later
+ * plugins that changed the object. Upstream: MutatingAdmissionPolicy.
  */
 export function createMutatingPolicies(options: MutatingPolicyOptions): {
   readonly plugin: AdmissionPlugin;
@@ -123,7 +123,7 @@ async function round(
   attributes: AdmissionAttributes,
   policies: readonly Bound[],
 ): Promise<RoundResult> {
-  // Only what has an object is handled.
+  // Only requests with an object are handled.
   let object = attributes.object as ApiObject;
   let changed = false;
   const ran = new Set<MutatingAdmissionPolicy>();

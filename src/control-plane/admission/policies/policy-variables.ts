@@ -29,9 +29,9 @@ interface ReviewRequest {
   readonly oldObject: unknown;
 }
 
-/** The variables of one request, for all its expressions. Each is made when it is first asked for. */
+/** The variables of one request, for all its expressions. Each is computed when it is first read. */
 export class RequestVariables {
-  /** Of all evaluations for the request. */
+  /** The total cost of all evaluations for the request. */
   readonly pace = new CelPace();
   readonly #attributes: AdmissionAttributes;
   readonly #parts: RequestVariableParts;
@@ -73,14 +73,14 @@ export class RequestVariables {
   }
 
   #request(): ReviewRequest & Record<string, unknown> {
-    // Its own part of a review: the text that webhooks get.
+    // The `request` of an AdmissionReview, as webhooks receive it.
     this.#review ??= (
       admissionReview(this.#attributes, '') as { readonly request: ReviewRequest & Record<string, unknown> }
     ).request;
     return this.#review;
   }
 
-  /** null for what is in no namespace. */
+  /** null for cluster-scoped objects. */
   #namespace(): CelValue {
     const name = namespaceOf(this.#attributes);
     const found = name === '' ? undefined : this.#parts.reader.get(namespaces, { namespace: '', name });
@@ -119,14 +119,14 @@ function serviceAccountUser({ namespace, name }: { readonly namespace: string; r
   return { name: `system:serviceaccount:${namespace}:${name}`, groups: serviceAccountGroups(namespace) };
 }
 
-/** Evaluates programs for one policy and one request, out of one budget. */
+/** Evaluates programs for one policy and one request with a common budget. */
 export class PolicyEvaluation {
   readonly #request: RequestVariables;
   readonly #own: ReadonlyMap<string, CelValue>;
   readonly #variables: LazyVariables;
   readonly #budget: CelBudget;
 
-  /** `own`: variables of this evaluation alone, such as params. `units`: what all its programs may cost together. */
+  /** `own`: variables of this evaluation only, such as params. `units`: the cost limit of all its programs together. */
   constructor(
     request: RequestVariables,
     own: ReadonlyMap<string, CelValue>,
@@ -204,7 +204,7 @@ class LazyVariables extends CelMap {
         ? new CelError(`composited variable "${name}" fails to evaluate: ${result.message}`)
         : result;
     this.#known.set(name, kept);
-    // An error goes where a value would: the selection that asked returns it as its result.
+    // An error takes the place of the value: the selection that reads the variable returns it.
     return kept as CelValue;
   }
 

@@ -4,7 +4,7 @@ import type { Environment } from '../../../cel/environment.ts';
 import type { CelType } from '../../../cel/types.ts';
 import { compileTyped } from '../../cel/policy-environment.ts';
 
-/** An expression with its text, ready or faulty. */
+/** An expression with its text: compiled, or with its error. */
 export interface Prepared {
   readonly source: string;
   readonly program: Program | { readonly fault: string };

@@ -22,7 +22,7 @@ export interface PolicyOptions extends RequestVariableParts {
   readonly findKind: FindKind;
 }
 
-/** Judges requests by ValidatingAdmissionPolicies and their bindings. Upstream: ValidatingAdmissionPolicy. */
+/** Validates requests by ValidatingAdmissionPolicies and their bindings. Upstream: ValidatingAdmissionPolicy. */
 export function createValidatingPolicies(options: PolicyOptions): AdmissionPlugin {
   const list = listValidatingPolicies(options.reader);
   return {
@@ -30,7 +30,7 @@ export function createValidatingPolicies(options: PolicyOptions): AdmissionPlugi
     handles: (attributes) => list().length > 0 && !isPolicy(attributes),
     async validate(attributes) {
       const known = new Map<ResourceDefinition, RequestVariables>();
-      // Made once for all policies that see the request in the same version.
+      // Created once for all policies that match the request in the same version.
       const requestIn: RequestIn = async (definition) => {
         const request = known.get(definition) ?? new RequestVariables(await inVersion(attributes, definition), options);
         known.set(definition, request);
@@ -52,7 +52,7 @@ interface Failure {
   readonly index: number;
 }
 
-/** The request as a version of its kind shows it. */
+/** The request converted to one version of its kind. */
 type RequestIn = (definition: ResourceDefinition) => Promise<RequestVariables>;
 
 async function judge(
@@ -127,7 +127,7 @@ async function judgeOne(
 
 const MESSAGE_LIMIT = 5 * 1024;
 
-/** One line of at most 5 KiB; anything else is left out for the message of the policy. */
+/** One line of at most 5 KiB; otherwise the message of the policy is used. */
 function usableMessage(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const message = value.trim();
@@ -140,7 +140,7 @@ const codes = new Map<string, number>([
   ['RequestEntityTooLarge', 413],
 ]);
 
-/** Warns, annotates and refuses, as the bindings want it. */
+/** Warns, annotates or refuses, according to the bindings. */
 function report(failures: readonly Failure[], attributes: AdmissionAttributes): void {
   const audited = failures.filter(({ binding }) => binding.spec.validationActions?.includes('Audit'));
   for (const { policy, binding, message } of failures) {

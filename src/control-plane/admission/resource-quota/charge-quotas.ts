@@ -23,22 +23,22 @@ export interface LimitedResource {
   readonly matchScopes: readonly ScopedResourceSelectorRequirement[];
 }
 
-/** A write as quotas see it. */
+/** A write with its effect on quotas. */
 export interface QuotaRequest {
   readonly evaluator: QuotaEvaluator;
   readonly object: ApiObject;
   /** Absent for creations. */
   readonly oldObject: ApiObject | undefined;
-  /** Of `status` nothing is refused: it reports what has happened already. */
+  /** Writes of `status` are not refused, because they report what has already happened. */
   readonly subresource: string;
   /** Those about the kind. */
   readonly limited: readonly LimitedResource[];
-  /** All that are configured: upstream matches scopes of every one. */
+  /** All configured limited resources; upstream matches the scopes of each. */
   readonly limitedScopes: readonly ScopedResourceSelectorRequirement[];
 }
 
 export type Charge =
-  /** `plain`: upstream reports this and not what is forbidden. */
+  /** `plain`: upstream reports this text without a Forbidden prefix. */
   | { readonly outcome: 'refused'; readonly why: string; readonly plain?: true }
   /** The quotas as they are once the request is charged; those that do not change are the same objects. */
   | { readonly outcome: 'charged'; readonly quotas: readonly ResourceQuota[] };

@@ -6,13 +6,13 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import { chargeQuotas } from './charge-quotas.ts';
 import type { QuotaRequest } from './charge-quotas.ts';
 
-/** Where charges are written down before what they are for is stored. */
+/** Stores charges, before the charged object is stored. */
 export interface QuotaLedger {
-  /** The quota as it stands in the store. */
+  /** The quota as stored. */
   get(key: { readonly namespace: string; readonly name: string }): Promise<ResourceQuota>;
   /**
-   * Its status, only if it is still of that version; rejects with `Conflict` if not. Answers with the quota as it was
-   * written.
+   * Writes the status if the quota still has that version; rejects with `Conflict` otherwise. Resolves to the stored
+   * quota.
    */
   write(quota: ResourceQuota): Promise<ResourceQuota>;
 }
@@ -37,15 +37,14 @@ const ATTEMPTS = 12;
  * Charges requests of a namespace one batch after another, so that many at once share one write of a quota.
  * 1. A request goes on only after all quotas it concerns have been written with it charged.
  * 2. A charge is made against the version it is written over: two servers cannot both take what is left.
- * 3. Of a quota that was written in a batch, the next batch sees that version or a newer one, however late the cache
- *    is.
+ * 3. After a batch wrote a quota, the next batch sees that version or a newer one, even if the cache is late.
  */
 export class QuotaQueues {
   readonly #reader: ObjectReader;
   readonly #ledger: QuotaLedger;
   readonly #nowMs: () => number;
   readonly #queues = new Map<string, Waiter[]>();
-  /** What was written, until the cache has it. */
+  /** Written quotas that the cache does not have yet. */
   readonly #written = new Map<string, ResourceQuota>();
 
   constructor({
@@ -103,7 +102,7 @@ export class QuotaQueues {
       this.#written.set(formatKey(keyOf(quota)), await this.#ledger.write(quota));
       return 'written';
     } catch (error) {
-      // What is gone bounds nothing any more: the next look at it finds nothing.
+      // A deleted quota limits nothing: the next read does not find it.
       if (isApiError(error, 'Conflict', 'NotFound')) return 'overtaken';
       throw error;
     }
@@ -142,7 +141,7 @@ export class QuotaQueues {
 const versionOf = ({ metadata }: ResourceQuota): number => Number(metadata.resourceVersion ?? 0);
 
 interface BatchPlan {
-  /** Go on once all that changed is written. */
+  /** Requests that continue when all changed quotas are written. */
   readonly charged: readonly Waiter[];
   readonly changed: readonly ResourceQuota[];
 }

@@ -4,7 +4,7 @@ import { ScopedResourceSelectorRequirementSchema } from '../../../api/core/resou
 import { readConfig } from '../configuration/admission-configuration.ts';
 import type { LimitedResource } from './charge-quotas.ts';
 
-/** ResourceQuotaConfiguration of apiserver.config.k8s.io/v1: what may be used only where a quota covers it. */
+/** ResourceQuotaConfiguration of apiserver.config.k8s.io/v1: resources that may be used only if a quota covers them. */
 const ResourceQuotaConfigurationSchema = object('ResourceQuotaConfiguration', {
   kind: string,
   apiVersion: string,
@@ -26,7 +26,7 @@ const kind = {
   ],
 };
 
-/** The limited resources, or what is wrong with them. */
+/** The limited resources, or their error. */
 export function readResourceQuotaConfiguration(document: unknown): readonly LimitedResource[] | string {
   const read = readConfig<Infer<typeof ResourceQuotaConfigurationSchema>>(
     ResourceQuotaConfigurationSchema,

@@ -16,7 +16,7 @@ export interface Write<T extends ApiObject = ApiObject> {
   readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** What came of a write: the object as it would be stored, or the refusal's text. */
+/** The result of a write: the object that would be stored, or the text of the refusal. */
 export interface Outcome<T> {
   readonly object: T | undefined;
   readonly refusal: string;
@@ -36,8 +36,7 @@ export const namespace = (
 });
 
 /**
- * A cache to fill, and writes as the registry would have them admitted. There are the namespaces `default` and
- * `kube-system`.
+ * A cache to fill, and writes that are admitted as in the registry. The namespaces `default` and `kube-system` exist.
  */
 export class AdmissionFixture {
   readonly reader = new FakeObjectReader();

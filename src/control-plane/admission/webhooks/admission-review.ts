@@ -6,7 +6,7 @@ import { decode, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
 import { namespaceOf } from './match-webhook.ts';
 
-/** The question a webhook is asked, as JSON. */
+/** The AdmissionReview for a webhook, as JSON. */
 export function admissionReview(attributes: AdmissionAttributes, uid: string): object {
   const { operation, definition, subresource, object, oldObject, context, name } = attributes;
   const { group, version, plural } = definition.type;
@@ -46,7 +46,7 @@ export function admissionReview(attributes: AdmissionAttributes, uid: string): o
   };
 }
 
-/** What there was, as the subresource shows it. */
+/** The old object, as the subresource shows it. */
 function oldForm({ definition, subresource }: AdmissionAttributes, oldObject: ApiObject): object {
   const view = definition.views?.find(({ name }) => name === subresource);
   return view?.kind === undefined || view.read === undefined
@@ -60,7 +60,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** That of the body, which for some subresources is not that of the object. */
+/** The kind of the body, which differs from that of the object for some subresources. */
 function kindOf({ operation, definition, subresource, object }: AdmissionAttributes): Kind {
   const { group, version, kind } = definition.type;
   if (operation === 'CONNECT')
@@ -77,7 +77,7 @@ function kindOf({ operation, definition, subresource, object }: AdmissionAttribu
     : { group, version, kind };
 }
 
-/** As clients see it: what is '' inside is absent outside. */
+/** As clients see it: '' becomes absent. */
 export function wireForm(object: ApiObject, { group, version, kind }: Kind): Readonly<Record<string, unknown>> {
   const { kind: _, apiVersion: __, metadata, ...rest } = object;
   const { name, namespace, uid, ...more } = metadata;
@@ -96,7 +96,7 @@ export function wireForm(object: ApiObject, { group, version, kind }: Kind): Rea
 
 const switches = new Set(['stdin', 'stdout', 'stderr', 'tty']);
 
-/** PodExecOptions and the like from what stands in the address. */
+/** PodExecOptions and the like, from the query of the request. */
 function connectOptions(attributes: AdmissionAttributes): object {
   const { kind } = kindOf(attributes);
   const fields = Object.entries(attributes.options).map(([key, value]) => {
@@ -128,7 +128,7 @@ function writeOptions({ operation, options, context }: AdmissionAttributes): obj
 
 export type ReviewResponse = NonNullable<AdmissionReview['response']>;
 
-/** A webhook's answer, or what is wrong with it, in upstream's words (VerifyAdmissionResponse). */
+/** A webhook's answer, or its error with upstream's message (VerifyAdmissionResponse). */
 export function readReview(body: unknown, uid: string, kind: 'mutating' | 'validating'): ReviewResponse | string {
   const { value, errors } = decode(AdmissionReviewSchema, body);
   if (errors.length > 0) return errors.map(formatDecodeError).join(', ');

@@ -8,8 +8,8 @@ import type { ReviewResponse } from './admission-review.ts';
 import type { Webhook } from './match-webhook.ts';
 
 /**
- * Sends a review to where the webhook says, in bounded time; answers with its parsed body. Rejects with why there is
- * none.
+ * Sends a review to the webhook's endpoint with a timeout; resolves to the parsed response. Rejects with the reason if
+ * there is none.
  */
 export type PostReview = (client: Webhook['clientConfig'], review: object, timeoutSeconds: number) => Promise<unknown>;
 
@@ -19,12 +19,12 @@ export interface CallOptions {
   readonly log: Logger;
 }
 
-/** `open`: it could not be asked, and says that this does not matter. */
+/** `open`: the webhook could not be called, and its failure policy is Ignore. */
 export type CallResult =
   | { readonly outcome: 'answered'; readonly response: ReviewResponse }
   | { readonly outcome: 'open' };
 
-/** Asks one webhook. A refusal of it, and a failure that counts, is thrown as an `ApiStatusError`. */
+/** Calls one webhook. Throws an `ApiStatusError` for a refusal, and for a failure with the policy Fail. */
 export async function callWebhook(
   webhook: Webhook,
   kind: 'mutating' | 'validating',

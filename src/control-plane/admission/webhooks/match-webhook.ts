@@ -5,10 +5,10 @@ import { matchesLabelSelector } from '../../../api/selectors.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
 
-/** A webhook of either configuration; what only mutating ones have is absent for the others. */
+/** A webhook of either configuration kind; fields of mutating webhooks are absent for validating ones. */
 export type Webhook = MutatingWebhook;
 
-/** Configurations of webhooks are never shown to webhooks: one that refuses everything could not be removed. */
+/** Webhook configurations are never sent to webhooks: otherwise one that refuses everything could not be removed. */
 export function isExempt({ definition: { type } }: AdmissionAttributes): boolean {
   return (
     type.group === 'admissionregistration.k8s.io' &&
@@ -19,11 +19,11 @@ export function isExempt({ definition: { type } }: AdmissionAttributes): boolean
 const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean =>
   type.group === '' && type.plural === 'namespaces';
 
-/** Requests about a namespace itself are in that namespace. */
+/** A request for a namespace counts as being in that namespace. */
 export const namespaceOf = (attributes: AdmissionAttributes): string =>
   isNamespace(attributes) ? attributes.name : attributes.namespace;
 
-/** Whether the webhook is for such requests at all, in the version of the attributes. */
+/** Whether the rules of the webhook match the request, in the version of the attributes. */
 export function matchesRules({ rules = [] }: Pick<Webhook, 'rules'>, attributes: AdmissionAttributes): boolean {
   return rules.some((rule) => matchesRule(rule, attributes));
 }
@@ -51,7 +51,7 @@ function splitOnce(resource: string): readonly string[] {
   return slash < 0 ? [resource] : [resource.slice(0, slash), resource.slice(slash + 1)];
 }
 
-/** `labelsOf` reads a namespace that is there already; undefined when it is not. */
+/** `labelsOf` reads the labels of an existing namespace; undefined if it does not exist. */
 export function matchesNamespace(
   { namespaceSelector }: Pick<Webhook, 'namespaceSelector'>,
   attributes: AdmissionAttributes,
@@ -67,7 +67,7 @@ export function matchesNamespace(
   return labels === undefined ? 'unknown namespace' : matchesLabelSelector(namespaceSelector, labels);
 }
 
-/** Either as it was or as it is to be. */
+/** Matches the old or the new object. */
 export function matchesObject(
   { objectSelector }: Pick<Webhook, 'objectSelector'>,
   { object, oldObject }: AdmissionAttributes,

@@ -17,8 +17,8 @@ import type { ListedWebhook } from './webhook-list.ts';
 
 export interface MutatingWebhookOptions extends WebhookOptions {
   /**
-   * A JSON patch on the object as clients see it; the outcome decoded and defaulted as one of that kind. Throws when it
-   * does not apply or is none.
+   * Applies a JSON patch to the object as clients see it, then decodes and defaults the result. Throws if the patch is
+   * invalid or does not apply.
    */
   readonly patched: (
     attributes: AdmissionAttributes,
@@ -26,13 +26,13 @@ export interface MutatingWebhookOptions extends WebhookOptions {
     patch: unknown,
   ) => ApiObject;
   readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
-  /** The mutating plugins that have been asked before, to be asked again about what webhooks have changed. */
+  /** The mutating plugins that ran before; they run again after webhooks have changed the object. */
   readonly before: readonly AdmissionPlugin[];
 }
 
 /**
- * Lets webhooks change the object, one after another. When one has, the plugins before are asked again, and then those
- * webhooks that were asked before the change and want to hear of such (`reinvocationPolicy: IfNeeded`), once. Upstream:
+ * Calls mutating webhooks one after another. If one changes the object, the plugins before this one run again, and then
+ * once the webhooks with `reinvocationPolicy: IfNeeded` that were called before the change. Upstream:
  * MutatingAdmissionWebhook.
  */
 export function createMutatingWebhooks(options: MutatingWebhookOptions): AdmissionPlugin {
@@ -44,7 +44,7 @@ export function createMutatingWebhooks(options: MutatingWebhookOptions): Admissi
       const first = await round(options, attributes, { number: 0, webhooks: list(), again: undefined });
       if (!first.changed) return first.object as ApiObject;
       const object = await askAgain(options.before, { ...attributes, object: first.object });
-      // A change by a plugin concerns all plugins before it.
+      // A change by a plugin affects all plugins before it.
       const again =
         object === first.object || options.sameJson(object, first.object as ApiObject)
           ? first.toAskAgain
@@ -67,7 +67,7 @@ interface RoundResult {
   readonly object: ApiObject | undefined;
   readonly changed: boolean;
   readonly toAskAgain: ReadonlySet<string>;
-  /** Who was asked, wants to be asked again, and has seen all changes so far. */
+  /** Webhooks that were called, have the policy IfNeeded, and have seen all changes so far. */
   readonly willing: ReadonlySet<string>;
 }
 
@@ -147,6 +147,6 @@ async function askAgain(plugins: readonly AdmissionPlugin[], attributes: Admissi
     const now = { ...attributes, object };
     if (plugin.mutate !== undefined && plugin.handles(now)) object = await plugin.mutate(now);
   }
-  // Only what has an object is changed by webhooks.
+  // Webhooks can change only requests with an object.
   return object as ApiObject;
 }

@@ -17,9 +17,7 @@ export interface WebhookOptions extends CallOptions {
   readonly meetsConditions: ConditionCheck;
 }
 
-/**
- * Asks all webhooks that are about the request at once; the first refusal counts. Upstream: ValidatingAdmissionWebhook.
- */
+/** Calls all matching webhooks concurrently; the first refusal decides. Upstream: ValidatingAdmissionWebhook. */
 export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlugin {
   const list = listWebhooks(options.reader, 'validating');
   return {
@@ -47,7 +45,7 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
   };
 }
 
-/** Cheap, as it is asked about every write. */
+/** Must be cheap, because it runs for every write. */
 export function isAnyonesBusiness(webhooks: readonly ListedWebhook[], attributes: AdmissionAttributes): boolean {
   return (
     webhooks.length > 0 &&
@@ -60,8 +58,8 @@ const ruleVersion = (webhook: Webhook, attributes: AdmissionAttributes): Resourc
   matchedVersion(attributes, webhook.matchPolicy, (each) => matchesRules(webhook, each));
 
 /**
- * In which version the webhook is to see the request; undefined: it is not about it. Throws NotFound when that depends
- * on a namespace that is not there.
+ * The version in which the webhook receives the request; undefined if it does not match. Throws NotFound if the result
+ * depends on a missing namespace.
  */
 export function versionFor(
   webhook: Webhook,

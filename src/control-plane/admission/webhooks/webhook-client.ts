@@ -13,9 +13,9 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import type { PostReview } from './call-webhook.ts';
 import type { Webhook } from './match-webhook.ts';
 
-/** Answers longer than this are none. */
+/** Limit of a response; a longer one is an error. */
 const LIMIT_BYTES = 16 << 20;
-/** Connections that are kept open for each webhook, and how long one may idle. */
+/** The number of idle connections kept for each webhook, and for how long. */
 const IDLE_CONNECTIONS = 25;
 const IDLE_MS = 90_000;
 
@@ -28,7 +28,7 @@ export interface WebhookClientOptions {
 interface Target {
   /** As errors name it. */
   readonly url: string;
-  /** As the `Host` header has it. */
+  /** The value of the `Host` header. */
   readonly authority: string;
   readonly host: string;
   readonly port: number;
@@ -36,7 +36,7 @@ interface Target {
   readonly serverName: string;
 }
 
-/** Posts reviews over HTTPS/1.1 on connections that are kept. */
+/** Posts reviews over HTTPS/1.1 with keep-alive connections. */
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
   /** Keyed by trust settings and address. */
@@ -101,7 +101,7 @@ export class WebhookClient {
   #agentOf(key: string): Agent {
     let agent = this.#agents.get(key);
     if (agent === undefined) {
-      // Certificates and addresses change now and then; what is not used any more is let go.
+      // Certificates and addresses change over time; unused entries are dropped.
       if (this.#agents.size >= 64) this.close();
       agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS, timeout: IDLE_MS, scheduling: 'lifo' });
       this.#agents.set(key, agent);
@@ -136,9 +136,7 @@ export class WebhookClient {
     };
   }
 
-  /**
-   * One of the service's ready addresses, which can be reached without anything that makes its cluster address work.
-   */
+  /** One of the service's ready endpoints, which is reachable without service routing. */
   #addressOf(namespace: string, name: string, port: number): { readonly host: string; readonly port: number } {
     const { reader, random } = this.#options;
     const service = reader.get(services, { namespace, name });
@@ -163,15 +161,12 @@ export class WebhookClient {
   }
 }
 
-/** An answer came, and is no good. */
+/** The webhook responded with an invalid response. */
 class AnswerError extends Error {
   override readonly name = 'AnswerError';
 }
 
-/**
- * A connection that was kept may have been closed by the other side just now: then it was not the answer, and another
- * is tried.
- */
+/** The peer may have just closed a kept connection; the request is then retried on another one. */
 async function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
   for (;;) {
     const made = httpsRequest(options);
@@ -212,7 +207,7 @@ const unknownAuthority = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ]);
 
-/** What went wrong, in the words of Go's network library, which people look for. */
+/** The error with the text of Go's network library, which people search for. */
 function describe(error: unknown, host: string, port: number): string {
   const { code = '' } = error as { readonly code?: string };
   const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;

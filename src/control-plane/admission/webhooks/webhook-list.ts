@@ -5,13 +5,13 @@ import type { Webhook } from './match-webhook.ts';
 export interface ListedWebhook {
   readonly webhook: Webhook;
   readonly configuration: string;
-  /** Unlike any other's, also when a configuration has two of a name. */
+  /** Unique, even if a configuration contains the same name twice. */
   readonly id: string;
 }
 
 /**
- * All webhooks in the order in which they are asked: by the names of their configurations, in those as they stand. Made
- * again only after a change.
+ * All webhooks in the order of calls: by the names of their configurations, then by position. Rebuilt only after a
+ * change.
  */
 export function listWebhooks(reader: ObjectReader, kind: 'mutating' | 'validating'): () => readonly ListedWebhook[] {
   const type = kind === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;

@@ -5,9 +5,9 @@ import type { BackendDialer } from './backend-dialer.ts';
 export interface AggregationParts {
   readonly backends: ApiBackends;
   readonly dialer: BackendDialer;
-  /** Where it is now; a text when it is nowhere. */
+  /** Its current address, or a string with the reason why it has none. */
   readonly resolve: (backend: ApiBackend) => BackendAddress | string;
-  /** Of this process: a request that has been here already carries it. */
+  /** Identifies this process: a request that it has already proxied carries it. */
   readonly serverId: string;
   readonly clock: Clock;
 }

@@ -9,16 +9,16 @@ import type { Exchange } from '../path/exchange.ts';
 import type { AggregationParts } from './aggregation-parts.ts';
 import { identityHeaders } from './proxy-headers.ts';
 
-/** Discovery is asked for by every client, so a slow server must not keep them long. */
+/** Every client requests discovery, so a slow server must not delay them long. */
 const DISCOVERY_MS = 5000;
 const REDIRECTED = 'the backend attempted to redirect this request, which is not permitted';
 
-/** Redirects would send a client's request, with what it carries, to a place that the backend chooses. */
+/** A redirect would send a client's request, with its credentials, to an address that the backend chooses. */
 class Redirected extends Error {}
 
 /**
- * Passes on what another server serves (upstream: kube-aggregator's proxyHandler): requests to `/apis/GROUP/VERSION` and to
- * its document of OpenAPI 3. Undefined for what this server serves itself.
+ * Proxies requests to aggregated servers (upstream: kube-aggregator's proxyHandler): requests to `/apis/GROUP/VERSION`
+ * and to its document of OpenAPI 3. Undefined for what this server serves itself.
  */
 export function createAggregation(parts: AggregationParts): (exchange: Exchange) => Promise<Reply> | undefined {
   return (exchange) => {

@@ -9,19 +9,21 @@ import { identityHeaders } from './proxy-headers.ts';
 
 export interface AskBackendParts {
   readonly dialer: BackendDialer;
-  /** Where it is now; a text when it is nowhere. */
+  /** Its current address, or a string with the reason why it has none. */
   readonly resolve: (backend: ApiBackend) => BackendAddress | string;
   readonly clock: Clock;
 }
 
-/** All of it: a look-up of the name, the handshake, the answer and its body. */
+/** Timeout of the whole request: name lookup, handshake, response and body. */
 const ASK_MS = 5000;
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** May read everything, so that what the server says does not depend on roles (upstream: the availability check). */
+/** A user who may read everything, so that the response does not depend on roles (upstream: the availability check). */
 const aggregator: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
 
-/** Asks the server behind an APIService for a document. Rejects, with where and why, for what is no answer of 2xx. */
+/**
+ * Fetches a document from the server behind an APIService. Rejects with address and reason unless the status is 2xx.
+ */
 export async function askBackend(parts: AskBackendParts, backend: ApiBackend, path: string): Promise<string> {
   const address = parts.resolve(backend);
   if (typeof address === 'string') throw new Error(address);
@@ -38,9 +40,9 @@ export async function askBackend(parts: AskBackendParts, backend: ApiBackend, pa
       const request = httpRequest({
         method: 'GET',
         path,
-        // Node takes a list where a header stands several times.
+        // Node expects an array for a repeated header.
         headers: { ...sent, connection: 'close' } as Record<string, string>,
-        // Node's types want a socket; any duplex stream will do.
+        // Node's types require a socket, but any duplex stream works.
         createConnection: () => socket as never,
         setHost: false,
       });

@@ -6,14 +6,17 @@ import type { ApiBackend, BackendAddress } from '../../model/api-backends.ts';
 
 export interface BackendDialerOptions {
   readonly clock: Clock;
-  /** Shown to every backend (`--proxy-client-cert-file`, `--proxy-client-key-file`), PEM; asked for each connection. */
+  /**
+   * The client certificate for all backends (`--proxy-client-cert-file`, `--proxy-client-key-file`), PEM; read for each
+   * connection.
+   */
   readonly clientPair: () => { readonly cert: string; readonly key: string };
 }
 
-/** A connection to the server behind an APIService. Rejects with why there is none. */
+/** Connects to the server behind an APIService. Rejects with the reason. */
 export type BackendDialer = (backend: ApiBackend, address: BackendAddress, timeoutMs: number) => Promise<Duplex>;
 
-/** The certificate has to be of the Service's name, and of the authorities that the APIService names. */
+/** The certificate must be valid for the Service's name and issued by a CA of the APIService. */
 export function backendDialer({ clock, clientPair }: BackendDialerOptions): BackendDialer {
   return (backend, { host, port }, timeoutMs) =>
     new Promise((resolve, reject) => {

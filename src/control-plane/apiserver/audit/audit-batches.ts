@@ -6,31 +6,31 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 
 export interface AuditBatchesOptions {
-  /** Sends one body of JSON; the status of the answer. Rejects when there is none. */
+  /** Sends one JSON body and resolves to the status of the response. Rejects if there is none. */
   readonly post: (body: string) => Promise<{ readonly status: number }>;
-  /** Events in one list at most. */
+  /** Maximum number of events in one list. */
   readonly maxSize: number;
   /** How long an event may wait for a full list. */
   readonly maxWaitMs: number;
-  /** Events that wait at most; more are dropped. */
+  /** Maximum number of buffered events; further ones are dropped. */
   readonly bufferSize: number;
-  /** Before the second try of a list. */
+  /** Delay before the second attempt of a list. */
   readonly initialBackoffMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Tries of one list, and how its waits grow (upstream: apiserver/pkg/util/webhook WithExponentialBackoff). */
+/** Attempts per list, and how the delay grows (upstream: apiserver/pkg/util/webhook WithExponentialBackoff). */
 const TRIES = 5;
 const BACKOFF_FACTOR = 1.5;
-/** Events with bodies may be a megabyte long: what waits is bounded in bytes as well. */
+/** An event with bodies may have a megabyte, so the buffer is also limited in bytes. */
 const MAX_BUFFER_LENGTH = 64 * 1024 * 1024;
 const MAX_BODY_LENGTH = 4 * 1024 * 1024;
 
 /**
- * Sends audit events to a webhook, as lists (upstream: the batch mode of the webhook backend). One list is under way at
- * a time, so the order is that of the events. A list that five tries did not deliver is dropped, and so is what comes
- * while the buffer is full; both are logged with their number.
+ * Sends audit events to a webhook, as lists (upstream: the batch mode of the webhook backend). One list is sent at a
+ * time, so the order of events is kept. A list is dropped after five failed attempts, and events are dropped while the
+ * buffer is full; both are logged with the number of events.
  */
 export class AuditBatches {
   readonly #options: AuditBatchesOptions;
@@ -57,7 +57,7 @@ export class AuditBatches {
     else this.#timer ??= clock.setTimer(maxWaitMs, () => this.#send());
   };
 
-  /** Sends what waits, each list once. */
+  /** Sends all buffered events; each list is tried once. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#send();
@@ -71,7 +71,7 @@ export class AuditBatches {
   }
 
   async #sendAll(): Promise<void> {
-    // What came while the last list was under way has waited long enough.
+    // Events that arrived while the last list was being sent have waited long enough.
     while (this.#waiting.length > 0) {
       const lines = this.#take();
       if (!(await this.#deliver(lines))) this.#dropped += lines.length;

@@ -9,10 +9,10 @@ import type { RequestObserver } from '../path/request-path.ts';
 import { decideAudit } from './audit-policy.ts';
 import type { AuditDecision, AuditPolicy, AuditStage } from './audit-policy.ts';
 
-/** Longer bodies are left out of events: a log line is no place for a megabyte. */
+/** Longer bodies are left out of events, to keep log lines short. */
 const LONGEST_BODY = 1024 * 1024;
 
-/** Writes what the policy wants of each request, one JSON line (audit.k8s.io/v1 Event) for each stage. */
+/** Writes one JSON line (audit.k8s.io/v1 Event) for each stage of a request, as the policy defines. */
 export class AuditLog implements RequestObserver {
   readonly #policy: AuditPolicy;
   readonly #sink: (line: string) => void;

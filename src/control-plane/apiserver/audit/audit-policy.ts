@@ -34,7 +34,7 @@ export interface AuditDecision {
 const levels = new Set<string>(['None', 'Metadata', 'Request', 'RequestResponse']);
 const stages = new Set<string>(['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']);
 
-/** What is wrong with a policy file, or the policy. */
+/** The policy, or the error of its file. */
 export function parseAuditPolicy(
   value: unknown,
 ): { readonly policy: AuditPolicy } | { readonly errors: readonly string[] } {
@@ -115,7 +115,7 @@ function checkStages(given: readonly string[], at: string, errors: string[]): vo
 
 const nothing: AuditDecision = { level: 'None', omitStages: [], omitManagedFields: false };
 
-/** The first rule that fits decides; what fits none is not written. */
+/** The first matching rule decides; requests without a matching rule are not logged. */
 export function decideAudit({ rules }: AuditPolicy, user: UserInfo, info: RequestInfo): AuditDecision {
   return rules.find((rule) => fits(rule, user, info)) ?? nothing;
 }

@@ -10,20 +10,20 @@ export interface RotatingFileOptions {
   readonly maxBytes: number;
   /** `--audit-log-maxbackup`; 0 keeps all. */
   readonly maxBackups: number;
-  /** `--audit-log-maxage`, in days; 0 keeps them for ever. */
+  /** `--audit-log-maxage`, in days; 0 keeps them forever. */
   readonly maxAgeDays: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What may wait for a disk that hangs; beyond it lines are lost, and the log says how many. */
+/** Limit of buffered bytes while the disk hangs; further lines are dropped, and their number is logged. */
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 
 /**
- * A log file of lines that makes room for itself. Lines are written in the order they came, many at a time; a file that
- * is full is renamed with the time (`audit-2026-01-02T03-04-05.000.log`), and old ones are removed by age and number.
- * Invariants: 1. one write at a time; 2. a line is in one file as a whole; 3. what waits is bounded.
+ * A log file with rotation. Lines are written in order, many at a time; a file that is full is renamed with the time
+ * (`audit-2026-01-02T03-04-05.000.log`), and old ones are removed by age and number. Invariants: 1. one write at a
+ * time; 2. a line is completely in one file; 3. the buffer is bounded.
  */
 export class RotatingFile {
   readonly #options: RotatingFileOptions;
@@ -48,7 +48,7 @@ export class RotatingFile {
     this.#writing ??= this.#drain();
   };
 
-  /** Writes what waits and lets go of the file. */
+  /** Writes all buffered lines and closes the file. */
   async close(): Promise<void> {
     await this.#writing;
     await this.#handle?.close();
@@ -56,7 +56,7 @@ export class RotatingFile {
   }
 
   async #drain(): Promise<void> {
-    // Lines of the same moment share a write.
+    // Lines that are added in the same turn share a write.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const lines = this.#waiting;
@@ -123,7 +123,7 @@ export class RotatingFile {
     await this.#open();
   }
 
-  /** Two rotations within a millisecond do not write over each other. */
+  /** Two rotations within a millisecond do not overwrite each other's file. */
   async #free(stem: string, ext: string): Promise<string> {
     for (let attempt = 0; ; attempt++) {
       const candidate = `${stem}${attempt === 0 ? '' : `-${attempt}`}${ext}`;

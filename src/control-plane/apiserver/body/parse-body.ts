@@ -12,7 +12,7 @@ import type { FieldValidation } from '../../model/request-context.ts';
 import type { WriteBody } from '../../registry/registry.ts';
 import type { TextTasks } from '../texts/text-tasks.ts';
 
-/** Smaller bodies are read in one turn of the event loop. */
+/** Smaller bodies are parsed in one turn of the event loop. */
 const LARGE_BYTES = 100_000;
 
 const readTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
@@ -29,8 +29,8 @@ const encodings: Readonly<Record<string, BodyEncoding>> = lookupTable({
 });
 
 /**
- * 415 for what is neither JSON, YAML nor protobuf (which kubectl uses for objects it makes itself). Nothing said is
- * JSON; of charsets only UTF-8 is understood.
+ * 415 unless the type is JSON, YAML or protobuf (which kubectl uses for objects it generates). Without a type the body
+ * is JSON. Only the charset UTF-8 is accepted.
  */
 export function bodyEncodingOf(contentType: string | undefined): BodyEncoding {
   if (contentType === undefined || contentType === 'application/json') return 'json';
@@ -55,12 +55,12 @@ export interface BodyRequest {
   readonly bytes: Buffer;
   readonly encoding: BodyEncoding;
   readonly fieldValidation: FieldValidation;
-  /** The kind that is expected, for the refusal of what is no object at all. */
+  /** The expected kind, for the error if the body is not an object. */
   readonly kind: string;
   readonly texts: TextTasks;
 }
 
-/** The value of a body, and what its text alone tells; 400 when there is none. */
+/** The value of a body, and facts that only its text shows; 400 if the body is empty. */
 export async function parseBody({ bytes, encoding, fieldValidation, kind, texts }: BodyRequest): Promise<WriteBody> {
   const refuse = (why: string): ApiStatusError =>
     badRequest(
@@ -68,7 +68,7 @@ export async function parseBody({ bytes, encoding, fieldValidation, kind, texts 
     );
   if (encoding === 'protobuf') return { value: undefined, protobuf: bytes, duplicates: [] };
   if (!isUtf8(bytes)) throw refuse('invalid UTF-8');
-  // What is sent as YAML is most often JSON, which is read many times faster.
+  // Bodies of type YAML are usually JSON, which is parsed many times faster.
   const parsed =
     encoding === 'json' || isLikeJson(bytes) ? await tryJson(bytes, { encoding, fieldValidation, texts }) : undefined;
   if (parsed !== undefined && !('error' in parsed)) return parsed;
@@ -82,7 +82,7 @@ export async function parseBody({ bytes, encoding, fieldValidation, kind, texts 
 
 const isLikeJson = (bytes: Buffer): boolean => /^\s*[{[]/.test(bytes.toString('latin1', 0, 1024));
 
-/** `error` when the text is JSON that cannot be taken; undefined when it is none. */
+/** `error` if the text is JSON that must be refused; undefined if it is not JSON. */
 async function tryJson(
   bytes: Buffer,
   { encoding, fieldValidation, texts }: Pick<BodyRequest, 'encoding' | 'fieldValidation' | 'texts'>,
@@ -92,14 +92,14 @@ async function tryJson(
   const text = withWholeCharacters(bytes.toString('utf8'));
   let value: unknown;
   try {
-    // What is nested too deep is refused below; reading it exactly would end the stack.
+    // Text that is nested too deeply is refused below; scanning it exactly would overflow the stack.
     value = depth > objectLimits.depth ? JSON.parse(text) : parseExactJson(text);
   } catch {
     return undefined;
   }
   if (depth > objectLimits.depth) return { error: 'exceeded max depth' };
   if (bytes.length > LARGE_BYTES) await nextTurn();
-  // Of a key that stands twice one is lost.
+  // If a key occurs twice, one value is lost.
   const form = encoding === 'yaml' ? { form: encoding } : {};
   if (fieldValidation === 'Ignore' || keysIn(value) === keys) return { value, duplicates: [], ...form };
   const { problems, lines } = await texts.scanJson(text);
@@ -118,7 +118,7 @@ function keysIn(value: unknown): number {
   return keys;
 }
 
-/** The beginning of a body, as refusals show it: text only where it looks like an object. */
+/** The beginning of a body for error messages: as text only if it looks like an object. */
 function summarize(bytes: Buffer): string {
   if (bytes.length === 0) return '<empty>';
   const head = bytes.subarray(0, 30);

@@ -11,7 +11,7 @@ import { HttpServer } from '../http/server.ts';
 import type { TlsOptions } from '../http/server.ts';
 import type { HealthCheck } from '../options.ts';
 
-/** Probes and a scraper or two. */
+/** Enough for probes and a few scrapers. */
 const MOST_CONNECTIONS = 100;
 const MEBIBYTE = 1024 * 1024;
 
@@ -25,7 +25,9 @@ export interface ComponentPages {
 export interface ComponentAccess {
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
-  /** `--authorization-always-allow-paths`: everybody may read them. A star at the end stands for all below. */
+  /**
+   * `--authorization-always-allow-paths`: paths that need no authorization. A trailing star matches all paths below.
+   */
   readonly openPaths: readonly string[];
 }
 
@@ -48,7 +50,10 @@ export function createComponentServer({ tls, pages, access, clock, log }: Compon
   });
 }
 
-/** Who asks is checked on each path, and what they may on each path that is not open (upstream: DelegatingAuthorizer). */
+/**
+ * Every path requires authentication, and every path that is not open requires authorization (upstream:
+ * DelegatingAuthorizer).
+ */
 export function componentHandler(
   pages: ComponentPages,
   access: ComponentAccess,
@@ -77,7 +82,7 @@ export function componentHandler(
   };
 }
 
-/** As sent: a path with escapes is not one of those that are open. */
+/** The path as sent: a path with escapes does not count as open. */
 function isOpen(path: string, openPaths: readonly string[]): boolean {
   return openPaths.some((open) => (open.endsWith('*') ? path.startsWith(open.slice(0, -1)) : path === open));
 }

@@ -141,7 +141,8 @@ class Connector {
     const request = kind === 'portforward' ? portForwardRequest(pod, query) : streamRequest(kind, pod, query);
     if (http.upgrade === undefined) throw badRequest('Upgrade request required');
     const node = await this.#get<Node>(exchange, 'nodes', pod.spec.nodeName ?? '');
-    // Kubelets from 1.36 on say that they take WebSockets; for others they are made SPDY here, as upstream does.
+    // Kubelets from 1.36 on declare support for WebSockets. For others the API server translates to SPDY, as upstream
+    // does.
     const isTaken = node.status?.declaredFeatures?.includes('ExtendWebSocketsToKubelet') === true;
     const mode = isTaken
       ? undefined
@@ -190,7 +191,7 @@ class Connector {
     });
   }
 
-  /** A WebSocket can only GET, but what it does is what POST does. */
+  /** A WebSocket request is a GET, but it has the effect of a POST. */
   async #requireCreate({ info, user }: Exchange): Promise<void> {
     if (info.verb !== 'create')
       await requireAllowed(this.#options.authorizer, { ...attributesOf(user, info), verb: 'create' });
@@ -246,14 +247,14 @@ class Connector {
       fieldValidation: 'Ignore',
     });
     const { object } = await this.#options.registry.get({ ...request, name, subresource: '' }, {});
-    // What is served under a definition is of its kind.
+    // Objects that are served under a definition have its kind.
     return object as T;
   }
 }
 
 const pathOf = ({ path, query }: KubeletRequest): string => (query.size === 0 ? path : `${path}?${query.toString()}`);
 
-/** A log is asked for with a GET of our own; what the client's request carries stays here. */
+/** The log is requested with a new GET; headers and body of the client's request are not forwarded. */
 function bodiless(http: Exchange['http']): Exchange['http'] {
   return {
     method: http.method,
@@ -285,13 +286,15 @@ async function logError({ status, readText }: BackendAnswer, name: string): Prom
   return internalError(new Error(text));
 }
 
-/** A redirect to the same backend leads through the proxy again; others are for the client to judge. */
+/** A redirect to the same backend is rewritten to go through the proxy; others are passed on unchanged. */
 function withLocation(headers: ReplyHeaders, target: DialTarget, base: string): ReplyHeaders {
   const { location } = headers;
   return typeof location === 'string' ? { ...headers, location: throughProxy(location, target, base) } : headers;
 }
 
-/** A URL of the backend as one of the proxy (upstream: util/proxy rewriteURL). Relative ones hold as they are. */
+/**
+ * Rewrites a URL of the backend to one of the proxy (upstream: util/proxy rewriteURL). Relative URLs stay unchanged.
+ */
 function throughProxy(url: string, { host, port }: DialTarget, base: string): string {
   if (url.startsWith('/') && !url.startsWith('//'))
     return url === base || url.startsWith(`${base}/`) ? url : base + url;
@@ -300,7 +303,7 @@ function throughProxy(url: string, { host, port }: DialTarget, base: string): st
   return isSame ? `${base}${own[2] === '' ? '/' : own[2]}` : url;
 }
 
-/** By what the links of an answer are rewritten. None unless it is a page, in a form that can be read. */
+/** The rewriter for links in a response; none unless it is an HTML page in a readable encoding. */
 function pageRewriting(
   { status, headers }: Pick<BackendAnswer, 'status' | 'headers'>,
   rewrite: (url: string) => string,

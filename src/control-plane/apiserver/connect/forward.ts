@@ -21,23 +21,23 @@ export interface Forwarding {
   readonly target: DialTarget;
   readonly method: string;
   readonly path: string;
-  /** What the backend hears of the client's headers; hop-by-hop ones and credentials are taken out. */
+  /** The client's headers for the backend; hop-by-hop headers and credentials are removed. */
   readonly headers: HeaderMap;
-  /** Headers of this server's own, whatever the client's are. */
+  /** Headers that this server sets, regardless of the client's. */
   readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly http: HttpRequest;
   readonly clock: Clock;
-  /** How the client's protocol comes to the backend; as it is unless said otherwise. */
+  /** How the client's protocol is translated for the backend; unchanged by default. */
   readonly mode?: StreamMode;
-  /** How long the backend has for the head of its answer. Absent: a minute. */
+  /** Timeout for the head of the backend's response. Default: one minute. */
   readonly answerMs?: number;
-  /** Judges an answer before it goes on: throws, or gives other headers. */
+  /** Checks a response before it is forwarded: throws, or returns other headers. */
   readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
-  /** What the body passes through on its way to the client. Absent, or none: it stays as it is. */
+  /** A transform for the body. If absent, the body stays unchanged. */
   readonly rewriteBody?: (answer: Pick<BackendAnswer, 'status' | 'headers'>) => readonly Duplex[];
-  /** An answer that is no switch of protocols is a refusal. */
+  /** A response that does not switch protocols is an error. */
   readonly mustUpgrade?: boolean;
-  /** What is said when the backend cannot be reached; by default as upstream's proxies do. */
+  /** The error if the backend cannot be reached; by default that of upstream's proxies. */
   readonly unreachable?: (why: string) => ApiStatusError;
 }
 
@@ -49,20 +49,23 @@ export interface BackendAnswer {
 }
 
 const DIAL_TIMEOUT_MS = 10_000;
-/** A backend that took the request has so long for the head of its answer. */
+/** Timeout for the head of the response of a backend that accepted the request. */
 const ANSWER_TIMEOUT_MS = 60_000;
 /** As upstream's. */
 const STREAM_IDLE_MS = 4 * 3_600_000;
-/** Beside hop-by-hop headers: credentials, and what is said of the request as it is sent here. */
+/**
+ * Headers that are removed in addition to hop-by-hop headers: credentials, and headers about the request to this
+ * server.
+ */
 const notPassedOn = new Set(['authorization', 'host', 'audit-id', 'content-length', 'expect']);
 
-/** Sends a request on and streams the answer back. Redirects are passed on, never followed. */
+/** Forwards a request and streams the response back. Redirects are forwarded, never followed. */
 export async function forward(forwarding: Forwarding): Promise<Reply> {
   const { dialer, target, http } = forwarding;
   const asked = headerOf(http.headers, 'upgrade');
   const upgrade = http.upgrade === undefined || asked === undefined ? undefined : asked;
   if (forwarding.mustUpgrade === true && upgrade === undefined) throw badRequest('Upgrade request required');
-  // HTTP/2 lets through what would end the request line of HTTP/1.1.
+  // HTTP/2 permits characters that would end the request line of HTTP/1.1.
   if (/[^\u0021-\u007e]/.test(forwarding.path)) throw badRequest('the path has characters that must be escaped');
   const { unreachable = upgrade === undefined ? unreachableService : unreachableBackend } = forwarding;
   const backend = await dialer.dial(target, DIAL_TIMEOUT_MS).catch((error: unknown) => {
@@ -76,7 +79,7 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
 const unreachableService = (why: string): ApiStatusError =>
   new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${why}`);
 
-/** An upgrade is dialed by another part of upstream, whose error has no reason. */
+/** Upstream dials upgrades in another component, whose error has no reason. */
 const unreachableBackend = (why: string): ApiStatusError =>
   new ApiStatusError('Unknown', `error dialing backend: ${why}`);
 
@@ -86,7 +89,7 @@ function headersFor({ headers, added = {}, target }: Forwarding): Record<string,
       ([name]) =>
         !name.startsWith(':') && !name.startsWith('impersonate-') && !isIdentityHeader(name) && !notPassedOn.has(name),
     )
-    // A token among the WebSocket protocols is for this server alone.
+    // A token among the WebSocket protocols is meant only for this server.
     .map(([name, value]) => [
       name,
       name === 'sec-websocket-protocol' && typeof value === 'string' ? withoutToken(value) : value,
@@ -100,13 +103,13 @@ function headersFor({ headers, added = {}, target }: Forwarding): Record<string,
 
 function open(forwarding: Forwarding, backend: Duplex): ClientRequest {
   const { method, path, http } = forwarding;
-  // One request for each connection: nothing of one client is left for the next. The length is written here, as Node
-  // has none for bodies of GET, HEAD and DELETE.
+  // One request per connection, so that no data of one client reaches another. The length is written here, because Node
+  // sends none for bodies of GET, HEAD and DELETE.
   const sent = { ...headersFor(forwarding), ...framingOf(http.bodyLength), connection: 'close' } as Record<
     string,
     string
   >;
-  // Node's types want a socket; any duplex stream will do.
+  // Node's types require a socket, but any duplex stream works.
   return httpRequest({ method, path, headers: sent, createConnection: () => backend as never, setHost: false });
 }
 
@@ -115,7 +118,7 @@ function framingOf(length: BodyLength): Record<string, string> {
   return length === 'chunked' ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(length) };
 }
 
-/** A body with a length has that length on the way out, or breaks off: more would be a request of its own. */
+/** A body with a length must have exactly that length: additional bytes would be another request. */
 async function* exactly(length: BodyLength, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
@@ -143,7 +146,7 @@ async function answerOf(
   try {
     const message = await answerTo(request);
     request.setTimeout(0);
-    // HTTP/2 has no such status.
+    // HTTP/2 does not have this status.
     if ((message.statusCode ?? 0) > 599) throw new Error(`the server answered with status ${message.statusCode}`);
     return message;
   } catch (error) {
@@ -152,7 +155,7 @@ async function answerOf(
   }
 }
 
-/** Client and backend speak to each other from here on, if the backend agrees; its answer otherwise. */
+/** Connects client and backend if the backend accepts the upgrade; otherwise returns its response. */
 async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: string): Promise<Reply> {
   const { method, path, http, clock, mode = { kind: 'raw' } } = forwarding;
   const opened = await openStream({
@@ -170,7 +173,7 @@ async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: 
       : new ApiStatusError('InternalError', `Internal error occurred: ${errorMessage(error)}`);
   });
   if (opened.kind === 'answer') return passOn(opened.response, forwarding);
-  // Upgrades come by HTTP/1.1, so that this is Node's own request.
+  // Upgrades use HTTP/1.1, so this is Node's request object.
   const request = http.upgrade?.native as IncomingMessage;
   return { kind: 'taken', status: 101, take: (socket, head) => opened.take({ request, socket, head }) };
 }
@@ -198,13 +201,13 @@ async function passOn(message: IncomingMessage, { onAnswer, rewriteBody }: Forwa
     headers: rest,
     start: (out) => {
       pump(last, out);
-      // A body that breaks off ends what it passes through with an error, which the pump sees.
+      // If the body is cut off, the transform ends with an error, which the pump sees.
       pipeline([message, ...rewriting], () => undefined);
     },
   };
 }
 
-/** As fast as the reader takes it. An answer that breaks off breaks off for the reader, too. */
+/** Copies as fast as the reader reads. If the source is cut off, the response to the reader is cut off too. */
 function pump(message: Readable, out: ReplyStream): void {
   out.onClose(() => message.destroy());
   out.onDrain(() => message.resume());

@@ -13,7 +13,7 @@ const urlAttributes = new Set([
   'poster',
   'src',
 ]);
-/** Elements whose content is text, whatever it looks like. */
+/** Elements with raw text content. */
 const textElements = new Set(['script', 'style', 'textarea', 'title']);
 /** A tag that is longer than this is passed on as it is. */
 const MAX_TAG_BYTES = 64 * 1024;
@@ -26,7 +26,7 @@ type Rewrite = (url: string) => string;
  */
 export function htmlLinks(rewrite: Rewrite): Transform {
   const scanner = new TagScanner(rewrite);
-  // HTML's syntax is ASCII in every encoding that browsers take for a page: bytes are kept as they are.
+  // HTML's syntax is ASCII in every encoding that browsers accept, so bytes are kept unchanged.
   return new Transform({
     transform: (chunk: Buffer, _encoding, done) =>
       done(null, Buffer.from(scanner.write(chunk.toString('latin1')), 'latin1')),
@@ -34,7 +34,7 @@ export function htmlLinks(rewrite: Rewrite): Transform {
   });
 }
 
-/** Where in a page the scanner is: between tags, in a tag (by its quote), in a comment, or in text up to its end tag. */
+/** The state of the scanner: between tags, in a tag (with the open quote), in a comment, or in raw text. */
 type Place =
   | { readonly in: 'text' }
   | { readonly in: 'tag'; readonly quote: '' | '"' | "'" }
@@ -44,7 +44,7 @@ type Place =
 class TagScanner {
   readonly #rewrite: Rewrite;
   #place: Place = { in: 'text' };
-  /** What is held back: a tag that has begun. */
+  /** The buffered part of an incomplete tag. */
   #held = '';
   /** The last characters of a comment or of raw text, to find its end in. */
   #tail = '';

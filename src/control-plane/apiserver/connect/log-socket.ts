@@ -6,26 +6,26 @@ import { acceptWebSocket } from '../../../streaming/web-socket.ts';
 import type { HttpRequest } from '../http/http-request.ts';
 import type { Reply, ReplyStream, StreamReply } from '../http/reply.ts';
 
-/** What waits in a socket before the log waits too. */
+/** The limit of bytes buffered in the socket before reading the log pauses. */
 const HIGH_WATER_BYTES = 65_536;
 /** The largest message, as upstream's. */
 const MESSAGE_BYTES = 2048;
-/** Clients have nothing to say on a log. */
+/** Limit of messages from clients, which have nothing to send. */
 const MOST_RECEIVED_BYTES = 65_536;
 const BINARY = 'binary.k8s.io';
 const BASE64 = 'base64.binary.k8s.io';
 
 /**
- * Which protocol of a client that asks for a WebSocket is spoken: the first that is known, '' for one that asks for none
- * (upstream: streaming/pkg/httpstream/wsstream NewDefaultReaderProtocols). Undefined for no upgrade. Throws Forbidden
- * for others, as upstream's handshake does, and BadRequest for an upgrade to something else.
+ * The WebSocket protocol for a client: the first known one, '' if the client requests none (upstream:
+ * streaming/pkg/httpstream/wsstream NewDefaultReaderProtocols). Undefined without an upgrade. Throws Forbidden for
+ * unknown protocols, as upstream's handshake does, and BadRequest for other upgrades.
  */
 export function logProtocolOf({ upgrade, headers }: Pick<HttpRequest, 'upgrade' | 'headers'>): string | undefined {
   if (upgrade === undefined) return undefined;
   const { upgrade: asked, 'sec-websocket-protocol': offered } = headers;
   if (String(asked).toLowerCase() !== 'websocket') throw badRequest('a log is served over WebSocket only');
   const protocols = webSocketProtocols({ 'sec-websocket-protocol': offered });
-  // A token among the protocols is for this server alone.
+  // A token among the protocols is meant only for this server.
   const named = protocols.filter((each) => !each.startsWith('base64url.bearer.'));
   const found = named.length === 0 ? '' : named.find((each) => each === BINARY || each === BASE64);
   if (found === undefined)
@@ -36,9 +36,7 @@ export function logProtocolOf({ upgrade, headers }: Pick<HttpRequest, 'upgrade' 
   return found;
 }
 
-/**
- * Sends a log as messages, an empty one first. The client has nothing to say; when it closes, the log is closed, too.
- */
+/** Sends a log as messages, an empty one first. When the client closes the socket, the log is closed too. */
 export function throughSocket(log: StreamReply, { upgrade }: HttpRequest, protocol: string): Reply {
   const native = upgrade?.native as IncomingMessage;
   return {

@@ -1,11 +1,11 @@
 import { decodePart, plainPath } from '../../../base/request-head.ts';
 
-/** Paths of a kubelet by which commands run in containers and connections open into pods. In small letters. */
+/** Paths of a kubelet that run commands in containers or open connections into pods. In lower case. */
 const actions: ReadonlySet<string> = new Set(['run', 'exec', 'attach', 'portforward']);
 
 /**
  * Whether a request through a node's proxy needs the right to create, whatever its method (k8s.io issue 136550: the GET
- * of a WebSocket reads nothing). `path` is what is passed on, as sent. An upgrade always needs it, as on the kubelet's
+ * of a WebSocket reads nothing). `path` is the forwarded path, as sent. An upgrade always needs it, as on the kubelet's
  * own port: it leaves a raw connection, and a kubelet upgrades nothing but commands and ports.
  */
 export function isNodeAction(path: string, isUpgrade: boolean): boolean {
@@ -13,7 +13,7 @@ export function isNodeAction(path: string, isUpgrade: boolean): boolean {
   const decoded = decodePart(path);
   if (decoded === undefined) return true;
   const parts = decoded.toLowerCase().split(/[/\\]/);
-  // What two readers could read in two ways may begin with any of its parts.
+  // A path that parsers could interpret differently may begin with any of its parts.
   return plainPath({ rawPath: path, search: '' }) === undefined
     ? parts.some((part) => actions.has(part))
     : actions.has(parts[1] ?? '');

@@ -13,26 +13,26 @@ import { isProxyableAddress } from './proxy-target.ts';
 
 export interface NodeDialerOptions {
   readonly clock: Clock;
-  /** The addresses of a name, the best first. By default as the system looks names up. */
+  /** The addresses of a name in order of preference. By default the system's resolver is used. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
   /**
-   * Shown to kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM; asked for each connection, as
-   * certificates are renewed.
+   * The client certificate for kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM; read for each
+   * connection, because certificates are renewed.
    */
   readonly clientPair?: () => { readonly cert: string; readonly key: string };
   /**
-   * `--kubelet-certificate-authority`, PEM, asked for each connection. Absent: kubelets' certificates are not checked,
-   * as upstream's default is.
+   * `--kubelet-certificate-authority`, PEM, read for each connection. If absent, certificates of kubelets are not
+   * verified, as by default in upstream.
    */
   readonly certificateAuthority?: () => string;
 }
 
-/** Of a name that has many addresses so many are tried. */
+/** The maximum number of addresses that are tried for a name. */
 const MOST_ADDRESSES = 4;
 
 /**
- * Connections over the network. The client certificate goes to kubelets only. Rejects with where it was and why, in the
- * words of Go's `net`.
+ * Connections over the network. The client certificate is sent only to kubelets. Rejects with address and reason, as
+ * Go's `net` words them.
  */
 export function nodeDialer(options: NodeDialerOptions): Dialer {
   return {
@@ -41,7 +41,7 @@ export function nodeDialer(options: NodeDialerOptions): Dialer {
       const deadlineMs = options.clock.monotonicMs() + timeoutMs;
       const leftMs = (): number => Math.max(1, deadlineMs - options.clock.monotonicMs());
       const addresses = await addressesOf(target, options, leftMs());
-      // One that leads here makes all suspect: who answers for the name chooses what comes first.
+      // If one address is local, all are refused: whoever controls the name also controls the order.
       if (target.mayBeLocal !== true && !addresses.every(isProxyableAddress)) throw badRequest('address not allowed');
       let failure: Error | undefined;
       for (const address of addresses.slice(0, MOST_ADDRESSES)) {
@@ -116,7 +116,9 @@ const words: Readonly<Record<string, string>> = lookupTable({
   EAI_AGAIN: 'server misbehaving',
 });
 
-/** `address` is what was judged, so that no name is looked up again. A certificate is checked for the name. */
+/**
+ * `address` is the checked address, so that the name is not looked up again. The certificate is verified for the name.
+ */
 function open(
   address: string,
   { host, port, security }: DialTarget,

@@ -12,7 +12,7 @@ export interface KubeletRequest {
 
 const streams = ['All', 'Stdout', 'Stderr'];
 
-/** PodLogOptions out of a query, checked, as the kubelet wants them. */
+/** Validated PodLogOptions from a query, as parameters for the kubelet. */
 export function logRequest(pod: Pod, query: URLSearchParams): KubeletRequest {
   const options = readLogOptions(query, pod.metadata.name);
   const container = chooseContainer(pod, query.get('container') ?? '');
@@ -56,7 +56,7 @@ function readLogOptions(query: URLSearchParams, name: string): URLSearchParams {
   return options;
 }
 
-/** PodExecOptions and PodAttachOptions: under the names the kubelet has for them. */
+/** PodExecOptions and PodAttachOptions, with the kubelet's parameter names. */
 export function streamRequest(kind: 'exec' | 'attach', pod: Pod, query: URLSearchParams): KubeletRequest {
   const container = chooseContainer(pod, query.get('container') ?? '');
   requireNode(pod);
@@ -72,7 +72,7 @@ export function streamRequest(kind: 'exec' | 'attach', pod: Pod, query: URLSearc
   return { path: `/${kind}/${pod.metadata.namespace}/${pod.metadata.name}/${container}`, query: options };
 }
 
-/** The streams that such a query asks for. */
+/** The streams that such a query requests. */
 export function commandStreams(query: URLSearchParams): CommandStreams {
   const isAsked = (name: string): boolean => booleanOf(query, name) === true;
   const tty = isAsked('tty');

@@ -5,7 +5,7 @@ import { addressScope, isOutward, parseHostAddress } from '../../../base/ip-addr
 import type { IpBytes } from '../../../base/ip-address.ts';
 import type { DialTarget } from '../options.ts';
 
-/** `name`, `name:port` or `scheme:name:port`, as the last part of a proxy's path says them. */
+/** `name`, `name:port` or `scheme:name:port`: the last part of a proxy path. */
 export interface ProxyName {
   readonly scheme: '' | 'http' | 'https';
   readonly name: string;
@@ -28,7 +28,7 @@ export function podTarget({ scheme, port }: ProxyName, pod: Pod): DialTarget {
   return { host, port: wanted, security: scheme === 'https' ? 'tls-insecure' : 'none' };
 }
 
-/** The part of core/v1 Endpoints that is read here. */
+/** The fields of core/v1 Endpoints that are used here. */
 export interface ReadyEndpoints {
   readonly subsets?: readonly {
     readonly addresses?: readonly {
@@ -49,8 +49,8 @@ export const noEndpoints = (name: string): ApiStatusError =>
   new ApiStatusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
 
 /**
- * The service's ready addresses in an order that begins anywhere. Only addresses of pods count: who may write Endpoints
- * may not therefore reach any host.
+ * The service's ready addresses, in an order with a random start. Only addresses of pods are used, so that the right to
+ * write Endpoints does not give access to any host.
  */
 export function serviceCandidates(
   { scheme, name, port }: ProxyName,
@@ -94,14 +94,14 @@ export function portNumber(port: string): number {
 }
 
 /**
- * Addresses of this machine and of its links are not reached through the API: permission to use the proxy does not
- * therefore talk to the server's own neighbours.
+ * Loopback and link-local addresses cannot be reached through the API: the right to use the proxy does not give access
+ * to local services of this machine.
  */
 export const isProxyableAddress = (address: IpBytes): boolean => addressScope(address) === 'other';
 
 /**
- * The same for where a node says it is, in any spelling the system takes for an address. A name may be tried; where it
- * leads is for the dialer to judge.
+ * The same check for the address of a node, in any notation that the system accepts. Names are allowed here; the dialer
+ * checks the addresses that they resolve to.
  */
 export function isProxyableNode(host: string): boolean {
   const address = parseHostAddress(host);

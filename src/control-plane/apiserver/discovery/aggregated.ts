@@ -19,7 +19,7 @@ export function aggregatedDiscovery(
       versions: versions.map((each) => ({
         version: each.version,
         resources: each.backend === undefined ? each.resources.map(describe) : describeBackend(each.backend),
-        // What a server said before it went away is still shown.
+        // The last discovery of an unavailable server is still shown.
         freshness: each.backend?.isAvailable === false ? 'Stale' : 'Current',
       })),
     })),
@@ -47,7 +47,7 @@ function describe({ definition, verbs, subresources }: ServedResource): object {
   };
 }
 
-/** The lines of the server's own list, in which a subresource stands beside its resource. */
+/** The entries of the server's resource list, in which subresources are separate entries. */
 function describeBackend({ group, version, resources = [] }: ApiBackend): readonly object[] {
   const kindOf = (each: BackendResource): object =>
     responseKind(
@@ -82,7 +82,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** Group and version stay empty where they are those of the document around. */
+/** Group and version are empty if they equal those of the surrounding document. */
 function responseKind({ group, version, kind }: Kind, around: Kind): object {
   return group === around.group && version === around.version
     ? { group: '', version: '', kind }

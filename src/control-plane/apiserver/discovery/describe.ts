@@ -16,7 +16,7 @@ export interface GroupVersion {
   readonly backend?: ApiBackend;
 }
 
-/** Where upstream puts its groups; clients look for short names in this order. Others follow by name. */
+/** Upstream's order of groups; clients resolve short names in this order. Other groups follow by name. */
 const groupOrder = [
   'apiregistration.k8s.io',
   'apps',
@@ -65,12 +65,12 @@ function versionRank(version: string): readonly number[] {
   return [stages.get(stage ?? '') ?? 3, Number(major), Number(minor ?? 0)];
 }
 
-/** Of custom kinds (upstream: crdregistration). */
+/** The priority of groups of custom kinds (upstream: crdregistration). */
 const CUSTOM_PRIORITY = 1000;
-/** A version that is served here, against those of other servers. */
+/** The priority of a version that is served here, compared with those of other servers. */
 const LOCAL_VERSION_PRIORITY = 100;
 
-/** All groups, with their versions, in order. What another server serves hides what this one does under that name. */
+/** All groups with their versions, in order. A version of another server hides a local version with the same name. */
 export function groupsOf(
   resources: readonly ServedResource[],
   { all: backends }: Pick<ApiBackends, 'all'>,
@@ -90,7 +90,7 @@ export function groupsOf(
     versions.set(version, []);
     first.set(group, Math.max(groupPriority, first.get(group) ?? 0));
   }
-  // Groups of other servers stand behind the built-in ones, before or behind those of custom kinds.
+  // Groups of other servers come after the built-in ones, before or after those of custom kinds.
   const rank = (group: string): number => {
     const at = groupOrder.indexOf(group);
     return at < 0 ? groupOrder.length + CUSTOM_PRIORITY / (first.get(group) ?? CUSTOM_PRIORITY) : at;
@@ -163,7 +163,7 @@ function storedType({ type, storedAs }: ServedResource['definition']): Parameter
   return storedAs.version === undefined ? storedAs.stored : { ...storedAs.stored, version: storedAs.version };
 }
 
-/** Tells clients whether two resources are stored as the same kind. */
+/** Shows clients whether two resources are stored as the same kind. */
 function storageVersionHash({
   group,
   version,

@@ -24,7 +24,7 @@ interface Documents {
   readonly texts: Map<string, string>;
 }
 
-/** Whose APIs are described: this server's, and those of the servers behind it. */
+/** The sources of discovery: this server's kinds and those of aggregated servers. */
 export interface DescribedApis {
   readonly resources: ServedResources;
   readonly backends: ApiBackends;
@@ -66,8 +66,8 @@ function describeAll({ resources, backends }: DescribedApis, publicAddress: stri
 }
 
 /**
- * `/api`, `/apis` and what is below them down to the resources' names. Documents are made when first asked for, and
- * again when kinds have changed.
+ * Serves `/api`, `/apis` and the paths below them, except resources. Documents are built at the first request, and
+ * again after kinds have changed.
  */
 export function discoveryEndpoint(
   apis: DescribedApis,

@@ -11,7 +11,7 @@ interface Pass {
   readonly durationMs: number;
 }
 
-/** Figures of autoscalers that the controller of this process gives, under upstream's names. */
+/** Metrics of the autoscaler controller in this process, under upstream's names. */
 export class HorizontalPodAutoscalerMetrics {
   readonly #passes: Counter;
   readonly #passSeconds: Histogram;

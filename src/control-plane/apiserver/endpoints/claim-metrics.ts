@@ -19,7 +19,7 @@ interface BindingConditionsWait {
   readonly isConditional: boolean;
 }
 
-/** Figures of resource claims that the controllers and the scheduler of this process give, under upstream's names. */
+/** Metrics of resource claims from the controllers and the scheduler in this process, under upstream's names. */
 export class ResourceClaimMetrics {
   readonly #created: Counter;
   readonly #createdByScheduler: Counter;

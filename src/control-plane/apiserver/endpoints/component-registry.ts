@@ -6,13 +6,13 @@ import { compileFields, parseFieldSelector, parseLabelSelector } from '../../../
 import { badRequest, notFound } from '../../../api/status/api-status-error.ts';
 import type { Registry, ResourceRequest, Served } from '../../registry/registry.ts';
 
-/** A component of the control plane. `check` rejects with what is wrong. */
+/** A component of the control plane. `check` rejects with the problem. */
 export interface Component {
   readonly name: string;
   readonly check: () => Promise<void>;
 }
 
-/** A registry that answers for ComponentStatus, too: each answer asks the components. */
+/** A registry that also serves ComponentStatus by checking the components at each request. */
 export function componentRegistry(registry: Registry, components: readonly Component[]): Registry {
   const isStatus = ({ definition }: ResourceRequest): boolean => definition.type === componentStatuses;
   return {

@@ -12,13 +12,13 @@ type Asked = Pick<Exchange, 'path' | 'query'>;
 export interface HealthEndpoint {
   readonly serve: (asked: Asked) => Promise<Reply | undefined>;
   readonly paths: readonly string[];
-  /** `readyz` fails from now on. */
+  /** Makes `readyz` fail. */
   beginShutdown(): void;
 }
 
 /**
- * `/healthz`, `/livez`, `/readyz` and one path below for each check; texts as kubectl's users know them. What is wrong
- * is for the log, not for the client.
+ * `/healthz`, `/livez`, `/readyz` and one path below for each check; with upstream's texts. The reason of a failure is
+ * logged, not sent to the client.
  */
 export function healthEndpoint(
   given: readonly HealthCheck[],

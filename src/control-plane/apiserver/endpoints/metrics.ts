@@ -30,7 +30,7 @@ export interface MetricsOptions {
   readonly faults?: FaultCounts;
 }
 
-/** What the server tells Prometheus, under upstream's names. */
+/** Metrics of the API server, under upstream's names. */
 export class ServerMetrics implements RequestObserver {
   readonly registry = new MetricRegistry();
   readonly #options: MetricsOptions;
@@ -108,7 +108,7 @@ export class ServerMetrics implements RequestObserver {
     this.#inProgress[isReading(info) ? 'readOnly' : 'mutating']++;
   }
 
-  /** Time in a queue is not the request's own. */
+  /** Time in a queue does not count. */
   waited(exchange: Exchange, seconds: number): void {
     this.#queueSeconds.set(exchange, seconds);
   }
@@ -136,8 +136,8 @@ export class ServerMetrics implements RequestObserver {
     const { group, version, plural } = definition.type;
     const labels = { group, version, resource: plural };
     this.#events.inc(labels, events);
-    // Events that were sent together count once, with their mean: a histogram entry for each would cost as much as
-    // sending it.
+    // Events that were sent together are observed once with their mean size: an observation for each would cost as much
+    // as sending it.
     this.#eventSizes.observe(labels, bytes / events);
   }
 

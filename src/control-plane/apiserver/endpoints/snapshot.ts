@@ -8,8 +8,9 @@ import { unsupportedMethod } from '../path/dispatch.ts';
 export const SNAPSHOT_PATH = '/snapshot';
 
 /**
- * `/snapshot`: the store page by page, with Secrets, for who may `get` this path (in the bootstrap roles: administrators
- * only). `revision` and `after` are those of the page before. Ours alone: upstream's stores have it outside the server.
+ * `/snapshot`: the store page by page, including Secrets, for users who may `get` this path (in the bootstrap roles
+ * only administrators). `revision` and `after` come from the previous page. Not in upstream, where etcd provides
+ * snapshots.
  */
 export function snapshotEndpoint(source: SnapshotSource): Endpoint {
   return async ({ path, query, http }) => {

@@ -1,22 +1,22 @@
 import type { Socket } from 'node:net';
 
-/** A connection from its first packet on, before its handshake too. */
+/** A connection from its first packet on, including the time before its handshake. */
 export interface Connection {
   readonly socket: Pick<Socket, 'destroy'>;
   readonly address: string;
   readonly port: number;
-  /** Requests that are not answered yet. */
+  /** The number of requests in flight. */
   inFlight: number;
 }
 
 /**
- * Where there is no room for another connection, one that does nothing makes room: of the address that has the most,
- * the oldest. Where all of them do something, an address that has more than the newcomer's gives one up. So one address
- * keeps no other out, whatever it opens.
+ * When the limit of connections is reached, an idle one is closed: the oldest one of the address with the most
+ * connections. If none is idle, a connection is closed of an address that has more connections than that of the new
+ * one. So no address can lock out others.
  */
 export class Connections {
   readonly #limit: number;
-  /** In the order they came. */
+  /** In the order of arrival. */
   readonly #all = new Map<string, Connection>();
 
   constructor(limit: number) {
@@ -47,7 +47,7 @@ export class Connections {
 
 const keyOf = (address: string, port: number): string => `${address} ${port}`;
 
-/** Which of too many connections is to go; `all` in the order they came, `added` the last of them. */
+/** Chooses the connection to close; `all` is in the order of arrival, `added` is the last one. */
 function selectLeaving(all: readonly Connection[], added: Connection): Connection {
   const counts = new Map<string, number>();
   for (const { address } of all) counts.set(address, (counts.get(address) ?? 0) + 1);

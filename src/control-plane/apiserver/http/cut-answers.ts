@@ -2,9 +2,9 @@ import { constants } from 'node:http2';
 import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-/** So many answers of one connection are cut before the connection is closed. */
+/** The number of responses of one connection that are aborted before the connection is closed. */
 const PATIENCE = 10;
-/** How long a connection has to take notice before it is destroyed. */
+/** How long a connection may take to close before it is destroyed. */
 const GRACE_MS = 5000;
 
 interface SessionState {
@@ -14,8 +14,8 @@ interface SessionState {
 }
 
 /**
- * Ends answers that are not read. The stream is reset; its connection goes on, unless that has happened too often, or
- * the peer does not even take the reset: then it is closed, and destroyed after a moment.
+ * Aborts responses that are not read. The stream is reset and its connection stays open. If this happens too often, or
+ * the peer does not read the reset either, the connection is closed, and destroyed after a moment.
  */
 export class CutAnswers {
   readonly #clock: Clock;

@@ -1,26 +1,26 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { BodyLength, RequestTarget } from '../../../base/request-head.ts';
 
-/** Header names are in small letters; a header sent several times may be a list. */
+/** Header names are in lower case; a repeated header may be an array. */
 export type HeaderMap = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A request as it came off the wire, whatever wire that was: HTTP/1.1, HTTP/2, or a test. */
+/** A received request, independent of the transport: HTTP/1.1, HTTP/2, or a test. */
 export interface HttpRequest {
   readonly method: string;
-  /** Parsed once: what is judged and what is served follow from it. */
+  /** Parsed once; authorization and routing use the same value. */
   readonly target: RequestTarget;
-  /** As the head says: in bytes, or `chunked` when only the end tells. */
+  /** From the head: the length in bytes, or `chunked` if it is unknown. */
   readonly bodyLength: BodyLength;
   readonly headers: HeaderMap;
-  /** Names and values in turn, as they were sent: in `headers` lines of one name are joined by a comma. */
+  /** Alternating names and values as sent; in `headers`, repeated lines are joined with a comma. */
   readonly rawHeaders?: readonly string[];
   readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0';
   readonly remoteAddress: string;
-  /** What the request shares with others that came the same way. */
+  /** The connection, which several requests may share. */
   readonly connection: object;
   /**
-   * What the client showed in the TLS handshake, and whether the handshake found it to be of the client CA, meant for
-   * clients, and valid at that time.
+   * The client certificate, and whether the handshake verified it: issued by the client CA, for client authentication,
+   * and valid at that time.
    */
   readonly clientCertificate?: { readonly der: Uint8Array; readonly verified: boolean };
   /**
@@ -28,15 +28,15 @@ export interface HttpRequest {
    * client went away in the middle.
    */
   readBody(limitBytes: number): Promise<Buffer>;
-  /** The body for who passes it on. Either this or `readBody`. */
+  /** The body as a stream, for forwarding. Use either this or `readBody`. */
   bodyStream(): Readable;
-  /** Whether the answer is sent wholly or the connection is gone. */
+  /** Whether the response was sent completely or the connection was closed. */
   readonly isFinished: boolean;
-  /** Calls `listener` once the answer is sent wholly or the connection is gone. */
+  /** Calls `listener` when the response was sent completely or the connection was closed. */
   onFinished(listener: () => void): void;
-  /** Ends the answer where it is, because its client does not read it. */
+  /** Aborts the response because the client does not read it. */
   cut(): void;
-  /** The connection itself, when the client asks to speak something else on it. */
+  /** The raw connection, if the client requests an upgrade. */
   readonly upgrade?: UpgradedConnection;
 }
 
@@ -44,7 +44,7 @@ export interface UpgradedConnection {
   readonly socket: Duplex;
   /** Bytes that came after the request's head. */
   readonly head: Buffer;
-  /** Node's own request, for libraries that want one (ws). */
+  /** Node's request object, for libraries that need it (ws). */
   readonly native: unknown;
 }
 

@@ -13,7 +13,7 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 export interface RequestParts {
   readonly clock: Clock;
-  /** Ends the answer where it is. */
+  /** Aborts the response. */
   readonly cut: () => void;
 }
 
@@ -31,7 +31,7 @@ export class NodeHttpRequest implements HttpRequest {
   readonly cut: () => void;
   readonly #native: NodeRequest;
   readonly #clock: Clock;
-  /** The other end as the connection has it. */
+  /** The remote address of the connection. */
   readonly peer: { readonly remoteAddress: string; readonly remotePort: number };
   readonly #listeners: (() => void)[] = [];
   #isFinished = false;
@@ -52,7 +52,7 @@ export class NodeHttpRequest implements HttpRequest {
     this.protocol =
       native.httpVersionMajor === 2 ? 'HTTP/2.0' : native.httpVersionMinor === 0 ? 'HTTP/1.0' : 'HTTP/1.1';
     const socket = socketOf(native);
-    // Without a socket the connection is gone, and nothing else shares it.
+    // Without a socket the connection is closed, and no other request shares it.
     this.connection = socket ?? this;
     this.peer = { remoteAddress: socket?.remoteAddress ?? '', remotePort: socket?.remotePort ?? 0 };
     this.remoteAddress = plainAddress(this.peer.remoteAddress);
@@ -97,7 +97,7 @@ export class NodeHttpRequest implements HttpRequest {
 const tooLarge = (limitBytes: number): ApiStatusError =>
   new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`);
 
-/** How long a body may take to come; the more of it has come, the longer. */
+/** The time limit for receiving a body; it grows with the number of received bytes. */
 const BODY_MS = 15_000;
 const BODY_BYTES_PER_SECOND = 16 * 1024;
 
@@ -131,7 +131,7 @@ function collect(
     });
     const refuse = (): void => settle(() => reject(badRequest('the client sent less than it had announced')));
     const isWhole = (): boolean => length === 'chunked' || bytes === length;
-    // A stream of HTTP/2 that ends early ends as others do.
+    // An HTTP/2 stream that ends early fires the same event.
     native.on('end', () =>
       isWhole()
         ? settle(() => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
@@ -156,7 +156,7 @@ function socketOf(native: NodeRequest): TLSSocket | undefined {
 
 type ClientCertificate = NonNullable<HttpRequest['clientCertificate']>;
 
-/** Asked once for each connection: what the client showed in its handshake stays the same. */
+/** Read once per connection: the client certificate of the handshake does not change. */
 const certificates = new WeakMap<object, ClientCertificate | null>();
 
 function clientCertificateOf(socket: TLSSocket): ClientCertificate | undefined {

@@ -1,18 +1,17 @@
 import type { Duplex } from 'node:stream';
 
-/** So many requests may wait on a connection for the answers before theirs. */
+/** The maximum number of pipelined requests that wait on a connection. */
 const MOST_WAITING = 32;
 
 /**
- * Requests that HTTP/1.1 clients send before they have their answers are served one after the other, as Go's server
- * does it: begun all at once they would be any amount of work, and of those behind the first nothing tells when their
- * connection is gone.
+ * Serves pipelined HTTP/1.1 requests one after another, as Go's server does. Started at once, they would be an
+ * unlimited amount of work, and Node reports a closed connection only for the first one.
  */
 export class Pipelines {
-  /** What waits on each connection on which a request is being answered. */
+  /** The waiting requests of each connection with a request in progress. */
   readonly #waiting = new WeakMap<Duplex, (() => void)[]>();
 
-  /** Runs at once, or when the answers before are out. The connection ends when too many wait. */
+  /** Runs immediately, or after the earlier responses were sent. Closes the connection if too many requests wait. */
   begin(socket: Duplex, run: () => void): void {
     const waiting = this.#waiting.get(socket);
     if (waiting === undefined) {
@@ -22,7 +21,7 @@ export class Pipelines {
     else socket.destroy();
   }
 
-  /** The answer of what runs is out, or its connection is gone, and what waits with it. */
+  /** The current response was sent, or the connection was closed together with its waiting requests. */
   end(socket: Duplex): void {
     const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
     if (next === undefined) this.#waiting.delete(socket);

@@ -4,18 +4,18 @@ import { ApiStatusError, internalError } from '../../../api/status/api-status-er
 
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** What is to be answered. Only the transport knows how that is written. */
+/** A response. Only the transport knows how it is written. */
 export type Reply = BodyReply | StreamReply | TakenReply;
 
 export interface BodyReply {
   readonly kind: 'body';
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** A list is sent piece by piece, without a copy of the whole. */
+  /** A list is sent in pieces, without a copy of the whole. */
   readonly body: string | Uint8Array | readonly Uint8Array[];
 }
 
-/** An answer whose end is not known yet: watches, logs. */
+/** A response of unknown length: watches, logs. */
 export interface StreamReply {
   readonly kind: 'stream';
   readonly status: number;
@@ -24,7 +24,7 @@ export interface StreamReply {
   readonly start: (out: ReplyStream) => void;
 }
 
-/** The connection speaks something else from now on; `take` answers the upgrade itself. */
+/** The connection switches protocols; `take` answers the upgrade. */
 export interface TakenReply {
   readonly kind: 'taken';
   readonly status: number;
@@ -32,13 +32,13 @@ export interface TakenReply {
 }
 
 export interface ReplyStream {
-  /** False: more than the peer takes for now; `onDrain` tells when it is less. */
+  /** False if the write buffer is full; `onDrain` is called when it has drained. */
   write(chunk: Uint8Array | string): boolean;
   onDrain(listener: () => void): void;
-  /** Called once, when the peer or `end` or `destroy` closed it. */
+  /** Called once when the peer, `end` or `destroy` has closed it. */
   onClose(listener: () => void): void;
   end(): void;
-  /** Cuts the connection, so that the peer sees that something is missing. */
+  /** Aborts the connection, so that the peer notices that data is missing. */
   destroy(): void;
 }
 
@@ -64,10 +64,7 @@ export const textReply = (status: number, body: string): BodyReply => ({
   body,
 });
 
-/**
- * The API's answer to whatever was thrown. What the server needs and does not have now (its store) is said so; the rest
- * is an internal error.
- */
+/** Converts a thrown error to a Status. An unavailable store has its own status; unknown errors are internal errors. */
 export function statusOf(error: unknown): ApiStatusError {
   if (error instanceof ApiStatusError) return error;
   if (!(error instanceof KubeletError)) return internalError(error);

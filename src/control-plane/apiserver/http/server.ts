@@ -26,11 +26,11 @@ export interface TlsOptions extends SecureContextOptions {
   /** PEM. */
   readonly key: string;
   readonly cert: string;
-  /** Names that have a certificate of their own (`--tls-sni-cert-key`). */
+  /** Names with separate certificates (`--tls-sni-cert-key`). */
   readonly sni?: readonly { readonly names: readonly string[]; readonly key: string; readonly cert: string }[];
   /**
-   * The CAs of client certificates, PEM. No client is rejected here because of them, but certificates of others count
-   * as wrong credentials. Absent: all do.
+   * The CAs of client certificates, PEM. The handshake rejects no client, but certificates of other CAs are invalid
+   * credentials. If absent, all client certificates are.
    */
   readonly clientCa?: string;
 }
@@ -38,7 +38,7 @@ export interface TlsOptions extends SecureContextOptions {
 export interface CertificatePair {
   readonly key: string;
   readonly cert: string;
-  /** Absent: the client CAs stay. */
+  /** If absent, the client CAs do not change. */
   readonly clientCa?: string;
 }
 
@@ -49,32 +49,34 @@ export interface HttpServerOptions {
   readonly log: Logger;
   readonly maxConnections: number;
   readonly gzipFromBytes: number;
-  /** What may wait for the reader of one connection. */
+  /** Limit of unread bytes per connection. */
   readonly unreadBytesPerConnection: number;
 }
 
-/** Time for the head of a request, against clients that send a byte now and then. */
+/** Timeout for the head of a request, against clients that send single bytes. */
 const HEADERS_TIMEOUT_MS = 32_000;
-/** Time for a whole request; its body is bounded by the time-out of the request path as well. */
+/** Timeout for a whole request; the request path also limits the time for the body. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const IDLE_TIMEOUT_MS = 180_000;
 const KEEP_ALIVE_PROBE_MS = 30_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** As Go's default, 1 MiB, less what Node keeps twice. */
+/** Go's default of 1 MiB, reduced by what Node stores twice. */
 const MAX_HEADER_BYTES = 256 * 1024;
 /** As upstream's http2-max-streams-per-connection. */
 const MAX_STREAMS = 100;
 const MEBIBYTE = 1024 * 1024;
-/** So much may end unsent on one HTTP/2 connection before the client is asked to open another. */
+/**
+ * The number of unsent bytes of reset streams on one HTTP/2 connection after which the client is asked to open another.
+ */
 const LOST_BYTES = 16 * MEBIBYTE;
-/** Besides what waits unread and what was lost: heads of requests and frames. */
+/** Memory for heads of requests and frames, in addition to unread and lost bytes. */
 const SESSION_BYTES = 64 * MEBIBYTE;
-/** After this long what is still in flight is cut. */
+/** Requests still in flight after this time are aborted. */
 const DRAIN_MS = 10_000;
 
 /**
- * HTTP/1.1 and HTTP/2 over TLS on one port. Node's HTTP/2 server with `allowHTTP1` hands HTTP/1.1 connections to the
- * same code as `node:https`, at the same speed, so one server does for both.
+ * HTTP/1.1 and HTTP/2 over TLS on one port. Node's HTTP/2 server with `allowHTTP1` passes HTTP/1.1 connections to the
+ * same code as `node:https`, at the same speed, so one server handles both.
  */
 export class HttpServer {
   readonly #options: HttpServerOptions;
@@ -102,7 +104,7 @@ export class HttpServer {
     this.#server.on('session', (session) => this.#session(session));
     this.#server.on('connection', (socket: Socket) => this.#connection(socket));
     this.#server.on('secureConnection', (socket: TLSSocket) => this.#secureConnection(socket));
-    // Into the middle of an answer nothing is written.
+    // Nothing may be written into the middle of a response.
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
       this.#busy.has(socket) ? void socket.destroy() : refuseClient(error, socket),
     );
@@ -111,7 +113,7 @@ export class HttpServer {
     this.#server.on('error', (error) => options.log.error('The server failed', { error: error.message }));
   }
 
-  /** Resolves with the port once connections are taken. */
+  /** Resolves to the port when the server accepts connections. */
   listen(host: string, port: number): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -128,7 +130,7 @@ export class HttpServer {
     this.#server.setSecureContext({ key, cert, ca: clientCa ?? [], minVersion: 'TLSv1.2' });
   }
 
-  /** Takes no more connections, lets what is in flight finish, then cuts the rest. */
+  /** Accepts no more connections, waits for requests in flight, then aborts the rest. */
   close(): Promise<void> {
     this.#state = 'draining';
     return new Promise((resolve) => {
@@ -141,7 +143,7 @@ export class HttpServer {
         resolve();
       });
       for (const session of this.#sessions) session.close();
-      // HTTP/2 sessions end by themselves when their streams are done.
+      // HTTP/2 sessions close when their streams have ended.
       for (const socket of this.#sockets) if (!this.#busy.has(socket) && socket.alpnProtocol !== 'h2') socket.destroy();
     });
   }
@@ -155,7 +157,7 @@ export class HttpServer {
   /** Connections of HTTP/1.1 on which a request is in flight. */
   readonly #busy = new Set<Duplex>();
 
-  /** Before its handshake, which takes room too. */
+  /** Counted before its handshake, which also uses resources. */
   #connection(socket: Socket): void {
     const { remoteAddress = '', remotePort = 0 } = socket;
     socket.on('close', () => this.#connections.remove(remoteAddress, remotePort));
@@ -168,7 +170,7 @@ export class HttpServer {
     // Node does this for its own servers of HTTP/1.1 and for HTTP/2, but not for HTTP/1.1 on this port: answers in two
     // pieces would wait 40 ms for each other.
     socket.setNoDelay(true);
-    // A watcher whose machine went away without a word is noticed, too.
+    // Also detects watchers whose machine disappeared.
     socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS);
     socket.on('close', () => {
       this.#sockets.delete(socket);
@@ -209,7 +211,9 @@ export class HttpServer {
     void this.#answer(http, response).finally(() => work.end());
   }
 
-  /** Over HTTP/1.1. What waits behind a refused head is not begun: the connection ends with the refusal. */
+  /**
+   * For HTTP/1.1. Requests that wait behind a refused head are not started: the connection is closed after the refusal.
+   */
   #requestOnSocket(request: IncomingMessage, response: NodeResponse): void {
     const { socket } = request;
     const reading = readNodeHead(request);
@@ -272,7 +276,7 @@ export class HttpServer {
     const reading = readNodeHead(request);
     if (reading.outcome === 'refused')
       return writeRaw(socket, refusalOf(reading), STATUS_CODES[reading.status] ?? 'Unknown');
-    // Node hands such a body over as the first bytes of the new protocol.
+    // Node passes such a body as the first bytes of the new protocol.
     if (reading.head.body !== 0)
       return writeRaw(socket, statusReply(badRequest('a request for another protocol has no body')), 'Bad Request');
     const http = new NodeHttpRequest(
@@ -301,7 +305,7 @@ function createServer({
   tls: { key, cert, sni = [], clientCa, ...context },
   unreadBytesPerConnection,
 }: HttpServerOptions): Http2SecureServer {
-  // In the millions of bytes. An answer of any size may come last and go over what may wait.
+  // In millions of bytes. The last response may exceed the limit by any amount.
   const maxSessionMemory = Math.ceil((2 * unreadBytesPerConnection + LOST_BYTES + SESSION_BYTES) / 1_000_000);
   const server = createSecureServer({
     ...context,
@@ -339,7 +343,7 @@ const methodNotAllowed = (): BodyReply =>
 const refusalOf = ({ status, why }: RefusedHead): BodyReply =>
   status === 405 ? methodNotAllowed() : statusReply(badRequest(why));
 
-/** Nothing is tunnelled, in either version. HTTP/2 has no connection of its own for it. */
+/** CONNECT is refused in both versions. */
 function refuseTunnel(request: NodeRequest, connection: Duplex | NodeResponse): void {
   if ('stream' in request) return refuseHead(request, connection as NodeResponse, methodNotAllowed());
   const socket = connection as Duplex;
@@ -349,9 +353,9 @@ function refuseTunnel(request: NodeRequest, connection: Duplex | NodeResponse): 
 
 const refused = new WeakSet<Duplex>();
 
-/** What is no HTTP at all is answered in HTTP, and the connection ends. */
+/** Data that is not HTTP gets an HTTP error, and the connection is closed. */
 function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // What was sent after the refused part comes here, too; the answer is given once.
+  // Data after the refused part also arrives here; the error is sent once.
   if (refused.has(socket)) return;
   refused.add(socket);
   if (socket.destroyed || !socket.writable) return void socket.destroy();

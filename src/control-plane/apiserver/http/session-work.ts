@@ -1,12 +1,15 @@
 import { constants } from 'node:http2';
 import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 
-/** So many refusals, in times of what may be worked on, and the connection ends (as Go's server does it). */
+/**
+ * The connection is closed after this many refusals, as a multiple of the allowed concurrent work (as Go's server
+ * does).
+ */
 const PATIENCE = 4;
 
 /**
- * What is being worked on for each HTTP/2 connection, streams that are gone included: the protocol counts only those
- * that are open, so a client that resets its streams at once would have any amount of work begun (CVE-2023-44487).
+ * Counts the work in progress of each HTTP/2 connection, including that of reset streams. The protocol counts only open
+ * streams, so a client that resets its streams immediately could start an unlimited amount of work (CVE-2023-44487).
  */
 export class SessionWork {
   readonly #limit: number;
@@ -17,8 +20,8 @@ export class SessionWork {
   }
 
   /**
-   * Refuses the stream when there is too much already, and after too many of those ends the connection. `end` is called
-   * when the work is done.
+   * Refuses the stream if there is too much work already, and closes the connection after too many refusals. `end` is
+   * called when the work is done.
    */
   begin(stream: ServerHttp2Stream): { end(): void } | 'refused' {
     const { session } = stream;
@@ -36,7 +39,7 @@ export class SessionWork {
     return {
       end: () => {
         own.running--;
-        // Who lets work be finished is no flood.
+        // A client that lets its requests finish does not count as a flood.
         if (own.running === 0) own.refused = 0;
       },
     };

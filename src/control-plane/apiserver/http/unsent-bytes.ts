@@ -3,14 +3,14 @@ import type { Http2Session } from 'node:http2';
 import type { Clock } from '../../../base/clock.ts';
 import type { NodeResponse } from './node-request.ts';
 
-/** What was handed to each response and has not left for the connection. */
+/** Bytes that were written to each response and not yet sent to the connection. */
 const unsent = new WeakMap<NodeResponse, number>();
 
-/** Writes, and counts until the bytes have left. */
+/** Writes, and counts the bytes until they have been sent. */
 export function writeCounted(response: NodeResponse, chunk: string | Uint8Array): boolean {
   const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
   unsent.set(response, unsentBytes(response) + bytes);
-  // Of a stream that was reset, Node says that all was written.
+  // For a reset stream, Node reports that everything was written.
   const done = (error?: Error | null): void => {
     if ((error === undefined || error === null) && !isOver(response))
       unsent.set(response, unsentBytes(response) - bytes);
@@ -25,18 +25,15 @@ const isOver = (response: NodeResponse): boolean => 'stream' in response && resp
 
 export const unsentBytes = (response: NodeResponse): number => unsent.get(response) ?? 0;
 
-/**
- * How long a client that was asked to leave may still begin streams; those that cross the request on their way are
- * served.
- */
+/** How long a client may still open streams after GOAWAY; streams that cross it on the wire are served. */
 const NOTICE_MS = 1000;
 const ANY_STREAM = 2 ** 31 - 1;
 
 /**
- * Node counts what a stream has to send against its session's `maxSessionMemory`, and never takes it off when the
- * stream is reset before it is out: the memory is free, the count is not. A session whose count has reached its limit
- * refuses each new stream with ENHANCE_YOUR_CALM for as long as it lasts. So a client that has lost this much is asked
- * before that to go on over another connection (GOAWAY without an error), and what runs on this one finishes.
+ * Node counts unsent bytes of a stream against its session's `maxSessionMemory`, and does not subtract them when the
+ * stream is reset: the memory is freed, but the count stays. A session at its limit refuses every new stream with
+ * ENHANCE_YOUR_CALM. Before that happens, the client is asked to open another connection (GOAWAY without an error), and
+ * the streams on this one finish.
  */
 export class LostBytes {
   readonly #clock: Clock;

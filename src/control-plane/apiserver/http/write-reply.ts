@@ -14,7 +14,7 @@ export interface WriteOptions {
   readonly gzipFromBytes: number;
 }
 
-/** Writes an answer whose end is known. Resolves when it is handed over. */
+/** Writes a response of known length. Resolves when it was passed to the connection. */
 export async function writeBody(
   http: HttpRequest,
   response: NodeResponse,
@@ -53,14 +53,14 @@ const takesGzip = ({ headers }: HttpRequest): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
 
 /**
- * So much of a long answer is handed to its connection ahead of its reader. To wait after each piece would cost a turn of
- * the event loop for each, and on a busy server those are long.
+ * How many bytes of a long response are written ahead of its reader. Waiting after each piece would cost a turn of the
+ * event loop each time, which is long on a busy server.
  */
 const AHEAD_BYTES = 1024 * 1024;
 
 const PACKED_CHUNK_BYTES = 256 * 1024;
 
-/** In parts of about so many bytes as are handed over at once. */
+/** In parts of about this many bytes. */
 function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   let from = 0;
   let bytes = 0;
@@ -73,7 +73,7 @@ function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   }
 }
 
-/** In the thread pool, part by part, each a turn of the event loop; level 1, as upstream. */
+/** Compressed part by part in the thread pool; level 1, as in upstream. */
 async function compress(body: BodyReply['body']): Promise<Buffer> {
   const packer = createGzip({ level: 1, chunkSize: PACKED_CHUNK_BYTES });
   const packed: Buffer[] = [];
@@ -91,7 +91,7 @@ function writeHead(
   status: number,
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): void {
-  // Both kinds of response take the same arguments; their types do not say so together.
+  // Both response types accept the same arguments, but their union type does not show that.
   (response as { writeHead(status: number, headers: object): unknown }).writeHead(status, headers);
 }
 
@@ -130,7 +130,7 @@ function drained(response: NodeResponse): Promise<void> {
   });
 }
 
-/** Sends the head and hands the rest to the reply. */
+/** Sends the head; the reply writes the rest. */
 export function writeStream(http: HttpRequest, response: NodeResponse, reply: StreamReply): void {
   const headers: Record<string, string | readonly string[]> = { ...reply.headers };
   // The unread body of a request must not delay the end of the connection.
@@ -140,7 +140,7 @@ export function writeStream(http: HttpRequest, response: NodeResponse, reply: St
   reply.start(streamOf(response));
 }
 
-/** The answer to what is no request. Nothing of its body is read, and on HTTP/1 the connection ends with it. */
+/** The response to an invalid request. Its body is not read, and on HTTP/1 the connection is closed. */
 export function refuseHead(request: NodeRequest, response: NodeResponse, { status, headers, body }: BodyReply): void {
   if ('stream' in request) {
     const { stream } = request;
@@ -175,7 +175,7 @@ function streamOf(response: NodeResponse): ReplyStream {
   };
 }
 
-/** An answer on a connection that asked for an upgrade and does not get one. It is closed after. */
+/** The response to a refused upgrade. The connection is closed afterwards. */
 export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void {
   const body =
     typeof reply.body === 'string'
@@ -188,7 +188,7 @@ export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void
   socket.end(Buffer.concat([rawHead(reply.status, reason, headers), body]));
 }
 
-/** The same for an answer without a known length: it ends with the connection. */
+/** The same for a response of unknown length: it ends with the connection. */
 export function writeRawStream(socket: Duplex, reply: StreamReply, reason: string): void {
   const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => name !== 'content-length'));
   leaveAfterAnswer(socket);
@@ -202,13 +202,14 @@ export function writeRawStream(socket: Duplex, reply: StreamReply, reason: strin
   });
 }
 
-/** What a client has sent along with a refused upgrade, at most. */
+/** The maximum number of bytes that are read after a refused upgrade. */
 const DISCARDED_BYTES = 64 * 1024;
 const LEAVE_MS = 5000;
 
 /**
- * Once the answer is out, what the client sent behind its request is thrown away: unread, it would keep the end of the
- * connection from being seen, and the connection permanently; closed at once, it would be reset, and the answer lost.
+ * After the response, data that the client sent after its request is read and discarded. Unread data would hide the end
+ * of the connection, which would then stay open permanently. Closing immediately would reset the connection, and the
+ * response would be lost.
  */
 function leaveAfterAnswer(socket: Duplex): void {
   socket.once('finish', () => {
@@ -223,8 +224,8 @@ function leaveAfterAnswer(socket: Duplex): void {
 }
 
 /**
- * What a header cannot hold; letters beyond Latin-1 too, as some of them become line breaks when they lose their upper
- * half.
+ * Characters that a header cannot contain. Those beyond Latin-1 are included, because some become line breaks when
+ * truncated to a byte.
  */
 const unfit = /[^\t\u0020-\u007e\u0080-\u00ff]/g;
 

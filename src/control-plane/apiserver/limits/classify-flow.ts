@@ -8,7 +8,7 @@ import type {
 } from '../../../api/flowcontrol/flow-schema.ts';
 import type { FlowSchema } from './flow-config.ts';
 
-/** The schema a request belongs to, the first that matches of those in order of precedence, and the flow in it. */
+/** The first matching FlowSchema in the order of precedence, and the flow of the request in it. */
 export function classifyFlow(
   schemas: readonly FlowSchema[],
   user: UserInfo,
@@ -59,8 +59,8 @@ function isPath({ verbs, nonResourceURLs }: NonResourcePolicyRule, { verb, path 
 }
 
 /**
- * Which queues a flow may wait in: a hand of different cards, the same for the same flow, so that two flows seldom
- * share all of theirs.
+ * The queues of a flow (shuffle sharding): a hand of distinct cards that depends only on the flow, so that two flows
+ * rarely share all queues.
  */
 export function dealHand(flow: string, deckSize: number, handSize: number): readonly number[] {
   let hash = fnv64(flow);
@@ -69,7 +69,7 @@ export function dealHand(flow: string, deckSize: number, handSize: number): read
     const left = BigInt(deckSize - dealt);
     let card = Number(hash % left);
     hash /= left;
-    // The card counts among those not dealt yet.
+    // The card's index counts only cards that were not dealt yet.
     for (const taken of [...hand].sort((one, other) => one - other)) if (card >= taken) card++;
     hand.push(card);
   }
@@ -77,8 +77,8 @@ export function dealHand(flow: string, deckSize: number, handSize: number): read
 }
 
 /**
- * FNV-1a, 64 bits, with its bits mixed once more: names that differ in their last letter get hands that differ in all
- * cards.
+ * FNV-1a with 64 bits and a final mix, so that names that differ only in the last letter get completely different
+ * hands.
  */
 function fnv64(text: string): bigint {
   let hash = 0xcbf29ce484222325n;

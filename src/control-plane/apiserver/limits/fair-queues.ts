@@ -8,14 +8,14 @@ export interface Waiting {
 
 interface Queue {
   readonly waiting: Waiting[];
-  /** When, in virtual time, its next request would start: grows with what the queue was given. */
+  /** The virtual start time of its next request; grows with the seats that the queue has used. */
   virtualStart: number;
 }
 
 /**
- * The queues of one priority level, served in turn by what each has been given so far (start-time fair queuing): a flow
- * with a thousand requests waits behind its own, not before others. Invariants: 1. a queue is no longer than the limit;
- * 2. among queues that wait, the one given least is next; 3. time without waiting earns nothing.
+ * The queues of one priority level, served in the order of their virtual start times (start-time fair queuing), so a
+ * flow with a thousand requests delays itself and not others. Invariants: 1. a queue is not longer than the limit; 2.
+ * the waiting queue that has used the least is next; 3. idle time earns no credit.
  */
 export class FairQueues {
   readonly #queues: readonly Queue[];
@@ -39,8 +39,8 @@ export class FairQueues {
   }
 
   /**
-   * Into the shortest of the flow's queues; undefined when even that one is full. What is returned takes it out again,
-   * and says whether it was still there.
+   * Adds the request to the shortest of the flow's queues; undefined if that one is full. The returned function removes
+   * it and reports whether it was still queued.
    */
   add(flow: string, request: Waiting): (() => boolean) | undefined {
     const hand = dealHand(flow, this.#queues.length, this.#handSize)
@@ -60,7 +60,7 @@ export class FairQueues {
     };
   }
 
-  /** Who is next, without taking it. */
+  /** The next request, without removing it. */
   peek(): Waiting | undefined {
     return this.#next()?.waiting[0];
   }

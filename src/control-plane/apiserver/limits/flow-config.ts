@@ -9,24 +9,24 @@ import { standardFlowSchemas, standardPriorityLevels } from '../../../api/flowco
 import type { StandardObject } from '../../../api/flowcontrol/standard-objects.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 
-/** Who may use how much of the server at once, as its PriorityLevelConfigurations say. */
+/** The limits of priority levels, from PriorityLevelConfigurations. */
 export interface PriorityLevel {
   readonly name: string;
   readonly uid: string;
-  /** Its part of all seats, against the other levels' shares. */
+  /** Its share of all seats, relative to the shares of other levels. */
   readonly shares: number;
-  /** How much of that others may use while it does not. */
+  /** The percentage of its seats that other levels may borrow while they are unused. */
   readonly lendablePercent: number;
-  /** How much more than its own it may use, as a percentage of its own. Absent: no limit of its own. */
+  /** How many seats it may borrow, as a percentage of its own seats. Absent: no limit. */
   readonly borrowingPercent?: number;
-  /** `exempt`: never waits. `reject`: no queues, a request that finds no seat is sent away. */
+  /** `exempt`: never waits. `reject`: no queues; requests without a free seat are rejected. */
   readonly limit:
     | 'exempt'
     | 'reject'
     | { readonly queues: number; readonly handSize: number; readonly queueLength: number };
 }
 
-/** Which requests belong to a level, and how they are divided into flows. */
+/** The requests of a level, and how they are divided into flows. */
 export interface FlowSchema {
   readonly name: string;
   readonly uid: string;
@@ -37,18 +37,18 @@ export interface FlowSchema {
 
 export interface FlowConfig {
   readonly levels: readonly PriorityLevel[];
-  /** In the order in which they are tried. */
+  /** In matching order. */
   readonly schemas: readonly FlowSchema[];
 }
 
-/** The API allows ten million; each request that starts compares all queues. */
+/** The API allows ten million, but each request that starts compares all queues. */
 const MOST_QUEUES = 1024;
 
 type Named<Spec> = { readonly metadata: { readonly name: string; readonly uid: string }; readonly spec: Spec };
 
 /**
- * What the objects mean (upstream: util/flowcontrol apf_controller). Mandatory objects count even when they are not
- * stored; without any object all standard ones count. Schemas whose level does not exist are left out.
+ * The configuration from the objects (upstream: util/flowcontrol apf_controller). Mandatory objects apply even if they
+ * are not stored; without any object all standard ones apply. Schemas with a missing level are ignored.
  */
 export function computeFlowConfig(
   levels: readonly PriorityLevelConfiguration[],
@@ -79,7 +79,7 @@ export function computeFlowConfig(
 /** The configuration of a server without objects of its own. */
 export const standardFlowConfig: FlowConfig = computeFlowConfig([], []);
 
-/** Calls `configure` now, and after each change of an object. Returns what ends it. */
+/** Calls `configure` now and after each change of an object. Returns a function that stops it. */
 export function followFlowConfig(reader: ObjectReader, configure: (config: FlowConfig) => void): () => void {
   const refresh = (): void =>
     configure(computeFlowConfig(reader.list(priorityLevelConfigurations, ''), reader.list(flowSchemas, '')));
@@ -130,7 +130,7 @@ function limitOf(
   return { queues, handSize: Math.min(queuing.handSize, queues), queueLength: queuing.queueLengthLimit };
 }
 
-/** Of an object that is not stored: the same each time. */
+/** The uid of an object that is not stored; it is always the same. */
 function stableUid(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

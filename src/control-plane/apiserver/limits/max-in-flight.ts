@@ -3,7 +3,7 @@ import type { Admitted, RequestLimiter } from '../path/request-path.ts';
 import { isLongRunning, isReading } from '../path/request-info.ts';
 
 export interface InFlightLimits {
-  /** Requests that read; 0 is no limit. */
+  /** Read requests; 0 means no limit. */
   readonly reading: number;
   readonly mutating: number;
 }
@@ -11,7 +11,8 @@ export interface InFlightLimits {
 const always: Admitted = { admitted: true, release: () => undefined };
 
 /**
- * Two counters: so many reading requests at once, so many changing ones. Administrators and what lasts are not counted.
+ * Two limits: concurrent read requests and concurrent write requests. Administrators and long-running requests do not
+ * count.
  */
 export function maxInFlight({ reading, mutating }: InFlightLimits): RequestLimiter {
   const counts = { reading: 0, mutating: 0 };
@@ -29,7 +30,7 @@ export function maxInFlight({ reading, mutating }: InFlightLimits): RequestLimit
 
 const isExempt = (groups: readonly string[]): boolean => groups.includes('system:masters');
 
-/** What a client may do in bursts and on the long run. */
+/** The rate and the burst of a client. */
 export interface ClientRate {
   readonly qps: number;
   readonly burst: number;
@@ -40,7 +41,7 @@ interface Bucket {
   filledAtMs: number;
 }
 
-/** As many clients are remembered; the one seen longest ago makes room. */
+/** Maximum number of tracked clients; the least recently seen one is dropped. */
 const MOST_CLIENTS = 4096;
 
 /** A token bucket for each user: a user over the limit gets a retry time, and others are not affected. */

@@ -23,11 +23,11 @@ export interface FlowName {
 
 export interface FlowControlOptions {
   readonly clock: Clock;
-  /** Seats of all levels together. */
+  /** The total number of seats of all levels. */
   readonly seats: number;
-  /** How long a request may wait. */
+  /** Maximum time that a request waits. */
   readonly maxWaitMs: number;
-  /** How many objects a list would read. */
+  /** The number of objects that a list reads. */
   readonly countObjects?: (info: RequestInfo) => number;
   readonly observer?: FlowObserver;
 }
@@ -41,7 +41,7 @@ interface Level {
   executing: number;
 }
 
-/** What one level does just now, for the metrics. */
+/** The current state of one level, for metrics. */
 export interface LevelState {
   readonly name: string;
   readonly nominalSeats: number;
@@ -50,19 +50,19 @@ export interface LevelState {
   readonly waiting: number;
 }
 
-/** Lists take a seat for every hundred objects they read, ten at most. */
+/** A list uses one seat for every hundred objects that it reads, at most ten. */
 const OBJECTS_PER_SEAT = 100;
 const MOST_SEATS = 10;
 
 /**
- * Priority and fairness: each kind of client has seats of its own, waits in its own queues, and may borrow what others
- * do not use. Invariants: 1. a level within its own seats never waits for another level; 2. no level borrows while all
- * seats are taken; 3. every seat taken is given back once.
+ * Priority and fairness: each level has its own seats and queues, and may borrow unused seats of others. Invariants: 1.
+ * a level within its own seats never waits for another level; 2. no level borrows while all seats are taken; 3. every
+ * occupied seat is released exactly once.
  */
 export class FlowControl implements RequestLimiter {
   readonly #options: FlowControlOptions;
   readonly #levels = new Map<string, Level>();
-  /** Levels that are no longer configured and still have requests. */
+  /** Removed levels that still have requests. */
   readonly #leaving = new Set<Level>();
   #schemas: readonly FlowSchema[] = [];
   #seatsInUse = 0;
@@ -73,7 +73,7 @@ export class FlowControl implements RequestLimiter {
   }
 
   /**
-   * Takes other levels and schemas. Requests that are admitted or wait stay where they are: a level that goes, or gets
+   * Applies a new configuration. Admitted and waiting requests stay in their level: a level that is removed, or gets
    * other queues, is kept until it is idle.
    */
   configure({ levels, schemas }: FlowConfig): void {

@@ -1,33 +1,31 @@
 import type { Clock } from '../../../base/clock.ts';
 
 export interface UnreadLimits {
-  /** What may wait for the reader of one connection. */
+  /** Limit of unread bytes per connection. */
   readonly bytesPerConnection: number;
-  /** What may wait for all readers together. */
+  /** Limit of unread bytes of all connections together. */
   readonly bytes: number;
-  /**
-   * How long an answer may wait to be read; one that takes longer to send has a second more for each `bytesPerSecond`.
-   */
+  /** How long a response may stay unread; a long one has one more second for each `bytesPerSecond` bytes. */
   readonly readMs: number;
   readonly bytesPerSecond: number;
 }
 
-/** An answer that is made and not read yet. */
+/** A response that was created and not read yet. */
 export interface UnreadAnswer {
   readonly connection: object;
   /** Whose answer it is. */
   readonly user: string;
   readonly bytes: number;
-  /** How long it may wait. Absent: as the limits say. */
+  /** Its own time limit. Absent: that of the limits. */
   readonly waitMs?: number;
-  /** Ends the answer where it is. */
+  /** Aborts the response. */
   readonly cut: () => void;
 }
 
 export interface HeldAnswer {
-  /** It has become more, or less. */
+  /** The number of unread bytes changed. */
   resize(bytes: number): void;
-  /** It is read, or nothing waits for it any more. */
+  /** The response was read completely or dropped. */
   end(): void;
 }
 
@@ -38,25 +36,26 @@ interface Held {
   cancel: () => void;
 }
 
-/** The answers of one connection or one user, the oldest first. */
+/** The responses of one connection or one user, oldest first. */
 interface Account {
   bytes: number;
   readonly answers: Set<Held>;
 }
 
-/** What a stream and its head take beside the body. */
+/** Memory of a stream and its head in addition to the body. */
 const BYTES_OF_ANSWER = 8 * 1024;
-/** A client that reads takes an answer within this time, and a second more for each `PROMPT_BYTES_PER_SECOND` of it. */
+/** An active client reads a response within this time, plus one second for each `PROMPT_BYTES_PER_SECOND` bytes. */
 const PROMPT_MS = 2000;
 const PROMPT_BYTES_PER_SECOND = 1024 * 1024;
-/** Up to this size an answer is always given: health checks do not wait for floods of the same user. */
+/** Responses up to this size are always sent, so that health checks work during a flood of the same user. */
 const SMALL_BYTES = 16 * 1024;
 
 /**
- * The memory that clients hold by not reading. A request gives its seats back when its work is done; from then on its
- * answer counts here. Invariants: 1. no answer waits longer than its time; 2. what waits is within both limits, but for
- * the answer that came last; 3. where there is too much, the oldest answers are cut first, of the connection that has
- * too much, or of the user who holds the most: who does not read never costs others their answers.
+ * Limits the memory of responses that clients do not read. A request releases its seats when its work is done; from
+ * then on its response counts here. Invariants: 1. no response stays unread longer than its time; 2. the unread bytes
+ * are within both limits, except for the last response; 3. above a limit, the oldest responses are aborted first, of
+ * the connection above its limit or of the user with the most bytes, so that a client that does not read never affects
+ * others.
  */
 export class UnreadAnswers {
   readonly #clock: Clock;
@@ -76,8 +75,8 @@ export class UnreadAnswers {
   }
 
   /**
-   * Whether an answer that can be asked for again may be given now. It may not where it would cost its own connection
-   * or its own user an answer that may well be on its way: who reads, but asks for too much at once, is to wait, and
+   * Whether a repeatable response may be sent now. It may not if it would abort an earlier response of the same
+   * connection or user that may still be in transit: a client that reads but requests too much at once has to wait, and
    * loses nothing.
    */
   hasRoom({ connection, user, bytes }: Pick<UnreadAnswer, 'connection' | 'user' | 'bytes'>): boolean {
@@ -95,7 +94,7 @@ export class UnreadAnswers {
     return !isGreatest || !this.#isPrompt(ofUser);
   }
 
-  /** Whether the oldest answer has not waited longer than it takes a client that reads. */
+  /** Whether the oldest response has not waited longer than an active client needs. */
   #isPrompt({ answers }: Account): boolean {
     const [oldest] = answers;
     return (

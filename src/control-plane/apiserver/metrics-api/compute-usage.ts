@@ -13,7 +13,10 @@ export interface Usage {
  */
 const SHORTEST_WINDOW_MS = 500;
 
-/** The use between two looks; of what started in between since then. undefined when there is nothing to count from. */
+/**
+ * The usage between two readings; of containers that started in between, since their start. undefined if there is no
+ * earlier reading.
+ */
 export function computeUsage(before: UsagePoint | undefined, now: UsagePoint): Usage | undefined {
   const isNew =
     before === undefined ||
@@ -37,7 +40,7 @@ export interface NodeUsage {
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
 }
 
-/** A pod with a container that nothing can be said of yet is left out: half a pod would look like a whole one. */
+/** A pod with a container without data is left out: partial numbers would look like those of the whole pod. */
 export function computeNodeUsage(before: NodePoints | undefined, now: NodePoints): NodeUsage {
   const pods = new Map<string, Map<string, Usage>>();
   const incomplete = new Set<string>();

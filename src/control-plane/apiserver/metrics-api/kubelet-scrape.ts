@@ -11,8 +11,8 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 
 /**
- * A kubelet's own numbers. Rejects when it cannot be had, answers anything but 200, too much or too slowly; redirects
- * are not followed.
+ * Scrapes a kubelet. Rejects if it cannot be reached, if the status is not 200, or if the response is too large or too
+ * slow; redirects are not followed.
  */
 export async function scrapeKubelet(
   dialer: Dialer,
@@ -30,14 +30,14 @@ export async function scrapeKubelet(
   }
 }
 
-/** `signal` bounds all of it, however slowly the bytes come. */
+/** `signal` limits the whole request, even if the bytes arrive slowly. */
 async function ask(socket: Duplex, { host, port }: DialTarget, signal: AbortSignal): Promise<string> {
   const headers = {
     host: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     accept: 'text/plain',
     connection: 'close',
   };
-  // Node's types want a socket; any duplex stream will do.
+  // Node's types require a socket, but any duplex stream works.
   const request = httpRequest({ method: 'GET', path: PATH, headers, createConnection: () => socket as never, signal });
   request.end();
   const answer = await answerTo(request);

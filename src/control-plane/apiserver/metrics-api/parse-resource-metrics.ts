@@ -1,4 +1,4 @@
-/** One look at what runs: CPU since the beginning, memory now. Times are wall milliseconds. */
+/** One reading of the running containers: CPU time since their start, current memory. Times are wall milliseconds. */
 export interface UsagePoint {
   atMs: number;
   cpuSeconds: number;
@@ -23,8 +23,8 @@ const line =
 const label = /(?<![a-z_])([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /**
- * Reads a kubelet's /metrics/resource. Lines of other families are passed over; what has no CPU or no memory is left
- * out (a kubelet may be starting).
+ * Reads a kubelet's /metrics/resource. Other families are ignored; containers without CPU or memory are left out (a
+ * kubelet may be starting).
  */
 export function parseResourceMetrics(text: string, nowMs: number): NodePoints {
   const found = new Map<string, Partial<ContainerPoint>>();

@@ -23,15 +23,14 @@ interface Kept {
 
 /** As metrics-server's --metric-resolution. */
 const RESOLUTION_MS = 15_000;
-/** Rates count from a check that is no older; else a second one is taken at once. */
+/** Rates are computed from a reading that is not older than this; otherwise a second reading is taken now. */
 const LONGEST_WINDOW_MS = 60_000;
 const SECOND_LOOK_MS = 1000;
 const MOST_NODES = 10_000;
 
 /**
- * The usage of nodes and pods, from their kubelets, on request. Without a recent request there is nothing to count
- * from, so two looks are taken a second apart; after that an answer is at most 15 s old. A node that does not answer is
- * missing.
+ * The usage of nodes and pods, read from their kubelets on request. Without a recent reading, two readings are taken
+ * one second apart; afterwards a result is at most 15 s old. Nodes that do not respond are missing.
  */
 export class UsageCache {
   readonly #options: UsageCacheOptions;
@@ -42,7 +41,7 @@ export class UsageCache {
     this.#options = options;
   }
 
-  /** undefined when nothing can be said of it now. */
+  /** undefined if there is no data now. */
   usage(node: Node): Promise<NodeUsage | undefined> {
     const { name } = node.metadata;
     const kept = this.#kept.get(name);

@@ -16,13 +16,13 @@ export interface UsageRegistryParts {
   /** Everything that is stored. */
   readonly registry: Registry;
   readonly nodes: () => readonly Node[];
-  /** In a namespace; in all with ''. */
+  /** In one namespace, or in all with ''. */
   readonly pods: (namespace: string) => readonly Pod[];
   readonly usage: (node: Node) => Promise<NodeUsage | undefined>;
   readonly nowMs: () => number;
 }
 
-/** A registry that answers for metrics.k8s.io, too. Its objects are made for each answer. */
+/** A registry that also serves metrics.k8s.io. Its objects are created for each response. */
 export function usageRegistry(parts: UsageRegistryParts): Registry {
   const { registry } = parts;
   const isUsage = ({ definition }: ResourceRequest): boolean =>
@@ -43,8 +43,8 @@ export function usageRegistry(parts: UsageRegistryParts): Registry {
 async function getUsage(parts: UsageRegistryParts, { definition, namespace, name }: ResourceRequest): Promise<Served> {
   const isNode = definition.type === nodeMetrics;
   const subject = subjectsOf(parts, isNode, namespace).find((each) => each.metadata.name === name);
-  // metrics-server's words: who is not there at all is named as its listers do, and who has no metrics by what they
-  // would be.
+  // metrics-server's messages: a missing node or pod is reported by its own resource, and missing metrics by the
+  // metrics resource.
   if (subject === undefined) throw notFound({ group: '', plural: isNode ? 'node' : 'pods' }, name);
   const [object] = await metricsOf(parts, isNode, [subject]);
   if (object === undefined)
@@ -151,7 +151,7 @@ function quantities({ cpuNanoCores, memoryBytes }: Usage): { cpu: string; memory
   return { cpu: `${cpuNanoCores}n`, memory: `${Math.floor(memoryBytes / 1024)}Ki` };
 }
 
-/** What is empty stays unsaid, as everywhere in the API. */
+/** Empty fields are omitted, as everywhere in the API. */
 function served(object: ApiObject): Served {
   const { namespace, uid, ...metadata } = object.metadata;
   return {

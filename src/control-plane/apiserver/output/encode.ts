@@ -20,9 +20,9 @@ export interface Answer {
   readonly status: number;
   readonly output: Output;
   readonly definition: ResourceDefinition;
-  /** What the answer's table is of, when that is not the kind itself. */
+  /** The source of the table's columns, if it is not the kind itself. */
   readonly columned?: Columned;
-  /** What its message is of. */
+  /** The kind of its protobuf message. */
   readonly answered: MessageKind;
   readonly messages: ObjectMessages;
   readonly include: IncludeObject;
@@ -30,17 +30,17 @@ export interface Answer {
   /** For how long a list goes on in one turn. */
   readonly monotonicMs: () => number;
   readonly texts: TextTasks;
-  /** Whether the client is gone: then the rest of a long response is not encoded. */
+  /** Whether the client has disconnected; the rest of a long response is then not encoded. */
   readonly isAbandoned?: () => boolean;
 }
 
-/** An object's answer in the form that was asked for. Its JSON is used as it is wherever that will do. */
+/** The response for one object in the requested encoding. Its cached JSON is used unchanged where possible. */
 export async function objectReply(answer: Answer, { object, json }: Served): Promise<BodyReply> {
   const { output, include, nowMs } = answer;
   if (output.encoding === 'protobuf') return messageReply(answer, object);
   const definition = answer.columned ?? answer.definition;
   const { form } = output;
-  // A Status is a Status in every form.
+  // A Status is not converted to a table or to metadata.
   if (form.as === 'object' || object.kind === 'Status') return textReply(answer, json);
   if (form.as === 'partial') return textReply(answer, partialJson(object, form.version));
   const row = rowJson({ definition, version: form.version, include }, object, json, nowMs);
@@ -76,8 +76,7 @@ const LEAST_CHARACTERS = 262_144;
 const LEAST_ITEMS = 32;
 
 /**
- * A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the
- * event loop.
+ * The response for a list: the envelope and the items' cached JSON, in pieces and over several turns of the event loop.
  */
 export async function listReply(answer: Answer, list: ServedList): Promise<BodyReply> {
   const { status, output } = answer;
@@ -92,7 +91,7 @@ export async function listReply(answer: Answer, list: ServedList): Promise<BodyR
   return { kind: 'body', status, headers: { 'content-type': contentTypes[output.encoding] }, body: pieces.end() };
 }
 
-/** The same as a message: its length stands before it, so nothing is sent before the last item is encoded. */
+/** The same as a protobuf message. Its length comes first, so nothing is sent before the last item is encoded. */
 async function listMessageReply(answer: Answer, list: ServedList): Promise<BodyReply> {
   const { output, definition, messages, status } = answer;
   const { form } = output;
@@ -113,7 +112,7 @@ async function listMessageReply(answer: Answer, list: ServedList): Promise<BodyR
 }
 
 interface ListForm {
-  /** All but the items. Lists leave out what they say of all their items. */
+  /** All fields except the items. Items in a list omit apiVersion and kind. */
   readonly envelope: Readonly<Record<string, unknown>>;
   readonly field: 'items' | 'rows';
   readonly itemJson: (item: Served) => string;
@@ -165,7 +164,7 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
   },
   pretty: async (pieces, envelope, field, { items, itemJson, texts }) => {
     pieces.add(`${JSON.stringify(envelope, undefined, 2).slice(0, -2)},\n  "${field}": [`);
-    // JSON has line breaks nowhere but between its parts.
+    // JSON contains line breaks only between tokens.
     const pretty = async (item: Served): Promise<string> =>
       (await texts.indent(itemJson(item))).replaceAll('\n', '\n    ');
     await pieces.addAll(items, async (item, index) => `${index === 0 ? '' : ','}\n    ${await pretty(item)}`);
@@ -182,7 +181,7 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
   },
 };
 
-/** Bytes already: to make them of the whole answer at its end would take a turn of its own. */
+/** Encoded to bytes already: encoding the whole response at its end would block for another turn. */
 class Pieces {
   readonly #list: Buffer[] = [];
   readonly #answer: Pick<Answer, 'isAbandoned' | 'monotonicMs'>;

@@ -12,7 +12,7 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Served, ServedList } from '../../registry/registry.ts';
 import type { MetaVersion } from './negotiate.ts';
 
-/** What is answered, as far as its message needs it: a kind, or a subresource with a kind of its own. */
+/** The facts that a message needs about its kind or subresource. */
 export interface MessageKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -29,7 +29,7 @@ const partialKind = (version: MetaVersion): MessageKind => ({
 
 const statusKind: MessageKind = { apiVersion: 'v1', kind: 'Status', schema: StatusSchema };
 
-/** Custom kinds have no messages, nor have kinds without numbers. */
+/** Custom kinds and kinds without field numbers have no messages. */
 export const hasMessage = ({ readBody, schema }: Pick<ResourceDefinition, 'readBody' | 'schema'>): boolean =>
   readBody === undefined && planMessage(schema) !== undefined;
 
@@ -39,7 +39,7 @@ export const kindOf = ({ type, schema }: Pick<ResourceDefinition, 'type' | 'sche
   schema,
 });
 
-/** What a request about a subresource is answered with. */
+/** The kind of the response to a request for a subresource. */
 export function answeredKind(definition: ResourceDefinition, subresource: string): MessageKind {
   const part =
     definition.views?.find(({ name }) => name === subresource) ??
@@ -52,13 +52,13 @@ const seal = ({ apiVersion, kind }: MessageKind, raw: Uint8Array): Buffer => sea
 
 export const statusMessage = (status: Status): Buffer => seal(statusKind, encodeMessage(status, StatusSchema));
 
-/** A message that no other reader gets. */
+/** A message that is not cached. */
 export const sealedMessage = (object: ApiObject, kind: MessageKind): Buffer =>
   seal(kind, encodeMessage(object, kind.schema));
 
 /**
- * Messages of objects, made once for many readers: all watches of a kind, and lists that follow each other. The oldest
- * are dropped beyond the limit, so that clients of protobuf do not double the memory of the cache.
+ * Caches the messages of objects for all watches of a kind and for repeated lists. Beyond the limit the oldest are
+ * dropped, so that protobuf clients do not double the memory of the cache.
  */
 export class ObjectMessages {
   readonly #messages = new Map<ApiObject, Buffer>();
@@ -85,7 +85,7 @@ export class ObjectMessages {
     return message;
   }
 
-  /** A whole answer: an object or a Status in its envelope. */
+  /** A complete response: an object or a Status in its envelope. */
   sealed(object: ApiObject, kind: MessageKind): Buffer {
     if (object.kind === 'Status' && kind.kind !== 'Status') return statusMessage(object as unknown as Status);
     return seal(kind, this.raw(object, kind.schema));
@@ -97,7 +97,7 @@ export const partialMessage = (object: ApiObject, version: MetaVersion): Buffer 
 
 const rawPartial = ({ metadata }: ApiObject): Buffer => encodeMessage({ metadata }, PartialObjectMetadataSchema);
 
-/** How the items of a list become messages, and what the list is called. */
+/** How the items of a list are encoded, and the name of the list kind. */
 export interface ListMessage {
   readonly apiVersion: string;
   readonly kind: string;

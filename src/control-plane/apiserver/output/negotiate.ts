@@ -2,7 +2,7 @@ import { lookupTable } from '../../../base/lookup.ts';
 import { PROTOBUF_CONTENT_TYPE } from '../../../api/protobuf/decode-protobuf.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 
-/** The form in which objects are answered. */
+/** The encoding of a response. */
 export type OutputForm =
   | { readonly as: 'object' }
   | { readonly as: 'table'; readonly version: MetaVersion }
@@ -43,18 +43,18 @@ const formOfKind: Readonly<Record<string, 'table' | 'partial'>> = lookupTable({
 
 const plainJson: Output = { encoding: 'json', form: { as: 'object' }, pretty: false };
 
-/** Which forms there are of what is answered, beside the object as JSON. */
+/** The available encodings in addition to JSON. */
 export interface OfferedForms {
   /** It has columns. */
   readonly tables: boolean;
-  /** Its kind has a message. Metadata alone has one for every kind; a Table has none. */
+  /** Whether the kind has a protobuf message. PartialObjectMetadata always has one, a Table never. */
   readonly messages: boolean;
 }
 const allForms: OfferedForms = { tables: true, messages: true };
 
 /**
- * The first of the client's types that can be served; 406 when there is none. kubectl and most clients take the short
- * way. A form that is not offered is a type like any that cannot be served.
+ * The first of the client's types that can be served; 406 if there is none. Most clients, such as kubectl, match the
+ * fast path.
  */
 export function negotiate(accept: string | undefined, pretty = false, offered = allForms): Output {
   if (!pretty && (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*'))
@@ -75,7 +75,7 @@ function isOffered(encoding: OutputEncoding, form: OutputForm, { tables, message
   return encoding !== 'protobuf' || form.as === 'partial' || messages;
 }
 
-/** Whether a client reads protobuf rather than JSON, for what is answered in place of what it asked for. */
+/** Whether a client prefers protobuf over JSON, for responses such as errors. */
 export function prefersProtobuf(accept: string | undefined): boolean {
   if (accept === undefined || !accept.includes(PROTOBUF_CONTENT_TYPE)) return false;
   const known = parseAccept(accept).find(({ type }) => encodings[type] !== undefined);
@@ -92,7 +92,7 @@ function formOf({ parameters }: MediaRange): OutputForm | undefined {
   return { as: form, version: v };
 }
 
-/** Better qualities first, else in the order of the header. A header of any length is read once. */
+/** Sorted by quality, then by the order in the header. The cost is linear in the length of the header. */
 export function parseAccept(accept: string): readonly MediaRange[] {
   const ranges = accept
     .split(',')

@@ -5,7 +5,7 @@ import type { MetaVersion } from './negotiate.ts';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** What may be shown as a table: a kind, or a subresource with a kind of its own. */
+/** A kind, or a subresource with its own kind, that can be shown as a table. */
 export type Columned = Pick<ResourceDefinition, 'columns' | 'hasNoAge'>;
 
 export interface TableForm {
@@ -45,7 +45,7 @@ const createdColumn: TableColumn<ApiObject> = {
 
 const columnsOf = new WeakMap<Columned, readonly TableColumn<ApiObject>[]>();
 
-/** The kind's own columns between the name and the age, either of which it may bring itself. */
+/** The kind's columns between name and age; a kind may define its own name and age columns. */
 export function tableColumns(definition: Columned): readonly TableColumn<ApiObject>[] {
   const known = columnsOf.get(definition);
   if (known !== undefined) return known;
@@ -57,18 +57,18 @@ export function tableColumns(definition: Columned): readonly TableColumn<ApiObje
 
 function completeColumns(own: readonly TableColumn<ApiObject>[], hasNoAge: boolean): readonly TableColumn<ApiObject>[] {
   const place = own.findIndex((column) => column.name === nameColumn.name);
-  // Who has the name elsewhere brings all: events begin with when they happened, and have no age.
+  // A kind whose name column is not first defines all columns: events begin with the time, and have no age.
   if (place > 0) return own;
   const withName = place === 0 ? own : [nameColumn, ...own];
   if (hasNoAge || own.some((column) => column.name === 'Age')) return withName;
-  // What only `-o wide` shows comes after the age.
+  // Columns for `-o wide` come after the age.
   const firstWide = withName.findIndex((column) => (column.priority ?? 0) > 0);
   return firstWide < 0
     ? [...withName, ageColumn]
     : [...withName.slice(0, firstWide), ageColumn, ...withName.slice(firstWide)];
 }
 
-/** JSON of `columnDefinitions`; a watch shows it once. */
+/** JSON of `columnDefinitions`; a watch sends it once. */
 export function columnDefinitionsJson(definition: Columned): string {
   const columns = tableColumns(definition).map(({ name, type, format, description, priority }) => ({
     name,
@@ -80,7 +80,7 @@ export function columnDefinitionsJson(definition: Columned): string {
   return JSON.stringify(columns);
 }
 
-/** A row's JSON; `json` is the object's own, already made. */
+/** A row's JSON; `json` is the cached JSON of the object. */
 export function rowJson(
   { definition, version, include }: TableForm,
   object: ApiObject,
@@ -92,7 +92,7 @@ export function rowJson(
   return `{"cells":${JSON.stringify(cells)},"object":${include === 'Object' ? json : partialJson(object, version)}}`;
 }
 
-/** Inside, names that are not there are ''; outside they are absent. */
+/** Missing names are '' internally and absent in responses. */
 function metadataJson(metadata: ApiObject['metadata']): string {
   const { name, namespace, uid, ...rest } = metadata;
   if (name !== '' && namespace !== '' && uid !== '') return JSON.stringify(metadata);
@@ -104,13 +104,13 @@ function metadataJson(metadata: ApiObject['metadata']): string {
   });
 }
 
-/** Only the metadata, as garbage collectors and the like want it. */
+/** Only the metadata, as garbage collectors and similar clients request it. */
 export function partialJson(object: ApiObject, version: MetaVersion): string {
   return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${metadataJson(object.metadata)}}`;
 }
 
 /**
- * How kubectl writes ages: the largest unit, and the next one where that still tells something (upstream:
+ * An age in kubectl's format: the largest unit, and the next one if it is significant (upstream:
  * duration.HumanDuration).
  */
 export function formatAge(timestamp: string | undefined, nowMs: number): string {

@@ -3,7 +3,7 @@
  * general library takes two milliseconds for a pod, during which nothing else is served: a list of 5,000 took nine seconds.
  */
 
-/** Of a YAML document that is a mapping; ends with a line break. */
+/** Writes a mapping as a YAML document that ends with a line break. */
 export function writeYaml(value: unknown): string {
   const out: string[] = [];
   if (isCollection(value)) writeCollection(out, value, '', '');
@@ -25,7 +25,7 @@ const isEmpty = (value: Collection): boolean =>
   Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 const empty = (value: Collection): string => (Array.isArray(value) ? '[]' : '{}');
 
-/** `first` stands before the first entry, `margin` before the others. */
+/** `first` is written before the first entry, `margin` before the others. */
 function writeCollection(out: string[], value: Collection, first: string, margin: string): void {
   if (isEmpty(value)) out.push(first, empty(value), '\n');
   else if (isArray(value)) {
@@ -61,16 +61,16 @@ function writeMapping(out: string[], value: Readonly<Record<string, unknown>>, f
   }
 }
 
-/** What is a word and nothing else in any version of YAML. */
+/** Plain scalars that are strings in every version of YAML. */
 const plain = /^[\w/][\w./-]*(?::[\w./-]+)*$/;
-/** Words and digits that YAML 1.1 or 1.2 takes for something else than text. */
+/** Plain scalars that YAML 1.1 or 1.2 does not parse as strings. */
 const meansMore =
   /^(?:~|null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf|[-+]?(?=[\d.])(?:\d[\d_]*)?(?:\.[\d_]*)?(?:e[-+]?\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|[-+]?0[xob][\da-f_]+|\d{4}-\d{1,2}-\d{1,2}.*)$/i;
-/** Letters and marks that may stand in single quotes or a block without being changed by a reader. */
+/** Characters that a parser leaves unchanged in single quotes or a block scalar. */
 const printable = /^[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
-/** What JSON leaves as it is and YAML takes for a line break, or for nothing. */
+/** Characters that JSON does not escape and YAML treats as line breaks or drops. */
 const unprintable = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
-/** Longer keys need a mark of their own before them. */
+/** Longer keys need the indicator `?`. */
 const LONGEST_PLAIN_KEY = 1000;
 
 function scalar(value: unknown, margin: string): string {
@@ -92,7 +92,7 @@ function keyText(key: string, margin: string): string {
   return key.includes('\n') ? quoted(key) : line(key);
 }
 
-/** Text of several lines as it is, where its reader can tell its margin. */
+/** A literal block scalar, if a parser can detect its indentation. */
 function block(text: string, margin: string): string | undefined {
   const lines = text.split('\n');
   if (/^\s/.test(text) || !lines.every((each) => printable.test(each.replaceAll('\t', ' ')))) return undefined;

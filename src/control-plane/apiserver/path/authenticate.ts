@@ -6,7 +6,7 @@ import { anonymousUser } from './exchange.ts';
 
 export interface Authentication {
   readonly authenticators: readonly Authenticator[];
-  /** Requests without credentials are those of `system:anonymous`. Wrong credentials never are. */
+  /** Requests without credentials run as `system:anonymous`; requests with invalid credentials never do. */
   readonly anonymous: boolean;
 }
 
@@ -14,7 +14,10 @@ export type AuthenticationOutcome =
   | { readonly user: UserInfo }
   | { readonly refused: ApiStatusError; readonly errors: readonly string[] };
 
-/** Asks one after the other until one knows who it is; one that fails does not keep the next from being asked. */
+/**
+ * Calls the authenticators one after another until one identifies the user; after an error it continues with the next
+ * one.
+ */
 export async function authenticate(
   http: HttpRequest,
   { authenticators, anonymous }: Authentication,

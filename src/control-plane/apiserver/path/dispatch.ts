@@ -9,7 +9,7 @@ import { routeOf } from './route.ts';
 import type { ObjectVerb } from './route.ts';
 import type { ServedResource, ServedResources, ServedSubresource } from './served-resource.ts';
 
-/** Serves what is not about a resource; undefined for a path it does not know. */
+/** Serves non-resource paths; undefined for an unknown path. */
 export type Endpoint = (exchange: Exchange) => Promise<Reply | undefined>;
 
 export type ConnectHandler = (
@@ -23,7 +23,7 @@ export interface DispatchParts {
   readonly verbs: ResourceVerbs;
   readonly watches: WatchVerb;
   readonly connect: ConnectHandler;
-  /** What other servers serve; undefined for what this one does. */
+  /** Proxies to other servers; undefined for APIs that this server serves. */
   readonly aggregation?: (exchange: Exchange) => Promise<Reply> | undefined;
   /** Asked in this order. */
   readonly endpoints: readonly Endpoint[];
@@ -37,7 +37,7 @@ const unknownResource = (): ApiStatusError =>
 export const unsupportedMethod = (): ApiStatusError =>
   new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
-/** The end of the path: what was asked for is done. */
+/** The last step of the request path: executes the request. */
 export async function dispatch(exchange: Exchange, parts: DispatchParts): Promise<Reply> {
   const { info, http } = exchange;
   const aggregated = parts.aggregation?.(exchange);

@@ -2,14 +2,14 @@ import type { UserInfo } from '../../model/user-info.ts';
 import type { HttpRequest } from '../http/http-request.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** One request on its way through the server: what every step of the path reads, and the few things that they add. */
+/** The state of one request: values that every step of the request path reads, and a few that steps add. */
 export interface Exchange {
   readonly http: HttpRequest;
   /** Percent-decoded. */
   readonly path: string;
   /**
-   * The path as sent: what says what is asked for, and what comes behind the `proxy` of a subresource (empty elsewhere,
-   * but for a slash at the end).
+   * The path as sent, split into the part that identifies the resource and the part after the `proxy` subresource
+   * (elsewhere empty, or a trailing slash).
    */
   readonly proxied: { readonly base: string; readonly rest: string };
   readonly query: URLSearchParams;
@@ -20,15 +20,15 @@ export interface Exchange {
   readonly startedAtMs: number;
   /** The user of the request: the authenticated or the impersonated one. */
   user: UserInfo;
-  /** Who really asks, when that is another. */
+  /** The authenticated user, if another one is impersonated. */
   impersonator?: UserInfo;
-  /** Headers that steps add to the answer, whatever it is. */
+  /** Headers that steps add to any response. */
   readonly headers: Record<string, string>;
   readonly warnings: string[];
   readonly annotations: Record<string, string>;
-  /** The name of what a create made, which its path does not say. */
+  /** The name of the created object, which is not in the path. */
   answeredName?: string;
-  /** What the audit log may want of the bodies; set only if its policy does. */
+  /** The bodies for the audit log; set only if the policy requires them. */
   audited?: AuditedBodies;
 }
 
@@ -39,10 +39,10 @@ export interface AuditedBodies {
 
 export const anonymousUser: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** More do not go into the 4 KiB that all texts together may take of a header block, as upstream's. */
+/** Limit of warnings: more would exceed the 4 KiB for all warnings of a response, as in upstream. */
 const MOST_WARNINGS = 200;
 
-/** Each text is sent once. */
+/** Duplicate texts are sent once. */
 export function addWarning(exchange: Exchange, text: string): void {
   if (text === '' || exchange.warnings.length >= MOST_WARNINGS || exchange.warnings.includes(text)) return;
   exchange.warnings.push(text);

@@ -21,7 +21,7 @@ export interface Impersonation {
 
 const EXTRA_PREFIX = 'impersonate-extra-';
 
-/** The user that the `Impersonate-*` headers name, and what that takes; undefined when there are none. */
+/** The user in the `Impersonate-*` headers and the required permissions; undefined without such headers. */
 export function readImpersonation(headers: HeaderMap): Impersonation | undefined {
   const name = headerOf(headers, 'impersonate-user') ?? '';
   const groups = headersOf(headers, 'impersonate-group').flatMap(splitHeader);
@@ -94,7 +94,7 @@ function withImpliedGroup(name: string, groups: readonly string[]): readonly str
     : [...groups, 'system:authenticated'];
 }
 
-/** Each of the things asked must be allowed to `user` by the verb `impersonate`. */
+/** `user` needs the verb `impersonate` for each requested attribute. */
 export async function authorizeImpersonation(
   user: UserInfo,
   { asked }: Impersonation,

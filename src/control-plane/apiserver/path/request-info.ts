@@ -2,12 +2,12 @@ import { lookupTable } from '../../../base/lookup.ts';
 import { exactMatch, parseFieldSelector } from '../../../api/selectors.ts';
 import type { SplitPath } from './split-path.ts';
 
-/** What a request asks for, read from its method and path alone (upstream: RequestInfo). */
+/** The target of a request, parsed from its method and path only (upstream: RequestInfo). */
 export interface RequestInfo {
   readonly resourceRequest: boolean;
   /**
-   * `get list watch create update patch delete deletecollection`, `proxy`, '' for an unknown method; the method in
-   * small letters when it is not about a resource.
+   * `get list watch create update patch delete deletecollection`, `proxy`, '' for an unknown method; the lower-case
+   * method for non-resource requests.
    */
   readonly verb: string;
   readonly path: string;
@@ -19,9 +19,9 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** From the resource on: what comes after the subresource is the proxy's business. */
+  /** The parts from the resource on; the parts after the subresource belong to the proxy. */
   readonly parts: readonly string[];
-  /** `/api/v1/watch/...`, the way of old. */
+  /** `/api/v1/watch/...`, the deprecated form. */
   readonly watchByPath: boolean;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
@@ -39,16 +39,14 @@ const namespaceSubresources = new Set(['status', 'finalize']);
 const verbsWithSelectors = new Set(['list', 'watch', 'deletecollection']);
 const wordsBeforeResource = new Set(['proxy', 'watch']);
 
-/**
- * Until where a path says what is asked for: what comes after the `proxy` of a subresource is the backend's business.
- */
+/** The end of the part that identifies the resource: the part after a `proxy` subresource belongs to the backend. */
 export function meaningfulParts({ parts: all }: SplitPath, { parts, subresource }: RequestInfo): number {
   return subresource === 'proxy' ? all.length - parts.length + 3 : all.length;
 }
 
 /**
- * Undefined: a path such as `/api/v1/watch`, in which nothing can be found (upstream answers 500: unable to determine
- * kind and namespace).
+ * Undefined for a path such as `/api/v1/watch`, which names no resource (upstream answers 500: unable to determine kind
+ * and namespace).
  */
 export function parseRequestInfo(
   method: string,
@@ -118,23 +116,20 @@ function verbFor(given: string, name: string, query: URLSearchParams): string {
   return given === 'delete' ? 'deletecollection' : given;
 }
 
-/** `?watch`, `?watch=1`, `?watch=true`; anything but `false` and `0` counts. */
+/** `?watch`, `?watch=1`, `?watch=true`; any value except `false` and `0`. */
 function asksToWatch(query: URLSearchParams): boolean {
   const value = query.get('watch');
   return value !== null && !['false', '0'].includes(value.toLowerCase());
 }
 
-/**
- * A list of `metadata.name=x` is authorized as one of x alone: by the same reading of the selector that the list is
- * made with.
- */
+/** A list with `metadata.name=x` is authorized for x only. The list uses the same parsed selector. */
 function nameFromSelector(query: URLSearchParams): string {
   const parsed = parseFieldSelector(query.get('fieldSelector') ?? '');
   const name = typeof parsed === 'string' ? '' : (exactMatch(parsed, 'metadata.name') ?? '');
   return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
 }
 
-/** Requests that may last: not counted against the limits, not cut off by the request time-out. */
+/** Long-running requests: neither in-flight limits nor the request timeout apply. */
 export function isLongRunning(info: RequestInfo): boolean {
   if (!info.resourceRequest) return info.path.startsWith('/debug/pprof/');
   return info.verb === 'watch' || info.verb === 'proxy' || longSubresources.has(info.subresource);

@@ -24,7 +24,7 @@ import { isLongRunning, isReading, meaningfulParts, parseRequestInfo } from './r
 import { cutPath, requirePlainParts, splitPath } from './split-path.ts';
 import { warningHeaders } from './warning-headers.ts';
 
-/** What may let a request wait or send it away (429). `release` is called once when the work of the request is done. */
+/** May delay a request or reject it with 429. `release` is called once when the work of the request is done. */
 export interface RequestLimiter {
   admit(exchange: Exchange): Admitted | Promise<Admitted>;
 }
@@ -32,15 +32,15 @@ export type Admitted =
   | { readonly admitted: true; readonly release: () => void }
   | { readonly admitted: false; readonly retryAfterSeconds: number };
 
-/** Hears of each request: audit log and metrics. */
+/** Observes each request, for the audit log and metrics. */
 export interface RequestObserver {
   /** Who asks is known. */
   begin?(exchange: Exchange): void;
-  /** The head of a long answer goes out. */
+  /** The head of a streaming response is sent. */
   started?(exchange: Exchange, status: number): void;
-  /** The answer was cut off, because its client did not read it. `done` follows. */
+  /** The response was aborted because the client did not read it. `done` follows. */
   aborted?(exchange: Exchange): void;
-  /** The answer is sent, or the connection is gone. */
+  /** The response was sent, or the connection was closed. */
   done(exchange: Exchange, reply: Reply): void;
 }
 
@@ -57,7 +57,7 @@ export interface RequestPathParts {
   readonly dispatch: (exchange: Exchange) => Promise<Reply>;
 }
 
-/** The way of a request through the server. Always answers; whatever is thrown on the way becomes a Status. */
+/** The path of a request through the server. Always returns a response; every thrown error becomes a Status. */
 export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) => Promise<Reply> {
   return async (http) => {
     let exchange: Exchange;
@@ -93,7 +93,7 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
   };
 }
 
-/** A Status in the form in which the client reads objects; that there is none is said in JSON, as upstream does. */
+/** A Status in the client's encoding; if no encoding is acceptable, the error is sent as JSON, as in upstream. */
 function refusalReply({ headers }: HttpRequest, error: ApiStatusError): BodyReply {
   const reply = statusReply(error);
   if (error.reason === 'NotAcceptable' || !prefersProtobuf(headerOf(headers, 'accept'))) return reply;
@@ -109,7 +109,7 @@ const tooMany = (retryAfterSeconds: number): Reply =>
     'retry-after': String(retryAfterSeconds),
   });
 
-/** What was only read can be asked for again, which clients do by themselves after a 429. */
+/** Clients automatically repeat read requests after a 429. */
 function inRoom(reply: Reply, { http, info, user }: Exchange, unread: UnreadAnswers): Reply {
   if (reply.kind !== 'body' || !isReading(info) || http.isFinished) return reply;
   return unread.hasRoom({ connection: http.connection, user: user.name, bytes: bytesOf(reply.body) })
@@ -117,7 +117,7 @@ function inRoom(reply: Reply, { http, info, user }: Exchange, unread: UnreadAnsw
     : tooMany(1);
 }
 
-/** From here on the client's reading is what takes time, and the answer counts as memory that the client holds. */
+/** From here on only the client's reading takes time, and the response counts as memory held by the client. */
 function heldUntilRead(
   http: HttpRequest,
   user: string,
@@ -163,15 +163,15 @@ function newExchange(http: HttpRequest, { clock, random }: RequestPathParts): Ex
   };
 }
 
-/** A proxy in front may have given the request its id. Longer ones are none of upstream's either. */
+/** A proxy may have set the audit id. Longer ids are ignored, as in upstream. */
 function auditIdOf({ headers }: HttpRequest): string | undefined {
   const given = headerOf(headers, 'audit-id');
   return given !== undefined && given !== '' && given.length <= 64 && /^[\w.:@/-]+$/.test(given) ? given : undefined;
 }
 
 /**
- * What the request takes of the limits is given back when its work is done: not before, though its client may have left
- * (CVE-2023-44487, HTTP/2 rapid reset), and no later, though its client may not read the answer.
+ * The request's seats are released when its work is done: not earlier, even if the client has disconnected
+ * (CVE-2023-44487, HTTP/2 rapid reset), and not later, even if the client does not read the response.
  */
 async function serve(exchange: Exchange, parts: RequestPathParts): Promise<Reply> {
   const releases: (() => void)[] = [];

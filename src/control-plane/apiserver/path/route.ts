@@ -33,12 +33,12 @@ const connectVerbs: Readonly<Record<string, string>> = lookupTable({
   DELETE: 'delete',
 });
 
-/** Which verb a method and a path are, of a resource that exists; what upstream's router would say of the rest. */
+/** The verb of a method and a path for an existing resource, or the error of upstream's router. */
 export function routeOf(method: string, info: RequestInfo, resource: ServedResource): Route {
   const { type } = resource.definition;
   const { name, namespace, parts } = info;
   const isNamespace = type.plural === 'namespaces' && type.group === '';
-  // `/api/v1/proxy/...` is authorized as `proxy`; its way is gone, and no other verb stands for it.
+  // `/api/v1/proxy/...` is authorized as `proxy`, but the path is not served any more.
   if (info.verb === 'proxy') return notFound;
   if (!type.namespaced && namespace !== '' && !isNamespace) return notFound;
   const isNamed = parts.length >= 2;

@@ -1,7 +1,7 @@
 import type { Definitions } from '../../model/definitions.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
-/** What a subresource is, for the verbs and for discovery. */
+/** The kind of a subresource, for the verbs and for discovery. */
 export type ServedSubresource =
   | {
       readonly kind: 'object';
@@ -28,7 +28,7 @@ export interface ResponseKind {
   readonly kind: string;
 }
 
-/** A definition with all that requests ask about it, computed once. */
+/** A definition with derived values that requests need, computed once. */
 export interface ServedResource {
   readonly definition: ResourceDefinition;
   /** In alphabetical order, as discovery shows them. */
@@ -38,10 +38,10 @@ export interface ServedResource {
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;
 
-/** Finds what a path names: group, version and plural. Follows the kinds as they come and go. */
+/** Finds resources by group, version and plural. Follows changes of the registered kinds. */
 export class ServedResources {
   readonly #byPath = new Map<string, ServedResource>();
-  /** How many resources each has. */
+  /** The number of resources of each group version. */
   readonly #groupVersions = new Map<string, number>();
   #generation = 0;
 
@@ -54,7 +54,7 @@ export class ServedResources {
     });
   }
 
-  /** Changes with the resources: what is made of them is then to be made again. */
+  /** Changes whenever the resources change; derived data must then be rebuilt. */
   get generation(): number {
     return this.#generation;
   }

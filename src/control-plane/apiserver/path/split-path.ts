@@ -1,17 +1,17 @@
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import { decodePart } from '../../../base/request-head.ts';
 
-/** A path, split before it is percent-decoded: an encoded slash separates nothing. */
+/** A path that is split before it is percent-decoded, so that an encoded slash does not separate parts. */
 export interface SplitPath {
   /** As sent. */
   readonly raw: string;
-  /** Percent-decoded, as authorizers, endpoints and logs see it. */
+  /** Percent-decoded; used by authorizers, endpoints and logs. */
   readonly text: string;
-  /** Percent-decoded, without the empty one that a slash at the end leaves. */
+  /** Percent-decoded, without the empty part after a trailing slash. */
   readonly parts: readonly string[];
 }
 
-/** Throws BadRequest for escapes that are none. */
+/** Throws BadRequest for invalid escapes. */
 export function splitPath(raw: string): SplitPath {
   const all = raw
     .split('/')
@@ -21,8 +21,8 @@ export function splitPath(raw: string): SplitPath {
 }
 
 /**
- * What stands before the part with that number, and what comes from the slash before it on: the way to a proxy, and
- * what is passed on, as the client wrote them.
+ * Splits the path as sent before the part with that index: the path to the proxy, and the forwarded rest including its
+ * slash.
  */
 export function cutPath({ raw }: SplitPath, at: number): { readonly base: string; readonly rest: string } {
   const base = raw
@@ -33,8 +33,8 @@ export function cutPath({ raw }: SplitPath, at: number): { readonly base: string
 }
 
 /**
- * Throws BadRequest when one of the first `count` parts could be read in two ways: it is empty, it is dots, or it has a
- * slash or a control character in it.
+ * Throws BadRequest if one of the first `count` parts is ambiguous: empty, only dots, or with a slash or a control
+ * character.
  */
 export function requirePlainParts({ raw, parts }: SplitPath, count: number): void {
   if (parts.slice(0, count).some((part) => part === '' || part === '.' || part === '..' || /[/\p{Cc}]/u.test(part)))

@@ -8,7 +8,7 @@ import type { RequestObserver } from './request-path.ts';
 
 const SCOPE = 'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp';
 const carried = ['traceparent', 'tracestate', 'baggage'];
-/** Their clients decide whether a request is traced; those of others only link theirs. */
+/** Clients in these groups decide whether a request is traced; traces of others are only linked. */
 const trustedGroups = new Set(['system:masters', 'system:monitoring']);
 
 /** A span for each request, from when its user is known until it is answered (upstream: endpoints/filters/traces.go). */
@@ -43,7 +43,7 @@ export function createTraceObserver(tracer: Tracer): RequestObserver {
   };
 }
 
-/** Without names, of which there are too many. */
+/** Without object names, to limit the number of span names. */
 function spanName(method: string, info: RequestInfo): string {
   if (!info.resourceRequest) return method;
   const { prefix, group, version, namespace, resource, name, subresource } = info;

@@ -5,7 +5,7 @@
 const TOTAL_LIMIT = 4096;
 const ITEM_LIMIT = 256;
 
-/** `299 - "text"`, each text quoted as HTTP wants it. */
+/** `299 - "text"`, with each text quoted as HTTP requires. */
 export function warningHeaders(warnings: readonly string[]): readonly string[] {
   const clean = warnings.map((text) => text.replace(/[\u0000-\u001f\u007f]/g, ' '));
   const total = clean.reduce((sum, text) => sum + text.length, 0);
@@ -21,5 +21,5 @@ export function warningHeaders(warnings: readonly string[]): readonly string[] {
   return headers;
 }
 
-/** Node writes headers in Latin-1: the UTF-8 of a text goes through it byte by byte. */
+/** Node writes headers in Latin-1: the UTF-8 bytes of a text are passed as Latin-1 characters. */
 const asHeaderBytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

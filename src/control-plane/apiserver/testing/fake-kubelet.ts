@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { DialTarget, Dialer } from '../options.ts';
 
-/** A backend on loopback; `dialer` leads every target to it and remembers which it was. */
+/** A backend on loopback; `dialer` connects every target to it and records the target. */
 export class FakeKubelet {
   readonly requests: {
     readonly method: string;

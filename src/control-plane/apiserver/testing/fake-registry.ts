@@ -19,12 +19,10 @@ interface Watcher {
   readonly sink: WatchSink;
 }
 
-/**
- * A registry in memory: keeps what it is given, without defaults, validation or patches other than merging at the top.
- */
+/** A registry in memory without defaults and validation; patches only merge top-level fields. */
 export class FakeRegistry implements Registry {
   readonly objects = new Map<string, Served>();
-  /** What was asked, for tests about what the front hands on. */
+  /** The recorded calls. */
   readonly calls: { readonly verb: string; readonly request: ResourceRequest; readonly options: unknown }[] = [];
   #version = 0;
   #uid = 0;

@@ -11,7 +11,7 @@ export interface FakeRequestOptions {
   readonly remoteAddress?: string;
 }
 
-/** A request without a socket. `finish` is the moment its answer is sent or its client goes. */
+/** A request without a socket. `finish` simulates that its response was sent or its client disconnected. */
 export type FakeRequest = HttpRequest & { finish(): void; readonly wasCut: boolean };
 
 export function fakeRequest(
@@ -78,7 +78,7 @@ export function bodyText(reply: Reply): string {
       : Buffer.concat(body).toString('utf8');
 }
 
-// The shape of an answer is what tests assert; they cast once here.
+// Tests assert the shape of a response; the cast is only here.
 export const bodyJson = (reply: Reply): Record<string, unknown> =>
   JSON.parse(bodyText(reply)) as Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import type { ReplyStream } from '../http/reply.ts';
 
-/** A peer that takes `room` bytes and then no more until `read`. */
+/** A peer that accepts `room` bytes and then no more until `read`. */
 export class FakeStream implements ReplyStream {
   readonly chunks: string[] = [];
   state: 'open' | 'ended' | 'destroyed' = 'open';
@@ -31,7 +31,7 @@ export class FakeStream implements ReplyStream {
     return this.#room > 0;
   }
 
-  /** The peer has read on, and takes so many more. */
+  /** The peer has read data and accepts this many more bytes. */
   read(room: number): void {
     this.#room = room;
     for (const listener of this.#drain) listener();

@@ -34,7 +34,7 @@ export function definition(
 
 const read = ['get', 'create'] as const;
 
-/** A handful of kinds with one of every feature. */
+/** A few kinds that together use every feature. */
 const definitions: readonly ResourceDefinition[] = [
   definition('Pod', 'pods', {
     shortNames: ['po'],

@@ -1,4 +1,4 @@
-// HTTP/2 as frames written by hand, for what no library sends.
+// Handwritten HTTP/2 frames, for input that no library sends.
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
@@ -34,7 +34,7 @@ export function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** What a client says first, before any frame. */
+/** The connection preface of a client. */
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /**
@@ -53,10 +53,10 @@ export const requestHead = (method: string, path: string, more: Readonly<Record<
 
 export interface RawHttp2 {
   readonly socket: TLSSocket;
-  /** Types of the frames that have come. */
+  /** Types of the received frames. */
   readonly seen: readonly number[];
   readonly isClosed: () => boolean;
-  /** Writes as fast as the socket takes it; ends early when the server ends the connection. */
+  /** Writes as fast as the socket accepts; stops when the server closes the connection. */
   flood(frames: Buffer, times: number): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export async function rawHttp2(
   return { socket, seen, isClosed: () => isClosed, flood };
 }
 
-/** False: the server takes no more, or has ended the connection. */
+/** False if the server accepts no more data or has closed the connection. */
 function drained(socket: TLSSocket): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (answer: boolean) => (): void => {
@@ -105,11 +105,11 @@ function drained(socket: TLSSocket): Promise<boolean> {
   });
 }
 
-/** One request over HTTP/2, frame by frame: no client library looks over it. */
+/** One request over HTTP/2, frame by frame, without checks of a client library. */
 export interface RawStream {
   /** In this order, pseudo-headers first. Neither names nor values are longer than 126 bytes. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Sent in a DATA frame of its own each. Undefined: the stream ends with its head. */
+  /** Each is sent in a separate DATA frame. Undefined: the stream ends with its head. */
   readonly data?: readonly string[];
 }
 

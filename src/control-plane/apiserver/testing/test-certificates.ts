@@ -12,7 +12,7 @@ export interface TestCertificates {
   readonly stranger: { readonly key: string; readonly cert: string };
 }
 
-/** Certificates for a test, made by openssl: this folder may not import the one that makes them. */
+/** Certificates for a test, created with openssl, because this folder may not import `src/pki`. */
 export function makeTestCertificates(): TestCertificates {
   const folder = mkdtempSync(path.join(tmpdir(), 'certificates-'));
   const at = (name: string): string => path.join(folder, name);

@@ -4,7 +4,7 @@ import type { JsonScan } from '../../../api/scan-json.ts';
 import type { YamlBody } from '../body/read-yaml.ts';
 import { writeYaml, yamlItem } from '../output/write-yaml.ts';
 
-/** What is done with texts as a whole, whichever thread does it. */
+/** Operations on whole texts, for either thread. */
 export interface TextTasks {
   readYaml(text: string): Promise<YamlBody>;
   scanJson(text: string): Promise<JsonScan>;
@@ -17,7 +17,7 @@ export interface TextTasks {
 /** In this thread. */
 export const textTasks: TextTasks = {
   readYaml: async (text) => {
-    // The parser of YAML takes megabytes that most servers never need.
+    // Loaded on demand: the YAML parser uses megabytes that most servers never need.
     const { readYaml } = await import('../body/read-yaml.ts');
     return readYaml(text);
   },

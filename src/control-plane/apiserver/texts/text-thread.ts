@@ -6,20 +6,20 @@ import { textTasks } from './text-tasks.ts';
 import type { TextTasks } from './text-tasks.ts';
 import type { TextAnswer, TextQuestion } from './text-worker.ts';
 
-/** Beside the bundle it is a bundle too. */
+/** In `dist` the worker is a separate bundle. */
 const script = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './text-worker.ts' : './text-worker.js', import.meta.url),
 );
 
 /**
- * Shorter texts take a few milliseconds at most, less than it costs to hand them over. YAML is read a hundred times
- * more slowly than it is written.
+ * Shorter texts take a few milliseconds at most, less than passing them to the thread. Parsing YAML is a hundred times
+ * slower than writing it.
  */
 const LONG_YAML = 8 * 1024;
 const LONG_JSON = 64 * 1024;
-/** What the thread may take of memory; a text that needs more is refused. Bodies of 3 MiB need less than half. */
+/** Memory limit of the thread; a text that needs more is refused. Bodies of 3 MiB need less than half. */
 const HEAP_MIB = 512;
-/** The thread ends when it has had nothing to do for so long. It takes 0.1 s and 20 MB to begin. */
+/** The thread ends after this idle time. Starting it takes 0.1 s and 20 MB. */
 const IDLE_MS = 30_000;
 
 interface Job {
@@ -29,8 +29,8 @@ interface Job {
 }
 
 /**
- * Long texts in a thread of their own, one after the other, so that requests that have none do not wait for them. Short
- * ones are done at once.
+ * Processes long texts in a separate thread, one after another, so that other requests do not wait for them. Short
+ * texts are processed immediately.
  */
 export class TextThread implements TextTasks {
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ export class TextThread implements TextTasks {
     return this.#do('indent', json, LONG_JSON);
   }
 
-  /** Ends the thread, and what it has not done. */
+  /** Ends the thread and rejects its remaining tasks. */
   async stop(): Promise<void> {
     this.#idle?.cancel();
     const worker = this.#worker;
@@ -72,7 +72,7 @@ export class TextThread implements TextTasks {
   }
 
   #do<K extends keyof TextTasks>(task: K, text: string, long: number): ReturnType<TextTasks[K]> {
-    // Each task answers what its own type says.
+    // The result type depends on the task.
     return (text.length < long ? textTasks[task](text) : this.#ask(task, text)) as ReturnType<TextTasks[K]>;
   }
 
@@ -84,7 +84,7 @@ export class TextThread implements TextTasks {
     });
   }
 
-  /** The thread is given one text at a time: one that is too much for it takes no other with it. */
+  /** The thread gets one text at a time, so that a text that exceeds its memory fails alone. */
   #next(): void {
     const [job] = this.#jobs;
     if (job !== undefined) (this.#worker ??= this.#start()).postMessage(job.question);

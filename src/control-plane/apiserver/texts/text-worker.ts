@@ -1,4 +1,4 @@
-/** The thread for long texts: is given one at a time, and answers each. */
+/** The worker thread for long texts; it processes one at a time. */
 import { parentPort } from 'node:worker_threads';
 import { textTasks } from './text-tasks.ts';
 import type { TextTasks } from './text-tasks.ts';

@@ -4,7 +4,7 @@ import { FieldErrors } from '../../../api/validation/field-error.ts';
 import { checkDryRun } from './write-options.ts';
 import { booleanOf, integerOf } from './query-values.ts';
 
-/** meta/v1 DeleteOptions as the registry gets them. */
+/** Parses meta/v1 DeleteOptions for the registry. */
 export interface ParsedDeleteOptions {
   readonly kind: 'DeleteOptions';
   readonly apiVersion: 'meta.k8s.io/v1';
@@ -17,7 +17,7 @@ export interface ParsedDeleteOptions {
 
 const header = { kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/v1' } as const;
 
-/** A body wins: with one, the query is not read. */
+/** With a body, the query is ignored. */
 export function parseDeleteOptions(query: URLSearchParams, body: unknown): ParsedDeleteOptions {
   const options = body === undefined ? fromQuery(query) : fromBody(body);
   const errors = new FieldErrors();

@@ -7,7 +7,7 @@ import { booleanOf, integerOf } from './query-values.ts';
 
 const kind = { group: 'meta.k8s.io', kind: 'ListOptions' };
 
-/** The options of a list or deletecollection, checked as upstream does (ValidateListOptions). */
+/** The options of a list or deletecollection, validated as in upstream (ValidateListOptions). */
 export function parseListOptions(query: URLSearchParams, info: RequestInfo): ListOptions {
   const common = readCommon(query, info);
   const limit = integerOf(query, 'limit');
@@ -36,11 +36,11 @@ export function parseListOptions(query: URLSearchParams, info: RequestInfo): Lis
 
 export interface ParsedWatch {
   readonly options: WatchOptions;
-  /** Absent: a random time from the server's minimum on. */
+  /** Absent: a random time, at least the server's minimum. */
   readonly timeoutSeconds: number | undefined;
 }
 
-/** The options of a watch. Without a version, or from version 0, a watch begins with all that is there. */
+/** The options of a watch. Without a version, or from version 0, a watch begins with all existing objects. */
 export function parseWatchOptions(query: URLSearchParams, info: RequestInfo): ParsedWatch {
   const common = readCommon(query, info);
   integerOf(query, 'limit');

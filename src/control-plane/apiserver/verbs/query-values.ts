@@ -2,7 +2,7 @@ import { badRequest } from '../../../api/status/api-status-error.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 
 /**
- * `false` and `0` are false, every other value is true, also none at all (`?watch`). Undefined when the parameter is
+ * `false` and `0` are false; every other value is true, also an empty one (`?watch`). Undefined if the parameter is
  * absent.
  */
 export function booleanOf(query: URLSearchParams, name: string): boolean | undefined {
@@ -10,7 +10,7 @@ export function booleanOf(query: URLSearchParams, name: string): boolean | undef
   return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
 }
 
-/** A whole number of 64 bits (beyond 2^53 the nearest one); 400 with Go's words otherwise. */
+/** An integer of 64 bits (beyond 2^53 the nearest number); otherwise 400 with Go's message. */
 export function integerOf(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null) return undefined;

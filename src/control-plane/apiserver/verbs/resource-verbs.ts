@@ -32,10 +32,7 @@ export interface VerbOptions {
 
 const reading: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
 
-/**
- * Verbs that are answered at once; watches and connects are elsewhere. The resource and its verb have been found to
- * exist.
- */
+/** All verbs except watches and connects. The resource and its verb are known to exist. */
 export class ResourceVerbs {
   readonly #options: VerbOptions;
 
@@ -86,7 +83,7 @@ export class ResourceVerbs {
     return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
   }
 
-  /** Answers with the object while it stays and for the kinds that do so anyway, else with a Status. */
+  /** Returns the object if it still exists or the kind always returns it, otherwise a Status. */
   async delete(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
     const answer = this.#answer(exchange, { definition }, 200);
     const options = await this.#deleteOptions(exchange);
@@ -170,7 +167,7 @@ export class ResourceVerbs {
   }
 }
 
-/** Browsers and curl get what people can read when they ask for it. */
+/** Pretty-printed JSON for browsers and curl, and on request. */
 export function outputOf(exchange: Exchange, definition: ResourceDefinition): ReturnType<typeof negotiate> {
   const pretty = exchange.query.get('pretty');
   const view = definition.views?.find(({ name }) => name === exchange.info.subresource);
@@ -182,7 +179,7 @@ export function outputOf(exchange: Exchange, definition: ResourceDefinition): Re
 
 const nameless: Columned = {};
 
-/** What a subresource answers with may be another kind, which has none of the columns of what it is a part of. */
+/** A subresource may return another kind, which does not have the columns of its parent. */
 function columnedOf(
   { info: { subresource } }: Exchange,
   { views, actions }: ServedResource['definition'],
@@ -206,7 +203,7 @@ export function resourceRequest(
   query: WriteQuery,
 ): ResourceRequest {
   const { info } = exchange;
-  // A namespace is in no namespace, though its path looks like it.
+  // A namespace is cluster-scoped, although its path contains a namespace.
   const namespace = definition.type.namespaced ? info.namespace : '';
   return {
     definition,

@@ -34,10 +34,10 @@ export interface WatchVerbOptions {
   readonly onEvents?: (resource: ServedResource, events: number, bytes: number) => void;
 }
 
-/** A watch is a stream of JSON or of messages, whatever else could be written. */
+/** A watch is a stream of JSON or protobuf messages; other encodings are not available. */
 const watchOutput = (output: Output): Output => (output.encoding === 'yaml' ? negotiate('application/json') : output);
 
-/** How long a watch may stand still because its peer takes nothing. */
+/** How long a watch may be blocked because its peer does not read. */
 const MOST_STANDSTILL_MS = 300_000;
 
 /** Watches over chunked bodies and over WebSockets. */
@@ -57,7 +57,7 @@ export class WatchVerb {
     return this.#open.size;
   }
 
-  /** Ends all watches; new ones end as soon as they have begun. */
+  /** Ends all watches; new ones end immediately. */
   stop(): void {
     this.#isStopping = true;
     for (const connection of this.#open) connection.end(undefined);
@@ -100,7 +100,8 @@ export class WatchVerb {
       fieldManager: '',
       fieldValidation: 'Ignore',
     });
-    // A watch that begins too early or too late is one that tells so and ends (upstream: the cacher's error watchers).
+    // A watch from a version that is too old or too new sends an error event and ends (upstream: the cacher's error
+    // watchers).
     const watch = await registry.watch({ ...request, name: '' }, options, connection).catch((error: unknown) => {
       if (!isApiError(error, 'Expired', 'Timeout')) throw error;
       connection.end(error);
@@ -144,7 +145,7 @@ export class WatchVerb {
   }
 }
 
-/** Events may come before the head of the answer is out; until then the peer takes nothing. */
+/** Events may arrive before the head of the response is sent; until then they are buffered. */
 class LateOutput implements FrameOutput {
   #to: FrameOutput | undefined;
   #wantsEnd = false;

@@ -24,9 +24,7 @@ const patchTypes: Readonly<Record<string, PatchType>> = lookupTable({
 const LONGEST_MANAGER = 128;
 const nothing: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn' };
 
-/**
- * CreateOptions, UpdateOptions or PatchOptions out of a query; what is wrong with them is 422 with upstream's causes.
- */
+/** Parses CreateOptions, UpdateOptions or PatchOptions from a query; errors are 422 with upstream's causes. */
 export function parseWriteQuery(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
@@ -55,7 +53,7 @@ export function parseWriteQuery(
   };
 }
 
-/** `dryRun` is All or nothing; a value of '' counts as none given only when the parameter is absent. */
+/** `dryRun` must be All or absent; an empty value is invalid. */
 export function checkDryRun(values: readonly string[], errors: FieldErrors): void {
   if (values.some((value) => value !== 'All')) errors.notSupported('dryRun', values, ['All']);
 }
@@ -72,7 +70,7 @@ function checkFieldManager(manager: string, errors: FieldErrors): void {
   }
 }
 
-/** Which kind of patch a content type says; 415 names those there are. */
+/** The patch type of a content type; the 415 error lists the supported ones. */
 export function patchTypeOf(contentType: string | undefined): PatchType {
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const found = patchTypes[type];

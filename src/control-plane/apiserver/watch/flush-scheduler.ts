@@ -1,16 +1,15 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-/** What has something to send. */
+/** A connection with buffered data. */
 export interface Flushable {
   flush(): void;
 }
 
 /**
- * Sends for many connections at once. Idle, what comes is sent as soon as the code that brought it has run; after a
- * round that took x milliseconds there is a pause as long, in which events gather: so that sending never takes more
- * than half of the time, each write carries more the busier it gets, and no watcher waits longer than a round and a
- * pause. Invariants: 1. a requested flush happens in the next round; 2. one round at a time, never inside the call that
- * asks;
+ * Flushes many connections in rounds. When idle, data is sent as soon as the current code has run. A round that took x
+ * milliseconds is followed by a pause of the same length, in which events accumulate. So sending uses at most half of
+ * the time, writes become larger under load, and no watcher waits longer than a round and a pause. Invariants: 1. a
+ * requested flush happens in the next round; 2. one round at a time, never inside the call that asks;
  * 3. one timer at most.
  */
 export class FlushScheduler {
@@ -43,7 +42,7 @@ export class FlushScheduler {
     const beganMs = this.#clock.monotonicMs();
     for (const target of round) target.flush();
     const tookMs = this.#clock.monotonicMs() - beganMs;
-    // Shorter pauses than a timer can keep are none.
+    // Pauses that are shorter than the timer resolution are skipped.
     if (tookMs >= 1) this.#pause = this.#clock.setTimer(tookMs, () => this.#round());
     else if (this.#waiting.size > 0) this.#queueAgain();
   }

@@ -3,8 +3,8 @@ import { eventFrame } from './watch-frames.ts';
 import type { FrameForm, WatchEventType } from './watch-frames.ts';
 
 /**
- * Frames of the newest events, made once for all watches of the same form. Small on purpose: events are sent to all
- * watchers within moments, and the initial state of a watch, which no other watcher needs then, is not kept.
+ * Caches the frames of the newest events for all watches of the same encoding. It is small on purpose: events reach all
+ * watchers quickly, and the initial state of a watch is not cached because no other watcher needs it then.
  */
 export class FrameCache {
   readonly #frames = new Map<Served, Map<string, Buffer>>();
@@ -31,7 +31,7 @@ export class FrameCache {
     return frame;
   }
 
-  /** Watches that wait for the same events get the same bytes. */
+  /** Watches of the same encoding share the bytes of an event. */
   join(frames: readonly Buffer[]): Buffer {
     const [first] = frames;
     if (first !== undefined && frames.length === 1) return first;

@@ -8,11 +8,11 @@ import type { FrameCache } from './frame-cache.ts';
 import { bookmarkFrame, errorFrame, eventFrame } from './watch-frames.ts';
 import type { FrameForm, WatchEventType } from './watch-frames.ts';
 
-/** Where frames go: a chunked body, or messages of a WebSocket. */
+/** The destination of frames: a chunked body, or messages of a WebSocket. */
 export interface FrameOutput {
-  /** False: more than the peer takes; `resume` of the connection is called when it takes more. */
+  /** False if the write buffer is full; the connection's `resume` is called when it has drained. */
   send(bytes: Buffer): boolean;
-  /** Ends the answer as a whole one. */
+  /** Ends the response normally. */
   end(): void;
   /** Cuts the connection. */
   destroy(): void;
@@ -25,12 +25,12 @@ export interface WatchConnectionOptions {
   readonly scheduler: FlushScheduler;
   readonly frames: FrameCache;
   readonly allowBookmarks: boolean;
-  /** Events are one frame each for WebSockets, and run together else. */
+  /** One frame per event for WebSockets; otherwise frames are concatenated. */
   readonly separate: boolean;
   readonly onSent: (events: number, bytes: number) => void;
-  /** What waits for a slow peer before its watch is ended. */
+  /** Limit of buffered bytes for a slow peer; beyond it the watch is ended. */
   readonly limitBytes: number;
-  /** While the peer takes no more, what waits for it counts as an answer that is not read. */
+  /** While the peer does not read, buffered bytes count as an unread response. */
   readonly hold: (bytes: number) => HeldAnswer;
   /** An event could not be written. */
   readonly onFault: (error: unknown) => void;
@@ -41,18 +41,17 @@ type Pending =
   | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
   | { readonly kind: 'error'; readonly error: Error };
 
-/** How much is written before the peer is asked whether it takes more. */
+/** How many bytes are written before the write buffer is checked. */
 const FLUSH_BYTES = 262_144;
-/** How long the peer has to read what was sent before the end. */
+/** How long the peer may take to read the rest before the end. */
 const LINGER_MS = 10_000;
 
 /**
- * One watcher. Events wait as references to shared objects, and become bytes when they are sent.
- * Invariants: 1. order is kept; 2. while the peer takes no more nothing is written, and what waits is bounded: beyond
- * it the watch ends with 410 Expired;
- * 3. the states a watch begins with do not count, they stand in the cache anyway; 4. after `end` what waits is sent,
- *    nothing else, and not for longer than ten seconds;
- * 5. an event that cannot be written ends this watch, after telling so, and no other.
+ * One watcher. Events wait as references to shared objects, and become bytes when they are sent. Invariants: 1. order
+ * is kept; 2. while the peer does not read, nothing is written, and the buffer is bounded: beyond it the watch ends
+ * with 410 Expired; 3. initial objects do not count, because they are in the cache anyway; 4. after `end` only buffered
+ * events are sent, for at most ten seconds; 5. an event that cannot be encoded ends only this watch, with an error
+ * event.
  */
 export class WatchConnection implements WatchSink, Flushable {
   readonly #options: WatchConnectionOptions;
@@ -63,7 +62,7 @@ export class WatchConnection implements WatchSink, Flushable {
   #saidColumns = false;
   #endAfter = false;
   #timer: Timer | undefined;
-  /** While blocked: what was written and has not left. */
+  /** While blocked: bytes that were written and not sent yet. */
   #written = 0;
   #held: HeldAnswer | undefined;
 
@@ -71,7 +70,7 @@ export class WatchConnection implements WatchSink, Flushable {
     this.#options = options;
   }
 
-  /** From now on events are new ones and count against the limit. */
+  /** The initial objects are complete: from now on events count against the limit. */
   goLive(): void {
     this.#isLive = true;
   }
@@ -97,7 +96,7 @@ export class WatchConnection implements WatchSink, Flushable {
     this.#wake();
   }
 
-  /** What waits is still sent, then the answer ends. */
+  /** Sends buffered events, then ends the response. */
   end(error: Error | undefined): void {
     if (this.#state === 'closed' || this.#endAfter) return;
     if (error !== undefined) this.#pending.push({ kind: 'error', error });
@@ -107,7 +106,7 @@ export class WatchConnection implements WatchSink, Flushable {
     this.#wake();
   }
 
-  /** The peer takes more again. */
+  /** The peer reads again. */
   resume(): void {
     if (this.#state !== 'blocked') return;
     this.#state = 'open';
@@ -124,7 +123,7 @@ export class WatchConnection implements WatchSink, Flushable {
     this.#options.scheduler.forget(this);
   }
 
-  /** Never throws: the others that are flushed in the same round come after it. */
+  /** Never throws, because other connections are flushed after it in the same round. */
   flush(): void {
     try {
       this.#flush();
@@ -205,7 +204,7 @@ export class WatchConnection implements WatchSink, Flushable {
     if (this.#state === 'open') this.#options.scheduler.request(this);
   }
 
-  /** What waited is forgotten; the client lists again. */
+  /** Buffered events are dropped; the client lists again. */
   #tooSlow(): void {
     this.#pending.length = 0;
     this.#waitingBytes = 0;

@@ -12,7 +12,7 @@ import type { IncludeObject } from '../output/table.ts';
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** How the events of a watch are written. Watches of the same form share their frames. */
+/** The encoding of the events of a watch. Watches with the same encoding share frames. */
 export interface FrameForm {
   readonly definition: ResourceDefinition;
   readonly form: OutputForm;
@@ -36,7 +36,7 @@ export function frameForm(
   return { definition, form, include, messages, key: messages === undefined ? shown : `message/${shown}` };
 }
 
-/** One event as a frame of a watch. Tables say their columns in the first event only. */
+/** One event as a frame of a watch. Tables contain column definitions only in the first event. */
 export function eventFrame(
   form: FrameForm,
   type: WatchEventType,
@@ -79,7 +79,7 @@ function tableJson(
   return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":{"resourceVersion":${JSON.stringify(resourceVersion)}},"columnDefinitions":${columns},"rows":[${row}]}`;
 }
 
-/** An empty object of the kind that only says how far the watch is. */
+/** An empty object of the kind that carries only the resourceVersion. */
 export function bookmarkFrame(
   frame: FrameForm,
   resourceVersion: string,

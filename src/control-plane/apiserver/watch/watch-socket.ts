@@ -2,15 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import type { HttpRequest } from '../http/http-request.ts';
 import type { FrameOutput } from './watch-connection.ts';
 
-/** What waits in a socket before its watch waits too. */
+/** The limit of bytes buffered in the socket before the watch is blocked. */
 const HIGH_WATER_BYTES = 65_536;
-/** Clients have nothing to say on a watch. */
+/** Limit of messages from clients, which have nothing to send. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 export interface WatchSocketTarget {
   readonly attach: (output: FrameOutput) => void;
   readonly resume: () => void;
-  /** Set for frames that are no text: what of a frame is the message. */
+  /** Set for binary frames: extracts the message from a frame. */
   readonly message?: (frame: Buffer) => Buffer;
 }
 

@@ -27,7 +27,7 @@ export function parseBasicAuthFile(file: string, content: string): PasswordTable
 
 const unknownUser: PasswordEntry = { digest: digestOf(''), user: { name: '', groups: [] } };
 
-/** `Authorization: Basic`. Wrong passwords and unknown users are one thing and take the same time. */
+/** `Authorization: Basic`. Wrong passwords and unknown users have the same result and take the same time. */
 export function createBasicAuthenticator(table: () => PasswordTable): Authenticator {
   return {
     name: 'basic auth file',

@@ -1,15 +1,15 @@
 import { KubeletError } from '../../../base/errors.ts';
 
 export interface CsvRecord {
-  /** Of its first character, from 1. */
+  /** The line of its first character, counted from 1. */
   readonly line: number;
   readonly fields: readonly string[];
 }
 
 /**
  * Comma-separated values as Go's encoding/csv reads them: fields may stand in quotes, hold commas, line ends and
- * doubled quotes there; empty lines are skipped. Throws `Invalid` with the line; what a field holds, which may be a
- * secret, is in no error.
+ * doubled quotes there; empty lines are skipped. Throws `Invalid` with the line; errors never contain a field, which
+ * may be a secret.
  */
 export function parseCsv(file: string, content: string): readonly CsvRecord[] {
   const text = content.replaceAll('\r\n', '\n');

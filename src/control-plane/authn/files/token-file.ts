@@ -4,7 +4,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { TokenAuthenticator, UserInfo } from '../../model/user-info.ts';
 import { parseCsv } from './csv-records.ts';
 
-/** Users by the digest of their token: looking one up takes no longer the more of a token is right. */
+/** Users by the digest of their token, so that the time of a lookup does not depend on how many characters match. */
 export type TokenTable = ReadonlyMap<string, UserInfo>;
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
@@ -37,7 +37,7 @@ export function tooFew(file: string, line: number, columns: string, found: numbe
   );
 }
 
-/** Tokens from a file; `table` is asked each time, so that a file read again counts at once. */
+/** Tokens from a file; `table` is called each time, so that a reloaded file takes effect immediately. */
 export function createTokenFileAuthenticator(table: () => TokenTable): TokenAuthenticator {
   return {
     name: 'token file',

@@ -7,7 +7,7 @@ import type { HttpJsonAnswer } from '../webhook/http-json.ts';
 import { mapOidcClaims } from './oidc-claims.ts';
 import type { OidcMapping } from './oidc-claims.ts';
 
-/** What may be named (--oidc-signing-algs): the asymmetric ones of RFC 7518. */
+/** The allowed values of --oidc-signing-algs: the asymmetric algorithms of RFC 7518. */
 const allowedAlgorithms: readonly string[] = [
   'RS256',
   'RS384',
@@ -23,9 +23,9 @@ const allowedAlgorithms: readonly string[] = [
 const ASK_AGAIN_MS = 10_000;
 
 export interface OidcOptions extends OidcMapping {
-  /** RS256 unless said otherwise. */
+  /** Default RS256. */
   readonly signingAlgorithms?: readonly string[];
-  /** A GET with bounded time. */
+  /** A GET with a timeout. */
   readonly fetchJson: (url: string) => Promise<HttpJsonAnswer>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -74,7 +74,7 @@ function refuseOptions({ issuerUrl, clientId }: OidcOptions, algorithms: readonl
   if (unknown !== undefined) fail(`unsupported signing alg: ${JSON.stringify(unknown)}`);
 }
 
-/** The provider's keys. One question at a time; the last good answer stays in force. */
+/** The provider's keys. One request at a time; the last successful response stays valid. */
 class ProviderKeys {
   readonly #options: OidcOptions;
   #set: KeySet | undefined;

@@ -3,7 +3,7 @@ import type { AuthenticationResult } from '../../model/user-info.ts';
 export interface OidcMapping {
   readonly issuerUrl: string;
   readonly clientId: string;
-  /** `sub` unless said otherwise. */
+  /** Default `sub`. */
   readonly usernameClaim?: string;
   /** Absent: the issuer and # before all claims but `email`; `-`: none. */
   readonly usernamePrefix?: string;
@@ -15,7 +15,7 @@ export interface OidcMapping {
 const failed = (error: string): AuthenticationResult => ({ outcome: 'failed', error });
 const LEEWAY_SECONDS = 300;
 
-/** The user that verified claims stand for (upstream: authenticator/token/oidc). */
+/** The user of verified claims (upstream: authenticator/token/oidc). */
 export function mapOidcClaims(
   mapping: OidcMapping,
   claims: Readonly<Record<string, unknown>>,

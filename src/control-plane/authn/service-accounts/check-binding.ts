@@ -12,7 +12,7 @@ type Payload = Readonly<Record<string, unknown>>;
 const failed = (error: string): AuthenticationResult => ({ outcome: 'failed', error });
 const INVALIDATED = 'service account token has been invalidated';
 
-/** A minute ago or earlier: until then what is being deleted still works, as upstream has it. */
+/** Tokens of a terminating object stay valid for a minute, as in upstream. */
 function isLongDeleted({ metadata }: ApiObject, nowMs: number): boolean {
   return (
     metadata.deletionTimestamp !== undefined && Date.parse(metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000
@@ -20,7 +20,7 @@ function isLongDeleted({ metadata }: ApiObject, nowMs: number): boolean {
 }
 
 /**
- * Whether the account and what its token is bound to are still there and still the same (upstream:
+ * Whether the account and the object to which the token is bound still exist unchanged (upstream:
  * serviceaccount/claims.go).
  */
 export function checkBoundToken(reader: ObjectReader, payload: Payload, nowMs: number): AuthenticationResult {
@@ -66,7 +66,7 @@ function refuseAccount(
 }
 
 /**
- * Tokens without an end, kept in a secret of type service-account-token: good as long as that secret holds them
+ * Tokens without expiry, stored in a Secret of type service-account-token: valid as long as that Secret contains them
  * (upstream: serviceaccount/legacy.go).
  */
 export function checkLegacyToken(

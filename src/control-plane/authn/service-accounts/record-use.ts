@@ -14,8 +14,8 @@ export interface UseRecorderOptions {
 }
 
 /**
- * Labels Secrets with the day on which their token was last used, once a day, without keeping the request waiting
- * (upstream: legacyValidator).
+ * Labels Secrets with the day on which their token was last used, once a day, without delaying the request (upstream:
+ * legacyValidator).
  */
 export function createUseRecorder({ client, clock, log }: UseRecorderOptions): (secret: Secret) => void {
   const writing = new Set<string>();

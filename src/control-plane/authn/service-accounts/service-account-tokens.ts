@@ -15,19 +15,19 @@ export interface TokenSignerOptions {
   readonly apiAudiences: readonly string[];
   readonly nowMs: () => number;
   readonly random: Random;
-  /** True unless said otherwise (--service-account-extend-token-expiration). */
+  /** Default true (--service-account-extend-token-expiration). */
   readonly extendExpiration?: boolean;
 }
 
 export interface TokenSigner extends ActionServices {
-  /** A token without an end, for a secret of type kubernetes.io/service-account-token. */
+  /** A token without expiry, for a Secret of type kubernetes.io/service-account-token. */
   signLegacyToken(
     account: { readonly namespace: string; readonly name: string; readonly uid: string },
     secretName: string,
   ): Promise<string>;
 }
 
-/** Signs what `serviceaccounts/token` answers with. */
+/** Signs the tokens of `serviceaccounts/token`. */
 export function createTokenSigner(options: TokenSignerOptions): TokenSigner {
   const { issuer, key, apiAudiences, nowMs, random, extendExpiration = true } = options;
   const { id, algorithm } = tokenKeyOf(key);
@@ -48,7 +48,7 @@ export function createTokenSigner(options: TokenSignerOptions): TokenSigner {
         apiAudiences,
         extendExpiration,
       });
-      // What was asked for, even where the token lives longer: clients should get a new one by then.
+      // The requested expiry, even if the token is valid longer: clients should request a new one by then.
       return { token: await sign(claims), expiresAtMs: (nowSeconds + request.expirationSeconds) * 1000 };
     },
     signLegacyToken: ({ namespace, name, uid }, secretName) => {
@@ -75,10 +75,7 @@ export interface ServiceAccountAuthenticatorOptions {
   readonly legacyUsed?: (secret: Secret) => void;
 }
 
-/**
- * Tokens of service accounts, bound ones and those kept in secrets. What is no JWT of one of the issuers is another
- * else's.
- */
+/** Tokens of service accounts, bound or stored in Secrets. Tokens of other issuers are left to other authenticators. */
 export function createServiceAccountAuthenticator(options: ServiceAccountAuthenticatorOptions): TokenAuthenticator {
   const issuers = new Set([...options.issuers, LEGACY_ISSUER]);
   return {
@@ -104,7 +101,7 @@ export function createServiceAccountAuthenticator(options: ServiceAccountAuthent
 
 const failed = (error: string): AuthenticationResult => ({ outcome: 'failed', error });
 
-/** What an unverified token says of itself; only good for choosing who is asked. */
+/** The claims of an unverified token; only used to select the authenticator. */
 export function claimedIssuer(token: string): string | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;
@@ -118,7 +115,7 @@ export function claimedIssuer(token: string): string | undefined {
   }
 }
 
-/** The payload when one of the keys signed it, by the algorithm that goes with the key and no other. */
+/** The payload if one of the keys signed it, with the algorithm of that key. */
 async function verify(token: string, keys: readonly TokenKey[]): Promise<Readonly<Record<string, unknown>> | string> {
   const { compactVerify, decodeProtectedHeader } = await import('jose');
   try {
@@ -135,7 +132,7 @@ async function verify(token: string, keys: readonly TokenKey[]): Promise<Readonl
   }
 }
 
-/** Tokens without audiences (legacy ones) are for the API server's own. */
+/** Legacy tokens without audiences are valid for the API server's audiences. */
 function agreeOnAudiences(
   claimed: unknown,
   asked: readonly string[] | undefined,

@@ -5,9 +5,9 @@ import { KubeletError } from '../../../base/errors.ts';
 
 export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 
-/** A public key tokens may be checked by. */
+/** A public key that verifies tokens. */
 export interface TokenKey {
-  /** Of the key's bytes, not to be turned around: as upstream names keys. */
+  /** The key id: a digest of the key, as in upstream. */
   readonly id: string;
   readonly algorithm: TokenAlgorithm;
   readonly key: KeyObject;
@@ -19,7 +19,7 @@ const algorithms: Readonly<Record<string, TokenAlgorithm>> = lookupTable({
   secp521r1: 'ES512',
 });
 
-/** The public half of a key, with its name. Throws `Invalid` for keys that no token is signed by. */
+/** The public key with its id. Throws `Invalid` for key types that cannot sign tokens. */
 export function tokenKeyOf(key: KeyObject): TokenKey {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   const algorithm =
@@ -36,8 +36,8 @@ export function tokenKeyOf(key: KeyObject): TokenKey {
 }
 
 /**
- * The documents by which others can check tokens: `/.well-known/openid-configuration` and `/openid/v1/jwks`.
- * `undefined` where the issuer is no https URL.
+ * The documents with which other programs verify tokens: `/.well-known/openid-configuration` and `/openid/v1/jwks`.
+ * `undefined` unless the issuer is an https URL.
  */
 export function openIdDocuments(
   issuer: string,

@@ -5,8 +5,8 @@ export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
 /** How far clocks may differ (go-jose's default). */
 export const LEEWAY_SECONDS = 60;
 /**
- * What kubelets ask for; such tokens live a year and only warn before, so that workloads that do not read them again go
- * on (upstream: WarnOnlyBoundTokenExpirationSeconds).
+ * The lifetime that kubelets request. Such tokens are valid for a year and only cause warnings after this time, so that
+ * workloads that do not reload them keep working (upstream: WarnOnlyBoundTokenExpirationSeconds).
  */
 const WARN_ONLY_SECONDS = 3607;
 const EXTENDED_SECONDS = 365 * 24 * 3600;
@@ -42,12 +42,12 @@ export interface ClaimContext {
   readonly issuer: string;
   readonly jti: string;
   readonly nowSeconds: number;
-  /** The API server's own: only tokens for no other live longer than asked. */
+  /** The API server's audiences: only tokens for no other audience get the extended lifetime. */
   readonly apiAudiences: readonly string[];
   readonly extendExpiration: boolean;
 }
 
-/** What a token says for a request (upstream: serviceaccount.Claims and the token registry's extension). */
+/** The claims of a token for a request (upstream: serviceaccount.Claims and the token registry's extension). */
 export function computeBoundClaims(request: ServiceAccountTokenRequest, context: ClaimContext): BoundClaims {
   const { namespace, name, uid, audiences, expirationSeconds, boundObject, node } = request;
   const { issuer, jti, nowSeconds, apiAudiences, extendExpiration } = context;
