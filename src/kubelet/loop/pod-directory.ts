@@ -69,6 +69,11 @@ export class PodDirectory {
     return !this.hasStopped(uid);
   }
 
+  /** Of these, the pods of which something may run. */
+  presentOf(pods: Iterable<PodRuntimeStatus>): PodRuntimeStatus[] {
+    return [...pods].filter(({ uid }) => this.isPresent(uid));
+  }
+
   /** Nothing of the pod runs, or it never had a worker. */
   hasStopped(uid: PodUid): boolean {
     const phase = this.#parts.states.get(uid)?.phase;

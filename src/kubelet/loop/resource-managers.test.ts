@@ -19,6 +19,9 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
     /** Containers that share the CPUs of their pod. */
     sharing: new Set<string>(),
     nodes: undefined as ReadonlySet<number> | undefined,
+    present: 'a',
+    place: '',
+    unread: '',
   };
   const listeners: (() => void)[] = [];
   const shared = new Set([0, 1]);
@@ -47,7 +50,9 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
       retain: () => undefined,
     },
     saved: async () => void calls.push('saved'),
-    isLive: (uid) => uid === 'a',
+    directory: { isPresent: (uid) => uid === state.present },
+    admission: () => ({ hasPlace: (uid) => uid === state.place }),
+    runtime: { isRead: (uid) => uid !== state.unread },
     sourcesReady: () => state.ready,
     quotaOffWithExclusiveCpus,
     podLevel: true,
@@ -61,6 +66,17 @@ describe('resources of pods', () => {
     const { managers, calls } = world();
     assert.equal(managers.check(pod), undefined);
     assert.deepEqual(calls, ['retain a', 'check']);
+  });
+
+  it('are kept for a pod that has a worker, that has a place, or of which the runtime may run something', () => {
+    const { managers, calls, state } = world();
+    Object.assign(state, { present: '', place: 'b' });
+    managers.release();
+    Object.assign(state, { place: '', unread: 'a' });
+    managers.release();
+    state.unread = '';
+    managers.release();
+    assert.deepEqual(calls, ['retain b', 'retain a', 'retain ']);
   });
 
   it('are not returned while a source of pods has not reported', () => {

@@ -3,14 +3,17 @@ import type { Pod } from '../../api/core/pod.ts';
 import { podKey } from '../../api/pod.ts';
 import { hasPodLevelResources } from '../../api/resources.ts';
 import type { Logger } from '../../base/log.ts';
+import type { AdmissionManager } from '../features/admission/admission-manager.ts';
 import type { CpuManager } from '../features/cpu-manager/cpu-manager.ts';
 import type { MemoryManager } from '../features/memory-manager/memory-manager.ts';
 import type { CpuSetUpdater } from '../features/cpu-manager/cpu-set-updater.ts';
+import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import type { PodPlacement } from '../features/pod-runtime/config/node-facts.ts';
 import type { TopologyManager } from '../features/topology-manager/topology-manager.ts';
 import { formatCpuSet } from '../model/cpu-set.ts';
 import type { PodUid } from '../model/ids.ts';
 import type { AllocationProblem } from '../model/topology-hints.ts';
+import type { PodDirectory } from './pod-directory.ts';
 
 export interface ResourceManagersParts {
   readonly topology: Pick<TopologyManager, 'check' | 'allocate'>;
@@ -19,8 +22,9 @@ export interface ResourceManagersParts {
   readonly updater: Pick<CpuSetUpdater, 'start' | 'stop' | 'wake' | 'noteCreated' | 'retain'>;
   /** Resolves when the state of the managers is on disk, or cannot be written now. */
   readonly saved: () => Promise<void>;
-  /** The pod has, or will get, processes on this node. */
-  readonly isLive: (uid: PodUid) => boolean;
+  readonly directory: Pick<PodDirectory, 'isPresent'>;
+  readonly admission: () => Pick<AdmissionManager, 'hasPlace'>;
+  readonly runtime: Pick<RuntimeCache, 'isRead'>;
   /** All sources have reported: a pod that is not known is gone. */
   readonly sourcesReady: () => boolean;
   /** Gate DisableCPUQuotaWithExclusiveCPUs. */
@@ -78,13 +82,19 @@ export class ResourceManagers {
 
   /** Returns the resources of pods that are over. */
   release(): void {
-    const { cpu, memory, updater, isLive, sourcesReady } = this.#parts;
+    const { cpu, memory, updater, sourcesReady } = this.#parts;
     if (!sourcesReady()) return;
-    const isKept = (uid: string): boolean => isLive(uid as PodUid);
+    const isKept = (uid: string): boolean => this.#mayRun(uid as PodUid);
     cpu.retain(isKept);
     memory.retain(isKept);
     updater.retain(isKept);
     for (const uid of this.#failed) if (!isKept(uid)) this.#failed.delete(uid);
+  }
+
+  /** The pod has, or will get, processes on this node. Before the runtime was read, anything may still run. */
+  #mayRun(uid: PodUid): boolean {
+    const { directory, admission, runtime } = this.#parts;
+    return directory.isPresent(uid) || admission().hasPlace(uid) || !runtime.isRead(uid);
   }
 
   /** A container started or ended. */

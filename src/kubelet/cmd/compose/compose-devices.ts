@@ -16,7 +16,6 @@ import type { PodsApiService } from '../../features/pods-api/create-pods-api.ts'
 import { createPodsApi } from '../../features/pods-api/create-pods-api.ts';
 import { PublishedPods } from '../../loop/published-pods.ts';
 import { notePodResourcesError, notePodResourcesRequest, notePodWatchDropped } from '../../features/metrics/devices.ts';
-import { sortedCpus } from '../../model/cpu-set.ts';
 import type { DraParts } from '../../features/dra/create-dra.ts';
 import { createDra } from '../../features/dra/create-dra.ts';
 import type { FeatureParts, Given, KubeletParts } from './kubelet-parts.ts';
@@ -73,20 +72,11 @@ export function composePodResources(
     server: platform.podResources,
     files: platform.files,
     devices: devices.manager,
-    use: {
-      cpus: { exclusive: (uid, container) => sortedCpus(cpuManager.exclusive(uid, container) ?? []) },
-      memory: memoryManager,
-      claims: dra,
-    },
-    allocatable: {
-      cpus: () => sortedCpus(cpuManager.allocatable()),
-      memory: () => memoryManager.allocatable(),
-    },
-    pods: {
-      all: () => store.pods(),
-      active: () => directory.live(),
-      byName: (namespace, name) => store.byName(namespace, name),
-    },
+    cpus: cpuManager,
+    memory: memoryManager,
+    claims: dra,
+    store,
+    directory,
     listsActive: settings.config.gates.enabled('KubeletPodResourcesListUseActivePods'),
     onRequest: (version, call) => notePodResourcesRequest(metrics, version, call),
     onNotFound: () => notePodResourcesError(metrics, 'v1'),

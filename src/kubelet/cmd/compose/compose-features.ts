@@ -241,10 +241,7 @@ function composeVolumes(
     standalone: platform.cluster === undefined,
     driverDir: settings.config.volumes.driverDir,
     morePlugins: [csi.volumes],
-    node: () => {
-      const { name, labels = {} } = parts.node.object(undefined).metadata;
-      return { name, labels };
-    },
+    node: () => parts.node.object(undefined).metadata,
     nodeAllocatable: () => parts.node.allocatable,
   });
 }
@@ -295,10 +292,7 @@ function composeOomWatcher(parts: Given<'cache' | 'directory' | 'recorder'>): Oo
   });
 }
 
-type RuntimeNeeds = Pick<
-  FeatureParts,
-  'monitor' | 'probes' | 'cgroups' | 'devices' | 'dra' | 'images' | 'logLinks' | 'logRotation'
->;
+type RuntimeNeeds = Pick<FeatureParts, 'monitor' | 'probes' | 'cgroups' | 'devices' | 'dra' | 'images' | 'noteStarted'>;
 
 function composeRuntime(
   parts: Given<'cache' | 'node' | 'objects' | 'recorder' | 'runtimeClasses'>,
@@ -306,7 +300,7 @@ function composeRuntime(
 ): PodRuntime {
   const { settings, platform, records, changes, cache, objects, recorder, node } = parts;
   const { clock, log, runtime, dial } = platform;
-  const { monitor, probes, cgroups, devices, dra, images, logLinks, logRotation } = needs;
+  const { monitor, probes, cgroups, devices, dra, images } = needs;
   const { main } = parts.observation.metrics;
   return createPodRuntime({
     config: settings.config,
@@ -348,10 +342,7 @@ function composeRuntime(
       onDone: (durationMs, succeeded) =>
         main.observe('kubelet_pod_resize_duration_milliseconds', { success: String(succeeded) }, durationMs),
     },
-    onStarted: (pod, status) => {
-      logRotation.noteStarted(status.id);
-      void logLinks.link(pod.metadata, status);
-    },
+    onStarted: needs.noteStarted,
     health: () => monitor.health,
   });
 }

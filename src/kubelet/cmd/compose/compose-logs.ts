@@ -5,7 +5,7 @@ import type { FeatureParts, Given } from './kubelet-parts.ts';
 /** The logs of containers, and which of them clients have read before they attach. */
 export function composeLogs(
   parts: Given<'cache'>,
-): Pick<FeatureParts, 'logLinks' | 'logRotation' | 'logReader' | 'logCleanup' | 'attachHistory'> {
+): Pick<FeatureParts, 'noteStarted' | 'logRotation' | 'logReader' | 'logCleanup' | 'attachHistory'> {
   const { settings, platform, cache } = parts;
   const { clock, random, log, files, logFiles, runtime } = platform;
   const attachHistory = new AttachHistory();

@@ -59,7 +59,7 @@ export function composeManagers(
     memory: memoryManager,
     updater: new CpuSetUpdater({
       runtime: platform.runtime,
-      running: () => [...cache.all()].filter(({ uid }) => directory.isPresent(uid)),
+      running: () => directory.presentOf(cache.all()),
       affinity: (uid, container) => cpuManager.affinity(uid, container),
       clock,
       random,
@@ -67,8 +67,9 @@ export function composeManagers(
       periodMs: config.managers.cpuReconcilePeriodMs,
     }),
     saved: () => records.saveManagers(),
-    // Before the runtime was read, anything may still run.
-    isLive: (uid) => directory.isPresent(uid) || admission().hasPlace(uid) || !cache.isRead(uid),
+    directory,
+    admission,
+    runtime: cache,
     sourcesReady: parts.sourcesReady,
     quotaOffWithExclusiveCpus: config.gates.enabled('DisableCPUQuotaWithExclusiveCPUs'),
     podLevel: config.managers.podLevel,

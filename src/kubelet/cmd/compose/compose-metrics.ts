@@ -1,19 +1,12 @@
 import { setAgentFacts } from '../../features/metrics/agent-facts.ts';
 import { observeCertificates } from '../../features/metrics/certificate-figures.ts';
+import { collectFigures } from '../../features/metrics/collect-figures.ts';
 import { noteClientRequest } from '../../features/metrics/client-requests.ts';
 import { noteEnds } from '../../features/metrics/container-life.ts';
-import { collectDisks } from '../../features/metrics/disk-usage.ts';
 import { metricsEndpoints } from '../../features/metrics/metrics-endpoints.ts';
-import { countedWorker, countPods } from '../../features/metrics/pod-counts.ts';
-import { noteRuntimeSeen } from '../../features/metrics/observation.ts';
 import { observePodStatuses } from '../../features/metrics/pod-statuses.ts';
 import { observeProcess } from '../../features/metrics/process-usage.ts';
-import { countCpus } from '../../features/metrics/resource-managers.ts';
-import { countClaims, countPodCertificates } from '../../features/metrics/devices.ts';
-import { countResizes } from '../../features/metrics/resizes.ts';
 import { noteRuntimeCall } from '../../features/metrics/runtime-calls.ts';
-import { countShutdown } from '../../features/metrics/shutdowns.ts';
-import { countStorage } from '../../features/metrics/storage.ts';
 import type { DiskFacts } from '../../features/stats/disk-facts.ts';
 import { gzipText } from '../../features/stats/gzip-text.ts';
 import { compressedAnswer } from '../../features/stats/stats-endpoints.ts';
@@ -38,9 +31,8 @@ export function composeMetrics(
   >,
   disks: DiskFacts | undefined,
 ): ReturnType<typeof metricsEndpoints> {
-  const { settings, platform, changes, observation, store, states, cache, admission, pleg } = parts;
+  const { settings, platform, changes, observation, store, cache, admission } = parts;
   const { metrics, starts, probes } = observation;
-  const { main } = metrics;
   parts.records.statuses.onChange(observePodStatuses(observation, (uid) => admission.verdictOn(uid)));
   changes.onGone(({ metadata }) => {
     starts.podGone(metadata.uid);
@@ -57,24 +49,14 @@ export function composeMetrics(
     build: buildLabels(),
     gates: gateStates(settings.config.gates),
   });
-  main.collect(() => {
-    countPods(metrics, {
-      runtimePods: cache.all(),
-      desired: store.pods(),
-      active: admission.activePods(),
-      workers: [...states.known()].map(([uid, state]) => countedWorker(state, store.byUid(uid))),
-    });
-    noteRuntimeSeen(metrics, pleg.health().lastActiveMs, platform.clock);
+  collectFigures(metrics, {
+    ...parts,
+    claims: parts.dra.manager,
+    podCertificates: parts.podCredentials.certificates,
+    plugins: parts.csi.plugins,
+    disks,
+    clock: platform.clock,
   });
-  main.collect(() => countClaims(metrics, parts.dra.manager.claimsInUse()));
-  main.collect(() => countPodCertificates(metrics, parts.podCredentials.certificates?.standings() ?? []));
-  main.collect(() => countShutdown(metrics, parts.nodeShutdown.times()));
-  main.collect(() => {
-    countResizes(metrics, parts.allocation.counts());
-    countCpus(metrics, parts.cpuManager.usage());
-    countStorage(metrics, { volumes: parts.volumes.counts(), plugins: parts.csi.plugins.counts() });
-  });
-  if (disks !== undefined) main.collect(() => collectDisks(metrics, disks, cache.all()));
   const ownUsage = platform.observe?.ownUsage;
   if (ownUsage !== undefined) observeProcess(metrics, ownUsage);
   const certificates = platform.observe?.certificates;

@@ -1,11 +1,12 @@
 // The parts of the agent by name, in the order in which they are made. Each compose function says which it needs.
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { AdmissionManager } from '../../features/admission/admission-manager.ts';
 import type { AllocatedPods } from '../../features/allocation/allocated-pods.ts';
 import type { AllocationManager } from '../../features/allocation/allocation-manager.ts';
 import type { ContainerManager } from '../../features/container-manager/container-manager.ts';
 import type { NodeSetup } from '../../features/container-manager/create-node-setup.ts';
 import type { LogCleanup } from '../../features/container-logs/log-cleanup.ts';
-import type { LogLinks } from '../../features/container-logs/log-links.ts';
 import type { LogRotation } from '../../features/container-logs/log-rotation.ts';
 import type { ContainerLogReader } from '../../features/container-logs/read-logs.ts';
 import type { EventLog } from '../../features/events/event-recorder.ts';
@@ -143,7 +144,8 @@ export interface FeatureParts {
   readonly managers: ResourceManagers;
   readonly images: ImageManager;
   readonly imageGc: ImageGc;
-  readonly logLinks: LogLinks;
+  /** The log of a container that was started. */
+  readonly noteStarted: (pod: Pod, status: ContainerRuntimeStatus) => void;
   readonly logRotation: LogRotation;
   readonly logReader: ContainerLogReader;
   readonly logCleanup: LogCleanup;

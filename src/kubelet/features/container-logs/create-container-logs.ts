@@ -2,7 +2,8 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
-import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { LogFiles } from '../../ports/log-files.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
@@ -28,7 +29,8 @@ export interface CreateContainerLogsParts {
 
 /** Reading, rotating and removing the logs of containers, and the links to them. */
 export function createContainerLogs(parts: CreateContainerLogsParts): {
-  logLinks: LogLinks;
+  /** A container of the pod was started: its log is rotated from now on, and gets its link. */
+  noteStarted: (pod: Pod, status: ContainerRuntimeStatus) => void;
   logRotation: LogRotation;
   logReader: ContainerLogReader;
   logCleanup: LogCleanup;
@@ -40,17 +42,22 @@ export function createContainerLogs(parts: CreateContainerLogsParts): {
     for (const pod of cache.all())
       for (const { id, logPath, state } of pod.containers) if (state === 'running') yield { id, logPath };
   }
+  const logLinks = new LogLinks({ files, log, directory: linksDir });
+  const logRotation = new LogRotation({
+    runtime,
+    files,
+    running,
+    policy: { maxSizeBytes, maxFiles },
+    intervalMs: monitorPeriodMs,
+    workers: maxWorkers,
+    world: { clock, random, log },
+  });
   return {
-    logLinks: new LogLinks({ files, log, directory: linksDir }),
-    logRotation: new LogRotation({
-      runtime,
-      files,
-      running,
-      policy: { maxSizeBytes, maxFiles },
-      intervalMs: monitorPeriodMs,
-      workers: maxWorkers,
-      world: { clock, random, log },
-    }),
+    noteStarted: ({ metadata }, status) => {
+      logRotation.noteStarted(status.id);
+      void logLinks.link(metadata, status);
+    },
+    logRotation,
     logReader: new ContainerLogReader({ logFiles, files, states: cache, podLogsDir, clock, log, onWholeRead }),
     logCleanup: new LogCleanup({ files, log, podLogsDir, linksDir }),
   };

@@ -64,8 +64,8 @@ export class MetricSet<F extends Families> {
   }
 
   /** Called before each scrape, for values that are read rather than counted. */
-  collect(look: () => void): void {
-    this.#collectors.push(look);
+  collect(collector: () => void): void {
+    this.#collectors.push(collector);
   }
 
   /** Resets all counts (upstream: DELETE). */
@@ -77,7 +77,7 @@ export class MetricSet<F extends Families> {
 
   /** Families with at least one series, by name. */
   async text(): Promise<string> {
-    for (const look of this.#collectors) look();
+    for (const collect of this.#collectors) collect();
     const parts: string[] = [];
     for (const [name, metric] of this.#metrics()) {
       if (this.#isHidden(name)) continue;

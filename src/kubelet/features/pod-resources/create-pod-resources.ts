@@ -2,6 +2,9 @@ import { folderPrefix } from '../../../base/folder-path.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import type { CpuSet } from '../../model/cpu-set.ts';
+import { sortedCpus } from '../../model/cpu-set.ts';
+import type { PodUid } from '../../model/ids.ts';
 import type { PluginDevice } from '../../ports/device-plugins.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { PodResourcesApi, PodResourcesServer, ResourceMemory } from '../../ports/pod-resources.ts';
@@ -21,15 +24,16 @@ export interface CreatePodResourcesParts {
     /** Frees the devices of pods that ended. */
     releaseInactive(): void;
   };
-  readonly use: Omit<ResourceUse, 'devices'>;
-  /** CPUs and memory that may become exclusive; without it none may. */
-  readonly allocatable?: { cpus(): readonly number[]; memory(): readonly ResourceMemory[] };
-  readonly pods: {
-    all(): readonly Pod[];
-    /** Those that have not ended. */
-    active(): readonly Pod[];
-    byName(namespace: string, name: string): Pod | undefined;
+  readonly cpus: {
+    exclusive(uid: PodUid, container: string): CpuSet | undefined;
+    /** Those that may become exclusive. */
+    allocatable(): CpuSet;
   };
+  readonly memory: NonNullable<ResourceUse['memory']> & { allocatable(): readonly ResourceMemory[] };
+  readonly claims: NonNullable<ResourceUse['claims']>;
+  readonly store: { pods(): readonly Pod[]; byName(namespace: string, name: string): Pod | undefined };
+  /** Knows the pods that have not ended. */
+  readonly directory: { live(): readonly Pod[] };
   /** Gate KubeletPodResourcesListUseActivePods: pods that ended are not listed. */
   readonly listsActive: boolean;
   /** `call` is undefined for requests of v1alpha1, which upstream counts in total only. */
@@ -72,20 +76,22 @@ export function createPodResources(parts: CreatePodResourcesParts): PodResources
 export function createPodResourcesApi(
   parts: Pick<
     CreatePodResourcesParts,
-    'devices' | 'use' | 'allocatable' | 'pods' | 'listsActive' | 'onRequest' | 'onNotFound'
+    'devices' | 'cpus' | 'memory' | 'claims' | 'store' | 'directory' | 'listsActive' | 'onRequest' | 'onNotFound'
   >,
 ): PodResourcesApi {
-  const { devices, pods, onRequest } = parts;
-  const use: ResourceUse = { ...parts.use, devices };
+  const { devices, cpus, memory, claims, store, directory, onRequest } = parts;
+  const exclusive = (uid: PodUid, container: string): readonly number[] =>
+    sortedCpus(cpus.exclusive(uid, container) ?? []);
+  const use: ResourceUse = { devices, cpus: { exclusive }, memory, claims };
   return {
     list: () => {
       onRequest('v1', 'list');
       devices.releaseInactive();
-      return (parts.listsActive ? pods.active() : pods.all()).map((pod) => computePodResources(pod, use));
+      return (parts.listsActive ? directory.live() : store.pods()).map((pod) => computePodResources(pod, use));
     },
     get: (namespace, name) => {
       onRequest('v1', 'get');
-      const pod = pods.byName(namespace, name);
+      const pod = store.byName(namespace, name);
       if (pod !== undefined) return computePodResources(pod, use);
       parts.onNotFound();
       // As upstream, with the code Unknown.
@@ -97,14 +103,14 @@ export function createPodResourcesApi(
         devices: [...devices.healthy()].flatMap(([resource, healthy]) =>
           healthy.map(({ id, numaNodes }) => ({ resource, id, numaNodes })),
         ),
-        cpus: parts.allocatable?.cpus() ?? [],
-        memory: parts.allocatable?.memory() ?? [],
+        cpus: sortedCpus(cpus.allocatable()),
+        memory: memory.allocatable(),
       };
     },
     listOld: () => {
       onRequest('v1alpha1', undefined);
       devices.releaseInactive();
-      return pods.all().map((pod) => computeOldPodResources(pod, use));
+      return store.pods().map((pod) => computeOldPodResources(pod, use));
     },
   };
 }

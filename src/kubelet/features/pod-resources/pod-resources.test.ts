@@ -28,10 +28,15 @@ function world(more: Partial<CreatePodResourcesParts> = {}) {
       healthy: () => new Map([[GPU, [{ id: 'a', healthy: true, numaNodes: [0, 1] }]]]),
       releaseInactive: () => void did.push('released'),
     },
-    use: { cpus: { exclusive: (uid) => (uid === 'uid-two' ? [2, 3] : []) } },
-    pods: {
-      all: () => [pod('one'), pod('two'), pod('ended')],
-      active: () => [pod('one'), pod('two')],
+    cpus: {
+      exclusive: (uid) => (uid === 'uid-two' ? new Set([3, 2]) : undefined),
+      allocatable: () => new Set<number>(),
+    },
+    memory: { blocks: () => [], allocatable: () => [] },
+    claims: { usedBy: () => [] },
+    directory: { live: () => [pod('one'), pod('two')] },
+    store: {
+      pods: () => [pod('one'), pod('two'), pod('ended')],
       byName: (namespace, name) => (namespace === 'ns' && name === 'one' ? pod('one') : undefined),
     },
     listsActive: true,

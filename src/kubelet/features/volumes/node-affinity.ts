@@ -5,7 +5,7 @@ import { matchesRequirement } from '../../../api/label-requirement.ts';
 
 export interface NodeIdentity {
   readonly name: string;
-  readonly labels: Labels;
+  readonly labels?: Labels;
 }
 
 /**
@@ -21,5 +21,5 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTe
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
   const holds = (list: typeof matchExpressions, labels: Labels): boolean =>
     list.every(({ key, operator, values = [] }) => matchesRequirement({ key, operator, values }, labels));
-  return holds(matchExpressions, node.labels) && holds(matchFields, { 'metadata.name': node.name });
+  return holds(matchExpressions, node.labels ?? {}) && holds(matchFields, { 'metadata.name': node.name });
 }
