@@ -33,7 +33,6 @@ import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { PodUid } from '../../model/ids.ts';
 import { composeVolumeAttachWaiter, composeCsi } from './compose-csi.ts';
 import { composeDevices, composeDra, composePodResources } from './compose-devices.ts';
-import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { KUBERNETES_VERSION } from '../flags/flags-version.ts';
 import { createAdmission } from '../../features/admission/create-admission.ts';
 import type { NodeSettings } from '../../features/node/create-node.ts';
@@ -42,15 +41,16 @@ import type { CsiParts, FeatureParts, Given, KnownParts } from './kubelet-parts.
 import { noteProtectedMemory } from '../../features/metrics/protected-memory.ts';
 import { noteVolumeOperation } from '../../features/metrics/storage.ts';
 import { observeHooks, observeProbe, observeRelists } from '../../features/metrics/observation.ts';
-import { composePodConfig } from './compose-sources.ts';
+import { composeClusterObjects, composePodConfig } from './compose-sources.ts';
 import { composeImages } from './compose-images.ts';
 import { withClaimedDevices } from '../../features/dra/create-dra.ts';
 import { composeManagers } from './compose-managers.ts';
 import type { ManagerParts } from './compose-managers.ts';
-import { composeLogs } from './compose-logs.ts';
 import type { AllocationManager } from '../../features/allocation/allocation-manager.ts';
 import { createAllocation } from '../../features/allocation/create-allocation.ts';
 import { observedResizes } from '../../features/metrics/resizes.ts';
+import { createContainerLogs } from '../../features/container-logs/create-container-logs.ts';
+import { AttachHistory } from '../../features/server/attach-history.ts';
 
 /** What applies where no flag describes the node. */
 const noNodeSettings: NodeSettings = {
@@ -370,4 +370,25 @@ function composeAllocation(
     recorder,
     clock: platform.clock,
   });
+}
+
+/** The logs of containers, and which of them clients have read before they attach. */
+function composeLogs(
+  parts: Given<'cache'>,
+): Pick<FeatureParts, 'noteStarted' | 'logRotation' | 'logReader' | 'logCleanup' | 'attachHistory'> {
+  const { settings, platform, cache } = parts;
+  const { clock, random, log, files, logFiles, runtime } = platform;
+  const attachHistory = new AttachHistory();
+  const logs = createContainerLogs({
+    config: settings.config.containerLogs,
+    runtime,
+    files,
+    logFiles,
+    cache,
+    onWholeRead: ({ container, end }) => attachHistory.noteRead(container.id, { end, atMs: clock.nowMs() }),
+    clock,
+    random,
+    log,
+  });
+  return { attachHistory, ...logs };
 }

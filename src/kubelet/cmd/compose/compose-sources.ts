@@ -5,6 +5,12 @@ import { PodConfig } from '../../features/pod-config/pod-config.ts';
 import { RuntimeClassAdmission } from '../../features/pod-config/runtime-class-admission.ts';
 import type { ClusterPods } from '../../loop/cluster-pods.ts';
 import type { Given, KnownParts } from './kubelet-parts.ts';
+import { createClusterObjects } from '../../features/cluster-objects/create-cluster-objects.ts';
+import { ManifestObjects } from '../../features/pod-config/manifest-objects.ts';
+import { createTokens } from '../../features/tokens/create-tokens.ts';
+import type { Records } from './compose-records.ts';
+import type { ComposeSettings } from './compose-settings.ts';
+import type { Platform } from './platform.ts';
 
 /** What the sources of pods feed: PodConfig, and before it the check of runtime classes on a standalone node. */
 export function composePodConfig(
@@ -55,4 +61,24 @@ export function composeSources(
     random,
     log,
   });
+}
+
+/** Where features look up objects beside pods, and the tokens of pods. */
+export function composeClusterObjects(
+  { config }: Pick<ComposeSettings, 'config'>,
+  { cluster, clock, random, log }: Platform,
+  { kept }: Pick<Records, 'kept'>,
+): Pick<KnownParts, 'objects' | 'localObjects' | 'clusterObjects' | 'tokens' | 'podObjects'> {
+  const localObjects = new ManifestObjects(log);
+  const tokens = createTokens({ client: cluster?.objects, kept: kept?.tokens, clock, random, log });
+  const { clusterObjects, podObjects } = createClusterObjects({
+    client: cluster?.objects,
+    strategy: config.sources.objectChangeDetection,
+    kept: kept?.objects,
+    onUnregistered: (uid) => tokens.forget(uid),
+    clock,
+    random,
+    log,
+  });
+  return { objects: clusterObjects ?? localObjects, localObjects, clusterObjects, tokens, podObjects };
 }
