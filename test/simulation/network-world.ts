@@ -132,10 +132,17 @@ export class NetworkWorld {
       createOverlay(
         {
           ...{ nodeName: 'node', backend: 'vxlan', vni: 1, port: 8472, networks: { ipv4: '10.244.0.0/16' } },
-          ...{ publicIps: {}, serviceCidr: '10.96.0.0/16', chainPrefix: 'KTO', subnetFile: undefined, cni: undefined },
+          ...{
+            publicIps: {},
+            serviceCidrs: { ipv4: '10.96.0.0/16' },
+            chainPrefix: 'KTO',
+            subnetFile: undefined,
+            cni: undefined,
+          },
         },
         {
-          ...{ client: this.api, kernel: kernel.network, filter: kernel.overlayFilter, writeFile: () => undefined },
+          ...{ client: this.api, kernel: kernel.network, writeFile: () => undefined },
+          filters: { ipv4: kernel.overlayFilter, ipv6: kernel.overlayFilter },
           ...common,
         },
       ),

@@ -2,17 +2,19 @@
 import { spawn } from 'node:child_process';
 import { KubeletError } from '../../base/errors.ts';
 import { programEnvironment } from '../../base/program-environment.ts';
+import type { IpFamily } from '../service-routing/ip-family.ts';
 import type { PacketFilter } from '../service-routing/packet-filter.ts';
 
 /** Seconds to wait for another who holds the tables' lock. */
 const LOCK_WAIT = '10';
 
 /** `prefix` stands before each command: `ip netns exec NAME`, for a network that is not this process's own. */
-export function createIptables(prefix: readonly string[] = []): PacketFilter {
+export function createIptables(prefix: readonly string[] = [], family: IpFamily = 'IPv4'): PacketFilter {
+  const program = family === 'IPv4' ? 'iptables' : 'ip6tables';
+  const save = (table: string): Promise<string> => run([...prefix, `${program}-save`, '-t', table]);
   return {
-    read: async () =>
-      `${await run([...prefix, 'iptables-save', '-t', 'nat'])}${await run([...prefix, 'iptables-save', '-t', 'filter'])}`,
-    apply: async (text) => void (await run([...prefix, 'iptables-restore', '--noflush', '--wait', LOCK_WAIT], text)),
+    read: async () => `${await save('nat')}${await save('filter')}`,
+    apply: async (text) => void (await run([...prefix, `${program}-restore`, '--noflush', '--wait', LOCK_WAIT], text)),
   };
 }
 

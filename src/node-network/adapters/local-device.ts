@@ -23,7 +23,8 @@ export async function ensureLocalAddress(
     if ((await run('link', 'show', 'dev', device)).exitCode !== 0) await run('link', 'add', device, 'type', type);
   const length = address.includes(':') ? 128 : 32;
   for (const args of [
-    ['address', 'replace', `${address}/${length}`, 'dev', device],
+    // IPv6 waits for the answers of others before an address can be used; none has this one.
+    ['address', 'replace', `${address}/${length}`, 'dev', device, ...(length === 128 ? ['nodad'] : [])],
     ['link', 'set', device, 'up'],
   ]) {
     const { exitCode, stderr } = await run(...args);

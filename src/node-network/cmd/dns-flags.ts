@@ -4,8 +4,8 @@ import { parseNameServer, parseStubDomain } from '../dns/name-servers.ts';
 
 export interface DnsOptions {
   readonly listen: readonly { readonly address: string; readonly port: number }[];
-  /** An address of the node for its own pods alone, on a device that is made for it. */
-  readonly local: { readonly address: string; readonly device: string } | undefined;
+  /** Addresses of the node for its own pods alone, on a device that is made for them. */
+  readonly local: { readonly addresses: readonly string[]; readonly device: string } | undefined;
   readonly domain: string;
   readonly resolvConf: string;
   /** Asked instead of those of the file. */
@@ -20,8 +20,8 @@ const LOCAL_DEVICE = 'nodelocaldns';
 const MAX_CACHE_SECONDS = 3600;
 
 export interface DnsValues {
-  readonly 'dns-listen'?: string | undefined;
-  readonly 'dns-local-address'?: string | undefined;
+  readonly 'dns-listen': readonly string[];
+  readonly 'dns-local-address': readonly string[];
   readonly 'dns-local-device'?: string | undefined;
   readonly 'dns-upstream': readonly string[];
   readonly 'dns-stub-domain': readonly string[];
@@ -32,14 +32,14 @@ export interface DnsValues {
 
 /** Undefined: no name service. A text: what is wrong. */
 export function readDnsOptions(values: DnsValues): DnsOptions | undefined | string {
-  const { 'dns-listen': given, 'dns-local-address': localAddress } = values;
-  if (given === undefined && localAddress === undefined) return undefined;
-  const listen = given === undefined ? [] : [listenAddress(given)];
-  const [first] = listen;
-  if (given !== undefined && first === undefined) return `--dns-listen: ${JSON.stringify(given)} is not IP:PORT`;
-  const local = localAddress === undefined ? undefined : canonicalIp(localAddress);
-  if (localAddress !== undefined && local === undefined)
-    return `--dns-local-address: ${JSON.stringify(localAddress)} is not an IP address such as 169.254.20.10`;
+  const { 'dns-listen': given, 'dns-local-address': givenLocal } = values;
+  if (given.length + givenLocal.length === 0) return undefined;
+  const wrongListen = given.find((text) => listenAddress(text) === undefined);
+  if (wrongListen !== undefined) return `--dns-listen: ${JSON.stringify(wrongListen)} is not IP:PORT`;
+  const wrongLocal = givenLocal.find((text) => canonicalIp(text) === undefined);
+  if (wrongLocal !== undefined)
+    return `--dns-local-address: ${JSON.stringify(wrongLocal)} is not an IP address such as 169.254.20.10`;
+  const local = givenLocal.flatMap((text) => canonicalIp(text) ?? []);
   const device = values['dns-local-device'] ?? LOCAL_DEVICE;
   if (!/^[A-Za-z][A-Za-z0-9._-]{0,14}$/.test(device))
     return `--dns-local-device: ${JSON.stringify(device)} is not the name of a device`;
@@ -53,8 +53,8 @@ export function readDnsOptions(values: DnsValues): DnsOptions | undefined | stri
   if (!/^\d{1,4}$/.test(seconds) || Number(seconds) > MAX_CACHE_SECONDS)
     return `--dns-cache-seconds must be a number from 0 to ${MAX_CACHE_SECONDS}, not ${JSON.stringify(seconds)}`;
   return {
-    listen: listen.flatMap((each) => each ?? []),
-    local: local === undefined ? undefined : { address: local, device },
+    listen: given.flatMap((text) => listenAddress(text) ?? []),
+    local: local.length === 0 ? undefined : { addresses: local, device },
     domain: values['cluster-domain'] ?? 'cluster.local',
     resolvConf: values['resolv-conf'] ?? '/etc/resolv.conf',
     upstream: upstream.flatMap(([, server]) => server ?? []),

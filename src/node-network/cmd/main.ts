@@ -34,12 +34,14 @@ import { createOverlay } from '../overlay/overlay-manager.ts';
 import { createHealthReporter } from '../service-routing/health-reporter.ts';
 import type { ServiceRouter } from '../service-routing/service-router.ts';
 import { createLoadBalancerController } from '../service-routing/load-balancer-controller.ts';
+import type { IpFamily } from '../service-routing/ip-family.ts';
+import { familyOf, nftWord } from '../service-routing/ip-family.ts';
 import { nodeLoadBalancer } from '../service-routing/ruleset.ts';
 import type { NftServiceFacts } from '../service-routing/nft-base.ts';
 import { createNftRouter, serviceTable } from '../service-routing/nft-router.ts';
 import type { NftRouterOptions } from '../service-routing/nft-router.ts';
 import { computeRemoval } from '../service-routing/restore-text.ts';
-import { createServiceRouter } from '../service-routing/service-router.ts';
+import { createServiceRouter, joinRouters } from '../service-routing/service-router.ts';
 import type { DnsOptions } from './dns-flags.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
 import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
@@ -92,7 +94,8 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
         servers = await startNames(dns, { informers, log });
       }
       if (overlay !== undefined) {
-        const writer = { kernel: createIpNetwork(), filter: createIptables(), writeFile: writeNodeFile };
+        const filters = { ipv4: createIptables(), ipv6: createIptables([], 'IPv6') };
+        const writer = { kernel: createIpNetwork(), filters, writeFile: writeNodeFile };
         between = createOverlay(overlay, { client, informers, ...writer, ...parts });
         between.start();
       }
@@ -135,8 +138,8 @@ async function startNames(
   { informers, log }: { readonly informers: Informers; readonly log: Logger },
 ): Promise<readonly DnsServer[]> {
   const { resolvConf, upstream, stubDomains, local } = dns;
-  if (local !== undefined) await ensureLocalAddress(local);
-  const places = [...dns.listen, ...(local === undefined ? [] : [{ address: local.address, port: LOCAL_PORT }])];
+  for (const address of local?.addresses ?? []) await ensureLocalAddress({ address, device: local?.device ?? '' });
+  const places = [...dns.listen, ...localPlaces(dns)];
   const ownAddresses = places.map(({ address }) => address);
   const plain = createDnsForwarder({ resolvConf, ownAddresses, upstream, stubDomains });
   const cache = new AnswerCache({ ...cacheLimits, maxSeconds: dns.cacheSeconds });
@@ -145,8 +148,11 @@ async function startNames(
   return Promise.all(places.map((place) => startDnsServer({ ...place, service })));
 }
 
-const listenedAt = ({ listen, local }: DnsOptions, servers: readonly DnsServer[]): string =>
-  [...listen, ...(local === undefined ? [] : [local])]
+const localPlaces = ({ local }: DnsOptions): DnsOptions['listen'] =>
+  (local?.addresses ?? []).map((address) => ({ address, port: LOCAL_PORT }));
+
+const listenedAt = (dns: DnsOptions, servers: readonly DnsServer[]): string =>
+  [...dns.listen, ...localPlaces(dns)]
     .map(({ address }, at) => `${address.includes(':') ? `[${address}]` : address}:${servers[at]?.port ?? ''}`)
     .join();
 
@@ -155,26 +161,36 @@ type RouterParts = Pick<NftRouterOptions, 'informers' | 'nodeName' | 'clock' | '
 
 /** What the other backend left is removed first: both would lead a packet to different endpoints. */
 async function createRouter(routing: Routing, parts: RouterParts): Promise<ServiceRouter> {
-  const { chainPrefix, podCidr, serviceCidr, second, admitted, kept, loopbackNodePorts, zone } = routing;
-  const [bridgeNetfilter, iptables, nft, flows, tableName] = [
+  const { chainPrefix, ranges, admitted, kept, loopbackNodePorts, zone } = routing;
+  const [bridgeNetfilter, nft, flows, tableName] = [
     isBridgeFiltered(),
-    createIptables(),
     createNft(),
     createConntrack(),
     serviceTable(chainPrefix),
   ];
-  if (routing.backend === 'iptables') {
-    for (const family of ['ip', 'ip6']) await removeStale(family, tableName, parts.log);
-    return createServiceRouter({ filter: iptables, flows, facts: { ...routing, bridgeNetfilter }, zone, ...parts });
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    const isRouted = ranges.some((each) => each.family === family);
+    if (routing.backend === 'iptables' || !isRouted) await removeStale(nftWord[family], tableName, parts.log);
+    if (routing.backend === 'nftables' || !isRouted) await removeChains(family, chainPrefix);
   }
+  if (routing.backend === 'iptables')
+    return joinRouters(
+      ranges.map((each) => {
+        const [filter, facts] = [createIptables([], each.family), { ...routing, ...each, bridgeNetfilter }];
+        return createServiceRouter({ filter, flows, facts, zone, ...parts });
+      }),
+    );
+  const facts = ranges.map((each): NftServiceFacts => {
+    const ofFamily = [...admitted, ...kept].filter(({ ip }) => familyOf(ip) === each.family);
+    return { ...each, bridgeNetfilter, kept: ofFamily, loopbackNodePorts };
+  });
+  return createNftRouter({ nft, flows, tableName, facts, zone, ...parts });
+}
+
+async function removeChains(family: IpFamily, chainPrefix: string): Promise<void> {
+  const iptables = createIptables([], family);
   const removal = computeRemoval(await iptables.read().catch(() => ''), chainPrefix);
   if (removal !== undefined) await iptables.apply(removal);
-  const common = { bridgeNetfilter, kept: [...admitted, ...kept], loopbackNodePorts };
-  const facts: readonly NftServiceFacts[] = [
-    { family: 'IPv4', podCidr, serviceCidr, ...common },
-    ...(second === undefined ? [] : [{ family: 'IPv6', ...second, ...common } as const]),
-  ];
-  return createNftRouter({ nft, flows, tableName, facts, zone, ...parts });
 }
 
 /** Of a run that had other flags: without a writer its rules would be in force as they were then. */

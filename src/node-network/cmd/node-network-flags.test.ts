@@ -12,15 +12,13 @@ it('names, routes and policies are asked for by their own flags', () => {
   };
   const rules = {
     chainPrefix: 'KTS',
-    podCidr: '10.84.0.0/22',
-    serviceCidr: '10.96.0.0/16',
+    ranges: [{ family: 'IPv4', podCidr: '10.84.0.0/22', serviceCidr: '10.96.0.0/16' }],
     admitted: [{ ip: '10.84.0.1', protocol: 'tcp', port: 6443 }],
     kept: [{ ip: '10.84.0.1', protocol: 'tcp', port: 10_250 }],
-    loadBalancerAddress: '10.84.0.1',
+    loadBalancerAddresses: ['10.84.0.1'],
     loopbackNodePorts: true,
     zone: 'z1',
     backend: 'iptables',
-    second: undefined,
   };
   const balancer = [
     '--keep=10.84.0.1:10250/tcp',
@@ -58,11 +56,37 @@ it('names, routes and policies are asked for by their own flags', () => {
       policy: undefined,
       overlay: {
         ...{ nodeName: 'n', backend: 'vxlan', vni: 1, port: 8472, networks: { ipv4: '10.244.0.0/16' } },
-        ...{ publicIps: { ipv4: '192.168.0.1' }, serviceCidr: undefined, chainPrefix: 'KTO', subnetFile: undefined },
+        ...{ publicIps: { ipv4: '192.168.0.1' }, serviceCidrs: {}, chainPrefix: 'KTO', subnetFile: undefined },
         cni: { file: '/etc/cni.conflist', bridge: 'cni0', networkName: 'cbr0', dataDir: undefined },
       },
     },
   });
+});
+
+it('two families have ranges, addresses and name servers of their own', () => {
+  const parsed = parseNodeNetwork([
+    ...both,
+    ...[
+      '--pod-cidr=10.84.0.0/22,fd84::/64',
+      '--service-cidr=10.96.0.0/16,fd84:0:0:1::/112',
+      '--admit=[FD84::1]:6443/tcp',
+    ],
+    ...['--load-balancer-address=10.84.0.1,fd84::1', '--dns-listen=10.84.0.1:53', '--dns-listen=[fd84::1]:53'],
+    ...['--overlay=vxlan', '--cluster-cidr=10.84.0.0/22,fd84::/64', '--dns-local-address=fd84::53'],
+  ]);
+  assert.ok(parsed.kind === 'run', JSON.stringify(parsed));
+  const { routing: rules, dns, overlay } = parsed.options;
+  assert.deepEqual(rules?.ranges, [
+    { family: 'IPv4', podCidr: '10.84.0.0/22', serviceCidr: '10.96.0.0/16' },
+    { family: 'IPv6', podCidr: 'fd84::/64', serviceCidr: 'fd84:0:0:1::/112' },
+  ]);
+  assert.deepEqual(rules?.admitted, [{ ip: 'fd84::1', protocol: 'tcp', port: 6443 }]);
+  assert.deepEqual(rules?.loadBalancerAddresses, ['10.84.0.1', 'fd84::1']);
+  assert.deepEqual(overlay?.serviceCidrs, { ipv4: '10.96.0.0/16', ipv6: 'fd84:0:0:1::/112' });
+  assert.deepEqual(
+    [dns?.listen.map(({ address }) => address), dns?.local?.addresses],
+    [['10.84.0.1', 'fd84::1'], ['fd84::53']],
+  );
 });
 
 const wrong: readonly [args: readonly string[], says: RegExp][] = [
@@ -84,8 +108,11 @@ const wrong: readonly [args: readonly string[], says: RegExp][] = [
   [[...both, ...routing, '--load-balancer-address=fd00::1'], /--load-balancer-address/],
   [[...both, '--network-policy', '--pod-bridge=a"b'], /--pod-bridge/],
   [[...both, ...routing, '--service-backend=ipvs'], /--service-backend/],
-  [[...both, '--pod-cidr=10.84.0.0/22,fd00::/64', '--service-cidr=10.96.0.0/16,fd00:96::/112'], /nftables/],
-  [[...both, '--service-backend=nftables', '--pod-cidr=10.84.0.0/22,fd00::/64', '--service-cidr=10.96.0.0/16'], /IPv6/],
+  [[...both, ...routing, '--load-balancer-address=10.84.0.1,10.84.0.2'], /two addresses of IPv4/],
+  [[...both, '--pod-cidr=10.84.0.0/22,fd00::/64', '--service-cidr=10.96.0.0/16'], /not an IPv6 range/],
+  [[...both, '--pod-cidr=10.84.0.0/22', '--service-cidr=fd00:96::/112'], /not an IPv4 range/],
+  [[...both, '--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/16,fd00:96::/112'], /more ranges/],
+  [[...both, '--pod-cidr=fd00::/64,fd01::/64', '--service-cidr=fd00:96::/112,fd00:97::/112'], /two ranges of IPv6/],
   [['--nonsense'], /nonsense/],
 ];
 for (const [args, says] of wrong) {

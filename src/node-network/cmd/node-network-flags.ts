@@ -3,13 +3,20 @@ import { errorMessage } from '../../base/errors.ts';
 import type { ParsedArguments } from '../../base/run-main.ts';
 import { policyTable } from '../network-policy/policy-enforcer.ts';
 import type { AdmittedPort } from '../service-routing/ruleset.ts';
-import { rangeOf } from '../service-routing/ip-family.ts';
-import { isIpv4, isIpv4Range } from '../service-routing/ipv4-range.ts';
+import type { IpFamily } from '../service-routing/ip-family.ts';
+import { addressOf, familyOf, rangeOf } from '../service-routing/ip-family.ts';
 import type { OverlayOptions } from '../overlay/overlay-manager.ts';
 import type { DnsOptions } from './dns-flags.ts';
 import { readDnsOptions } from './dns-flags.ts';
 import { readOverlayOptions } from './overlay-flags.ts';
 import { isPort } from '../service-routing/select-backends.ts';
+
+/** Of one IP family. */
+export interface FamilyRanges {
+  readonly family: IpFamily;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+}
 
 export interface NodeNetworkOptions {
   readonly kubeconfig: string;
@@ -22,17 +29,15 @@ export interface NodeNetworkOptions {
   readonly routing:
     | {
         readonly chainPrefix: string;
-        readonly podCidr: string;
-        readonly serviceCidr: string;
+        /** One for each family. */
+        readonly ranges: readonly FamilyRanges[];
         readonly admitted: readonly AdmittedPort[];
         readonly kept: readonly AdmittedPort[];
-        /** Undefined: services of the type LoadBalancer get no address here. */
-        readonly loadBalancerAddress: string | undefined;
+        /** Empty: services of the type LoadBalancer get no address here. */
+        readonly loadBalancerAddresses: readonly string[];
         readonly loopbackNodePorts: boolean;
         readonly zone: string | undefined;
         readonly backend: 'iptables' | 'nftables';
-        /** Of IPv6, with nftables alone. */
-        readonly second: { readonly podCidr: string; readonly serviceCidr: string } | undefined;
       }
     | undefined;
   /** Of nftables; one that an earlier run left is removed when policies are not enforced. */
@@ -48,8 +53,8 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
   --kubeconfig FILE        kubeconfig of the API server; lists and watches services, endpointslices and namespaces, and for policies
                            networkpolicies and pods; with a load balancer it updates the status of services
   --node-name NAME         this node, whose endpoints are local
-  --dns-listen IP:PORT     serve DNS on this address (default: no DNS)
-  --dns-local-address IP   serve DNS on port 53 of this address too, for pods of this node; it is put on a device of its own
+  --dns-listen IP:PORT     serve DNS on this address, repeatable (default: no DNS)
+  --dns-local-address IP   serve DNS on port 53 of this address too, for pods of this node; it is put on a device of its own, repeatable
   --dns-local-device NAME  name of that device (default nodelocaldns)
   --dns-upstream IP[:PORT] name server for all other names, repeatable (default: those of --resolv-conf)
   --dns-stub-domain DOMAIN=IP[:PORT],...
@@ -57,17 +62,17 @@ Cluster DNS, service routing and network policies on one node, for a cluster wit
   --dns-cache-seconds N    longest time to cache answers of other name servers (default 30; 0: no cache)
   --cluster-domain NAME    DNS zone of the cluster (default cluster.local)
   --resolv-conf FILE       name servers for all other names (default /etc/resolv.conf)
-  --pod-cidr RANGE[,RANGE6]
-                           pod addresses of this node; with --service-cidr: route services
-  --service-cidr RANGE[,RANGE6]
-                           service addresses; the second range is of IPv6, and with nftables alone
+  --pod-cidr RANGE[,RANGE]
+                           pod addresses of this node, one range per IP family; with --service-cidr: route services
+  --service-cidr RANGE[,RANGE]
+                           service addresses, of the same families
   --node-zone NAME         zone of the node (its label topology.kubernetes.io/zone), for topology hints of endpoints
   --service-backend NAME   iptables (default) or nftables: how services are routed
-  --admit IP:PORT/PROTO    let pods reach this port of the node although its firewall drops the traffic; tcp or udp, repeatable
+  --admit IP:PORT/PROTO    let pods reach this port of the node although its firewall drops the traffic; tcp or udp, [IP] for IPv6, repeatable
   --keep IP:PORT/PROTO     port that the node itself serves and no service may take; repeatable
-  --load-balancer-address IP
-                           address of the node that services of the type LoadBalancer get (default: none)
-  --loopback-node-ports    node ports answer on 127.0.0.1, too; needs net.ipv4.conf.BRIDGE.route_localnet=1
+  --load-balancer-address IP[,IP]
+                           addresses of the node, one per IP family, that services of the type LoadBalancer get (default: none)
+  --loopback-node-ports    IPv4 node ports answer on 127.0.0.1, too; needs net.ipv4.conf.BRIDGE.route_localnet=1
   --overlay vxlan|host-gw|observe
                            reach the pods of other nodes, as flannel's kube subnet manager does; observe: without being a node
   --cluster-cidr RANGE[,RANGE]
@@ -92,8 +97,8 @@ const flag = { type: 'boolean', default: false } as const;
 const flagTypes = {
   kubeconfig: text,
   'node-name': text,
-  'dns-listen': text,
-  'dns-local-address': text,
+  'dns-listen': { type: 'string', multiple: true, default: [] as string[] },
+  'dns-local-address': { type: 'string', multiple: true, default: [] as string[] },
   'dns-local-device': text,
   'dns-upstream': { type: 'string', multiple: true, default: [] as string[] },
   'dns-stub-domain': { type: 'string', multiple: true, default: [] as string[] },
@@ -137,37 +142,22 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
       'chain-prefix': chainPrefix = 'KTS',
       'service-backend': backend = 'iptables',
     } = values;
-    const [podCidr, podCidr6, ...morePods] = podCidrs?.split(',') ?? [];
-    const [serviceCidr, serviceCidr6, ...moreServices] = serviceCidrs?.split(',') ?? [];
     if (backend !== 'iptables' && backend !== 'nftables')
       return wrong(`--service-backend: ${JSON.stringify(backend)} is neither iptables nor nftables`);
-    const second = secondRanges(podCidr6, serviceCidr6);
-    if (
-      second === 'wrong' ||
-      morePods.length + moreServices.length > 0 ||
-      (second !== undefined && backend === 'iptables')
-    )
-      return wrong(
-        '--pod-cidr and --service-cidr: a second range of both is of IPv6, and needs --service-backend=nftables',
-      );
     if (kubeconfig === undefined || nodeName === undefined) return wrong('--kubeconfig and --node-name are required');
-    if ((podCidr === undefined) !== (serviceCidr === undefined))
+    if ((podCidrs === undefined) !== (serviceCidrs === undefined))
       return wrong('--pod-cidr and --service-cidr must be set together');
+    const ranges = readRanges(podCidrs ?? '', serviceCidrs ?? '');
+    if (typeof ranges === 'string') return wrong(ranges);
     const overlay = readOverlayOptions(values, nodeName);
     if (typeof overlay === 'string') return wrong(overlay);
     const dns = readDnsOptions(values);
     if (typeof dns === 'string') return wrong(dns);
-    if (dns === undefined && podCidr === undefined && !values['network-policy'] && overlay === undefined)
+    if (dns === undefined && ranges.length === 0 && !values['network-policy'] && overlay === undefined)
       return wrong('set --dns-listen, --pod-cidr, --network-policy or --overlay: otherwise there is nothing to do');
     const podBridge = values['pod-bridge'];
     if (podBridge !== undefined && !/^[A-Za-z0-9_.-]{1,15}$/.test(podBridge))
       return wrong(`--pod-bridge: ${JSON.stringify(podBridge)} is not the name of a network interface`);
-    for (const [flag, range] of [
-      ['pod-cidr', podCidr],
-      ['service-cidr', serviceCidr],
-    ] as const)
-      if (range !== undefined && !isIpv4Range(range))
-        return wrong(`--${flag}: ${JSON.stringify(range)} is not an IPv4 range such as 10.96.0.0/16`);
     if (!/^[A-Za-z][A-Za-z0-9-]{0,13}$/.test(chainPrefix))
       return wrong(
         `--chain-prefix: ${JSON.stringify(chainPrefix)} is not a name of at most 14 letters, digits and dashes`,
@@ -177,23 +167,20 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
     );
     if (admitted?.length !== values.admit.length || kept?.length !== values.keep.length)
       return wrong('--admit and --keep: not of the form IP:PORT/tcp or IP:PORT/udp');
-    const loadBalancerAddress = values['load-balancer-address'];
-    if (loadBalancerAddress !== undefined && !isIpv4(loadBalancerAddress))
-      return wrong(`--load-balancer-address: ${JSON.stringify(loadBalancerAddress)} is not an IPv4 address`);
+    const loadBalancerAddresses = balancerAddresses(values['load-balancer-address'], ranges);
+    if (typeof loadBalancerAddresses === 'string') return wrong(loadBalancerAddresses);
     const routing =
-      podCidr === undefined || serviceCidr === undefined
+      ranges.length === 0
         ? undefined
         : {
             chainPrefix,
-            podCidr,
-            serviceCidr,
+            ranges,
             admitted,
             kept,
-            loadBalancerAddress,
+            loadBalancerAddresses,
             loopbackNodePorts: values['loopback-node-ports'],
             zone: values['node-zone'],
             backend: backend === 'nftables' ? ('nftables' as const) : ('iptables' as const),
-            second,
           };
     return {
       kind: 'run',
@@ -214,18 +201,43 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
 
 const wrong = (error: string): ParsedArguments<NodeNetworkOptions> => ({ kind: 'error', errors: [error] });
 
-function secondRanges(
-  podCidr: string | undefined,
-  serviceCidr: string | undefined,
-): { readonly podCidr: string; readonly serviceCidr: string } | 'wrong' | undefined {
-  if (podCidr === undefined && serviceCidr === undefined) return undefined;
-  const [pods, services] = [podCidr, serviceCidr].map((range) => rangeOf(range ?? '', 'IPv6'));
-  return pods === undefined || services === undefined ? 'wrong' : { podCidr: pods, serviceCidr: services };
+/** A text: what is wrong. Both empty: no ranges. */
+function readRanges(podCidrs: string, serviceCidrs: string): readonly FamilyRanges[] | string {
+  const [pods, services] = [podCidrs, serviceCidrs].map((list) => list.split(',').filter((each) => each !== ''));
+  const ranges: FamilyRanges[] = [];
+  for (const [index, given] of (pods ?? []).entries()) {
+    const family = familyOf(given);
+    const [podCidr, serviceCidr] = [given, services?.[index] ?? ''].map((range) => rangeOf(range, family));
+    if (podCidr === undefined)
+      return `--pod-cidr: ${JSON.stringify(given)} is not a range such as 10.244.0.0/16 or fd00:10:244::/56`;
+    if (serviceCidr === undefined)
+      return `--service-cidr: ${JSON.stringify(services?.[index] ?? '')} is not an ${family} range, as --pod-cidr has one in this place`;
+    if (ranges.some((each) => each.family === family)) return `--pod-cidr: two ranges of ${family}`;
+    ranges.push({ family, podCidr, serviceCidr });
+  }
+  return services?.length === pods?.length ? ranges : '--service-cidr: more ranges than --pod-cidr';
+}
+
+/** A text: what is wrong. */
+function balancerAddresses(given: string | undefined, ranges: readonly FamilyRanges[]): readonly string[] | string {
+  const addresses: string[] = [];
+  for (const text of given?.split(',') ?? []) {
+    const ip = addressOf(text, familyOf(text));
+    if (ip === undefined) return `--load-balancer-address: ${JSON.stringify(text)} is not an IP address`;
+    if (ranges.length > 0 && !ranges.some(({ family }) => family === familyOf(ip)))
+      return `--load-balancer-address: ${ip} is of no family of --service-cidr`;
+    if (addresses.some((each) => familyOf(each) === familyOf(ip)))
+      return `--load-balancer-address: two addresses of ${familyOf(ip)}`;
+    addresses.push(ip);
+  }
+  return addresses;
 }
 
 function nodePortOf(text: string): AdmittedPort | undefined {
-  const [, ip = '', port = '', protocol] = /^([\d.]+):(\d{1,5})\/(tcp|udp)$/.exec(text) ?? [];
-  return isIpv4(ip) && isPort(Number(port)) && (protocol === 'tcp' || protocol === 'udp')
+  const [, six, four = '', port = '', protocol] =
+    /^(?:\[([\da-fA-F:.]+)\]|([\d.]+)):(\d{1,5})\/(tcp|udp)$/.exec(text) ?? [];
+  const ip = six === undefined ? addressOf(four, 'IPv4') : addressOf(six, 'IPv6');
+  return ip !== undefined && isPort(Number(port)) && (protocol === 'tcp' || protocol === 'udp')
     ? { ip, protocol, port: Number(port) }
     : undefined;
 }

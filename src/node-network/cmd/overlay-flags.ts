@@ -50,7 +50,7 @@ export function readOverlayOptions(values: Values, nodeName: string): OverlayOpt
     publicIps: byFamily((family) =>
       ips.flatMap((ip) => canonicalIp(ip) ?? []).find((ip) => ip.includes(':') === (family === 'ipv6')),
     ),
-    serviceCidr: text('service-cidr'),
+    serviceCidrs: byFamily((family) => rangeOf((text('service-cidr') ?? '').split(','), family)),
     chainPrefix,
     subnetFile: subnetFile === '' ? undefined : subnetFile,
     cni:

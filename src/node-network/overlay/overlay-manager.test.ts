@@ -18,8 +18,8 @@ class Fixture {
   readonly clock = new FakeClock();
   readonly api = new FakeApiClient({ clock: this.clock, random: seededRandom(1) });
   readonly kernel = new FakeKernel([cable('192.168.0.1')]);
+  readonly filters = { ipv4: new FakePacketFilter(), ipv6: new FakePacketFilter() };
   readonly files = new Map<string, string>();
-  readonly filter = new FakePacketFilter();
   readonly log = recordingLog();
   /** Paths in the order of writing. */
   readonly written: string[] = [];
@@ -33,7 +33,7 @@ class Fixture {
     this.overlay = createOverlay(
       {
         ...{ nodeName: 'one', backend: 'vxlan', vni: 1, port: 8472, networks: { ipv4: '10.244.0.0/16' } },
-        ...{ publicIps: {}, serviceCidr: '10.96.0.0/16', chainPrefix: 'KTO', subnetFile: '/run/subnet.env' },
+        ...{ publicIps: {}, serviceCidrs: { ipv4: '10.96.0.0/16' }, chainPrefix: 'KTO', subnetFile: '/run/subnet.env' },
         cni: { file: '/etc/cni.conflist', networkName: 'cbr0', bridge: 'cni0', dataDir: undefined },
         ...options,
       },
@@ -41,7 +41,7 @@ class Fixture {
         ...parts,
         informers: this.#informers,
         kernel: this.kernel,
-        filter: this.filter,
+        filters: this.filters,
         writeFile: (path, text) => {
           this.written.push(path);
           this.files.set(path, text);
@@ -137,6 +137,31 @@ describe('the network between nodes', () => {
     );
     assert.deepEqual([...world.files.keys()], ['/run/subnet.env', '/etc/cni.conflist']);
     assert.deepEqual(world.kernel.offloaded, ['flannel.1']);
+    await world.stop();
+  });
+
+  it('has rules of the packet filter in each of two families, each with the services of its own', async () => {
+    const world = new Fixture({
+      networks: { ipv4: '10.244.0.0/16', ipv6: 'fd84::/56' },
+      serviceCidrs: { ipv4: '10.96.0.0/16', ipv6: 'fd84:0:0:ff::/112' },
+      publicIps: { ipv4: '192.168.0.1', ipv6: 'fd84:1::1' },
+    });
+    world.kernel.links = [...world.kernel.links, { ...cable('fd84:1::1'), name: 'eth1' }];
+    world.api.seed(nodes, {
+      metadata: { name: 'one', namespace: '', uid: '' },
+      spec: { podCIDRs: ['10.244.1.0/24', 'fd84:0:0:1::/64'] },
+    });
+    await world.start();
+    await world.overlay.whenJoined();
+    const { ipv4, ipv6 } = world.filters;
+    assert.match(await ipv4.read(), /-d 10\.96\.0\.0\/16 -j RETURN/);
+    assert.doesNotMatch(await ipv4.read(), /fd84/);
+    assert.match(await ipv6.read(), /-s fd84::\/56 ! -d ff00::\/8 -j MASQUERADE/);
+    assert.match(await ipv6.read(), /-d fd84:0:0:ff::\/112 -j RETURN/);
+    const { annotations = {} } = world.own.metadata;
+    assert.deepEqual([annotations[key('public-ip')], annotations[key('public-ipv6')]], ['192.168.0.1', 'fd84:1::1']);
+    assert.match(annotations[key('backend-v6-data')] ?? '', /VtepMAC/);
+    assert.match(world.files.get('/etc/cni.conflist') ?? '', /fd84:0:0:1::\/64/);
     await world.stop();
   });
 
@@ -352,20 +377,20 @@ describe('both IP families', () => {
 });
 
 describe('the rules of the network', () => {
-  const rules = (world: Fixture): string => (world.filter.rules('nat', 'KTO-POSTROUTING') ?? []).join('\n');
+  const rules = (world: Fixture): string => (world.filters.ipv4.rules('nat', 'KTO-POSTROUTING') ?? []).join('\n');
 
   it('are written, and again when another program has removed them', async () => {
     const world = await joined();
-    const all = world.filter.chainNames('nat').filter((name) => name.startsWith('KTO'));
+    const all = world.filters.ipv4.chainNames('nat').filter((name) => name.startsWith('KTO'));
     assert.ok(all.length > 0, 'chains of the overlay');
-    assert.equal(world.filter.writes, 1);
+    assert.equal(world.filters.ipv4.writes, 1);
     await world.clock.advance(200_000);
-    assert.equal(world.filter.writes, 1);
-    world.filter.flush('nat');
+    assert.equal(world.filters.ipv4.writes, 1);
+    world.filters.ipv4.flush('nat');
     await world.clock.advance(100_000);
-    assert.equal(world.filter.writes, 2);
+    assert.equal(world.filters.ipv4.writes, 2);
     assert.ok(
-      all.some((name) => (world.filter.rules('nat', name) ?? []).length > 0),
+      all.some((name) => (world.filters.ipv4.rules('nat', name) ?? []).length > 0),
       rules(world),
     );
     await world.stop();
@@ -375,10 +400,10 @@ describe('the rules of the network', () => {
     const world = await joined();
     world.changeOwn((node) => ({ ...node, spec: { podCIDRs: ['10.244.9.0/24'] } }));
     await world.clock.advance(100);
-    assert.equal(world.filter.writes, 2);
-    const text = world.filter
+    assert.equal(world.filters.ipv4.writes, 2);
+    const text = world.filters.ipv4
       .chainNames('nat')
-      .flatMap((name) => world.filter.rules('nat', name) ?? [])
+      .flatMap((name) => world.filters.ipv4.rules('nat', name) ?? [])
       .join('\n');
     assert.match(text, /10\.244\.9\.0\/24/);
     assert.doesNotMatch(text, /10\.244\.1\.0\/24/);
@@ -387,7 +412,7 @@ describe('the rules of the network', () => {
 
   it('are tried again when they were refused', async () => {
     const world = new Fixture();
-    world.filter.failures = 1;
+    world.filters.ipv4.failures = 1;
     world.api.seed(nodes, ownNode);
     await world.start();
     assert.equal(world.isJoined, false);
@@ -425,7 +450,7 @@ describe('an observer', () => {
       world.kernel.routes.map(({ range, gateway, device }) => [range, gateway, device]),
       [['10.244.2.0/24', '192.168.0.2', 'eth0']],
     );
-    assert.deepEqual([world.isJoined, world.written, world.patches, world.filter.writes], [true, [], 0, 0]);
+    assert.deepEqual([world.isJoined, world.written, world.patches, world.filters.ipv4.writes], [true, [], 0, 0]);
     assert.deepEqual(world.kernel.offloaded, []);
     await world.stop();
   });

@@ -27,7 +27,7 @@ export interface OverlayOptions extends OverlaySettings {
   readonly networks: Readonly<Partial<Record<Family, string>>>;
   /** Absent: the node's internal address. */
   readonly publicIps: Readonly<Partial<Record<Family, string>>>;
-  readonly serviceCidr: string | undefined;
+  readonly serviceCidrs: Readonly<Partial<Record<Family, string>>>;
   readonly chainPrefix: string;
   readonly subnetFile: string | undefined;
   /** Absent: another program configures the CNI. */
@@ -38,7 +38,7 @@ export interface OverlayParts {
   readonly client: ApiClient;
   readonly informers: Informers;
   readonly kernel: KernelNetwork;
-  readonly filter: PacketFilter;
+  readonly filters: Readonly<Record<Family, PacketFilter>>;
   /** Writes the file in one step, with its folder. */
   readonly writeFile: (path: string, text: string) => void;
   readonly clock: Clock;
@@ -114,7 +114,7 @@ class OverlayWork {
   readonly #reported = new Set<string>();
   /** Devices on which this run has set the offload. */
   readonly #offloaded = new Set<string>();
-  #rulesCheckedMs = -Infinity;
+  readonly #rulesCheckedMs = new Map<Family, number>();
 
   constructor(options: OverlayOptions, parts: OverlayParts) {
     this.#options = options;
@@ -163,7 +163,7 @@ class OverlayWork {
     }
     if (backend === 'observe' || node === undefined) return true;
     if (Object.keys(endpoints).length === 0) return false;
-    await this.#writeRules(ranges.ipv4);
+    for (const family of families) await this.#writeRules(family, ranges[family]);
     this.#writeFiles({ networks, ranges, mtu });
     await this.#announce(node, ownAnnotations({ backend, vni, endpoints }));
     return true;
@@ -208,18 +208,20 @@ class OverlayWork {
       .catch((error: unknown) => this.#reportOnce(errorMessage(error), 'checksum offload'));
   }
 
-  async #writeRules(ownRange: string | undefined): Promise<void> {
-    const { filter, clock } = this.#parts;
-    const { networks, chainPrefix, serviceCidr } = this.#options;
-    if (ownRange === undefined || networks.ipv4 === undefined) return;
-    if (clock.monotonicMs() - this.#rulesCheckedMs < CHECK_MS / 2 && this.#written.get('rules') === ownRange) return;
-    const wanted = overlayRules(chainPrefix, { network: networks.ipv4, ownRange, serviceCidr });
+  async #writeRules(family: Family, ownRange: string | undefined): Promise<void> {
+    const { filters, clock } = this.#parts;
+    const { networks, chainPrefix, serviceCidrs } = this.#options;
+    const [filter, network, key] = [filters[family], networks[family], `rules of ${family}`];
+    if (ownRange === undefined || network === undefined) return;
+    const isKnown = this.#written.get(key) === ownRange;
+    if (isKnown && clock.monotonicMs() - (this.#rulesCheckedMs.get(family) ?? -Infinity) < CHECK_MS / 2) return;
+    const wanted = overlayRules(chainPrefix, { network, ownRange, serviceCidr: serviceCidrs[family] });
     const present = parsePresent(await filter.read(), chainPrefix);
-    const isCurrent = this.#written.get('rules') === ownRange && isWhole(wanted, present);
+    const isCurrent = isKnown && isWhole(wanted, present);
     const text = computeRestore(wanted, present, isCurrent ? wanted : undefined);
     if (text !== undefined) await filter.apply(text);
-    this.#written.set('rules', ownRange);
-    this.#rulesCheckedMs = clock.monotonicMs();
+    this.#written.set(key, ownRange);
+    this.#rulesCheckedMs.set(family, clock.monotonicMs());
   }
 
   /** The configuration of the CNI comes last: with it the node is ready for pods. */

@@ -2,7 +2,7 @@ import type { Ruleset } from '../service-routing/ruleset.ts';
 
 /**
  * Rules of the packet filter for pods: they reach each other with their own addresses and everything else with the
- * node's, and the node forwards their packets whatever another program's policy is. `serviceCidr`: left to service
+ * node's, and the node forwards their packets whatever another program's policy is. Of one IP family. `serviceCidr`: left to service
  * routing, which rejects what no service has.
  */
 export function overlayRules(
@@ -17,7 +17,7 @@ export function overlayRules(
           masquerade,
           [
             `-s ${network} -d ${network} -j RETURN`,
-            `-s ${network} ! -d 224.0.0.0/4 -j MASQUERADE --random-fully`,
+            `-s ${network} ! -d ${network.includes(':') ? 'ff00::/8' : '224.0.0.0/4'} -j MASQUERADE --random-fully`,
             `! -s ${network} -d ${ownRange} -j RETURN`,
             // The answers of another node's pod come back this way only if the request has an address of this node.
             `! -s ${network} -d ${network} -j MASQUERADE --random-fully`,

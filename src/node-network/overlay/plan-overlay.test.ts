@@ -324,7 +324,7 @@ describe('the device of a node', () => {
       steps.map((step) => commandOf(step).line),
       [
         'link add flannel-v6.1 address 02:00:00:00:00:01 mtu 1430 type vxlan id 1 dev eth0 local fd00::1 dstport 8472 nolearning',
-        'address replace fd00:1:0:1::/128 dev flannel-v6.1',
+        'address replace fd00:1:0:1::/128 dev flannel-v6.1 nodad',
         'link set flannel-v6.1 mtu 1430 up',
         'fdb replace 02:00:00:00:00:02 dev flannel-v6.1 dst fd00::2 self permanent',
         'neighbour replace fd00:1:0:2:: lladdr 02:00:00:00:00:02 dev flannel-v6.1 nud permanent',

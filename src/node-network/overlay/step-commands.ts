@@ -22,7 +22,10 @@ function wordsOf(step: NetworkStep): { program: 'ip' | 'bridge'; words: (string 
     case 'setLink':
       return ip('link', 'set', step.name, 'mtu', step.mtu, 'up');
     case 'addAddress':
-      return ip('address', 'replace', step.address, 'dev', step.device);
+      return ip(
+        ...['address', 'replace', step.address, 'dev', step.device],
+        ...(step.address.includes(':') ? ['nodad'] : []),
+      );
     case 'deleteAddress':
       return ip('address', 'del', step.address, 'dev', step.device);
     case 'replaceForwarding':

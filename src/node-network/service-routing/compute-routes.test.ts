@@ -139,8 +139,10 @@ describe('the outside addresses of a service', () => {
   it('have the address of the node once, where its load balancer gave it', () => {
     const address = '192.0.2.9';
     const withBalancer = (given: Service, reserved: string[] = []): ServiceRoute['externalIps'] =>
-      computeRoutes([given], () => [], { nodeName: 'node', balancer: { address, reserved: new Set(reserved) } })[0]
-        ?.externalIps ?? [];
+      computeRoutes([given], () => [], {
+        nodeName: 'node',
+        balancer: { addresses: [address], reserved: new Set(reserved) },
+      })[0]?.externalIps ?? [];
     const own = {
       ...service('web', { type: 'LoadBalancer' }),
       status: { loadBalancer: { ingress: [{ ip: address }, { ip: '192.0.2.2' }] } },

@@ -1,7 +1,7 @@
 import type { Service, ServicePort } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 import type { IpFamily } from './ip-family.ts';
-import { addressOf, rangeOf } from './ip-family.ts';
+import { addressOf, familyOf, rangeOf } from './ip-family.ts';
 import type { NodeLoadBalancer } from './node-load-balancer.ts';
 import { assignNodeAddress } from './node-load-balancer.ts';
 import type { Backend } from './select-backends.ts';
@@ -61,7 +61,7 @@ export function computeRoutes(
   slicesOf: (service: Service) => readonly EndpointSlice[],
   place: RoutingPlace & { readonly balancer?: NodeLoadBalancer | undefined },
 ): ServiceRoute[] {
-  const nodeAddressOf = nodeAddresses(services, place.balancer);
+  const nodeAddressOf = nodeAddresses(services, place.balancer, place.family);
   return services
     .filter((service) => isRouted(service, place.family ?? 'IPv4'))
     .flatMap((service) => routesOf(service, slicesOf(service), nodeAddressOf(service), place))
@@ -76,15 +76,17 @@ export interface RoutingPlace {
   readonly family?: IpFamily | undefined;
 }
 
-/** The node's address for the services that have it. What the status says of it does not count: others write there. */
+/** The node's address of the family for the services that have it. What the status says of it does not count: others write there. */
 export function nodeAddresses(
   services: readonly Service[],
   balancer: NodeLoadBalancer | undefined,
+  family: IpFamily = 'IPv4',
 ): (service: Service) => string | undefined {
+  const address = balancer?.addresses.find((ip) => familyOf(ip) === family);
   const assigned = balancer === undefined ? undefined : assignNodeAddress(services, balancer);
   return ({ metadata }) => {
     const key = `${metadata.namespace}/${metadata.name}`;
-    return assigned?.has(key) === true && assigned.get(key) === undefined ? balancer?.address : undefined;
+    return assigned?.has(key) === true && assigned.get(key) === undefined ? address : undefined;
   };
 }
 

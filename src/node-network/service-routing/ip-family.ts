@@ -4,6 +4,9 @@ import { containsPrefix, parseIpPrefix } from '../../base/ip-prefix.ts';
 /** As EndpointSlices and Services name it. */
 export type IpFamily = 'IPv4' | 'IPv6';
 
+/** Of an address or a range. */
+export const familyOf = (ip: string): IpFamily => (ip.includes(':') ? 'IPv6' : 'IPv4');
+
 /** What nftables calls it. */
 export const nftWord = { IPv4: 'ip', IPv6: 'ip6' } as const;
 export const nftAddress = { IPv4: 'ipv4_addr', IPv6: 'ipv6_addr' } as const;

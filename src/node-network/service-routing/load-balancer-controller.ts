@@ -6,6 +6,8 @@ import { createEventRecorder } from '../../control-plane/controller-runtime/even
 import { RateLimitingQueue } from '../../control-plane/controller-runtime/rate-limiting-queue.ts';
 import { restOfSet } from '../../control-plane/controller-runtime/rest-of-set.ts';
 import { runController } from '../../control-plane/controller-runtime/run-controller.ts';
+import { sameTexts } from '../../api/service-families.ts';
+import { familyOf } from './ip-family.ts';
 import { assignNodeAddress, wantsNodeAddress } from './node-load-balancer.ts';
 import type { Assignments, NodeLoadBalancer, PortConflict } from './node-load-balancer.ts';
 
@@ -25,25 +27,33 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
   const informer = informers.for(services);
   const recorder = createEventRecorder({ ...options, component: 'service-controller' });
   const reported = new Map<string, string>();
+  const isOwn = (ip: string | undefined): boolean => ip !== undefined && balancer.addresses.includes(ip);
 
   const write = async (service: Service, conflict: PortConflict | undefined, isAssigned: boolean): Promise<void> => {
     const key = formatKey(keyOf(service));
-    const text = conflict === undefined ? undefined : describeConflict(conflict, balancer.address);
+    const text = conflict === undefined ? undefined : describeConflict(conflict, balancer.addresses);
     if (text !== undefined && reported.get(key) !== text)
       recorder.event(services, service, { type: 'Warning', reason: 'SyncLoadBalancerFailed', message: text });
     if (text === undefined) reported.delete(key);
     else reported.set(key, text);
-    const others = (service.status?.loadBalancer?.ingress ?? []).filter(({ ip }) => ip !== balancer.address);
-    const had = others.length < (service.status?.loadBalancer?.ingress ?? []).length;
-    if (had === isAssigned) return;
-    const ingress = isAssigned ? [...others, { ip: balancer.address, ipMode: 'VIP' as const }] : others;
+    const before = service.status?.loadBalancer?.ingress ?? [];
+    const others = before.filter(({ ip }) => !isOwn(ip));
+    const own = isAssigned ? addressesFor(service, balancer) : [];
+    if (
+      sameTexts(
+        own,
+        before.flatMap(({ ip }) => (ip !== undefined && isOwn(ip) ? [ip] : [])),
+      )
+    )
+      return;
+    const ingress = [...others, ...own.map((ip) => ({ ip, ipMode: 'VIP' as const }))];
     const loadBalancer = ingress.length > 0 ? { ingress } : {};
     await client.update(
       services,
       { ...service, status: { ...service.status, loadBalancer } },
       { subresource: 'status' },
     );
-    if (isAssigned)
+    if (own.length > 0)
       recorder.event(services, service, {
         type: 'Normal',
         reason: 'EnsuredLoadBalancer',
@@ -78,7 +88,7 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
   /** It takes ports, or has the address. */
   const concerns = (service: Service): boolean =>
     wantsNodeAddress(service) ||
-    (service.status?.loadBalancer?.ingress ?? []).some(({ ip }) => ip === balancer.address) ||
+    (service.status?.loadBalancer?.ingress ?? []).some(({ ip }) => isOwn(ip)) ||
     reported.has(formatKey(keyOf(service)));
   const ends = [
     informer.addHandlers({
@@ -93,7 +103,14 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
   return runController({ name: 'load balancer controller', log, queues: [queue], informers: [informer], ends });
 }
 
-function describeConflict({ port, holder }: PortConflict, address: string): string {
+/** In the order of the service's families. A service of a server that names none has them all. */
+function addressesFor({ spec }: Service, { addresses }: NodeLoadBalancer): readonly string[] {
+  const { ipFamilies } = spec;
+  if (ipFamilies === undefined || ipFamilies.length === 0) return addresses;
+  return ipFamilies.flatMap((family) => addresses.filter((ip) => familyOf(ip) === family));
+}
+
+function describeConflict({ port, holder }: PortConflict, addresses: readonly string[]): string {
   const by = holder === undefined ? 'the node itself' : `service ${holder}`;
-  return `Error syncing load balancer: port ${port.toUpperCase()} of ${address} is taken by ${by}`;
+  return `Error syncing load balancer: port ${port.toUpperCase()} of ${addresses.join(' and ')} is taken by ${by}`;
 }

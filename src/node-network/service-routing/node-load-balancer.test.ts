@@ -11,7 +11,7 @@ import { nodeLoadBalancer, renderRuleset } from './ruleset.ts';
 import { facts as builderFacts, service, slice } from './testing/service-builders.ts';
 
 const NODE = '10.84.0.1';
-const balancer = { address: NODE, reserved: new Set(['6443/tcp']) };
+const balancer = { addresses: [NODE], reserved: new Set(['6443/tcp']) };
 
 function balanced(name: string, ports: readonly number[], more: { age?: number; spec?: object } = {}): Service {
   const made = service(name, {
@@ -93,7 +93,7 @@ describe('assignNodeAddress', () => {
 describe('the rules of a node load balancer', () => {
   const facts = {
     ...builderFacts,
-    loadBalancerAddress: NODE,
+    loadBalancerAddresses: [NODE],
     admitted: [{ ip: NODE, protocol: 'tcp', port: 6443 }] as const,
     kept: [{ ip: NODE, protocol: 'tcp', port: 10_250 }] as const,
   };

@@ -5,9 +5,9 @@ import { isPort } from './select-backends.ts';
 export const LOAD_BALANCER_CLASS = 'kubelet-ts/node';
 
 export interface NodeLoadBalancer {
-  /** The address of the node that services of the type LoadBalancer get. */
-  readonly address: string;
-  /** `6443/tcp`: what the node itself serves on that address. */
+  /** The addresses of the node, one per family, that services of the type LoadBalancer get. */
+  readonly addresses: readonly string[];
+  /** `6443/tcp`: what the node itself serves on them. */
   readonly reserved: ReadonlySet<string>;
 }
 
@@ -23,7 +23,7 @@ export interface PortConflict {
 export type Assignments = ReadonlyMap<string, PortConflict | undefined>;
 
 /**
- * Which services of the type LoadBalancer get the node's address. Each port of the address leads to one service: the
+ * Which services of the type LoadBalancer get the node's addresses. Each port of the address leads to one service: the
  * oldest that wants it, by name among equals. A service gets the address with all of its ports or not at all (upstream
  * has no rule for it; a load balancer with half of its ports would be a riddle). Linear in the services.
  */

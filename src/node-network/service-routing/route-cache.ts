@@ -28,7 +28,7 @@ export class RouteCache {
       this.#place.family === place.family;
     const before = isSamePlace ? this.#cached : new Map<string, Cached>();
     this.#place = place;
-    const nodeAddressOf = nodeAddresses(services, balancer);
+    const nodeAddressOf = nodeAddresses(services, balancer, place.family);
     const cached = new Map<string, Cached>();
     for (const service of services) {
       const key = `${service.metadata.namespace}/${service.metadata.name}`;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isInRange, isSpecial } from './ipv4-range.ts';
+import type { IpFamily } from './ip-family.ts';
+import { familyOf, isInPrefix, isSpecialAddress } from './ip-family.ts';
 import type { Backend } from './select-backends.ts';
 import type { NodeLoadBalancer } from './node-load-balancer.ts';
 import type { ExternalAddress, RouteProtocol, ServiceRoute } from './compute-routes.ts';
@@ -33,6 +34,8 @@ export interface Jump {
 export interface RulesFacts {
   /** At most 14 characters; all chains are called `PREFIX-...`. */
   readonly chainPrefix: string;
+  /** IPv4 unless given. Each family has rules of its own. */
+  readonly family?: IpFamily | undefined;
   /** Addresses of pods: traffic from elsewhere gets the node's address, so that answers come back this way. */
   readonly podCidr: string;
   /** The service range: traffic to an unassigned address is rejected at once. */
@@ -46,10 +49,10 @@ export interface RulesFacts {
   readonly admitted?: readonly AdmittedPort[];
   /** What else the node serves on addresses of its own: no service takes it. */
   readonly kept?: readonly AdmittedPort[];
-  /** The address of the node that services of the type LoadBalancer get. */
-  readonly loadBalancerAddress?: string | undefined;
+  /** The addresses of the node, one per family, that services of the type LoadBalancer get. */
+  readonly loadBalancerAddresses?: readonly string[];
   /**
-   * Node ports answer on 127.0.0.1, too. Only where the pods' bridge routes loopback addresses (`route_localnet`); what
+   * Of IPv4: node ports answer on 127.0.0.1, too. Only where the pods' bridge routes loopback addresses (`route_localnet`); what
    * that would let in from the bridge is dropped (CVE-2020-8558).
    */
   readonly loopbackNodePorts?: boolean;
@@ -76,21 +79,20 @@ const MARK = '0x4000/0x4000';
  */
 export function isReserved({ ip, isNodes }: ExternalAddress, facts: RulesFacts): boolean {
   const { podCidr, serviceCidr, admitted = [] } = facts;
-  if (isNodes === true) return isSpecial(ip);
-  return (
-    isSpecial(ip) || isInRange(ip, podCidr) || isInRange(ip, serviceCidr) || admitted.some((port) => port.ip === ip)
-  );
+  if (isNodes === true) return isSpecialAddress(ip);
+  const isOwn = isInPrefix(ip, podCidr) || isInPrefix(ip, serviceCidr) || admitted.some((port) => port.ip === ip);
+  return isOwn || isSpecialAddress(ip);
 }
 
-/** The load balancer of the node, if it has one: each port that the node serves on the address is reserved. */
+/** The load balancer of the node, if it has one: each port that the node serves on one of the addresses is reserved. */
 export function nodeLoadBalancer({
-  loadBalancerAddress: address,
+  loadBalancerAddresses: addresses = [],
   admitted = [],
   kept = [],
-}: Pick<RulesFacts, 'loadBalancerAddress' | 'admitted' | 'kept'>): NodeLoadBalancer | undefined {
-  if (address === undefined) return undefined;
-  const own = [...admitted, ...kept].filter(({ ip }) => ip === address);
-  return { address, reserved: new Set(own.map(({ port, protocol }) => `${port}/${protocol}`)) };
+}: Pick<RulesFacts, 'loadBalancerAddresses' | 'admitted' | 'kept'>): NodeLoadBalancer | undefined {
+  if (addresses.length === 0) return undefined;
+  const own = [...admitted, ...kept].filter(({ ip }) => addresses.includes(ip));
+  return { addresses, reserved: new Set(own.map(({ port, protocol }) => `${port}/${protocol}`)) };
 }
 
 /**
@@ -105,13 +107,17 @@ export function renderRuleset(routes: readonly ServiceRoute[], facts: RulesFacts
 
 class RulesWriter {
   readonly #facts: RulesFacts;
+  readonly #family: IpFamily;
   readonly #nat = new Map<string, string[]>();
   readonly #services: string[] = [];
   readonly #nodePorts: string[] = [];
   readonly #refused: string[] = [];
 
   constructor(facts: RulesFacts) {
-    this.#facts = facts;
+    const { family = 'IPv4', admitted = [], kept = [] } = facts;
+    const ofFamily = ({ ip }: AdmittedPort): boolean => familyOf(ip) === family;
+    this.#facts = { ...facts, admitted: admitted.filter(ofFamily), kept: kept.filter(ofFamily) };
+    this.#family = family;
   }
 
   add(route: ServiceRoute): void {
@@ -119,10 +125,10 @@ class RulesWriter {
     const external = route.externalLocal ? route.local : route.all;
     const comment = `-m comment --comment "${route.name}"`;
     const to = (ip: string): string =>
-      `-d ${ip}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port} ${comment}`;
+      `-d ${host(ip)} -p ${route.protocol} -m ${route.protocol} --dport ${route.port} ${comment}`;
     // With policy "Local" and no local endpoint, the packet is dropped, not rejected: another node may be meant
     // (upstream's choice).
-    const verdict = route.all.length > 0 ? '-j DROP' : refusal(route.protocol);
+    const verdict = route.all.length > 0 ? '-j DROP' : refusal(route.protocol, this.#family);
     if (internal.length > 0)
       this.#services.push(`${to(route.clusterIp)} -j ${this.#chainOf(route, route.internalLocal ? 'L' : 'S')}`);
     else this.#refused.push(`${to(route.clusterIp)} ${verdict}`);
@@ -139,7 +145,9 @@ class RulesWriter {
   }
 
   finish(): Ruleset {
-    const { chainPrefix, serviceCidr, podCidr, loopbackNodePorts = false } = this.#facts;
+    const { chainPrefix, serviceCidr, podCidr } = this.#facts;
+    const isIpv4 = this.#family === 'IPv4';
+    const loopbackNodePorts = isIpv4 && this.#facts.loopbackNodePorts === true;
     const [services, nodePorts, mark, masquerade, refused] = [
       'SERVICES',
       'NODEPORTS',
@@ -150,14 +158,14 @@ class RulesWriter {
     const { admitted: ports = [], kept = [] } = this.#facts;
     // What the cluster itself serves on the node comes first: no service takes it, by whatever address or node port.
     const untouched = [...ports, ...kept].map(
-      ({ ip, protocol, port }) => `-d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j RETURN`,
+      ({ ip, protocol, port }) => `-d ${host(ip)} -p ${protocol} -m ${protocol} --dport ${port} -j RETURN`,
     );
     this.#nat.set(services, [
       ...untouched,
       ...this.#services,
       ...(loopbackNodePorts ? [`-s 127.0.0.0/8 -d 127.0.0.1/32 -j ${nodePorts}`] : []),
       // Other addresses of the loopback network cannot leave the machine: a node port on them would lead nowhere.
-      `! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j ${nodePorts}`,
+      `! -d ${isIpv4 ? '127.0.0.0/8' : '::1/128'} -m addrtype --dst-type LOCAL -j ${nodePorts}`,
     ]);
     this.#nat.set(nodePorts, this.#nodePorts);
     this.#nat.set(mark, [`-j MARK --set-xmark ${MARK}`]);
@@ -167,11 +175,12 @@ class RulesWriter {
       '-j MASQUERADE --random-fully',
     ]);
     const rest = (['tcp', 'udp', 'sctp'] as const).map(
-      (protocol) => `-d ${serviceCidr} -p ${protocol} ${refusal(protocol)}`,
+      (protocol) => `-d ${serviceCidr} -p ${protocol} ${refusal(protocol, this.#family)}`,
     );
     const admit = `${chainPrefix}-ADMIT`;
     const admitted = ports.map(
-      ({ ip, protocol, port }) => `-s ${podCidr} -d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j ACCEPT`,
+      ({ ip, protocol, port }) =>
+        `-s ${podCidr} -d ${host(ip)} -p ${protocol} -m ${protocol} --dport ${port} -j ACCEPT`,
     );
     return {
       nat: {
@@ -224,7 +233,7 @@ class RulesWriter {
     this.#nat.set(chain, rules);
     const backends = which === 'S' ? route.all : route.local;
     const { podCidr, bridgeNetfilter } = this.#facts;
-    const toService = `-d ${route.clusterIp}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port}`;
+    const toService = `-d ${host(route.clusterIp)} -p ${route.protocol} -m ${route.protocol} --dport ${route.port}`;
     rules.push(
       bridgeNetfilter ? `! -s ${podCidr} ${toService} -j ${this.#markChain}` : `${toService} -j ${this.#markChain}`,
     );
@@ -247,8 +256,8 @@ class RulesWriter {
     const remember = route.affinitySeconds === undefined ? '' : `-m recent --name ${chain} --set --rsource `;
     // A pod that reaches itself by its service would answer itself directly, and not understand the answer.
     this.#nat.set(chain, [
-      `-s ${ip}/32 -j ${this.#markChain}`,
-      `-p ${route.protocol} -m ${route.protocol} ${remember}-j DNAT --to-destination ${ip}:${port}`,
+      `-s ${host(ip)} -j ${this.#markChain}`,
+      `-p ${route.protocol} -m ${route.protocol} ${remember}-j DNAT --to-destination ${destination(ip, port)}`,
     ]);
     return chain;
   }
@@ -270,6 +279,11 @@ class RulesWriter {
   }
 }
 
-function refusal(protocol: RouteProtocol): string {
-  return protocol === 'tcp' ? '-j REJECT --reject-with tcp-reset' : '-j REJECT --reject-with icmp-port-unreachable';
+function refusal(protocol: RouteProtocol, family: IpFamily): string {
+  if (protocol === 'tcp') return '-j REJECT --reject-with tcp-reset';
+  return `-j REJECT --reject-with ${family === 'IPv4' ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'}`;
 }
+
+const host = (ip: string): string => `${ip}/${familyOf(ip) === 'IPv4' ? 32 : 128}`;
+const destination = (ip: string, port: number): string =>
+  familyOf(ip) === 'IPv4' ? `${ip}:${port}` : `[${ip}]:${port}`;

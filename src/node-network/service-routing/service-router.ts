@@ -80,6 +80,16 @@ export function createServiceRouter(options: ServiceRouterOptions): ServiceRoute
   };
 }
 
+/** Of several families: each has its rules in a packet filter of its own. */
+export function joinRouters(routers: readonly ServiceRouter[]): ServiceRouter {
+  return {
+    start: () => routers.forEach((router) => router.start()),
+    whenRouted: async () => void (await Promise.all(routers.map((router) => router.whenRouted()))),
+    isHealthy: () => routers.every((router) => router.isHealthy()),
+    stop: async () => void (await Promise.all(routers.map((router) => router.stop()))),
+  };
+}
+
 class RulesWriting {
   /** Monotonic; no writing before it. */
   earliestMs = -Infinity;
@@ -92,7 +102,8 @@ class RulesWriting {
 
   constructor(options: ServiceRouterOptions) {
     this.#options = options;
-    if (options.flows !== undefined) this.#cleaner = new FlowCleaner(options.flows, 'ipv4', options.log);
+    if (options.flows !== undefined)
+      this.#cleaner = new FlowCleaner(options.flows, options.facts.family === 'IPv6' ? 'ipv6' : 'ipv4', options.log);
     this.#slicesOf = slicesByService(options.informers);
   }
 
@@ -105,6 +116,7 @@ class RulesWriting {
       const routes = computeRoutes(informers.for(services).list(), this.#slicesOf, {
         nodeName,
         zone,
+        family: facts.family,
         balancer: nodeLoadBalancer(facts),
       });
       this.#warnOfReserved(routes);

@@ -76,13 +76,16 @@ async function connectByOverlay(): Promise<() => Promise<void>> {
     const overlay = createOverlay(
       {
         ...{ nodeName: `node-${at}`, backend: 'vxlan', vni: 1, port: 8472, networks: { ipv4: '10.244.0.0/16' } },
-        ...{ publicIps: {}, serviceCidr: undefined, chainPrefix: 'KTO', subnetFile: undefined, cni: undefined },
+        ...{ publicIps: {}, serviceCidrs: {}, chainPrefix: 'KTO', subnetFile: undefined, cni: undefined },
       },
       {
         ...parts,
         informers,
         kernel: createIpNetwork(inSpace(at).slice(0, 4)),
-        filter: createIptables(inSpace(at).slice(0, 4)),
+        filters: {
+          ipv4: createIptables(inSpace(at).slice(0, 4)),
+          ipv6: createIptables(inSpace(at).slice(0, 4), 'IPv6'),
+        },
         writeFile: () => undefined,
       },
     );

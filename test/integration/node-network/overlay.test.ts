@@ -94,13 +94,13 @@ function startOverlay(at: number, backend: Backend): Overlay {
   const overlay = createOverlay(
     {
       ...{ nodeName: `node-${at}`, backend, vni: 1, port: 8472, networks: { ipv4: '10.244.0.0/16' }, publicIps: {} },
-      ...{ serviceCidr: undefined, chainPrefix: 'KTO', subnetFile: `subnet-${at}`, cni: undefined },
+      ...{ serviceCidrs: {}, chainPrefix: 'KTO', subnetFile: `subnet-${at}`, cni: undefined },
     },
     {
       ...parts,
       informers,
       kernel: createIpNetwork(prefix),
-      filter: createIptables(prefix),
+      filters: { ipv4: createIptables(prefix), ipv6: createIptables(prefix, 'IPv6') },
       writeFile: (path, text) => void files.set(path, text),
     },
   );
