@@ -38,6 +38,13 @@ function defaultStrategy(strategy: StatefulSetUpdateStrategy | undefined): State
 }
 
 /** Templates say what they are (upstream: Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec). */
-function defaultClaimTemplate(claim: PersistentVolumeClaim): PersistentVolumeClaim {
-  return { ...defaultPersistentVolumeClaim(claim), apiVersion: 'v1', kind: 'PersistentVolumeClaim' };
+function defaultClaimTemplate({ metadata, ...claim }: PersistentVolumeClaim): PersistentVolumeClaim {
+  const { namespace, uid, ...named } = metadata;
+  // A template has neither, but its type, which is that of a claim, says both.
+  const own = { ...named, ...(namespace && { namespace }), ...(uid && { uid }) } as typeof metadata;
+  return {
+    ...defaultPersistentVolumeClaim({ ...claim, metadata: own }),
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+  };
 }

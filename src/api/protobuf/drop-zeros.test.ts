@@ -76,12 +76,17 @@ test('what Go holds in a structure is always said', () => {
   );
 });
 
-test('an object of one owner stays as it was given', () => {
-  const selector = { matchLabels: {}, matchExpressions: [] };
-  assert.deepEqual(
-    (cleaned(DeploymentSchema, { spec: { selector } }) as { spec: { selector: unknown } }).spec.selector,
-    selector,
-  );
+test('a selector loses its empty parts, but one of nothing else is not made into none', () => {
+  const selectorOf = (selector: object): unknown =>
+    (cleaned(DeploymentSchema, { spec: { selector } }) as { spec: { selector: unknown } }).spec.selector;
+  const matchLabels = { app: 'web' };
+  assert.deepEqual(selectorOf({ matchLabels, matchExpressions: [] }), { matchLabels });
+  const exists = { key: 'app', operator: 'Exists', values: [] };
+  assert.deepEqual(selectorOf({ matchLabels: {}, matchExpressions: [exists] }), {
+    matchExpressions: [{ key: 'app', operator: 'Exists' }],
+  });
+  const empty = { matchLabels: {}, matchExpressions: [] };
+  assert.deepEqual(selectorOf(empty), empty);
 });
 
 test('nothing to drop is the same object', () => {

@@ -6,7 +6,8 @@ import type { MessagePlan, NumberedField } from './message-plan.ts';
  * A decoded object without what Go would not write again: empty texts, zeros, false, and empty lists and maps in fields
  * that cannot tell them from nothing (upstream: `omitempty` on what is no pointer). So `hostNetwork: false` and
  * `nodeSelector: {}`, which templates of manifests are full of, are no change of an object that does not say them.
- * Objects with one owner (selectors, references) stay as they are given. The same object when nothing is to go.
+ * A selector of nothing but empty parts stays as it is given: that is how validation tells it from none. The same object
+ * when nothing is to go.
  */
 export function dropZeros<T extends object>(object: T, schema: ObjectSchema): T {
   // What is left is of the same type: only optional fields go.
@@ -18,12 +19,14 @@ type Clean = (value: unknown) => unknown;
 
 interface ZeroPlan {
   readonly droppable: ReadonlySet<string>;
+  /** Stays as it is when nothing would be left: what has one owner as a whole. */
+  readonly keepsLast: boolean;
   /** How to clean what stands in a field; of those that can hold something to drop. */
   readonly inner: ReadonlyMap<string, Clean>;
 }
 
 const plans = new WeakMap<ObjectSchema, ZeroPlan>();
-const nothing: ZeroPlan = { droppable: new Set(), inner: new Map() };
+const nothing: ZeroPlan = { droppable: new Set(), keepsLast: false, inner: new Map() };
 
 function planOf(schema: ObjectSchema): ZeroPlan {
   let plan = plans.get(schema);
@@ -32,7 +35,7 @@ function planOf(schema: ObjectSchema): ZeroPlan {
 }
 
 function makePlan(schema: ObjectSchema): ZeroPlan {
-  const message = schema.atomic === true ? undefined : planMessage(schema);
+  const message = planMessage(schema);
   if (message === undefined) return nothing;
   const droppable = new Set<string>();
   const inner = new Map<string, Clean>();
@@ -43,7 +46,7 @@ function makePlan(schema: ObjectSchema): ZeroPlan {
     const clean = cleanerOf(own);
     if (clean !== undefined) inner.set(name, clean);
   }
-  return { droppable, inner };
+  return { droppable, keepsLast: schema.atomic === true, inner };
 }
 
 function* fieldsOf(message: MessagePlan): Generator<NumberedField> {
@@ -85,7 +88,7 @@ function mapShared(items: readonly unknown[], clean: Clean): readonly unknown[] 
   return cleaned.some((item, index) => item !== items[index]) ? cleaned : items;
 }
 
-function dropIn(object: Fields, { droppable, inner }: ZeroPlan): Fields {
+function dropIn(object: Fields, { droppable, keepsLast, inner }: ZeroPlan): Fields {
   let changed: Record<string, unknown> | undefined;
   for (const key in object) {
     const value = object[key];
@@ -100,7 +103,8 @@ function dropIn(object: Fields, { droppable, inner }: ZeroPlan): Fields {
     changed ??= { ...object };
     changed[key] = cleaned;
   }
-  return changed ?? object;
+  if (changed === undefined || (keepsLast && Object.keys(changed).length === 0)) return object;
+  return changed;
 }
 
 function isZero(value: unknown): boolean {

@@ -35,7 +35,7 @@ test('a stateful set gets the strategy, policies and claims it does not name', (
       claim: {
         apiVersion: 'v1',
         kind: 'PersistentVolumeClaim',
-        metadata: { name: 'data', namespace: '', uid: '' },
+        metadata: { name: 'data' },
         spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeMode: 'Filesystem' },
         status: { phase: 'Pending' },
       },
