@@ -3,13 +3,14 @@ import { test } from 'node:test';
 import { loadManifest } from '../manifest/load-manifest.ts';
 import { inDefaultNamespace, validateObject } from '../manifest/manifest-kinds.ts';
 import { objectWarnings } from './object-warnings.ts';
+import { warningText } from './pod/pod-warnings.ts';
 
 /** What is said of the one valid object in the text. */
 function warnings(text: string): string[] {
   const { objects, errors } = loadManifest(text, { fileName: 'f' });
   const entries = objects.map(inDefaultNamespace);
   assert.deepEqual([errors, entries.flatMap((entry) => validateObject(entry))], [[], []]);
-  return entries.flatMap((entry) => objectWarnings(entry)).map(({ field, message }) => `${field}: ${message}`);
+  return entries.flatMap((entry) => objectWarnings(entry)).map(warningText);
 }
 const volume = (spec: string, metadata = ''): string[] =>
   warnings(
@@ -56,11 +57,14 @@ test('volumes and claims are warned of old ways and parts of a byte', () => {
 
 test('a service is warned of what does nothing', () => {
   assert.deepEqual(service('clusterIP: None, externalIPs: [10.0.0.1]'), [
-    'spec.externalIPs: spec.externalIPs is ignored for headless services',
+    'spec.externalIPs is ignored for headless services',
   ]);
   assert.deepEqual(service('externalIPs: [10.0.0.1], externalName: a.b'), [
-    'spec.externalIPs: spec.externalIPs is deprecated and may no longer be implemented in some clusters',
-    'spec.externalName: spec.externalName is ignored when spec.type is not "ExternalName"',
+    'spec.externalIPs is deprecated and may no longer be implemented in some clusters',
+    'spec.externalName is ignored when spec.type is not "ExternalName"',
+  ]);
+  assert.deepEqual(service('trafficDistribution: PreferClose'), [
+    'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"',
   ]);
 });
 

@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 import type { Service } from '../core/service.ts';
 import type { KindedObject } from '../manifest/manifest-kinds.ts';
 import type { RuntimeClass } from '../node/runtime-class.ts';
-import { deprecatedNodeLabels, warnOfFractions, warnOfTerm } from './pod/pod-warnings.ts';
+import { collectWarnings, deprecatedNodeLabels, warnOfFractions, warnOfTerm } from './pod/pod-warnings.ts';
 import type { ManifestWarning, Warn } from './pod/pod-warnings.ts';
 
 const STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
@@ -15,7 +15,7 @@ const USE_STORAGE_CLASS_NAME = 'deprecated since v1.8; use "storageClassName" at
  */
 export function objectWarnings({ kind, object }: KindedObject): ManifestWarning[] {
   const warnings: ManifestWarning[] = [];
-  const warn: Warn = (field, message) => void warnings.push({ field, message });
+  const warn = collectWarnings(warnings);
   if (kind === 'PersistentVolume') warnOfVolume(warn, object);
   else if (kind === 'PersistentVolumeClaim') warnOfClaim(warn, object);
   else if (kind === 'Service') warnOfService(warn, object);
@@ -46,19 +46,31 @@ function warnOfClaim(warn: Warn, { metadata, spec }: PersistentVolumeClaim): voi
 }
 
 function warnOfService(warn: Warn, { spec }: Service): void {
-  const { type, clusterIP, externalIPs = [], externalName, loadBalancerIP, sessionAffinity } = spec ?? {};
+  const {
+    type,
+    clusterIP,
+    externalIPs = [],
+    externalName,
+    loadBalancerIP,
+    sessionAffinity,
+    trafficDistribution,
+  } = spec ?? {};
+  const alone: Warn = (field, message) => warn(field, message, 'alone');
   const isHeadless = clusterIP === 'None';
-  if (isHeadless && loadBalancerIP) warn('spec.loadBalancerIP', 'spec.loadBalancerIP is ignored for headless services');
+  if (isHeadless && loadBalancerIP)
+    alone('spec.loadBalancerIP', 'spec.loadBalancerIP is ignored for headless services');
   if (isHeadless && externalIPs.length > 0)
-    warn('spec.externalIPs', 'spec.externalIPs is ignored for headless services');
+    alone('spec.externalIPs', 'spec.externalIPs is ignored for headless services');
   if (isHeadless && sessionAffinity !== undefined && sessionAffinity !== 'None')
-    warn('spec.sessionAffinity', 'spec.SessionAffinity is ignored for headless services');
+    alone('spec.sessionAffinity', 'spec.SessionAffinity is ignored for headless services');
   if (!isHeadless && type !== 'ExternalName' && externalIPs.length > 0)
-    warn('spec.externalIPs', 'spec.externalIPs is deprecated and may no longer be implemented in some clusters');
+    alone('spec.externalIPs', 'spec.externalIPs is deprecated and may no longer be implemented in some clusters');
   if (type === 'ExternalName' && externalIPs.length > 0)
-    warn('spec.externalIPs', 'spec.externalIPs is ignored when spec.type is "ExternalName"');
+    alone('spec.externalIPs', 'spec.externalIPs is ignored when spec.type is "ExternalName"');
   if (type !== 'ExternalName' && externalName)
-    warn('spec.externalName', 'spec.externalName is ignored when spec.type is not "ExternalName"');
+    alone('spec.externalName', 'spec.externalName is ignored when spec.type is not "ExternalName"');
+  if (trafficDistribution === 'PreferClose')
+    warn('spec.trafficDistribution', '"PreferClose" is deprecated; use "PreferSameZone"');
 }
 
 function warnOfRuntimeClass(warn: Warn, { scheduling }: RuntimeClass): void {

@@ -40,8 +40,12 @@ function validateWholeRole({ metadata, rules, aggregationRule }: ClusterRole, an
   const selectors = aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0)
     errors.required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
-  for (const [index, selector] of selectors.entries())
+  for (const [index, selector] of selectors.entries()) {
+    const found = errors.list.length;
     validateLabelSelector(errors, `${field}[${index}]`, selector, { anyValue });
+    if (errors.list.length > found && isInvalidSelector(selector))
+      errors.invalid(`${field}[${index}]`, undefined, 'invalid label selector.');
+  }
   return errors.list;
 }
 

@@ -39,9 +39,10 @@ export function validatePodTemplate(
 
 /** The template's own warnings, as `spec.template.spec.x: ...`. */
 export function podTemplateWarnings(path: string, template: PodTemplateSpec): string[] {
-  return podWarnings(podOfTemplate(template)).map(
-    ({ field, message }: ManifestWarning) =>
-      `${path}.${field}: ${message.replaceAll(/\bspec\.(?=(?:c|initC|ephemeralC)ontainers\[)/g, `${path}.spec.`)}`,
+  return podWarnings(podOfTemplate(template)).map(({ field, message, alone }: ManifestWarning) =>
+    alone === true
+      ? message
+      : `${path}.${field}: ${message.replaceAll(/\bspec\.(?=(?:c|initC|ephemeralC)ontainers\[)/g, `${path}.spec.`)}`,
   );
 }
 

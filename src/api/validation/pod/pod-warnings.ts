@@ -17,8 +17,19 @@ import { overlappingPaths } from './overlapping-paths.ts';
 export interface ManifestWarning {
   readonly field: string;
   readonly message: string;
+  /** The message says itself what it is about: the API server writes it without the field. */
+  readonly alone?: true;
 }
-export type Warn = (field: string, message: string) => void;
+export type Warn = (field: string, message: string, form?: 'alone') => void;
+
+export const collectWarnings =
+  (warnings: ManifestWarning[]): Warn =>
+  (field, message, form) =>
+    void warnings.push({ field, message, ...(form === 'alone' && { alone: true }) });
+
+/** As the API server writes it. */
+export const warningText = ({ field, message, alone }: ManifestWarning): string =>
+  alone === true ? message : `${field}: ${message}`;
 
 export const deprecatedNodeLabels: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
@@ -64,7 +75,7 @@ const deadVolumeKinds: readonly (readonly [
 /** What `kubectl apply` would print as warnings of a valid, defaulted pod (upstream: api/pod warnings.go). */
 export function podWarnings(pod: Pod): ManifestWarning[] {
   const warnings: ManifestWarning[] = [];
-  const warn: Warn = (field, message) => void warnings.push({ field, message });
+  const warn = collectWarnings(warnings);
   const { spec } = pod;
   warnOfScheduling(warn, spec);
   warnOfAnnotations(warn, pod);
@@ -177,7 +188,7 @@ function warnOfVolumes(warn: Warn, { volumes = [] }: PodSpec): void {
       `${path}.ephemeral.volumeClaimTemplate.spec.resources.requests`,
       volume.ephemeral?.volumeClaimTemplate?.spec.resources?.requests,
     );
-    for (const message of overlappingPaths(volume)) warn(path, message);
+    for (const message of overlappingPaths(volume)) warn(path, message, 'alone');
   }
 }
 

@@ -4,6 +4,7 @@ import { PersistentVolumeClaimSchema } from '../../../api/core/persistent-volume
 import { defaultPersistentVolumeClaim } from '../../../api/defaults/default-storage.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
+import { warningText } from '../../../api/validation/pod/pod-warnings.ts';
 import {
   STORAGE_CLASS_ANNOTATION,
   validatePersistentVolumeClaimStatusUpdate,
@@ -38,8 +39,7 @@ export const persistentVolumeClaimResource = defineResource<PersistentVolumeClai
     prepareForUpdate: pairSources,
     validateUpdate: validatePersistentVolumeClaimUpdate,
     validateStatusUpdate: validatePersistentVolumeClaimStatusUpdate,
-    warnings: (object) =>
-      objectWarnings({ kind: 'PersistentVolumeClaim', object }).map(({ field, message }) => `${field}: ${message}`),
+    warnings: (object) => objectWarnings({ kind: 'PersistentVolumeClaim', object }).map(warningText),
     returnsDeleted: true,
   },
   columns: [

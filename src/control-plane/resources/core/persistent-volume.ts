@@ -5,6 +5,7 @@ import { defaultPersistentVolume } from '../../../api/defaults/default-storage.t
 import { formatTime } from '../../../api/time.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
+import { warningText } from '../../../api/validation/pod/pod-warnings.ts';
 import { validatePersistentVolume } from '../../../api/validation/volumes/validate-persistent-volume.ts';
 import {
   STORAGE_CLASS_ANNOTATION,
@@ -48,8 +49,7 @@ export const persistentVolumeResource = defineResource<PersistentVolume>({
     validateName: checkDnsSubdomain,
     validateUpdate: validatePersistentVolumeUpdate,
     prepareForStatusUpdate: keepTransitionTime,
-    warnings: (object) =>
-      objectWarnings({ kind: 'PersistentVolume', object }).map(({ field, message }) => `${field}: ${message}`),
+    warnings: (object) => objectWarnings({ kind: 'PersistentVolume', object }).map(warningText),
     returnsDeleted: true,
   },
   columns: [

@@ -4,7 +4,7 @@ import { PodSchema } from '../../../api/core/pod.ts';
 import { defaultPod } from '../../../api/defaults/default-pod.ts';
 import { podFields } from '../../../api/selectors.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../../../api/validation/names.ts';
-import { podWarnings } from '../../../api/validation/pod/pod-warnings.ts';
+import { podWarnings, warningText } from '../../../api/validation/pod/pod-warnings.ts';
 import { validatePodStatusUpdate } from '../../../api/validation/pod/validate-pod-status.ts';
 import {
   validateEphemeralContainersUpdate,
@@ -21,6 +21,7 @@ import {
   podGraceSeconds,
   preparePodForCreate,
   preparePodStatusUpdate,
+  withoutNegativeGrace,
   writeEphemeralContainers,
   writeResize,
 } from './pod/pod-rules.ts';
@@ -41,10 +42,7 @@ function warningsOf(pod: Pod, old: Pod | undefined): readonly string[] {
   if (old !== undefined) return [];
   const complaints = checkDnsLabel(pod.metadata.name);
   const hostname = `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${complaints.join(' ')}]`;
-  return [
-    ...(complaints.length > 0 ? [hostname] : []),
-    ...podWarnings(pod).map(({ field, message }) => `${field}: ${message}`),
-  ];
+  return [...(complaints.length > 0 ? [hostname] : []), ...podWarnings(pod).map(warningText)];
 }
 
 export const podResource = defineResource<Pod>({
@@ -55,7 +53,7 @@ export const podResource = defineResource<Pod>({
   schema: PodSchema,
   storagePath: 'pods',
   rules: {
-    applyDefaults: defaultPod,
+    applyDefaults: (pod) => withoutNegativeGrace(defaultPod(pod)),
     prepareForCreate: preparePodForCreate,
     validate: validatePod,
     validateName: checkDnsSubdomain,

@@ -9,6 +9,7 @@ import {
 } from '../../../api/validation/network/validate-service-update.ts';
 import { validateService } from '../../../api/validation/network/validate-service.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
+import { warningText } from '../../../api/validation/pod/pod-warnings.ts';
 import { defineResource } from '../define-resource.ts';
 import { ageColumn, balancerAddresses, formatLabels } from '../print-cells.ts';
 import { proxyVerbs } from './pod.ts';
@@ -57,8 +58,7 @@ export const serviceResource = defineResource<Service>({
         : { ...service, status: { ...service.status, loadBalancer: { ...service.status?.loadBalancer, ingress } } };
     },
     validateStatusUpdate: validateServiceStatusUpdate,
-    warnings: (object) =>
-      objectWarnings({ kind: 'Service', object }).map(({ field, message }) => `${field}: ${message}`),
+    warnings: (object) => objectWarnings({ kind: 'Service', object }).map(warningText),
     returnsDeleted: true,
   },
   selectableFields: ({ spec }) => ({ 'spec.clusterIP': spec.clusterIP ?? '', 'spec.type': spec.type ?? '' }),

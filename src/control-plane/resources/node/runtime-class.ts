@@ -6,6 +6,7 @@ import { FieldErrors } from '../../../api/validation/field-error.ts';
 import { validateImmutable } from '../../../api/validation/immutable.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
+import { warningText } from '../../../api/validation/pod/pod-warnings.ts';
 import { validateRuntimeClass } from '../../../api/validation/validate-runtime-class.ts';
 import { defineResource } from '../define-resource.ts';
 
@@ -26,8 +27,7 @@ export const runtimeClassResource = defineResource<RuntimeClass>({
       validateImmutable(errors, 'handler', runtimeClass.handler, old.handler);
       return errors.list;
     },
-    warnings: (object) =>
-      objectWarnings({ kind: 'RuntimeClass', object }).map(({ field, message }) => `${field}: ${message}`),
+    warnings: (object) => objectWarnings({ kind: 'RuntimeClass', object }).map(warningText),
   },
   columns: [
     { name: 'Handler', type: 'string', description: "The runtime's name for it.", cell: ({ handler }) => handler },

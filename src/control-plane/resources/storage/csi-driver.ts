@@ -13,6 +13,13 @@ function dropAlpha(driver: CSIDriver): CSIDriver {
   return preventPodSchedulingIfMissing === undefined ? driver : { ...driver, spec };
 }
 
+const TOKENS_IN_CONTEXT =
+  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
+
+/** Upstream: csidriver strategy.go WarningsOnCreate. */
+const leaksTokens = ({ tokenRequests = [], serviceAccountTokenInSecrets }: CSIDriver['spec']): boolean =>
+  tokenRequests.length > 0 && serviceAccountTokenInSecrets === undefined;
+
 export const csiDriverResource = defineResource<CSIDriver>({
   type: csiDrivers,
   singular: 'csidriver',
@@ -26,6 +33,7 @@ export const csiDriverResource = defineResource<CSIDriver>({
     validateName: checkDnsSubdomain,
     validateUpdate: validateCsiDriverUpdate,
     requiresResourceVersion: true,
+    warnings: ({ spec }) => (leaksTokens(spec) ? [TOKENS_IN_CONTEXT] : []),
     returnsDeleted: true,
   },
   columns: [

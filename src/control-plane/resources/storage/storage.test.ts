@@ -267,3 +267,10 @@ test('a capacity keeps what the driver was asked for, and a class of attributes 
     'parameters: Forbidden: updates to parameters are forbidden.',
   ]);
 });
+
+test('a driver whose tokens come among the attributes of volumes is warned of', () => {
+  const tokenRequests = [{ audience: 'a' }];
+  assert.match(drivers.warnings({ 'spec.tokenRequests': tokenRequests })[0] ?? '', /serviceAccountTokenInSecrets/);
+  const safe = { 'spec.tokenRequests': tokenRequests, 'spec.serviceAccountTokenInSecrets': false };
+  assert.deepEqual([drivers.warnings(), drivers.warnings(safe)], [[], []]);
+});

@@ -176,3 +176,9 @@ export function writeResize(current: Pod, body: Pod): Pod {
     spec: { ...current.spec, resources: body.spec.resources, ...each('containers'), ...each('initContainers') },
   };
 }
+
+/** Templates keep what they say (upstream: core/v1/conversion.go Convert_v1_Pod_To_core_Pod). */
+export function withoutNegativeGrace(pod: Pod): Pod {
+  const { terminationGracePeriodSeconds = 0 } = pod.spec;
+  return terminationGracePeriodSeconds >= 0 ? pod : { ...pod, spec: { ...pod.spec, terminationGracePeriodSeconds: 1 } };
+}

@@ -381,3 +381,13 @@ test('a creation is answered with warnings, an update is not', () => {
   );
   assert.deepEqual(pods.definition.rules.warnings?.(pods.created({ 'metadata.name': 'web.1' }), pods.created()), []);
 });
+
+test('a negative grace period of a pod is one second before anything is validated', () => {
+  const sleep = { lifecycle: { preStop: { sleep: { seconds: 1 } } } };
+  const changes = {
+    'spec.terminationGracePeriodSeconds': -1,
+    'spec.containers': [{ name: 'main', image: 'nginx', ...sleep }],
+  };
+  assert.deepEqual(pods.refusals(changes), []);
+  assert.equal(pods.created(changes).spec.terminationGracePeriodSeconds, 1);
+});

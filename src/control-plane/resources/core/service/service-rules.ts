@@ -6,6 +6,9 @@ export const isHeadless = ({ spec }: Service): boolean =>
   spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
 export const needsAddress = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
 export const needsPorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+/** A load balancer that reaches pods without node ports may give them back. */
+const wantsPorts = ({ spec }: Service): boolean =>
+  spec.type !== 'LoadBalancer' || spec.allocateLoadBalancerNodePorts !== false;
 export const needsHealthPort = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
@@ -42,7 +45,7 @@ function keepAddresses(spec: ServiceSpec, service: Service, old: Service): void 
 }
 
 function keepPorts(spec: ServiceSpec, service: Service, old: Service): void {
-  if (needsPorts(old) && needsPorts(service)) {
+  if (needsPorts(old) && needsPorts(service) && wantsPorts(service)) {
     const now = new Set((spec.ports ?? []).map(({ nodePort = 0 }) => nodePort));
     const byName = new Map((old.spec.ports ?? []).map(({ name = '', nodePort = 0 }) => [name, nodePort]));
     spec.ports = spec.ports?.map((port) => {

@@ -267,6 +267,15 @@ test('a load balancer has node ports unless it says otherwise, and a port for he
   assert.deepEqual(held(claims), ['serviceips/10.96.0.17']);
 });
 
+test('a load balancer that wants node ports no longer gives back those that a write leaves out', async () => {
+  const claims = new FakeAllocationStore();
+  const balancer = { 'spec.type': 'LoadBalancer' };
+  const service = await stored(claims, balancer);
+  assert.notEqual(service.spec.ports?.[0]?.nodePort, undefined);
+  const again = await rewritten(claims, service, { ...balancer, 'spec.allocateLoadBalancerNodePorts': false });
+  assert.equal(again.spec.ports?.[0]?.nodePort, undefined);
+});
+
 test('a write that leaves out what was given out keeps it, and ExternalName gives it back', async () => {
   const claims = new FakeAllocationStore();
   const service = await stored(claims, nodePort);
