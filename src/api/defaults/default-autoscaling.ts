@@ -1,9 +1,14 @@
 import type { HorizontalPodAutoscaler as V1Autoscaler } from '../autoscaling/horizontal-pod-autoscaler-v1.ts';
 import type { HPAScalingRules, HorizontalPodAutoscaler, MetricSpec } from '../autoscaling/horizontal-pod-autoscaler.ts';
 
-/** What an autoscaler scales by that names no metric: 80 percent of the CPU that pods request. */
+/** Of the CPU that pods request. */
+const DEFAULT_CPU_PERCENT = 80;
+/** What an autoscaler scales by that names no metric. */
 const defaultMetrics: readonly MetricSpec[] = [
-  { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } },
+  {
+    type: 'Resource',
+    resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: DEFAULT_CPU_PERCENT } },
+  },
 ];
 
 const scaleUp: HPAScalingRules = {
@@ -41,7 +46,16 @@ export function defaultHorizontalPodAutoscaler(autoscaler: HorizontalPodAutoscal
   };
 }
 
-/** Metrics have their default in the form that is stored. */
-export function defaultV1Autoscaler(autoscaler: V1Autoscaler): V1Autoscaler {
-  return { ...autoscaler, spec: { ...autoscaler.spec, minReplicas: autoscaler.spec.minReplicas ?? 1 } };
+/** Metrics other than the processor's stand in an annotation of `metricsKey`; without any, the default is written. */
+export function defaultV1Autoscaler({ metadata, spec, ...rest }: V1Autoscaler, metricsKey: string): V1Autoscaler {
+  const isBare = spec.targetCPUUtilizationPercentage === undefined && !metadata.annotations?.[metricsKey];
+  return {
+    ...rest,
+    metadata,
+    spec: {
+      ...spec,
+      minReplicas: spec.minReplicas ?? 1,
+      ...(isBare && { targetCPUUtilizationPercentage: DEFAULT_CPU_PERCENT }),
+    },
+  };
 }

@@ -25,7 +25,7 @@ import type { AnnotatedStatus } from './metric-status-forms.ts';
 import { AnnotatedStatusesSchema, annotatedStatus, statusOf } from './metric-status-forms.ts';
 
 /** Where autoscaling/v1 keeps what it has no fields for. */
-const annotations = {
+export const annotations = {
   metrics: 'autoscaling.alpha.kubernetes.io/metrics',
   behavior: 'autoscaling.alpha.kubernetes.io/behavior',
   currentMetrics: 'autoscaling.alpha.kubernetes.io/current-metrics',

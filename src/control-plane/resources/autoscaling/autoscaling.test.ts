@@ -49,6 +49,20 @@ test('an autoscaler that names no metric scales by 80 percent of the CPU, and ru
   );
 });
 
+test('the first version shows the default that is stored, unless an annotation holds other metrics', () => {
+  const metrics = '[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"100Mi"}}]';
+  const cpuOf = (changes: Readonly<Record<string, unknown>>): unknown =>
+    firsts.created(changes).spec.targetCPUUtilizationPercentage;
+  assert.deepEqual(
+    [
+      cpuOf({}),
+      cpuOf({ 'spec.targetCPUUtilizationPercentage': 40 }),
+      cpuOf({ 'metadata.annotations': { 'autoscaling.alpha.kubernetes.io/metrics': metrics } }),
+    ],
+    [80, 40, undefined],
+  );
+});
+
 test('replicas, references, rules and metrics are checked in the words of upstream', () => {
   const at = 'spec.metrics.0';
   const target = { type: 'Value', value: '10' };

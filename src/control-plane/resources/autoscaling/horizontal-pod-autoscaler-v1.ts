@@ -12,7 +12,7 @@ import {
 import type { TableColumn } from '../../model/resource-definition.ts';
 import { defineResource } from '../define-resource.ts';
 import { autoscalerColumns } from './autoscaler-columns.ts';
-import { fromV1Autoscaler, toV1Autoscaler } from './autoscaler-forms.ts';
+import { annotations, fromV1Autoscaler, toV1Autoscaler } from './autoscaler-forms.ts';
 import { autoscalerNames } from './horizontal-pod-autoscaler.ts';
 
 /** Every rule is that of version 2, in which these are stored. */
@@ -26,7 +26,7 @@ export const v1HorizontalPodAutoscalerResource = defineResource<HorizontalPodAut
     fromStored: (stored) => toV1Autoscaler(stored as StoredAutoscaler),
   },
   rules: {
-    applyDefaults: defaultV1Autoscaler,
+    applyDefaults: (autoscaler) => defaultV1Autoscaler(autoscaler, annotations.metrics),
     prepareForCreate: (autoscaler) => ({ ...autoscaler, status: { currentReplicas: 0, desiredReplicas: 0 } }),
     validate: (autoscaler) => validateHorizontalPodAutoscaler(fromV1Autoscaler(autoscaler)),
     validateName: checkDnsSubdomain,
