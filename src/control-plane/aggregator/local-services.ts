@@ -41,13 +41,14 @@ const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['node.k8s.io', 16_300],
   ['discovery.k8s.io', 16_200],
   ['flowcontrol.apiserver.k8s.io', 16_100],
-  ['resource.k8s.io', 15_900],
+  ['resource.k8s.io', 16_200],
 ]);
 /** Versions whose priority differs from the default. */
 const versionPriorities: ReadonlyMap<string, number> = new Map([
   ['/v1', 1],
   ['autoscaling/v2', 30],
   ['flowcontrol.apiserver.k8s.io/v1', 21],
+  ['resource.k8s.io/v1', 21],
 ]);
 const STABLE_PRIORITY = 15;
 const BETA_PRIORITY = 9;

@@ -36,6 +36,7 @@ test('a PUT creates what upstream lets it create, and asks for a version where u
     'Service',
   ]);
   assert.deepEqual(kindsWith('requiresResourceVersion'), [
+    'APIService',
     'CSIDriver',
     'CSINode',
     'CSIStorageCapacity',

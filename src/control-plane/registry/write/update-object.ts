@@ -88,7 +88,8 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
 function versionMissing({ definition, name }: ResourceRequest): ApiStatusError {
   const errors = new FieldErrors();
   errors.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
-  return invalid(kindOf(definition), name, errors.list);
+  // Named as in paths, as upstream has it here (upstream: registry/generic/registry store.go Update).
+  return invalid({ ...kindOf(definition), kind: definition.type.plural }, name, errors.list);
 }
 
 async function created(tools: WriteTools, request: ResourceRequest, object: ApiObject): Promise<Served> {

@@ -24,6 +24,7 @@ export const apiServiceResource = defineResource<APIService>({
     validateUpdate: validateApiService,
     prepareForStatusUpdate: withOldMetadata,
     validateStatusUpdate: validateApiServiceStatus,
+    requiresResourceVersion: true,
   },
   hasStatus: true,
   columns: [
