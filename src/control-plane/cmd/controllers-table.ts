@@ -20,6 +20,7 @@ import { createEndpointSliceController } from '../controllers/endpoint-slice/end
 import { createEndpointSliceMirroringController } from '../controllers/endpoint-slice-mirroring/endpoint-slice-mirroring-controller.ts';
 import { createEndpointsController } from '../controllers/endpoints/endpoints-controller.ts';
 import { createEphemeralVolumeController } from '../controllers/ephemeral-volume/ephemeral-volume-controller.ts';
+import { createFlowSchemaStatusController } from '../controllers/flow-schema-status/flow-schema-status-controller.ts';
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
 import { createApiMetrics } from '../controllers/horizontal-pod-autoscaler/api-metrics.ts';
 import { createHorizontalPodAutoscalerController } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
@@ -198,6 +199,7 @@ export const controllersTable: readonly ControllerEntry[] = [
     account: 'endpointslicemirroring-controller',
     create: createEndpointSliceMirroringController,
   },
+  { name: 'flow-schema-status-controller', create: createFlowSchemaStatusController },
   { name: 'service-cidr-controller', account: 'service-cidrs-controller', create: createServiceCidrController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
   {
