@@ -56,7 +56,7 @@ export const StatefulSetSpecSchema = object('StatefulSetSpec', {
   selector: required(2, LabelSelectorSchema),
   template: required(3, PodTemplateSpecSchema),
   volumeClaimTemplates: field(4, array(PersistentVolumeClaimSchema)),
-  serviceName: field(5, string),
+  serviceName: filled(5, string),
   podManagementPolicy: field(6, oneOf('OrderedReady', 'Parallel')),
   updateStrategy: field(7, StatefulSetUpdateStrategySchema),
   revisionHistoryLimit: pointer(8, int32),

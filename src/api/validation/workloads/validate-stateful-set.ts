@@ -62,7 +62,7 @@ function validateSpec(
   errors.nonNegative('spec.replicas', spec.replicas);
   errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
   errors.nonNegative('spec.ordinals.start', spec.ordinals?.start);
-  if (!isUpdate && spec.serviceName)
+  if (!isUpdate && spec.serviceName !== '')
     errors.invalidEach('spec.serviceName', spec.serviceName, checkDnsLabel(spec.serviceName));
   const look = validateSelectorAndLabels(errors, spec.selector, spec.template, {
     mandatory: true,
