@@ -23,8 +23,12 @@ const servingApprover: ControllerEntry = {
 /** Who a controller is that has no service account of its own. */
 const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
+/** Who a controller is that upstream has in its API server. */
+const server: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
+
 /** The user a controller acts as (upstream: --use-service-account-credentials). */
-function accountOf(name: string | undefined): UserInfo {
+function userOf({ account: name, ofServer }: ControllerEntry): UserInfo {
+  if (ofServer === true) return server;
   if (name === undefined) return manager;
   return {
     name: `system:serviceaccount:kube-system:${name}`,
@@ -65,11 +69,11 @@ export function composeControllers(
   const controllers = selectControllers(options.controllers, table)
     .filter(({ needs }) => needs === undefined || served.some(({ type }) => type === needs))
     .filter(({ needsSetting }) => needsSetting === undefined || options[needsSetting] !== undefined)
-    .map(({ account, create, seesUninitialized }) =>
-      create({
+    .map((entry) =>
+      entry.create({
         ...common,
-        ...(seesUninitialized === true && all !== undefined && { informers: all }),
-        client: api.clientOf(accountOf(account), 'kube-controller-manager'),
+        ...(entry.seesUninitialized === true && all !== undefined && { informers: all }),
+        client: api.clientOf(userOf(entry), 'kube-controller-manager'),
       }),
     );
   return {

@@ -85,6 +85,8 @@ export interface ControllerEntry {
    * as the controller manager itself.
    */
   readonly account?: string;
+  /** Upstream has it in its API server: it acts as that. */
+  readonly ofServer?: boolean;
   /** The kind that it is for, where that is not always served; the controller then is not started without it. */
   readonly needs?: ResourceType;
   /** The setting that it is for; the controller is not started without it. */
@@ -199,7 +201,7 @@ export const controllersTable: readonly ControllerEntry[] = [
     account: 'endpointslicemirroring-controller',
     create: createEndpointSliceMirroringController,
   },
-  { name: 'flow-schema-status-controller', create: createFlowSchemaStatusController },
+  { name: 'flow-schema-status-controller', ofServer: true, create: createFlowSchemaStatusController },
   { name: 'service-cidr-controller', account: 'service-cidrs-controller', create: createServiceCidrController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
   {
