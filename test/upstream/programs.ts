@@ -32,7 +32,9 @@ export function apiServer({ dataDir, nodeAddress, serviceRange }: Place, replace
       `--advertise-address=${nodeAddress}`,
       `--service-cluster-ip-range=${serviceRange}`,
       ...(replaced.has('kube-scheduler') ? ['--scheduler=false'] : []),
-      ...(replaced.has('kube-controller-manager') ? ['--controllers=service-cidr-controller,flow-schema-status-controller'] : []),
+      ...(replaced.has('kube-controller-manager')
+        ? ['--controllers=service-cidr-controller,flow-schema-status-controller']
+        : []),
     ],
   };
 }
