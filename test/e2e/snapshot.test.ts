@@ -8,6 +8,7 @@ import { configMaps, events } from '../../src/api/client/resource-types.ts';
 import { isApiError } from '../../src/api/status/api-status-error.ts';
 import { tryCommand } from '../../src/up/commands.ts';
 import { builtProgram } from '../integration/support/agent-build.ts';
+import { startEtcd } from '../integration/support/etcd.ts';
 import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 
@@ -78,6 +79,44 @@ it('a snapshot under load is one moment; restored, objects keep their versions, 
     assert.ok(Number(next.metadata.resourceVersion) > Number(last.metadata.resourceVersion) + 1_000_000);
   } finally {
     await second.stop();
+  }
+});
+
+it('the etcd of a cluster is brought back to a snapshot: what came since is gone, watches get 410, clients go on', async () => {
+  const etcd = await startEtcd();
+  const other = await startCluster({ etcd });
+  try {
+    const api = other.client();
+    const kept = await api.create(configMaps, settings('kept'));
+    const changed = await api.create(configMaps, settings('changed'));
+    const place = path.join(folder, 'etcd.snapshot');
+    const run = async (verb: string, ...flags: readonly string[]) =>
+      tryCommand([await builtProgram('kubelet-control-plane'), 'snapshot', verb, place, ...flags]);
+    const saved = await run('save', '--kubeconfig', other.kubeconfig);
+    assert.equal(saved.code, 0, saved.stderr + saved.stdout);
+    await api.delete(configMaps, { namespace: 'default', name: 'kept' });
+    await api.update(configMaps, { ...changed, data: { text: 'other' } });
+    const last = await api.create(configMaps, settings('after-the-snapshot'));
+    await other.kill();
+    const restored = await run('restore', '--storage-backend=etcd3', `--etcd-servers=${etcd.endpoint}`);
+    assert.match(restored.stdout, /objects written, \d+ as they were, \d+ deleted/, restored.stderr);
+    await other.start();
+    const found = await api.list(configMaps, 'default');
+    const texts = new Map(found.items.map(({ metadata, data }) => [metadata.name, data?.['text']]));
+    assert.deepEqual(
+      ['kept', 'changed', 'after-the-snapshot'].map((name) => texts.get(name)),
+      [kept.data?.['text'], changed.data?.['text'], undefined],
+    );
+    await assert.rejects(async () => {
+      const options = { resourceVersion: last.metadata.resourceVersion ?? '' };
+      for await (const event of api.watch(configMaps, 'default', options, AbortSignal.timeout(10_000)))
+        if (event.type === 'ERROR') throw new Error(JSON.stringify(event));
+    }, /410|Expired|too old/);
+    const next = await api.create(configMaps, settings('next'));
+    assert.ok(Number(next.metadata.resourceVersion) > Number(last.metadata.resourceVersion));
+  } finally {
+    await other.stop();
+    await etcd.stop();
   }
 });
 

@@ -3,23 +3,29 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
+import { silentLogger } from '../../base/log.ts';
 import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import { SNAPSHOT_PATH } from '../apiserver/endpoints/snapshot.ts';
+import { restoreInto } from '../storage/snapshot/restore-into.ts';
 import type { SnapshotPage } from '../storage/snapshot/read-page.ts';
 import { SNAPSHOT_FORMAT, SnapshotReader, SnapshotWriter } from '../storage/snapshot/snapshot-file.ts';
 import type { SnapshotHead, SnapshotItem } from '../storage/snapshot/snapshot-file.ts';
 import { restoreSqlite } from '../storage/sqlite/restore-snapshot.ts';
-import { STATE_FILE } from './open-storage.ts';
+import { openStores, STATE_FILE } from './open-storage.ts';
+import { parseCommandLine } from './parse-command-line.ts';
 
 const USAGE = `usage: kubelet-control-plane snapshot save|status|restore FILE [--data-dir DIR] [--kubeconfig FILE]
+       kubelet-control-plane snapshot restore FILE --storage-backend=etcd3 [other flags of the control plane]
 
 save     writes the objects of a running control plane to FILE, on SQLite or etcd; without events. FILE holds Secrets.
          --kubeconfig names an administrator's, default DIR/admin.conf
 status   checks FILE and prints what is in it
 restore  makes DIR/state.db from FILE. DIR must have no state.db; its pki should be that of the cluster. Watches of
-         before get 410 and begin again; no resource version is used twice
+         before get 410 and begin again; no resource version is used twice. With --storage-backend=etcd3 the etcd of the
+         cluster is brought back to FILE, while no control plane runs: what is not in FILE is deleted there
 `;
 
 export interface SnapshotSetting {
@@ -42,6 +48,7 @@ export async function snapshotCommand(args: readonly string[], setting: Snapshot
     setting.write(USAGE);
     return 0;
   }
+  if (isForEtcd(args)) return restoreEtcd(args, setting);
   let request: SnapshotRequest;
   try {
     request = parseRequest(args, setting.defaultDataDir);
@@ -56,6 +63,30 @@ export async function snapshotCommand(args: readonly string[], setting: Snapshot
       return status(request, setting);
     default:
       return restore(request, setting);
+  }
+}
+
+/** The flags that say where the store is are the control plane's own. */
+const isForEtcd = ([verb, , ...flags]: readonly string[]): boolean =>
+  verb === 'restore' && flags.some((flag) => /^--?(?:storage|etcd)-/.test(flag));
+
+async function restoreEtcd([, file = '', ...flags]: readonly string[], { write }: SnapshotSetting): Promise<number> {
+  const parsed = parseCommandLine(flags);
+  if (parsed.kind !== 'run')
+    throw new KubeletError('Invalid', parsed.kind === 'error' ? parsed.errors.join('\n') : 'snapshot: no such flag');
+  const { options } = parsed.line;
+  if (options.storage.backend !== 'etcd3' || options.storage.overrides.length > 0)
+    throw new KubeletError('Invalid', 'snapshot: --etcd-... flags need --storage-backend=etcd3, and a single etcd');
+  const { head } = await readSnapshot(file, () => undefined);
+  const stores = await openStores(options, systemClock, silentLogger);
+  try {
+    const counts = await restoreInto({ storage: stores.main, prefix: '/registry/' }, head, snapshotItems(file));
+    write(
+      `etcd: ${counts.written} objects written, ${counts.kept} as they were, ${counts.deleted} deleted; all of revision ${head.revision}\n`,
+    );
+    return 0;
+  } finally {
+    await stores.close();
   }
 }
 
@@ -148,9 +179,16 @@ async function readSnapshot(
   onItem: (item: SnapshotItem) => void,
 ): Promise<{ readonly head: SnapshotHead; readonly items: number }> {
   const reader = new SnapshotReader();
+  for await (const item of itemsOf(file, reader)) onItem(item);
+  return reader.finish();
+}
+
+/** Of a file that was found whole. */
+const snapshotItems = (file: string): AsyncIterable<SnapshotItem> => itemsOf(file, new SnapshotReader());
+
+async function* itemsOf(file: string, reader: SnapshotReader): AsyncGenerator<SnapshotItem> {
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
     const item = reader.read(line);
-    if (item !== undefined) onItem(item);
+    if (item !== undefined) yield item;
   }
-  return reader.finish();
 }

@@ -12,6 +12,8 @@ import { SqliteStorage } from '../sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage.ts';
 import { WatchLog } from '../testing/watch-log.ts';
 import { readSnapshotPage } from './read-page.ts';
+import { restoreInto } from './restore-into.ts';
+import type { StoreToRestore } from './restore-into.ts';
 import { SNAPSHOT_FORMAT, SnapshotReader, SnapshotWriter } from './snapshot-file.ts';
 import type { SnapshotItem } from './snapshot-file.ts';
 
@@ -199,5 +201,87 @@ describe('a restored store', () => {
       assert.throws(() => restoreSqlite(file), /move it aside/);
       first.abandon();
       restoreSqlite(file).finish(5);
+    }));
+});
+
+describe('a store that lives on', () => {
+  const head = { ...HEAD, revision: 1 };
+  const keys = ['/registry/pods/a', '/registry/pods/b', '/registry/pods/c', '/registry/events/e'];
+  async function* each(items: readonly SnapshotItem[]): AsyncGenerator<SnapshotItem> {
+    for (const item of items) yield await Promise.resolve(item);
+  }
+  const states = fc.dictionary(fc.constantFrom(...keys), fc.constantFrom('1', '2', '3'));
+  const texts = async (storage: Storage, prefix: string): Promise<unknown> =>
+    (await storage.list(prefix)).items.map(({ key, value }) => [key, value]);
+
+  it('holds what the snapshot holds and nothing else of the cluster; what was the same keeps its version', async () => {
+    await fc.assert(
+      fc.asyncProperty(states, states, (before, wanted) =>
+        withFile(async (file) => {
+          const storage = opened(file);
+          await storage.put('/other/key', 'other', { expected: 0 });
+          for (const [key, value] of Object.entries(before)) await storage.put(key, value, { expected: 0 });
+          const same = Object.keys(before).filter((key) => before[key] === wanted[key]);
+          const versions = async (): Promise<unknown> =>
+            Promise.all(same.map(async (key) => (await storage.get(key))?.revision));
+          const old = await versions();
+          const last = await storage.revision();
+          const items = Object.entries(wanted).map(([key, value]): SnapshotItem => [key, 1, value]);
+          const target = { storage, prefix: '/registry/' };
+          const counts = await restoreInto(target, head, each(items));
+          assert.deepEqual(
+            await texts(storage, '/registry/'),
+            Object.entries(wanted).sort(([one], [other]) => (one < other ? -1 : 1)),
+          );
+          assert.deepEqual(await texts(storage, '/other/'), [['/other/key', 'other']]);
+          assert.deepEqual(await versions(), old);
+          assert.equal(counts.kept, same.length);
+          assert.deepEqual(await restoreInto(target, head, each(items)), {
+            written: 0,
+            kept: items.length,
+            deleted: 0,
+          });
+          if (counts.written + counts.deleted > 0) {
+            const watch = new WatchLog(storage, '/registry/', last);
+            await watch.until(() => watch.ended !== undefined);
+            assert.equal(watch.ended?.kind, 'Compacted');
+          }
+          await storage.close();
+        }),
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it('is not touched when its revisions begin before those of the snapshot', () =>
+    withFile(async (file) => {
+      const storage = opened(file);
+      await storage.put(keys[0] ?? '', 'old', { expected: 0 });
+      await assert.rejects(restoreInto({ storage, prefix: '/registry/' }, HEAD, each(ITEMS)), /would be used twice/);
+      assert.deepEqual(await texts(storage, '/'), [[keys[0], 'old']]);
+      await storage.close();
+    }));
+
+  it('is restored by one alone: a write in between is refused with what to do', () =>
+    withFile(async (file) => {
+      const storage = opened(file);
+      const racing: StoreToRestore = {
+        revision: () => storage.revision(),
+        get: async (key) => {
+          const found = await storage.get(key);
+          await storage.put(key, 'mine', { expected: found?.revision ?? 0 });
+          return found;
+        },
+        put: (...args) => storage.put(...args),
+        delete: (...args) => storage.delete(...args),
+        list: (...args) => storage.list(...args),
+        compact: (revision) => storage.compact(revision),
+      };
+      await storage.put('/registry/pods/b', '1', { expected: 0 });
+      await assert.rejects(
+        restoreInto({ storage: racing, prefix: '/registry/' }, head, each([['/registry/pods/a', 1, 'x']])),
+        /stop all control planes/,
+      );
+      await storage.close();
     }));
 });
