@@ -6,7 +6,8 @@ import path from 'node:path';
 import { freePort } from '../../../src/up/agent.ts';
 import { machineEnvironment } from '../../../src/up/commands.ts';
 import { describeProcess, isAlive, signalProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
-import { builtProgram } from '../../integration/support/agent-build.ts';
+import { builtProgram, clusterTemplate } from '../../integration/support/agent-build.ts';
+import { clusterFlags, copyClusterTemplate } from '../../integration/support/cluster-template.ts';
 import type { TestEtcd } from '../../integration/support/etcd.ts';
 import { namespaces } from '../../../src/api/client/resource-types.ts';
 import { HttpApiClient } from '../../../src/client/http-api-client.ts';
@@ -76,16 +77,11 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   const program = await builtProgram('kubelet-control-plane');
   const store =
     options.etcd === undefined ? [] : ['--storage-backend=etcd3', `--etcd-servers=${options.etcd.endpoint}`];
-  const flags = [
-    `--data-dir=${folder}`,
-    `--secure-port=${port}`,
-    '--bind-address=127.0.0.1',
-    // All kinds are tried, those too that are off by default.
-    '--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true',
-    '--runtime-config=certificates.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true',
-    ...store,
-    ...(options.flags ?? []),
-  ];
+  const flags = [...clusterFlags(folder, port), ...store, ...(options.flags ?? [])];
+  if (options.folder === undefined)
+    copyClusterTemplate(await clusterTemplate(), folder, {
+      withStore: options.etcd === undefined && options.flags === undefined,
+    });
   let record: ReturnType<typeof describeProcess>;
   const transports: HttpTransport[] = [];
   const log = (): string => readFileSync(logFile, 'utf8');

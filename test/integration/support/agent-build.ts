@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../../../src/up/commands.ts';
+import { makeClusterTemplate } from './cluster-template.ts';
 
 const repository = join(import.meta.dirname, '..', '..', '..');
 /** Names the folder of the programs that a whole stage shares. */
@@ -21,7 +22,7 @@ let built: Promise<string> | undefined;
 
 /** Before the first file of a stage. */
 export async function globalSetup(): Promise<void> {
-  built = process.env[SHARED] === undefined ? build() : undefined;
+  built = process.env[SHARED] === undefined ? buildForStage() : undefined;
   process.env[SHARED] ??= await built;
 }
 
@@ -51,6 +52,19 @@ export async function builtUp(): Promise<readonly string[]> {
     '--disable-warning=ExperimentalWarning',
     join(await programs(), 'dist', 'up.js'),
   ];
+}
+
+/** Where the folder of a control plane is to be copied from, if the stage made one (`copyClusterTemplate`). */
+export async function clusterTemplate(): Promise<string> {
+  return templateIn(await programs());
+}
+
+const templateIn = (home: string): string => join(home, 'cluster');
+
+async function buildForStage(): Promise<string> {
+  const home = await build();
+  await makeClusterTemplate(join(home, 'bin', 'kubelet-control-plane'), templateIn(home));
+  return home;
 }
 
 function programs(): Promise<string> {

@@ -1,0 +1,47 @@
+// The folder of a control plane as its first start leaves it: certificates, kubeconfigs, and a store with what every
+// cluster has. Most tests need some cluster and not its first start, which takes half of the processor time of a start.
+import { spawn } from 'node:child_process';
+import { closeSync, cpSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '../../../src/up/agent.ts';
+import { machineEnvironment } from '../../../src/up/commands.ts';
+import { describeProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
+
+const STORE = 'state.db';
+const START_MS = 60_000;
+const STOP_MS = 15_000;
+
+/** Of every control plane that tests start. All kinds are tried, those too that are off by default. */
+export const clusterFlags = (folder: string, port: number): readonly string[] => [
+  `--data-dir=${folder}`,
+  `--secure-port=${port}`,
+  '--bind-address=127.0.0.1',
+  '--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true',
+  '--runtime-config=certificates.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true',
+];
+
+/** Starts the program once in `folder`, and stops it again. */
+export async function makeClusterTemplate(program: string, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const logFile = `${folder}.log`;
+  const log = openSync(logFile, 'a');
+  const child = spawn(program, clusterFlags(folder, await freePort(0)), {
+    stdio: ['ignore', log, log],
+    env: machineEnvironment(),
+  });
+  closeSync(log);
+  const serves = (): boolean => readFileSync(logFile, 'utf8').includes('"serving"');
+  await waitUntil(() => child.exitCode !== null || serves(), START_MS, 10);
+  await stopProcess(describeProcess(child.pid ?? 0), STOP_MS);
+  if (!serves()) throw new Error(`the control plane did not start:\n${readFileSync(logFile, 'utf8')}`);
+  rmSync(logFile);
+}
+
+/** With the store for a cluster that is to use it; a server with another store or with flags of its own makes its own. */
+export function copyClusterTemplate(template: string, folder: string, { withStore }: { withStore: boolean }): void {
+  if (!existsSync(template)) return;
+  cpSync(template, folder, {
+    recursive: true,
+    filter: (source) => withStore || !source.startsWith(join(template, STORE)),
+  });
+}
