@@ -1,5 +1,5 @@
 // A node:test reporter that writes one JSON line: the counts of the whole run, what failed and why, the names of what was
-// skipped, and the slowest tests.
+// skipped, the slowest tests, and the file that ended last where each has a process of its own.
 const MOST_SLOW = 10;
 
 /** The test's own error; node:test wraps it, and its message starts with the words of the wrapper. */
@@ -13,6 +13,7 @@ export default async function* summaryReporter(source) {
   const skipped = [];
   let slowest = [];
   let counts;
+  let lastFile;
   for await (const event of source) {
     const { type, data } = event;
     if (type === 'test:fail' && data.details?.type !== 'suite')
@@ -26,6 +27,7 @@ export default async function* summaryReporter(source) {
     }
     // A summary with a file belongs to that file alone.
     if (type === 'test:summary' && data.file === undefined) counts = data.counts;
+    else if (type === 'test:summary') lastFile = data.file;
   }
-  yield `${JSON.stringify({ counts, failed, skipped, slowest })}\n`;
+  yield `${JSON.stringify({ counts, failed, skipped, slowest, lastFile })}\n`;
 }

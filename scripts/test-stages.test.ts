@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
 import type { Stage } from './test-stages.ts';
-import { arrange, computeRetried, computeRetry, computeStageResult, parseTimes } from './test-stages.ts';
+import {
+  arrange,
+  computeIdlePercent,
+  computeRetried,
+  computeRetry,
+  computeStageResult,
+  parseIdle,
+  parseTimes,
+} from './test-stages.ts';
 
 const tests: Stage = { name: 'unit', command: ['npm', 'run', 'test:unit'], kind: 'tests' };
 const report = (counts: object, rest: object = {}): string =>
@@ -70,20 +79,35 @@ test('stages run as they say, and one is shown while it runs; those of the backg
   const stage = (name: string, runs?: Stage['runs']): Stage => ({ ...tests, name, runs });
   const shown = (name: string, isShown: boolean, runs?: Stage['runs']): Stage => ({ ...stage(name, runs), isShown });
   const [unit, lint, real, e2e] = [
-    stage('unit', 'side by side'),
+    stage('unit', 'in the background'),
     stage('lint', 'in the background'),
     stage('real', 'at once'),
     stage('e2e', 'at once'),
   ];
   assert.deepEqual(arrange([unit, lint, real, e2e]), {
-    sideBySide: [unit],
     atOnce: [shown('real', true, 'at once'), shown('e2e', false, 'at once')],
     inOrder: [],
-    background: [lint],
+    background: [unit, lint],
   });
-  const none = { sideBySide: [], atOnce: [], background: [] };
-  assert.deepEqual(arrange([lint]), { ...none, inOrder: [shown('lint', true)] });
+  const none = { atOnce: [], inOrder: [], background: [] };
+  assert.deepEqual(arrange([lint]), { ...none, background: [shown('lint', true)] });
+  assert.deepEqual(arrange([unit, lint]), { ...none, background: [shown('unit', false), shown('lint', false)] });
   assert.deepEqual(arrange([stage('a'), stage('b')]), { ...none, inOrder: [shown('a', true), shown('b', true)] });
+});
+
+test('the file that ended last is named as in the repository', () => {
+  const file = path.join(import.meta.dirname, 'test-stages.test.ts');
+  const { lastFile } = computeStageResult(tests, 0, report({ tests: 1, passed: 1 }, { lastFile: file }));
+  assert.equal(lastFile, 'scripts/test-stages.test.ts');
+});
+
+test('the share of idle time is that of all processors between two readings, waiting for disks included', () => {
+  const before = parseIdle('cpu  100 10 50 800 40 0 5 1 0 0\ncpu0 1 2 3 4\n');
+  const after = parseIdle('cpu  200 10 100 830 60 0 5 1 7 7\ncpu0 1 2 3 4\n');
+  assert.deepEqual(before, { idle: 840, all: 1006 });
+  assert.equal(computeIdlePercent(before, after), 25);
+  assert.equal(computeIdlePercent(before, before), 0);
+  assert.equal(computeIdlePercent(parseIdle(''), parseIdle('')), 0);
 });
 
 test('the processor time of a stage is that of the children of its shell', () => {

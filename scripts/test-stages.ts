@@ -5,17 +5,20 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 
+const repository = path.join(import.meta.dirname, '..');
+
 export interface Stage {
   readonly name: string;
   readonly command: readonly string[];
   readonly kind: 'check' | 'tests';
   /**
-   * Without a value: one after another. `side by side`: it keeps one core busy, so two of these run at a time, before
-   * all others but those in the background. `at once`: it waits for other programs most of the time, so all of these
-   * run at the same time. `in the background`: its result does not depend on how fast it runs, so it gets the processor
-   * time that the other stages leave, from the beginning.
+   * Without a value: one after another. `at once`: it waits for other programs most of the time, so all of these run at
+   * the same time. `in the background`: it keeps a core busy, so two of these run at a time, from the beginning, with
+   * the processor time that the other stages leave.
    */
-  readonly runs?: 'side by side' | 'at once' | 'in the background';
+  readonly runs?: 'at once' | 'in the background';
+  /** In the background: as for nice(1). Without it the result does not depend on how fast the stage runs. */
+  readonly niceness?: number;
   /** What it prints is shown as it comes; else as a whole when it ends. */
   readonly isShown?: boolean;
   /**
@@ -39,6 +42,8 @@ export interface StageResult {
   readonly flaky: readonly Failure[];
   /** Slowest first. */
   readonly slowest: readonly TimedTest[];
+  /** The test file that ended last, where each has a process of its own. */
+  readonly lastFile?: string;
   /** Of its processes, without those that outlive it or leave their parent, as the shims of containerd do. */
   readonly processorSeconds?: number;
 }
@@ -61,7 +66,7 @@ const npmStage = (
   name: string,
   script: string,
   kind: Stage['kind'],
-  more: Pick<Stage, 'runs' | 'environment' | 'retry'> = {},
+  more: Pick<Stage, 'runs' | 'niceness' | 'environment' | 'retry'> = {},
 ): Stage => ({ name, command: ['npm', 'run', '--silent', script], kind, ...more });
 
 /** Real containerd, etcd, iptables and kubectl. */
@@ -73,9 +78,11 @@ const retry = [
   '--test-concurrency=1',
   '--test-global-setup=test/integration/support/agent-build.ts',
 ];
+/** Some of them have deadlines: a seventh of the processors is left to them at any time. */
+const unit = { runs: 'in the background', niceness: 5 } as const;
 const allStages: readonly Stage[] = [
-  npmStage('unit 1/2', 'test:unit', 'tests', { runs: 'side by side', environment: { TEST_SHARD: '1/2' } }),
-  npmStage('unit 2/2', 'test:unit', 'tests', { runs: 'side by side', environment: { TEST_SHARD: '2/2' } }),
+  npmStage('unit 1/2', 'test:unit', 'tests', { ...unit, environment: { TEST_SHARD: '1/2' } }),
+  npmStage('unit 2/2', 'test:unit', 'tests', { ...unit, environment: { TEST_SHARD: '2/2' } }),
   npmStage('lint', 'lint', 'check', { runs: 'in the background' }),
   npmStage('types', 'types', 'check', { runs: 'in the background' }),
   npmStage('layers', 'layers', 'check', { runs: 'in the background' }),
@@ -99,8 +106,14 @@ export function computeStageResult(stage: Stage, exitCode: number, report: strin
   const summary = parseReport(report);
   if (summary === undefined)
     return { ...nothing, failed: 1, failures: [{ name: `${stage.name}: ended without a summary` }] };
-  const { counts, failed, skipped, slowest } = summary;
-  const result: StageResult = { ...nothing, passed: counts.passed, skippedNames: skipped, slowest };
+  const { counts, failed, skipped, slowest, lastFile } = summary;
+  const result: StageResult = {
+    ...nothing,
+    passed: counts.passed,
+    skippedNames: skipped,
+    slowest,
+    ...(lastFile !== undefined && { lastFile: path.relative(repository, lastFile) }),
+  };
   const brokenTests = counts.tests - counts.passed - counts.skipped - counts.todo;
   if (brokenTests > 0) return { ...result, failed: brokenTests, failures: failed };
   if (counts.tests === 0) return { ...result, failed: 1, failures: [{ name: `${stage.name}: no test was found` }] };
@@ -141,6 +154,7 @@ interface Summary {
   readonly failed: Failure[];
   readonly skipped: string[];
   readonly slowest: TimedTest[];
+  readonly lastFile?: string | undefined;
 }
 
 function parseReport(report: string): Summary | undefined {
@@ -153,6 +167,7 @@ function parseReport(report: string): Summary | undefined {
           failed: value.failed ?? [],
           skipped: value.skipped ?? [],
           slowest: value.slowest ?? [],
+          lastFile: value.lastFile,
         };
   } catch {
     return undefined; // The run died before its report was written.
@@ -178,7 +193,7 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   // A group of its own, so that a stage that hangs can be ended with all its children; node:test then says which test hung.
   const timesFile = `${reportFile}.times`;
   const timed = withTimes(stage.command, timesFile);
-  const [program = '', ...args] = stage.runs === 'in the background' ? inBackground(timed) : timed;
+  const [program = '', ...args] = stage.runs === 'in the background' ? inBackground(timed, stage.niceness) : timed;
   const isShown = stage.isShown === true;
   const child = spawn(program, args, {
     stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
@@ -221,12 +236,15 @@ export function parseTimes(printed: string): number {
   return [...times].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0);
 }
 
+const LOWEST_PRIORITY = 19;
+
 /**
- * The command with the lowest priority. Linux shares the processor first between sessions and then within each
+ * The command with a lower priority. Linux shares the processor first between sessions and then within each
  * (autogroup), so both priorities are needed.
  */
-function inBackground(command: readonly string[]): readonly string[] {
-  return ['sh', '-c', 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"', 'sh', ...command];
+function inBackground(command: readonly string[], niceness = LOWEST_PRIORITY): readonly string[] {
+  const script = `echo ${niceness} 2>/dev/null >/proc/self/autogroup; exec nice -n ${niceness} "$@"`;
+  return ['sh', '-c', script, 'sh', ...command];
 }
 
 function readOrEmpty(file: string): string {
@@ -245,20 +263,29 @@ async function runWithRetry(stage: Stage, folder: string): Promise<StageResult> 
   return computeRetried(first, await runStage(again, folder));
 }
 
-/** Runs them, prints the table, and returns the exit code. `notes` stand between the table and the last line. */
-export async function runStages(stages: readonly Stage[], notes: readonly string[] = []): Promise<number> {
+export interface RunOptions {
+  /** They stand between the table and the last line. */
+  readonly notes?: readonly string[];
+  /** What the others share; done while the stages of the background run. They do it themselves when it fails. */
+  readonly prepare?: () => Promise<void>;
+}
+
+/** Runs them, prints the table, and returns the exit code. */
+export async function runStages(stages: readonly Stage[], { notes = [], prepare }: RunOptions = {}): Promise<number> {
   const folder = mkdtempSync(path.join(tmpdir(), 'kubelet-ts-test-'));
-  const results: { stage: Stage; result: StageResult; seconds: number }[] = [];
+  const results: { stage: Stage; result: StageResult; seconds: number; endSeconds: number }[] = [];
   const startMs = performance.now();
+  const idleBefore = parseIdle(readOrEmpty(PROCESSORS_FILE));
   const run = async (stage: Stage): Promise<void> => {
     const beginMs = performance.now();
     const result = await runWithRetry(stage, folder);
-    results.push({ stage, result, seconds: (performance.now() - beginMs) / 1000 });
+    const endMs = performance.now();
+    results.push({ stage, result, seconds: (endMs - beginMs) / 1000, endSeconds: (endMs - startMs) / 1000 });
   };
   try {
-    const { sideBySide, atOnce, inOrder, background } = arrange(stages);
-    const others = runInOrder(background, run);
-    await runSideBySide(sideBySide, run);
+    const { atOnce, inOrder, background } = arrange(stages);
+    const others = runTwoAtATime(background, run);
+    await prepare?.().catch((error: unknown) => console.log('each stage prepares itself, because it failed:', error));
     await Promise.all([runInOrder(inOrder, run), ...atOnce.map(run), others]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -266,9 +293,10 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
   console.log('\n== summary');
   const order = stages.map(({ name }) => name);
   results.sort((left, right) => order.indexOf(left.stage.name) - order.indexOf(right.stage.name));
-  for (const { stage, result, seconds } of results) {
+  for (const { stage, result, seconds, endSeconds } of results) {
+    const tail = result.lastFile === undefined ? '' : `, last ${result.lastFile}`;
     console.log(
-      `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s ${(result.processorSeconds ?? 0).toFixed(0).padStart(5)} s of processor time`,
+      `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s ${(result.processorSeconds ?? 0).toFixed(0).padStart(5)} s of processor time, ended after ${endSeconds.toFixed(0).padStart(4)} s${tail}`,
     );
     for (const failure of result.failures) printFailure('FAILED ', failure);
     for (const failure of result.flaky) printFailure('FLAKY  ', failure);
@@ -278,30 +306,54 @@ export async function runStages(stages: readonly Stage[], notes: readonly string
   notes.forEach((note) => console.log(note));
   const total = (key: 'passed' | 'failed'): number => results.reduce((sum, { result }) => sum + result[key], 0);
   const failed = total('failed');
-  console.log(`in all ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`);
+  const idlePercent = computeIdlePercent(idleBefore, parseIdle(readOrEmpty(PROCESSORS_FILE)));
+  console.log(
+    `in all ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes, processors idle for ${idlePercent.toFixed(0)} % of them`,
+  );
   console.log(`${total('passed')} passed, ${failed} failed`);
   return failed === 0 && results.length > 0 ? 0 : 1;
 }
 
+const PROCESSORS_FILE = '/proc/stat';
+
+interface ProcessorTicks {
+  readonly idle: number;
+  readonly all: number;
+}
+
+/** From the first line of /proc/stat: what all processors did since the machine started (proc(5)). */
+export function parseIdle(stat: string): ProcessorTicks {
+  const [user = 0, nice = 0, system = 0, idle = 0, ioWait = 0, ...rest] = (stat.split('\n')[0] ?? '')
+    .split(/\s+/)
+    .slice(1, 9)
+    .map(Number);
+  const waiting = idle + ioWait;
+  return { idle: waiting, all: rest.reduce((sum, ticks) => sum + ticks, user + nice + system + waiting) };
+}
+
+export function computeIdlePercent(before: ProcessorTicks, after: ProcessorTicks): number {
+  const all = after.all - before.all;
+  return all === 0 ? 0 : (100 * (after.idle - before.idle)) / all;
+}
+
 interface Arrangement {
-  readonly sideBySide: Stage[];
   readonly atOnce: Stage[];
   readonly inOrder: Stage[];
   readonly background: Stage[];
 }
 
 /**
- * Of stages that run at the same time, the first is shown as it runs. A stage of the background that runs without any
- * other has the usual priority.
+ * Of stages that run at the same time, the first is shown as it runs. Stages of the background that run without any
+ * other have the usual priority, and one alone is shown.
  */
 export function arrange(stages: readonly Stage[]): Arrangement {
   const those = (runs: Stage['runs']): Stage[] => stages.filter((stage) => stage.runs === runs);
   const inOrder = those(undefined).map((stage) => ({ ...stage, isShown: true }));
   const atOnce = those('at once').map((stage, at) => ({ ...stage, isShown: at === 0 && inOrder.length === 0 }));
   const background = those('in the background');
-  if (background.length < stages.length) return { sideBySide: those('side by side'), atOnce, inOrder, background };
-  const shown = background.map((stage) => ({ ...stage, runs: undefined, isShown: true }));
-  return { sideBySide: [], atOnce: [], inOrder: shown, background: [] };
+  if (background.length < stages.length) return { atOnce, inOrder, background };
+  const usual = background.map((stage) => ({ ...stage, runs: undefined, isShown: stages.length === 1 }));
+  return { atOnce: [], inOrder: [], background: usual };
 }
 
 async function runInOrder(stages: readonly Stage[], run: (stage: Stage) => Promise<void>): Promise<void> {
@@ -309,7 +361,7 @@ async function runInOrder(stages: readonly Stage[], run: (stage: Stage) => Promi
 }
 
 /** In their order, as many at a time as this machine has cores, and no more than two. */
-async function runSideBySide(stages: readonly Stage[], run: (stage: Stage) => Promise<void>): Promise<void> {
+async function runTwoAtATime(stages: readonly Stage[], run: (stage: Stage) => Promise<void>): Promise<void> {
   const waiting = [...stages];
   const work = async (): Promise<void> => {
     for (let stage = waiting.shift(); stage !== undefined; stage = waiting.shift()) await run(stage);
@@ -342,7 +394,14 @@ async function main(): Promise<void> {
   const stages =
     only.length === 0 ? allStages : allStages.filter((stage) => only.includes(stage.name.split(' ')[0] ?? ''));
   const notes = only.length === 0 ? [] : [`only: ${stages.map((stage) => stage.name).join(', ')}`];
-  process.exitCode = await runStages(stages, notes);
+  const needsPrograms = stages.some((stage) => stage.runs === 'at once');
+  const { globalSetup, globalTeardown } = await import('../test/integration/support/agent-build.ts');
+  try {
+    // Once for all stages, which would each build the programs for themselves.
+    process.exitCode = await runStages(stages, { notes, ...(needsPrograms && { prepare: globalSetup }) });
+  } finally {
+    await globalTeardown();
+  }
 }
 
 if (import.meta.main) await main();
