@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { Fields } from './support/apply-objects.ts';
+import { configMap, full, less } from './support/apply-objects.ts';
 import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { scopedKubectl } from './support/scoped-kubectl.ts';
@@ -13,48 +15,6 @@ before(async () => {
   cluster = await startCluster();
 });
 after(() => cluster.stop());
-
-type Fields = Readonly<Record<string, unknown>>;
-const configMap = (data: Fields, metadata: Fields = { name: 'map' }): string =>
-  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
-
-interface Shape {
-  readonly labels?: Fields;
-  readonly replicas?: number;
-  readonly containers: readonly Fields[];
-}
-
-const deployment = ({ labels = {}, replicas, containers }: Shape): string =>
-  JSON.stringify({
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'web', labels },
-    spec: {
-      ...(replicas !== undefined && { replicas }),
-      selector: { matchLabels: { app: 'web' } },
-      template: { metadata: { labels: { app: 'web' } }, spec: { containers } },
-    },
-  });
-const full = deployment({
-  labels: { a: '1', gone: '2' },
-  replicas: 2,
-  containers: [
-    {
-      name: 'one',
-      image: 'image:1',
-      env: [
-        { name: 'A', value: '1' },
-        { name: 'B', value: '2' },
-      ],
-      args: ['x', 'z'],
-    },
-    { name: 'two', image: 'image:1' },
-  ],
-});
-const less = deployment({
-  labels: { a: '1' },
-  containers: [{ name: 'one', image: 'image:2', env: [{ name: 'B', value: '3' }], args: ['z'] }],
-});
 
 const managers = async ({ run }: ScopedKubectl, object: string): Promise<readonly string[]> =>
   (

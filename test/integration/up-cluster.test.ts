@@ -1,7 +1,6 @@
 // `up` as a user has it: a cluster of one node with the real agent, control plane and kubectl, on a data folder of its
 // own.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import type { Stats } from 'node:fs';
 import {
   existsSync,
@@ -15,7 +14,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -23,7 +21,6 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
 import { readClusterRecord } from '../../src/up/cluster/cluster-record.ts';
-import { machineEnvironment } from '../../src/up/commands.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import type { Instance } from '../../src/up/instance.ts';
 import { deriveInstance } from '../../src/up/instance.ts';
@@ -33,53 +30,25 @@ import { failedChecks } from '../../src/up/testing/cis-checks.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { builtUp } from './support/agent-build.ts';
 import { SeedsCluster } from './support/seeds-cluster.ts';
+import type { CommandResult } from './support/up-commands.ts';
+import { runCommand, servedBy } from './support/up-commands.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-cluster-')));
 const [first, second] = ['first', 'second'].map((name) => deriveInstance(join(folder, name))) as [Instance, Instance];
 let program: readonly string[] = [];
 
-interface Result {
-  readonly status: number | null;
-  readonly output: string;
-}
-
-function run(
+const run = (
   command: string,
   args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Result> {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...machineEnvironment(), HOME: folder, ...environment },
-      timeout: 120_000,
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.on('close', (status) => resolve({ status, output }));
-  });
-}
-
-const up = (instance: Instance, ...args: string[]): Promise<Result> =>
+  environment?: Readonly<Record<string, string>>,
+): Promise<CommandResult> => runCommand({ home: folder }, command, args, environment);
+const up = (instance: Instance, ...args: string[]): Promise<CommandResult> =>
   run(process.execPath, [...program, ...args, '--data', instance.dataDir]);
 
 async function kubectl(...args: string[]): Promise<string> {
   const { status, output } = await run('kubectl', ['--kubeconfig', first.adminConfig, ...args]);
   assert.equal(status, 0, `kubectl ${args.join(' ')}: ${output}`);
   return output.trim();
-}
-
-/** Which pod answered; undefined when none did. */
-function servedBy(url: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const call = get(url, { timeout: 2000, agent: false }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode === 200 ? String(answer.headers['x-served-by']) : undefined);
-    });
-    call.on('timeout', () => call.destroy());
-    call.on('error', () => resolve(undefined));
-  });
 }
 
 const serviceUrl = async (): Promise<string> =>
@@ -263,7 +232,7 @@ test('a service of the type LoadBalancer is served on the address of the node, b
 
 test('an image of the user’s own is pushed with the client certificate of the registry, and runs; without it nothing is', async () => {
   const registry = `${first.loopback}:${readClusterRecord(first)?.registryPort}`;
-  const push = (...how: string[]): Promise<Result> =>
+  const push = (...how: string[]): Promise<CommandResult> =>
     run('ctr', [
       '--address',
       first.containerdSocket,
@@ -306,7 +275,7 @@ test('a network policy is in force at once: pods are cut off, the node and its p
   await kubectl('wait', '--for=condition=Ready', 'pod/visitor', '--timeout=30s');
   const url = await serviceUrl();
   const script = `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 1 ${url.slice(7)} 80 || echo none`;
-  const visit = (): Promise<Result> =>
+  const visit = (): Promise<CommandResult> =>
     run('kubectl', ['--kubeconfig', first.adminConfig, 'exec', 'visitor', '--', 'sh', '-c', script]);
   assert.match((await visit()).output, /Welcome to nginx/);
   await kubectl('apply', '-f', policy);

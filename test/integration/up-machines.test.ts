@@ -9,6 +9,7 @@ import { eventually } from '../e2e/support/eventually.ts';
 import { builtUp } from './support/agent-build.ts';
 import type { Answer, Wire } from './support/name-space-machine.ts';
 import { makeWire, NameSpaceMachine } from './support/name-space-machine.ts';
+import { claimAndKeeper } from './support/claim-and-keeper.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-machines-')));
 const cluster = deriveInstance(join(folder, 'one'));
@@ -134,42 +135,15 @@ test('one command makes the other machine a node; pods, services, names, logs an
 });
 
 test('volumes are made on the disk of the node where the pod runs', async () => {
-  await machine(0).run(['sh', '-c', `echo '${JSON.stringify(claimAndPod)}' > ${folder}/claim.json`]);
+  await machine(0).run([
+    'sh',
+    '-c',
+    `echo '${JSON.stringify(claimAndKeeper('two', 'echo kept > /d/file && exec sleep 1000000'))}' > ${folder}/claim.json`,
+  ]);
   await kubectl('apply', '-f', join(folder, 'claim.json'));
   await kubectl('wait', '--for=condition=Ready', 'pod/keeper', '--timeout=60s');
   assert.equal(await kubectl('get', 'pod', 'keeper', '--output=jsonpath={.spec.nodeName}'), 'two');
 });
-
-const claimAndPod = {
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'disk' },
-      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'keeper' },
-      spec: {
-        nodeSelector: { 'kubernetes.io/hostname': 'two' },
-        terminationGracePeriodSeconds: 1,
-        containers: [
-          {
-            name: 'c',
-            image: 'busybox',
-            command: ['sh', '-c', 'echo kept > /d/file && exec sleep 1000000'],
-            volumeMounts: [{ name: 'd', mountPath: '/d' }],
-          },
-        ],
-        volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'disk' } }],
-      },
-    },
-  ],
-};
 
 test('a network that loses packets slows connections of pods down and does not break them', async () => {
   const ip = await kubectl('get', 'pod', 'web-two', '--output=jsonpath={.status.podIP}');

@@ -1,36 +1,26 @@
 // `up --nodes 3`: one cluster of three nodes, each in a network namespace, in which everything is shown.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { machineEnvironment } from '../../src/up/commands.ts';
 import type { Instance } from '../../src/up/instance.ts';
 import { deriveInstance } from '../../src/up/instance.ts';
 import { findShims, isAlive, readProcessFile, signalProcess } from '../../src/up/processes.ts';
 import { findLeftovers, kubeletPidFile, localNodes } from '../../src/up/teardown.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { builtUp } from './support/agent-build.ts';
+import { claimAndKeeper } from './support/claim-and-keeper.ts';
+import type { CommandResult } from './support/up-commands.ts';
+import { runCommand } from './support/up-commands.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-nodes-')));
 const cluster = deriveInstance(join(folder, 'c'));
 const names = [1, 2, 3].map((at) => `${hostname().toLowerCase()}-${at}`) as [string, string, string];
 let program: readonly string[] = [];
 
-function run(command: string, args: readonly string[]): Promise<{ status: number | null; output: string }> {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...machineEnvironment(), HOME: folder },
-      timeout: 300_000,
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.on('close', (status) => resolve({ status, output }));
-  });
-}
+const run = (command: string, args: readonly string[]): Promise<CommandResult> =>
+  runCommand({ home: folder, timeoutMs: 300_000 }, command, args);
 
 async function kubectl(...args: string[]): Promise<string> {
   const { status, output } = await run('kubectl', ['--kubeconfig', cluster.adminConfig, ...args]);
@@ -150,44 +140,12 @@ async function killNode(node: Instance): Promise<void> {
   await run('kill', ['-KILL', ...[...pids].filter((pid) => pid > 1).map(String)]);
 }
 
-const claimAndKeeper = (node: string): object => ({
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'disk' },
-      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'keeper' },
-      spec: {
-        nodeSelector: { 'kubernetes.io/hostname': node },
-        terminationGracePeriodSeconds: 1,
-        containers: [
-          {
-            name: 'c',
-            image: 'busybox',
-            command: [
-              'sh',
-              '-c',
-              'test -e /d/starts && cp /d/starts /d/before; echo x >> /d/starts; exec sleep 1000000',
-            ],
-            volumeMounts: [{ name: 'd', mountPath: '/d' }],
-          },
-        ],
-        volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'disk' } }],
-      },
-    },
-  ],
-});
+/** Keeps what was there when it was started. */
+const countStarts = 'test -e /d/starts && cp /d/starts /d/before; echo x >> /d/starts; exec sleep 1000000';
 
 test('a node that dies as a whole and comes back runs its pods again, with what is on its disk', async () => {
   const manifest = join(folder, 'keeper.json');
-  writeFileSync(manifest, JSON.stringify(claimAndKeeper(names[1])));
+  writeFileSync(manifest, JSON.stringify(claimAndKeeper(names[1], countStarts)));
   await kubectl('apply', '-f', manifest);
   await kubectl('wait', '--for=condition=Ready', 'pod/keeper', '--timeout=60s');
   const second = localNodes(cluster).find(({ dataDir }) => dataDir.endsWith('/2')) ?? assert.fail();
