@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 
@@ -89,4 +90,74 @@ test('a file that cannot be read is logged and counts as missing, and a missing 
   files.fail('readText', { below: path, kind: 'Unavailable', times: 1 });
   const unread = await CheckpointFile.open({ path, files, clock, log });
   assert.deepEqual([unread.text, log.lines.length], [undefined, 1]);
+});
+
+/** The writes of a checkpoint that change while `act` runs. */
+function watchWrites(files: FakeHostFiles): { readonly text: string; readonly survivesPowerCut?: boolean }[] {
+  const writes: { text: string; survivesPowerCut?: boolean }[] = [];
+  const write = files.writeFileAtomic.bind(files);
+  const writeFileAtomic: HostFiles['writeFileAtomic'] = (at, text, mode, options) => {
+    writes.push({ text: String(text), ...options });
+    return write(at, text, mode);
+  };
+  Object.assign(files, { writeFileAtomic });
+  return writes;
+}
+
+test('what has not changed is not written, and a write does not wait for the disk', async () => {
+  const { file, files, clock } = await world('old');
+  const writes = watchWrites(files);
+  let text = 'old';
+  file.follow(() => text);
+  file.changed();
+  await clock.advance(1000);
+  assert.deepEqual(writes, []);
+  text = 'new';
+  for (let times = 0; times < 2; times++) {
+    file.changed();
+    await clock.advance(1000);
+  }
+  assert.deepEqual(writes, [{ text: 'new', survivesPowerCut: false }]);
+});
+
+test('nothing is written before it is known what to write', async () => {
+  const { file, files } = await world();
+  const writes = watchWrites(files);
+  await file.flush();
+  assert.deepEqual(writes, []);
+});
+
+test('the folder is made only where it is missing', async () => {
+  const { file, files, clock } = await world();
+  const made: string[] = [];
+  const make = files.makeDirectory.bind(files);
+  files.makeDirectory = (at, mode) => {
+    made.push(at);
+    return make(at, mode);
+  };
+  file.follow(() => 'text');
+  files.fail('writeFileAtomic', { below: path, kind: 'Unavailable', times: 1 });
+  await file.flush();
+  await clock.advance(3000);
+  assert.deepEqual([made, await files.readText(path)], [[], 'text']);
+});
+
+test('a file of several mebibytes is read, and one that is too large is not', async () => {
+  const { file, files, clock, log } = await world('x'.repeat(15 * 1024 * 1024));
+  assert.equal(file.text?.length, 15 * 1024 * 1024);
+  await files.writeFileAtomic(path, 'x'.repeat(16 * 1024 * 1024 + 1), 0o600);
+  const large = await CheckpointFile.open({ path, files, clock, log });
+  assert.deepEqual([large.text, log.lines.length], [undefined, 1]);
+});
+
+test('a file that cannot be set aside is logged, and written over', async () => {
+  const { file, files, log } = await world('damaged');
+  files.fail('rename', { below: path, kind: 'Unavailable', times: 1 });
+  file.setAside('why');
+  file.follow(() => 'damaged');
+  await file.flush();
+  assert.deepEqual(
+    log.lines.map(({ message }) => message),
+    ['a state file cannot be used; it was set aside and its content is rebuilt', 'a state file could not be set aside'],
+  );
 });
