@@ -8,6 +8,7 @@ import { ensureManifests, writeAgentConfig } from './agent.ts';
 import { ensureCgroupRoot } from './cgroups.ts';
 import { joinCluster } from './cluster/join-cluster.ts';
 import { printJoinCommand } from './cluster/join-command.ts';
+import { joinControlPlane } from './cluster/join-control-plane.ts';
 import { joinMachine } from './cluster/join-machine.ts';
 import { stopCommand, upCluster } from './cluster/up-cluster.ts';
 import { containerdPidFile, openCri, runningContainerd, startOwnContainerd } from './containerd.ts';
@@ -50,7 +51,7 @@ async function main(): Promise<number> {
     case 'up':
       if (line.printJoinCommand) {
         checkDataFolder(instance);
-        await printJoinCommand(instance, { tokenLifeMs: line.tokenLifeMs, say });
+        await printJoinCommand(instance, { tokenLifeMs: line.tokenLifeMs, controlPlane: line.joinControlPlane, say });
         return 0;
       }
       claimDataFolder(instance);
@@ -156,9 +157,11 @@ async function runCluster(instance: Instance, line: CommandLine, stop: AbortCont
     stop.signal.addEventListener('abort', () => (clearInterval(idle), resolve()), { once: true });
   });
   try {
-    if (line.joinToken !== undefined)
-      await joinMachine(instance, { ...options, by: line.joinToken, address: line.listen }, stop.signal);
-    else if (line.joinConfig === undefined) await upCluster(instance, options, stop.signal);
+    if (line.joinToken !== undefined) {
+      const joining = { ...options, by: line.joinToken, address: line.listen };
+      const target = line.joinControlPlane ? await joinControlPlane(instance, joining, stop.signal) : joining;
+      await joinMachine(instance, target, stop.signal);
+    } else if (line.joinConfig === undefined) await upCluster(instance, options, stop.signal);
     else await joinCluster(instance, { ...options, kubeconfig: line.joinConfig }, stop.signal);
     if (isKeeper && !stop.signal.aborted) say(READY_LINE);
     giveBackMemory();

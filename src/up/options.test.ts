@@ -66,6 +66,16 @@ describe('the command line of up', () => {
     assert.equal(parseCommandLine(['up', '--token-ttl', '2h'], {}).tokenLifeMs, 7_200_000);
   });
 
+  it('a machine that runs an API server too names the key of what is shared, and may add flags', () => {
+    const args = ['--join', '192.0.2.1:6443', '--token', token, '--discovery-token-ca-cert-hash', hash];
+    const key = 'a0'.repeat(32);
+    const more = ['--join-control-plane', '--certificate-key', key, '--control-plane-arg=--v=2'];
+    const { joinControlPlane, certificateKey, controlPlaneArgs } = parseCommandLine(['up', ...args, ...more], {});
+    assert.deepEqual([joinControlPlane, certificateKey, controlPlaneArgs], [true, key, ['--v=2']]);
+    const print = parseCommandLine(['up', '--print-join-command', '--join-control-plane'], {});
+    assert.deepEqual([print.joinControlPlane, print.printJoinCommand, print.certificateKey], [true, true, undefined]);
+  });
+
   for (const args of [
     ['--listen', '0.0.0.0'],
     ['--listen', 'here'],
@@ -76,6 +86,10 @@ describe('the command line of up', () => {
     ['--join', '192.0.2.1:6443', '--token', token],
     ['--join', '192.0.2.1:6443', '--token', 'short', '--discovery-token-ca-cert-hash', hash],
     ['--token-ttl', 'soon'],
+    ['--join-control-plane'],
+    ['--join-control-plane', '--join', 'k'],
+    ['--certificate-key', 'a0'.repeat(32)],
+    ['--print-join-command', '--join-control-plane', '--certificate-key', 'short'],
     ['--standalone', '--join', 'k'],
     ['--standalone', '--runtime-only'],
     ['--cgroup-driver', 'x'],

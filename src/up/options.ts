@@ -24,6 +24,8 @@ ${DATA_USAGE}
   --token-ttl TIME    how long the token is valid (default 24h)
   --join HOST:PORT --token TOKEN --discovery-token-ca-cert-hash HASH
                       make this machine a node of that cluster; --listen names its address if it has several
+  --join-control-plane --certificate-key KEY
+                      with --join HOST:PORT: run an API server of the cluster here, too; with --print-join-command: print the command for that
   --join KUBECONFIG   start only the agent, as a node of the cluster in this kubeconfig (an administrator's or a bootstrap kubeconfig)
   --runtime-only      start only containerd and its network
   --nodes N           start N nodes, each with its own runtime, agent, host name and network (default: this machine as the only one)
@@ -89,6 +91,10 @@ export interface CommandLine {
   readonly joinToken: JoinByToken | undefined;
   readonly listen: string | undefined;
   readonly printJoinCommand: boolean;
+  /** With a token: this machine runs an API server, too. With `printJoinCommand`: the command for such a machine. */
+  readonly joinControlPlane: boolean;
+  /** 64 hexadecimal digits. */
+  readonly certificateKey: string | undefined;
   readonly tokenLifeMs: number;
   readonly endpoint: string | undefined;
   readonly cgroupDriver: CgroupDriver;
@@ -129,6 +135,8 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       'discovery-token-ca-cert-hash': text,
       listen: text,
       'print-join-command': flag,
+      'join-control-plane': flag,
+      'certificate-key': text,
       'token-ttl': { type: 'string', default: '24h' },
       'node-name': text,
       nodes: text,
@@ -156,7 +164,9 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     'runtime-only': values['runtime-only'],
   };
   const modes = (['standalone', 'join', 'runtime-only'] as const).filter((mode) => given[mode]);
-  if (values['control-plane-arg'].length > 0 && modes.length > 0)
+  if (values['join-control-plane'] && !values['print-join-command'] && values.token === undefined)
+    throw mistyped('--join-control-plane needs --join HOST:PORT with a token, or --print-join-command');
+  if (values['control-plane-arg'].length > 0 && modes.length > 0 && !values['join-control-plane'])
     throw mistyped(`--control-plane-arg needs a control plane, and --${modes[0]} starts none`);
   if (modes.length > 1) throw mistyped(`--${modes.join(' and --')} exclude each other`);
   const joinToken = joinTokenOf(values.join, values.token, values['discovery-token-ca-cert-hash']);
@@ -175,6 +185,8 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     joinToken,
     listen: listenOf(values.listen, { modes, joinToken, endpoint: values['container-runtime-endpoint'] }),
     printJoinCommand: values['print-join-command'],
+    joinControlPlane: values['join-control-plane'],
+    certificateKey: certificateKeyOf(values['certificate-key'], values['join-control-plane']),
     tokenLifeMs: tokenLifeOf(values['token-ttl']),
     endpoint: values['container-runtime-endpoint'],
     cgroupDriver: cgroupDriverOf(values['cgroup-driver']),
@@ -263,6 +275,13 @@ function listenOf(
       '--listen and --container-runtime-endpoint exclude each other: the node needs the network of its own runtime',
     );
   return address;
+}
+
+function certificateKeyOf(text: string | undefined, joinControlPlane: boolean): string | undefined {
+  if (text === undefined) return undefined;
+  if (!joinControlPlane) throw mistyped('--certificate-key needs --join-control-plane');
+  if (!/^[0-9a-f]{64}$/.test(text)) throw mistyped('--certificate-key must be 64 hexadecimal digits');
+  return text;
 }
 
 function tokenLifeOf(text: string): number {

@@ -7,6 +7,8 @@ import { after, before, test } from 'node:test';
 import { deriveInstance } from '../../src/up/instance.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { builtUp } from './support/agent-build.ts';
+import { startEtcd } from './support/etcd.ts';
+import type { TestEtcd } from './support/etcd.ts';
 import type { Answer, Wire } from './support/name-space-machine.ts';
 import { makeWire, NameSpaceMachine } from './support/name-space-machine.ts';
 import { claimAndKeeper } from './support/claim-and-keeper.ts';
@@ -17,6 +19,7 @@ const second = join(folder, 'two');
 let program: readonly string[] = [];
 let wire: Wire | undefined;
 let machines: NameSpaceMachine[] = [];
+let etcd: TestEtcd | undefined;
 const machine = (at: 0 | 1): NameSpaceMachine => machines[at] ?? assert.fail('the machines did not start');
 
 const up = (at: 0 | 1, ...args: string[]): Promise<Answer> =>
@@ -49,10 +52,18 @@ before(async () => {
     ['two', '192.168.79.2'],
   ] as const)
     machines.push(await NameSpaceMachine.start(name, address, { wire, folder }));
+  etcd = await startEtcd({ tls: true, address: '192.168.79.1', enter: machine(0).enter });
+  const { endpoint, folder: files } = etcd;
+  const store = ['storage-backend=etcd3', `etcd-servers=${endpoint}`];
+  const credentials = [
+    `etcd-cafile=${files}/ca.pem`,
+    `etcd-certfile=${files}/client.pem`,
+    `etcd-keyfile=${files}/client.key`,
+  ];
   const { status, output } = await up(
     0,
     ...['up', '--data', cluster.dataDir, '--detach', '--no-example'],
-    ...['--listen', '192.168.79.1'],
+    ...['--listen', '192.168.79.1', ...[...store, ...credentials].map((flag) => `--control-plane-arg=--${flag}`)],
   );
   assert.equal(status, 0, output);
   assert.match(output, /firewall {2}to 192\.168\.79\.1: \d+\/tcp API/);
@@ -64,6 +75,7 @@ after(async () => {
     [0, cluster.dataDir],
   ] as const)
     if (machines[at] !== undefined) await up(at, 'down', '--data', dataDir, '--purge');
+  await etcd?.stop();
   for (const each of machines) await each.stop();
   machines = [];
   await wire?.remove();
@@ -172,6 +184,46 @@ test('a machine that was down comes back by the same command, although its token
     const ip = await kubectl('get', 'pod', 'web-two', '--output=jsonpath={.status.podIP}');
     assert.equal(await fetchFrom('web-one', ip), 'web-two');
   });
+});
+
+test('the other machine runs an API server of the cluster too, and goes on while the first machine is away', async () => {
+  const wrongKey = (await joinArguments('--join-control-plane')).with(-1, '0'.repeat(64));
+  assert.equal((await up(1, 'down', '--data', second, '--purge')).status, 0);
+  await kubectl('delete', 'node', 'two');
+  const refused = await joinWith(wrongKey);
+  assert.match(refused.output, /--certificate-key does not open what the cluster shares/);
+  const tokenAlone = await joinWith([
+    ...(await joinArguments()),
+    '--join-control-plane',
+    '--certificate-key',
+    '0'.repeat(64),
+  ]);
+  assert.match(tokenAlone.output, /this token does not let a machine run an API server/);
+  const command = await joinArguments('--join-control-plane');
+  const { status, output } = await joinWith(command);
+  assert.equal(status, 0, output);
+  assert.match(output, /this machine's API server serves on https:\/\/192\.168\.79\.2:\d+/);
+  const pod = ['run', 'late', '--image=busybox', '--image-pull-policy=IfNotPresent', '--restart=Never'];
+  await kubectl(...pod, '--overrides={"spec":{"nodeName":"two"}}', '--command', '--', 'true');
+  const endpoints = ['get', 'endpointslice', 'kubernetes', '--output=jsonpath={.endpoints[*].addresses[0]}'];
+  assert.equal(await kubectl(...endpoints), '192.168.79.1 192.168.79.2');
+  await kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/late', '--timeout=60s');
+  assert.equal((await up(0, 'down', '--data', cluster.dataDir)).status, 0);
+  const there = async (...args: string[]): Promise<string> => {
+    const config = join(second, 'control-plane', 'admin.conf');
+    const answer = await machine(1).run(['kubectl', '--kubeconfig', config, ...args], { HOME: folder });
+    assert.equal(answer.status, 0, answer.output);
+    return answer.output.trim();
+  };
+  assert.equal(await there(...endpoints), '192.168.79.2');
+  await there('delete', 'pod', 'late');
+  await there(...pod, '--overrides={"spec":{"nodeName":"two"}}', '--command', '--', 'true');
+  await there('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/late', '--timeout=60s');
+  // Again, from what it has kept, while no other server answers.
+  assert.equal((await up(1, 'down', '--data', second)).status, 0);
+  const again = await joinWith(command);
+  assert.equal(again.status, 0, again.output);
+  await there('get', 'pod', 'late');
 });
 
 test('down on both machines leaves nothing', async () => {

@@ -20,7 +20,16 @@ export interface ClusterPlace {
   readonly nodeName: string;
 }
 
-export function controlPlaneProgram({ instance, record, address }: ClusterPlace, args: readonly string[]): Program {
+export function controlPlaneProgram(
+  {
+    instance,
+    record,
+    address,
+  }: Pick<ClusterPlace, 'instance' | 'address'> & {
+    readonly record: Pick<ClusterRecord, 'serviceRange' | 'podRange' | 'apiPort'>;
+  },
+  args: readonly string[],
+): Program {
   const { serviceRange, podRange, apiPort } = record;
   return {
     name: 'the control plane',

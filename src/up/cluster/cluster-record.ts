@@ -14,6 +14,8 @@ export interface ClusterRecord {
   readonly registryPort: number;
   /** The example was applied once; what a person did with it since then stays so. */
   readonly seeded: boolean;
+  /** Flags of the control plane at the last start, for machines that run a control plane too. */
+  readonly controlPlaneArgs?: readonly string[];
 }
 
 /**
@@ -23,13 +25,14 @@ export interface ClusterRecord {
 export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
   if (!existsSync(instance.clusterRecord)) return undefined;
   try {
-    const { subnet, serviceRange, podRange, apiPort, registryPort, seeded } = JSON.parse(
+    const { subnet, serviceRange, podRange, apiPort, registryPort, seeded, controlPlaneArgs } = JSON.parse(
       readFileSync(instance.clusterRecord, 'utf8'),
     ) as Partial<ClusterRecord>;
     if (subnet !== undefined && serviceRange !== undefined && apiPort !== undefined && registryPort !== undefined)
       return {
         ...{ subnet, serviceRange, apiPort, registryPort, seeded: seeded === true },
         ...(podRange !== undefined && { podRange }),
+        ...(controlPlaneArgs !== undefined && { controlPlaneArgs }),
       };
   } catch (cause) {
     throw new KubeletError(
@@ -52,6 +55,7 @@ export interface RecordChoices {
   readonly subnet: Subnet;
   readonly serviceRange: string;
   readonly podRange: string | undefined;
+  readonly controlPlaneArgs: readonly string[];
   /** Where the API server listens. */
   readonly address: string;
   /** Where the registry listens. */
@@ -65,11 +69,12 @@ const REGISTRY_PORT = 5000;
 /** Ports that another program has taken meanwhile are replaced. */
 export async function chooseClusterRecord(
   before: ClusterRecord | undefined,
-  { subnet, serviceRange, podRange, address, registryAddress, freePort }: RecordChoices,
+  { subnet, serviceRange, podRange, controlPlaneArgs, address, registryAddress, freePort }: RecordChoices,
 ): Promise<ClusterRecord> {
   return {
     subnet,
     serviceRange,
+    controlPlaneArgs,
     ...(podRange !== undefined && { podRange }),
     apiPort: await freePort(before?.apiPort ?? API_PORT, address),
     registryPort: await freePort(before?.registryPort ?? REGISTRY_PORT, registryAddress),

@@ -27,7 +27,14 @@ before(() => void (folder = mkdtempSync(join(tmpdir(), 'kts-up-unit-'))));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const subnet = { cidr: '10.84.0.0/22', gateway: '10.84.0.1', prefixLength: 22 };
-const record: ClusterRecord = { subnet, serviceRange: '10.96.0.0/16', apiPort: 6443, registryPort: 5000, seeded: true };
+const record: ClusterRecord = {
+  subnet,
+  serviceRange: '10.96.0.0/16',
+  apiPort: 6443,
+  registryPort: 5000,
+  seeded: true,
+  controlPlaneArgs: ['--v=2'],
+};
 
 describe('what a cluster keeps', () => {
   it('is written and read again; before the first start there is nothing', () => {
@@ -51,6 +58,7 @@ describe('what a cluster keeps', () => {
         subnet,
         serviceRange: record.serviceRange,
         podRange: undefined,
+        controlPlaneArgs: ['--v=2'],
         address: subnet.gateway,
         registryAddress: '127.0.0.1',
         freePort: async (wanted) => (wanted === taken ? 40_000 : wanted),

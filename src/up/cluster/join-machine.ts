@@ -66,7 +66,7 @@ export async function joinMachine(instance: Instance, options: JoinMachineOption
     if (user === 'token') await checkNodeName(client, nodeName);
     done(`${by.host} lets this machine join as ${nodeName}, ${address}`);
     const hasNames = facts.clusterDns.length > 0;
-    await prepareMachine(instance, { facts, files, say });
+    await prepareMachine(instance, { facts, files, server: `https://${by.host}`, say });
     await startNodeRuntime(instance, { ...options, endpoint: undefined, network: 'later', signal });
     done('containerd runs');
     await writeAgentConfig(instance, `unix://${instance.containerdSocket}`, options.cgroupDriver, {
@@ -164,15 +164,26 @@ async function checkNodeName({ api }: ClusterClient, name: string): Promise<void
 
 async function prepareMachine(
   instance: Instance,
-  { facts, files, say }: { readonly facts: JoinFacts; readonly files: JoinFiles; readonly say: (text: string) => void },
+  {
+    facts,
+    files,
+    server,
+    say,
+  }: {
+    readonly facts: JoinFacts;
+    readonly files: JoinFiles;
+    readonly server: string;
+    readonly say: (text: string) => void;
+  },
 ): Promise<void> {
   for (const folder of [instance.runDir, instance.staticPodsDir, instance.cniConfDir])
     mkdirSync(folder, { recursive: true });
   await setUpNetwork(instance, say, { pods: 'elsewhere' });
   await keepBridgeUp(instance);
   await prepareMachineNetwork(instance, facts.overlayNumber);
-  writeFileSync(instance.nodeNetworkConfig, files['node-network.conf'], { mode: 0o600 });
-  writeFileSync(instance.nodeStorageConfig, files['node-storage.conf'], { mode: 0o600 });
+  const asking = (config: string): string => config.replace(/^(\s*server: ).*$/m, `$1${server}`);
+  writeFileSync(instance.nodeNetworkConfig, asking(files['node-network.conf']), { mode: 0o600 });
+  writeFileSync(instance.nodeStorageConfig, asking(files['node-storage.conf']), { mode: 0o600 });
   prepareRegistryClient(instance, {
     host: facts.registry,
     ca: files['registry-ca.crt'],
@@ -184,7 +195,7 @@ async function prepareMachine(
 const CONNECT_MS = 10_000;
 
 /** The machine's own end of a connection to the API server. */
-function addressTowards(host: string): Promise<string> {
+export function addressTowards(host: string): Promise<string> {
   const at = host.lastIndexOf(':');
   return new Promise((resolve, reject) => {
     const socket = createConnection({

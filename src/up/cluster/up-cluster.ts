@@ -189,6 +189,7 @@ class ClusterStart {
     const [address, registryAddress] = [this.#addressOf(subnet.gateway), this.#registryAddress(subnet.gateway)];
     const record = await chooseClusterRecord(before, {
       ...{ subnet, serviceRange, podRange, address, registryAddress, freePort },
+      controlPlaneArgs: this.#options.controlPlaneArgs,
     });
     writeClusterRecord(instance, record);
     if (this.#options.listen !== undefined) await prepareMachineNetwork(instance, overlayNumber(instance));

@@ -14,6 +14,8 @@ export interface TestEtcd {
   readonly endpoint: string;
   /** With TLS: what a client must have. */
   readonly tls: GrpcTls | undefined;
+  /** Where the files of the authority and of a client are. */
+  readonly folder: string;
   /** Kills it at once, as a power cut of the process would. */
   kill(): Promise<void>;
   /** Again on the same port and folder after `kill`. */
@@ -27,17 +29,22 @@ export interface TestEtcd {
 export interface TestEtcdOptions {
   /** Certificates of its own authority, demanded of clients too. */
   readonly tls?: boolean;
+  /** Where it listens; absent: 127.0.0.1. */
+  readonly address?: string;
+  /** What stands before the command that starts it, to enter a machine of namespaces. */
+  readonly enter?: readonly string[];
 }
 
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
   const folder = mkdtempSync(path.join(tmpdir(), 'kts-etcd-'));
   const scheme = options.tls === true ? 'https' : 'http';
-  const endpoint = `${scheme}://127.0.0.1:${await freePort(0)}`;
+  const { address = '127.0.0.1', enter = [] } = options;
+  const endpoint = `${scheme}://${address}:${await freePort(0)}`;
   const peer = `http://127.0.0.1:${await freePort(0)}`;
-  const tls = options.tls === true ? await makeCertificates(folder) : undefined;
+  const tls = options.tls === true ? await makeCertificates(folder, address) : undefined;
   const at = (name: string): string => path.join(folder, name);
   const flags = [
-    ['--name', 'test', '--data-dir', at('data'), '--logger', 'zap', '--log-level', 'warn'],
+    ['--name', 'test', '--data-dir', at('data'), '--logger', 'zap', '--log-level', 'info'],
     ['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
     ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `test=${peer}`],
     tls === undefined
@@ -55,23 +62,23 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
   let record: ReturnType<typeof describeProcess> | undefined;
   const start = async (): Promise<void> => {
     const log = openSync(at('etcd.log'), 'a');
-    const child = spawn('etcd', flags, { stdio: ['ignore', log, log], env: machineEnvironment() });
+    const before = readFileSync(at('etcd.log'), 'utf8').length;
+    const [program = '', ...args] = [...enter, 'etcd', ...flags];
+    const child = spawn(program, args, { stdio: ['ignore', log, log], env: machineEnvironment() });
     closeSync(log);
     let failure: string | undefined;
     child.on('error', (error) => (failure = error.message));
     child.on('exit', (code) => (failure = `exit ${code}`));
     record = child.pid === undefined ? undefined : describeProcess(child.pid);
-    let up = false;
-    await waitUntil(() => {
-      void accepts(endpoint).then((accepted) => (up ||= accepted));
-      return up || failure !== undefined;
-    }, 15_000);
+    const isUp = (): boolean => readFileSync(at('etcd.log'), 'utf8').slice(before).includes('serving client traffic');
+    const up = await waitUntil(() => isUp() || failure !== undefined, 15_000);
     if (!up || failure !== undefined)
       throw new Error(`etcd did not start (${failure ?? 'no answer'}): ${readFileSync(at('etcd.log'), 'utf8')}`);
   };
   const etcd: TestEtcd = {
     endpoint,
     tls,
+    folder,
     start,
     kill: () => stopProcess(record, 0).then(() => undefined),
     freeze: () => void (record !== undefined && signalProcess(record, 'SIGSTOP')),
@@ -91,18 +98,8 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
   return etcd;
 }
 
-async function accepts(endpoint: string): Promise<boolean> {
-  const { connect } = await import('node:net');
-  const { hostname, port } = new URL(endpoint);
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname);
-    socket.on('connect', () => (socket.destroy(), resolve(true)));
-    socket.on('error', () => resolve(false));
-  });
-}
-
-/** An authority, a server's certificate for 127.0.0.1 and a client's. */
-async function makeCertificates(folder: string): Promise<GrpcTls> {
+/** An authority, a server's certificate for its address and a client's. */
+async function makeCertificates(folder: string, address: string): Promise<GrpcTls> {
   const at = (name: string): string => path.join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   await runCommand([
@@ -120,7 +117,7 @@ async function makeCertificates(folder: string): Promise<GrpcTls> {
     '/CN=kubelet-ts test authority',
   ]);
   for (const [name, extension] of [
-    ['server', 'subjectAltName=IP:127.0.0.1'],
+    ['server', `subjectAltName=IP:${address}`],
     ['client', 'extendedKeyUsage=clientAuth'],
   ] as const) {
     await runCommand([

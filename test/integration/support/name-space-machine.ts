@@ -83,10 +83,16 @@ export class NameSpaceMachine {
     return new NameSpaceMachine(name, address, { holder, space, wire: wire.name });
   }
 
+  /** What stands before a command that runs on it. */
+  get enter(): readonly string[] {
+    return ['nsenter', '-t', String(this.#holder.pid), '-m', '-u', '-n'];
+  }
+
   /** Ends with its status; the output is that of both streams. */
   run(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return new Promise((resolve) => {
-      const child = spawn('nsenter', ['-t', String(this.#holder.pid), '-m', '-u', '-n', ...argv], {
+      const [program = '', ...args] = [...this.enter, ...argv];
+      const child = spawn(program, args, {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: { ...machineEnvironment(), ...environment },
         timeout: 120_000,
