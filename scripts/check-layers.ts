@@ -68,8 +68,8 @@ export const allowed: Record<string, readonly string[]> = {
     'control-plane/controller-runtime',
   ],
   'control-plane/registry': ['base', 'api', 'control-plane/model', 'control-plane/storage', 'control-plane/patch'],
-  'control-plane/authn': ['base', 'api', 'pki', 'control-plane/model'],
-  'control-plane/authz': ['base', 'api', 'control-plane/model'],
+  'control-plane/authn': ['base', 'api', 'pki', 'cel', 'control-plane/cel', 'control-plane/model'],
+  'control-plane/authz': ['base', 'api', 'cel', 'control-plane/cel', 'control-plane/model'],
   'control-plane/admission': ['base', 'api', 'cel', 'control-plane/cel', 'control-plane/model'],
   'control-plane/apiserver': [
     'base',

@@ -13,6 +13,8 @@ export interface WatchedFileOptions<T> {
   readonly file: string;
   /** Throws for content that is wrong. */
   readonly parse: (content: string) => T;
+  /** Called when a changed file cannot be used, once for each reason. */
+  readonly onRefused?: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -88,9 +90,10 @@ export class WatchedFile<T> {
       log.info('a file was read again', { file });
     } catch (error) {
       const failure = errorMessage(error);
-      if (failure !== this.#failure)
-        log.error('a changed file cannot be used; what it held before stays in force', { file, error: failure });
+      if (failure === this.#failure) return;
       this.#failure = failure;
+      log.error('a changed file cannot be used; what it held before stays in force', { file, error: failure });
+      this.#options.onRefused?.();
       return;
     }
     for (const listener of this.#listeners) listener(this.#value);

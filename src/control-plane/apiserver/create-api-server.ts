@@ -74,6 +74,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...(options.processUsage !== undefined && { processUsage: options.processUsage }),
     ...(options.faults !== undefined && { faults: options.faults }),
   });
+  options.accessMetrics?.showIn(metrics.registry);
   const {
     minRequestTimeoutMs,
     watchBufferBytes,

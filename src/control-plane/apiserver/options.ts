@@ -10,6 +10,8 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { Authenticator, Authorizer } from '../model/user-info.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { AnonymousRule } from './path/authenticate.ts';
+import type { AccessMetrics } from './endpoints/access-metrics.ts';
 
 /** All dependencies of the HTTP front end. */
 export interface ApiServerOptions {
@@ -20,8 +22,8 @@ export interface ApiServerOptions {
   readonly authorizer: Authorizer;
   /** Only for CONNECT: exec, attach, portforward, proxy. All other verbs are admitted by the registry. */
   readonly connectAdmission?: readonly AdmissionPlugin[];
-  /** Whether requests without credentials run as `system:anonymous` (`--anonymous-auth`). Default true. */
-  readonly anonymousAuth?: boolean;
+  /** Requests without credentials are those of `system:anonymous`. Default true, as `--anonymous-auth`. */
+  readonly anonymousAuth?: AnonymousRule;
   readonly version: VersionInfo;
   /** `host:port` under which clients reach the server, for `/api`. */
   readonly publicAddress?: string;
@@ -39,7 +41,9 @@ export interface ApiServerOptions {
   /** Absent: `/snapshot` is not served. */
   readonly snapshot?: SnapshotSource;
   readonly processUsage?: () => ProcessUsage;
-  /** Counts of unhandled errors of the process. */
+  /** Figures of authentication and authorization, which are composed before the server. */
+  readonly accessMetrics?: AccessMetrics;
+  /** Errors of the process that nothing handled. */
   readonly faults?: FaultCounts;
   readonly audit?: AuditOptions;
   /** Absent: nothing is traced. */

@@ -19,3 +19,12 @@ export function escapeName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`;
   return name.replace(/__|[-./]/g, (part) => escapes.get(part) ?? part);
 }
+
+const characters = new Map([...escapes].map(([text, escaped]) => [escaped, text]));
+
+/** The property that expressions know by an escaped name; a name that escapes nothing is its own. */
+export function unescapeName(name: string): string {
+  const word = /^__([a-z]+)__$/.exec(name)?.[1];
+  if (word !== undefined && reserved.has(word)) return word;
+  return name.replace(/__(?:underscores|dot|dash|slash)__/g, (part) => characters.get(part) ?? part);
+}

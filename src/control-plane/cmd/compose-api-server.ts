@@ -1,5 +1,6 @@
 import { componentRegistry } from '../apiserver/endpoints/component-registry.ts';
 import type { Component } from '../apiserver/endpoints/component-registry.ts';
+import { AccessMetrics } from '../apiserver/endpoints/access-metrics.ts';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '../../api/client/api-client.ts';
@@ -9,7 +10,6 @@ import { formatGroupResource } from '../../api/status/api-status-error.ts';
 import { createApiServer } from '../apiserver/create-api-server.ts';
 import type { ApiServer } from '../apiserver/create-api-server.ts';
 import type { ApiServerOptions } from '../apiserver/options.ts';
-import { unionAuthorizer } from '../authz/union.ts';
 import { RoleGrants } from '../authz/rbac/role-grants.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer, UserInfo } from '../model/user-info.ts';
@@ -126,15 +126,15 @@ export async function composeApiServer(
   const trust = frontProxyTrust(options.requestHeaders, pki, clientCa);
   const aggregation = composeAggregation(options, { reader, table: backends, pki: () => pki, ...deps });
   const grants = new RoleGrants(reader);
-  const authorization = composeAuthorizers(options, { reader, grants, ...deps });
-  const authorizer = unionAuthorizer(authorization.authorizers);
-  const access = composeAuthenticators(options, {
-    reader,
+  const accessMetrics = new AccessMetrics(() => deps.clock.nowMs(), `apiserver-${hostname()}`);
+  const accessDeps = { ...deps, reader, observer: accessMetrics };
+  const { authorizer, close: closeAuthorizers } = await composeAuthorizers(options, { grants, ...accessDeps });
+  const access = await composeAuthenticators(options, {
     pki,
     clientAuthorities: clientCa,
     frontProxyAuthorities: trust.authorities,
     client: () => clientOf(itself, 'kube-apiserver'),
-    ...deps,
+    ...accessDeps,
   });
   const clientOf = (user: UserInfo, fieldManager: string): ApiClient =>
     createLocalClient({
@@ -180,7 +180,8 @@ export async function composeApiServer(
     authorizer,
     connectAdmission: admission.plugins,
     aggregation: aggregation.options,
-    anonymousAuth: options.anonymousAuth,
+    anonymousAuth: access.anonymous,
+    accessMetrics,
     ...describeApi(definitions, backends, access.openIdDocuments),
     ...aboutStores(stores, servedResources),
     countObjects: () => countsOf(homes),
@@ -216,7 +217,7 @@ export async function composeApiServer(
       await server.stop();
       await front.close();
       access.close();
-      authorization.close();
+      closeAuthorizers();
       admission.close();
       opened.close();
     },

@@ -1,10 +1,8 @@
 import { createPublicKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createBearerAuthenticator } from '../authn/bearer-authenticator.ts';
 import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-tokens.ts';
 import { createBasicAuthenticator, parseBasicAuthFile } from '../authn/files/basic-auth-file.ts';
 import { createTokenFileAuthenticator, parseTokenFile } from '../authn/files/token-file.ts';
-import { createOidcAuthenticator } from '../authn/oidc/oidc-authenticator.ts';
 import {
   createServiceAccountAuthenticator,
   createTokenSigner,
@@ -21,11 +19,14 @@ import { createRequestHeaderAuthenticator } from '../authn/request-header-authen
 import { createX509Authenticator } from '../authn/x509-authenticator.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { createUseRecorder } from '../authn/service-accounts/record-use.ts';
+import type { AnonymousRule } from '../apiserver/path/authenticate.ts';
+import type { AccessObserver } from '../model/access-observer.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { AuthenticationResult, Authenticator, TokenAuthenticator } from '../model/user-info.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { WatchedFile } from '../../pki/watched-file.ts';
 import type { BaseDeps } from './base-deps.ts';
+import { composeIssuers } from './compose-issuers.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
 export interface AuthenticationParts extends BaseDeps {
@@ -37,10 +38,12 @@ export interface AuthenticationParts extends BaseDeps {
   readonly frontProxyAuthorities: string;
   /** The API server's own way to its API; asked for only once there are requests. */
   readonly client: () => ApiClient;
+  readonly observer: AccessObserver;
 }
 
 export interface ComposedAuthentication {
   readonly authenticators: readonly Authenticator[];
+  readonly anonymous: AnonymousRule;
   readonly services: TokenSigner;
   /** For TokenReview. */
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticationResult>;
@@ -55,15 +58,14 @@ export interface OpenIdDocument {
   readonly cacheControl: string;
 }
 
-/** Upstream gives an OpenID Connect provider so long, and a webhook. */
-const PROVIDER_MS = 10_000;
+/** Upstream gives a webhook so long. */
 const WEBHOOK_MS = 30_000;
 
 /** All authenticators, in this order: proxies, certificates, passwords, then tokens. */
-export function composeAuthenticators(
+export async function composeAuthenticators(
   options: ControlPlaneOptions,
   parts: AuthenticationParts,
-): ComposedAuthentication {
+): Promise<ComposedAuthentication> {
   const { reader, pki, clock, log, random } = parts;
   const nowMs = (): number => clock.nowMs();
   const files: { stop(): void }[] = [];
@@ -77,6 +79,7 @@ export function composeAuthenticators(
   const signer = createTokenSigner({ issuer, key: pki.serviceAccountKey, apiAudiences, nowMs, random });
   const key = tokenKeyOf(createPublicKey(pki.serviceAccountKey));
   const own = (authenticator: TokenAuthenticator): TokenAuthenticator => withOwnAudiences(authenticator, apiAudiences);
+  const issuers = await composeIssuers(options, parts.observer, parts);
   const tokens = unionTokenAuthenticator([
     ...(tokenAuthFile === undefined
       ? []
@@ -96,7 +99,8 @@ export function composeAuthenticators(
       legacyUsed: createUseRecorder(parts),
     }),
     own(createBootstrapTokenAuthenticator({ reader, nowMs, log })),
-    ...remoteTokens(options, parts),
+    ...issuers.tokens.map(own),
+    ...webhookTokens(options),
   ]);
   const cached = cachedTokenAuthenticator(tokens, clock);
   return {
@@ -112,35 +116,25 @@ export function composeAuthenticators(
         : [createBasicAuthenticator(watched(basicAuthFile, (content) => parseBasicAuthFile(basicAuthFile, content)))]),
       createBearerAuthenticator(cached),
     ],
+    anonymous: issuers.anonymous,
     services: signer,
     authenticateToken: tokenReviewer(cached, apiAudiences),
     openIdDocuments: documentsOf(openIdDocuments(issuer, [key], `https://${hostAndPort(options)}/openid/v1/jwks`)),
-    close: () => files.forEach((file) => file.stop()),
+    close: () => {
+      issuers.close();
+      files.forEach((file) => file.stop());
+    },
   };
 }
 
-/** Authenticators that call external servers come last. */
-function remoteTokens(
-  { oidc, apiAudiences, authenticationTokenWebhookConfigFile: webhook }: ControlPlaneOptions,
-  { clock, log }: BaseDeps,
-): TokenAuthenticator[] {
-  const found: TokenAuthenticator[] = [];
-  if (oidc !== undefined) {
-    const ca = oidc.caFile === undefined ? undefined : readFileSync(oidc.caFile, 'utf8');
-    const fetchJson = (url: string): ReturnType<typeof askJson> =>
-      askJson({ url, ...(ca !== undefined && { ca }), timeoutMs: PROVIDER_MS });
-    found.push(
-      withOwnAudiences(
-        createOidcAuthenticator({ ...oidc, signingAlgorithms: oidc.signingAlgs, fetchJson, clock, log }),
-        apiAudiences,
-      ),
-    );
-  }
-  if (webhook !== undefined) {
-    const target = { ...readWebhookKubeconfig(webhook), timeoutMs: WEBHOOK_MS };
-    found.push(createTokenWebhook((review) => askJson(target, review), apiAudiences));
-  }
-  return found;
+/** The webhook comes last: it is asked what nothing here knows. */
+function webhookTokens({
+  apiAudiences,
+  authenticationTokenWebhookConfigFile: file,
+}: ControlPlaneOptions): TokenAuthenticator[] {
+  if (file === undefined) return [];
+  const target = { ...readWebhookKubeconfig(file), timeoutMs: WEBHOOK_MS };
+  return [createTokenWebhook((review) => askJson(target, review), apiAudiences)];
 }
 
 function hostAndPort({ advertiseAddress, securePort }: ControlPlaneOptions): string {

@@ -140,6 +140,17 @@ describe('the command line of the control plane', () => {
     ]);
   });
 
+  it('takes files of structured configuration instead of the flags that say the same', () => {
+    const { options } = lineOf('--authentication-config=/a', '--authorization-config=/b');
+    assert.deepEqual([options.authenticationConfigFile, options.authorizationConfigFile], ['/a', '/b']);
+    assert.deepEqual(errorsOf('--authentication-config=/a', '--oidc-signing-algs=ES256'), [
+      '--authentication-config and --oidc-* flags are mutually exclusive',
+    ]);
+    assert.deepEqual(errorsOf('--authorization-config=/b', '--authorization-mode=RBAC'), [
+      '--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
+    ]);
+  });
+
   it('refuses an issuer that is no https URL, and claims that are no pairs', () => {
     const client = '--oidc-client-id=cluster';
     assert.deepEqual(errorsOf('--oidc-issuer-url=http://issuer', client), [

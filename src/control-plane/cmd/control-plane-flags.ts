@@ -107,6 +107,11 @@ const flags = {
     default: 'true',
     help: 'allow requests without credentials as system:anonymous',
   },
+  'authentication-config': {
+    type: 'string',
+    file: true,
+    help: 'AuthenticationConfiguration: issuers of tokens, and for which paths requests without credentials are allowed; read again when it changes; instead of --oidc-*',
+  },
   'token-auth-file': { type: 'string', file: true, help: 'CSV of token,user,uid,"groups"' },
   'basic-auth-file': { type: 'string', file: true, help: 'CSV of password,user,uid,"groups"; off unless given' },
   'authentication-token-webhook-config-file': {
@@ -136,6 +141,11 @@ const flags = {
     type: 'list',
     default: 'Node,RBAC',
     help: 'ordered list of Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny',
+  },
+  'authorization-config': {
+    type: 'string',
+    file: true,
+    help: 'AuthorizationConfiguration: an ordered list of authorizers, webhooks with conditions among them; read again when it changes; instead of --authorization-mode and --authorization-webhook-config-file',
   },
   'authorization-policy-file': { type: 'string', file: true, help: 'ABAC policies, one JSON object per line' },
   'authorization-webhook-config-file': {

@@ -43,12 +43,18 @@ export interface ControlPlaneOptions {
   /** Those servers are reached at their pods, rather than at the addresses of their Services. */
   readonly aggregatorRouting: boolean;
   readonly anonymousAuth: boolean;
+  /** The flag is written: the file must not say it, too. */
+  readonly anonymousFlagGiven?: boolean;
+  /** AuthenticationConfiguration, instead of `oidc`. */
+  readonly authenticationConfigFile?: string;
   readonly tokenAuthFile?: string;
   readonly basicAuthFile?: string;
   readonly oidc?: OidcOptions;
   readonly authenticationTokenWebhookConfigFile?: string;
   readonly serviceAccountIssuer: string;
   readonly apiAudiences: readonly string[];
+  /** AuthorizationConfiguration, instead of the modes. */
+  readonly authorizationConfigFile?: string;
   readonly authorizationModes: readonly AuthorizationMode[];
   readonly authorizationPolicyFile?: string;
   readonly authorizationWebhookConfigFile?: string;

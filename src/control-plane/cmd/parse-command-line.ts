@@ -88,6 +88,8 @@ function readLine(reader: FlagReader): CommandLine {
     ...proxyClient(reader),
     aggregatorRouting: reader.boolean('enable-aggregator-routing'),
     anonymousAuth: reader.boolean('anonymous-auth'),
+    anonymousFlagGiven: reader.isGiven('anonymous-auth'),
+    ...structuredAccess(reader),
     ...optional('tokenAuthFile', reader.text('token-auth-file')),
     ...optional('basicAuthFile', reader.text('basic-auth-file')),
     ...optional('authenticationTokenWebhookConfigFile', reader.text('authentication-token-webhook-config-file')),
@@ -277,6 +279,29 @@ function authorizationModes(reader: FlagReader): readonly AuthorizationMode[] {
   if (found.includes('Webhook') && reader.text('authorization-webhook-config-file') === undefined)
     reader.errors.push('--authorization-mode=Webhook needs --authorization-webhook-config-file');
   return found;
+}
+
+const oidcFlags = flagNames.filter((name) => name.startsWith('oidc-'));
+const authorizationFlags = [
+  'authorization-mode',
+  'authorization-webhook-config-file',
+] as const satisfies readonly FlagName[];
+
+/** Files of structured configuration exclude the flags that say the same (upstream: kubeapiserver/options). */
+function structuredAccess(
+  reader: FlagReader,
+): Pick<ControlPlaneOptions, 'authenticationConfigFile' | 'authorizationConfigFile'> {
+  const [authentication, authorization] = [reader.text('authentication-config'), reader.text('authorization-config')];
+  if (authentication !== undefined && oidcFlags.some((name) => reader.isGiven(name)))
+    reader.errors.push('--authentication-config and --oidc-* flags are mutually exclusive');
+  if (authorization !== undefined && authorizationFlags.some((name) => reader.isGiven(name)))
+    reader.errors.push(
+      '--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
+    );
+  return {
+    ...optional('authenticationConfigFile', authentication),
+    ...optional('authorizationConfigFile', authorization),
+  };
 }
 
 function oidc(reader: FlagReader): { oidc?: OidcOptions } {

@@ -6,9 +6,12 @@ import { anonymousUser } from './exchange.ts';
 
 export interface Authentication {
   readonly authenticators: readonly Authenticator[];
-  /** Requests without credentials run as `system:anonymous`; requests with invalid credentials never do. */
-  readonly anonymous: boolean;
+  /** Requests without credentials are those of `system:anonymous`. Wrong credentials never are. */
+  readonly anonymous: AnonymousRule;
 }
+
+/** Whether, or for which paths, requests without credentials are let in as `system:anonymous`. */
+export type AnonymousRule = boolean | ReadonlySet<string>;
 
 export type AuthenticationOutcome =
   | { readonly user: UserInfo }
@@ -30,9 +33,13 @@ export async function authenticate(
     if (result.outcome === 'user') return { user: withAuthenticatedGroup(result.user) };
     if (result.outcome === 'failed') errors.push(result.error);
   }
-  if (errors.length === 0 && anonymous) return { user: anonymousUser };
+  if (errors.length === 0 && allowsAnonymous(anonymous, http)) return { user: anonymousUser };
   return { refused: new ApiStatusError('Unauthorized', 'Unauthorized'), errors };
 }
+
+/** Paths are compared as they are sent: one that is written in another way is another path. */
+const allowsAnonymous = (rule: AnonymousRule, { target }: HttpRequest): boolean =>
+  typeof rule === 'boolean' ? rule : rule.has(target.rawPath);
 
 const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 

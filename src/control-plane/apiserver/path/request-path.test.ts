@@ -35,6 +35,17 @@ describe('the way of a request', () => {
     assert.equal((await fixture({ anonymousAuth: false }).server.handle(fakeRequest('GET', pods))).status, 401);
   });
 
+  it('lets who brings none in at the paths for that, written as they are', async () => {
+    const { server } = fixture({ anonymousAuth: new Set(['/livez', '/version']) });
+    const statusOf = async (path: string): Promise<number> => (await server.handle(fakeRequest('GET', path))).status;
+    assert.deepEqual(
+      [await statusOf('/livez'), await statusOf('/livez?verbose'), await statusOf('/version')],
+      [200, 200, 200],
+    );
+    for (const path of [pods, '/livez/', '/livez/ping', '/%6civez', '/readyz'])
+      assert.equal(await statusOf(path), 401, path);
+  });
+
   it('does not show authenticators a certificate that the handshake did not verify, and takes it for wrong credentials', async () => {
     const seen: unknown[] = [];
     const authenticators: Authenticator[] = [

@@ -7,14 +7,26 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../../base/log.ts';
 import type { AuthenticationResult } from '../../model/user-info.ts';
 import type { HttpJsonAnswer } from '../webhook/http-json.ts';
+import type { CompiledJwt } from '../configuration/validate-authentication-configuration.ts';
+import { IssuerSet } from './issuer-set.ts';
 import { createOidcAuthenticator } from './oidc-authenticator.ts';
 import type { OidcOptions } from './oidc-authenticator.ts';
+import type { JwtAuthenticator } from '../configuration/authentication-configuration.ts';
+import { validateAuthenticationConfiguration } from '../configuration/validate-authentication-configuration.ts';
+import { formatFieldError } from '../../../api/validation/field-error.ts';
 
 const issuerUrl = 'https://id.example.com';
 const pair = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const [first, second] = [pair(), pair()];
 
-function setUp(changes: Partial<OidcOptions> = {}) {
+type Jwt = JwtAuthenticator;
+const claimed = (claim: string, prefix = ''): { claim: string; prefix: string } => ({ claim, prefix });
+const byDefault: Jwt = {
+  issuer: { url: issuerUrl, audiences: ['kubernetes'] },
+  claimMappings: { username: claimed('sub', `${issuerUrl}#`) },
+};
+
+function setUp(changes: Jwt = {}, options: Partial<OidcOptions> = {}) {
   const clock = new FakeClock();
   const provider = { keys: { one: first } as Record<string, KeyObject>, issuer: issuerUrl, up: true, asked: 0 };
   const jwk = (key: KeyObject, kid: string): object => {
@@ -33,13 +45,17 @@ function setUp(changes: Partial<OidcOptions> = {}) {
       });
     return Promise.resolve({ status: 404, body: '' });
   };
+  const { errors, issuers } = validateAuthenticationConfiguration({ jwt: [{ ...byDefault, ...changes }] }, []);
+  const [compiled] = issuers;
+  assert.deepEqual(errors.map(formatFieldError), []);
+  assert.ok(compiled);
   const authenticator = createOidcAuthenticator({
-    issuerUrl,
-    clientId: 'kubernetes',
+    compiled,
+    algorithms: ['RS256'],
     fetchJson,
     clock,
     log: silentLogger,
-    ...changes,
+    ...options,
   });
   const token = (claims: Record<string, unknown> = {}, kid = 'one', key = first): Promise<string> =>
     new SignJWT({ iss: issuerUrl, aud: 'kubernetes', sub: 'jane', exp: clock.nowMs() / 1000 + 600, ...claims })
@@ -60,8 +76,8 @@ const userOf = (result: AuthenticationResult): unknown =>
 describe('OpenID Connect', () => {
   it('maps claims to user and groups, with prefixes', async () => {
     assert.deepEqual(userOf(await setUp().ask()), [`${issuerUrl}#jane`]);
-    assert.deepEqual(userOf(await setUp({ usernamePrefix: '-' }).ask()), ['jane']);
-    const mail = setUp({ usernameClaim: 'email', groupsClaim: 'groups', groupsPrefix: 'oidc:' });
+    assert.deepEqual(userOf(await setUp({ claimMappings: { username: claimed('sub') } }).ask()), ['jane']);
+    const mail = setUp({ claimMappings: { username: claimed('email'), groups: claimed('groups', 'oidc:') } });
     assert.deepEqual(userOf(await mail.ask({ email: 'j@x', groups: ['a', 'b'] })), ['j@x', 'oidc:a', 'oidc:b']);
     assert.deepEqual(userOf(await mail.ask({ email: 'j@x', email_verified: true, groups: 'a' })), ['j@x', 'oidc:a']);
     assert.equal(userOf(await mail.ask({ email: 'j@x', email_verified: false })), 'oidc: email not verified');
@@ -70,7 +86,7 @@ describe('OpenID Connect', () => {
   });
 
   it('demands claims', async () => {
-    const { ask } = setUp({ requiredClaims: { hd: 'example.com' } });
+    const { ask } = setUp({ claimValidationRules: [{ claim: 'hd', requiredValue: 'example.com' }] });
     assert.equal(userOf(await ask()), 'oidc: required claim hd not present in ID token');
     assert.equal(
       userOf(await ask({ hd: 'evil' })),
@@ -91,7 +107,7 @@ describe('OpenID Connect', () => {
     assert.match(String(userOf(await ask({}, 'one', second))), /^oidc: verify token: signature verification failed/);
     assert.equal(userOf(await ask({ iss: 'https://other' })), 'none');
     assert.equal(userOf(await authenticator.authenticateToken('abc')), 'none');
-    assert.match(String(userOf(await setUp({ signingAlgorithms: ['ES256'] }).ask())), /verify token/);
+    assert.match(String(userOf(await setUp({}, { algorithms: ['ES256'] }).ask())), /verify token/);
   });
 
   it('fetches keys with the first token, and again for a key it does not know, but not at anybody’s pace', async () => {
@@ -126,9 +142,146 @@ describe('OpenID Connect', () => {
     assert.match(String(userOf(await other.ask())), /calls itself "https:\/\/evil"/);
   });
 
-  it('refuses options that cannot work', () => {
-    assert.throws(() => setUp({ issuerUrl: 'http://id.example.com' }), /must be an https URL/);
-    assert.throws(() => setUp({ clientId: '' }), /client id/);
-    assert.throws(() => setUp({ signingAlgorithms: ['HS256'] }), /unsupported signing alg: "HS256"/);
+  it('refuses algorithms that are not allowed', () => {
+    assert.throws(() => setUp({}, { algorithms: ['HS256'] }), /unsupported signing alg: "HS256"/);
+  });
+
+  it('maps claims by expressions, and gives the user what they give', async () => {
+    const { ask } = setUp({
+      claimMappings: {
+        username: { expression: "claims.sub + ':external'" },
+        groups: { expression: "claims.roles.split(',')" },
+        uid: { expression: 'claims.id.orValue("none")'.replace('claims.id', 'claims.?id') },
+        extra: [
+          { key: 'example.org/level', valueExpression: 'string(claims.level)' },
+          { key: 'example.org/none', valueExpression: "''" },
+        ],
+      },
+    });
+    assert.deepEqual(await ask({ roles: 'a,b,', level: 3, jti: 'x' }), {
+      outcome: 'user',
+      user: {
+        name: 'jane:external',
+        groups: ['a', 'b'],
+        uid: 'none',
+        extra: { 'authentication.kubernetes.io/credential-id': ['JTI=x'], 'example.org/level': ['3'] },
+      },
+    });
+    assert.equal(
+      userOf(await ask()),
+      "oidc: error evaluating group claim expression: expression 'claims.roles.split(',')' resulted in error: no such key: roles",
+    );
+  });
+
+  it('refuses tokens and users for which a rule is false, with its message', async () => {
+    const { ask } = setUp({
+      claimValidationRules: [{ expression: "claims.tenant__dash__id == 'one'", message: 'wrong tenant' }],
+      userValidationRules: [{ expression: "!user.username.startsWith('system:')", message: 'reserved name' }],
+      claimMappings: { username: claimed('sub') },
+    });
+    assert.deepEqual(userOf(await ask({ 'tenant-id': 'one' })), ['jane']);
+    assert.equal(
+      userOf(await ask({ 'tenant-id': 'two' })),
+      "oidc: error evaluating claim validation expression: validation expression 'claims.tenant__dash__id == 'one'' failed: wrong tenant",
+    );
+    assert.equal(
+      userOf(await ask({ 'tenant-id': 'one', sub: 'system:admin' })),
+      "oidc: error evaluating user info validation rule: validation expression '!user.username.startsWith('system:')' failed: reserved name",
+    );
+  });
+
+  it('refuses expressions that give no text, and a username that is empty', async () => {
+    const by = (expression: string) => setUp({ claimMappings: { username: { expression } } });
+    assert.match(String(userOf(await by('claims.exp').ask())), /username claim expression must return a string/);
+    assert.match(String(userOf(await by("''").ask())), /empty username via CEL expression is not allowed/);
+  });
+
+  it('takes a token for any of several audiences', async () => {
+    const { ask } = setUp({
+      issuer: { url: issuerUrl, audiences: ['b', 'a'], audienceMatchPolicy: 'MatchAny' },
+    });
+    assert.deepEqual(userOf(await ask({ aud: ['x', 'b'] })), [`${issuerUrl}#jane`]);
+    assert.match(String(userOf(await ask({ aud: 'x' }))), /oidc: expected audience in \["a" "b"\] got \["x"\]$/);
+  });
+
+  it('reads where the keys are at the discovery address, which must know the issuer by its name', async () => {
+    const asked: string[] = [];
+    const at = (issuer: string) =>
+      setUp(
+        { issuer: { url: issuerUrl, audiences: ['kubernetes'], discoveryURL: 'https://in.cluster/found' } },
+        {
+          fetchJson: (url) => {
+            asked.push(url);
+            const body = url.endsWith('/found') ? { issuer, jwks_uri: 'https://in.cluster/jwks' } : { keys: [] };
+            return Promise.resolve({ status: 200, body });
+          },
+        },
+      );
+    await at(issuerUrl).ask();
+    assert.deepEqual(asked, ['https://in.cluster/found', 'https://in.cluster/jwks']);
+    assert.match(String(userOf(await at('https://in.cluster').ask())), /calls itself/);
+  });
+
+  it('counts what it judged and fetched', async () => {
+    const counted: unknown[] = [];
+    const { ask } = setUp(
+      {},
+      {
+        observer: {
+          jwtJudged: (issuer, isUser) => counted.push([issuer, isUser]),
+          keysFetched: (issuer, keys) => counted.push([issuer, keys !== undefined]),
+        },
+      },
+    );
+    await ask();
+    await ask({ aud: 'x' });
+    await ask({ iss: 'https://other' });
+    assert.deepEqual(counted, [
+      [issuerUrl, true],
+      [issuerUrl, true],
+      [issuerUrl, false],
+    ]);
+  });
+});
+
+describe('the issuers of a configuration file', () => {
+  const compiledFor = (...urls: string[]): readonly CompiledJwt[] =>
+    validateAuthenticationConfiguration(
+      { jwt: urls.map((url) => ({ ...byDefault, issuer: { url, audiences: ['kubernetes'] } })) },
+      [],
+    ).issuers;
+  const fixture = () => {
+    const log: string[] = [];
+    const away = new Set<string>();
+    const set = new IssuerSet(
+      ({ jwt }) => {
+        const url = jwt.issuer?.url ?? '';
+        log.push(`made ${url}`);
+        return {
+          name: url,
+          prepare: () => (away.has(url) ? Promise.reject(new Error(`${url} is away`)) : Promise.resolve()),
+          authenticateToken: (token) =>
+            Promise.resolve(token === url ? { outcome: 'user', user: { name: url, groups: [] } } : { outcome: 'none' }),
+        };
+      },
+      compiledFor('https://a', 'https://b'),
+      (issuer) => log.push(`removed ${issuer}`),
+    );
+    return { log, away, set };
+  };
+
+  it('are exchanged once each of the next ones is there; those that stay keep their keys', async () => {
+    const { log, set } = fixture();
+    await set.replace(compiledFor('https://b', 'https://c'));
+    assert.deepEqual(log, ['made https://a', 'made https://b', 'made https://c', 'removed https://a']);
+    assert.deepEqual(userOf(await set.authenticateToken('https://c')), ['https://c']);
+    assert.equal(userOf(await set.authenticateToken('https://a')), 'none');
+  });
+
+  it('stay as they are while one of the next ones is away', async () => {
+    const { away, set } = fixture();
+    away.add('https://c');
+    await assert.rejects(set.replace(compiledFor('https://c')), /is away/);
+    assert.deepEqual(userOf(await set.authenticateToken('https://a')), ['https://a']);
   });
 });

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from '../../model/user-info.ts';
+import { compileMatchCondition } from '../configuration/match-conditions.ts';
 import { createWebhookAuthorizer } from './webhook-authorizer.ts';
+import type { WebhookAuthorizerOptions } from './webhook-authorizer.ts';
 
 const ask = (changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => ({
   user: { name: 'jane', uid: '7', groups: ['devs'], extra: { scopes: ['a'] } },
@@ -19,7 +21,16 @@ const ask = (changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttri
   ...changes,
 });
 
-function setUp(failurePolicy?: 'NoOpinion' | 'Deny') {
+function setUp(
+  failurePolicy?: 'NoOpinion' | 'Deny',
+  more: Partial<WebhookAuthorizerOptions> & { readonly when?: readonly string[] } = {},
+) {
+  const { when = [], ...options } = more;
+  const conditions = when.map((source) => {
+    const program = compileMatchCondition(source);
+    assert.ok(typeof program !== 'string', String(program));
+    return program;
+  });
   const clock = new FakeClock();
   const service = { status: { allowed: true, reason: 'ok' } as object, code: 200, up: true, reviews: [] as unknown[] };
   const post = (review: object) => {
@@ -28,7 +39,7 @@ function setUp(failurePolicy?: 'NoOpinion' | 'Deny') {
       ? Promise.resolve({ status: service.code, body: { status: service.status } })
       : Promise.reject(new Error('down'));
   };
-  const authorizer = createWebhookAuthorizer({ post, clock, log: silentLogger, failurePolicy });
+  const authorizer = createWebhookAuthorizer({ post, clock, log: silentLogger, failurePolicy, conditions, ...options });
   const decide = async (changes?: Partial<AuthorizationAttributes>): Promise<AuthorizationDecision> => {
     let done: AuthorizationDecision | undefined;
     void Promise.resolve(authorizer.authorize(ask(changes))).then((decision) => (done = decision));
@@ -130,5 +141,84 @@ describe('the authorization webhook', () => {
     assert.equal(strict.service.reviews.length, 6, 'a refusal is not repeated');
     strict.service.code = 200;
     assert.equal((await strict.decide()).decision, 'allow', 'failures are not remembered');
+  });
+
+  it('is asked only where all its conditions are true', async () => {
+    const { service, decide } = setUp('Deny', {
+      when: ['has(request.resourceAttributes)', "request.resourceAttributes.namespace == 'web'"],
+    });
+    assert.equal((await decide()).decision, 'allow');
+    assert.deepEqual(await decide({ namespace: 'other' }), { decision: 'noOpinion', reason: '' });
+    assert.deepEqual(await decide({ resourceRequest: false, path: '/x' }), { decision: 'noOpinion', reason: '' });
+    assert.equal(service.reviews.length, 1);
+  });
+
+  it('sees every attribute in its conditions, the empty ones and the selectors too', async () => {
+    const { decide } = setUp('Deny', {
+      when: [
+        "request.user == 'jane' && request.uid == '7' && 'devs' in request.groups && request.extra.scopes == ['a']",
+        "request.resourceAttributes.name == '' && request.resourceAttributes.group == 'apps'",
+        "request.resourceAttributes.labelSelector.requirements.exists(r, r.key == 'app' && r.operator == 'In')",
+        '!has(request.resourceAttributes.fieldSelector)',
+      ],
+    });
+    assert.equal((await decide({ labelSelector: 'app=a' })).decision, 'allow');
+  });
+
+  it('counts a condition that cannot be judged by the failure policy, unless another is false', async () => {
+    const when = ["request.resourceAttributes.namespace == 'web'"];
+    const path = { resourceRequest: false, path: '/x' };
+    const error =
+      "cel evaluation error: expression 'request.resourceAttributes.namespace == 'web'' resulted in error: no such key: resourceAttributes";
+    for (const [policy, decision] of [
+      ['Deny', 'deny'],
+      ['NoOpinion', 'noOpinion'],
+    ] as const)
+      assert.deepEqual(await setUp(policy, { when }).decide(path), { decision, reason: '', evaluationError: error });
+    const { decide } = setUp('Deny', { when: [...when, "request.user != 'jane'"] });
+    assert.deepEqual(await decide(path), { decision: 'noOpinion', reason: '' });
+  });
+
+  it('names groups in v1beta1 as that version does', async () => {
+    const { service, decide } = setUp('Deny', { version: 'v1beta1' });
+    await decide();
+    const [{ apiVersion, spec }] = service.reviews as [{ apiVersion: string; spec: Record<string, unknown> }];
+    assert.deepEqual(
+      [apiVersion, spec['group'], spec['groups']],
+      ['authorization.k8s.io/v1beta1', ['devs'], undefined],
+    );
+  });
+
+  it('keeps no answers where none are to be kept', async () => {
+    const { service, decide } = setUp('Deny', { authorizedMs: 0 });
+    await decide();
+    await decide();
+    assert.equal(service.reviews.length, 2);
+    service.status = { allowed: false };
+    await decide();
+    await decide();
+    assert.equal(service.reviews.length, 3, 'those that allow nothing are kept');
+  });
+
+  it('reports what it asked, what conditions kept away, and what others decided without it', async () => {
+    const seen: unknown[] = [];
+    const observer: WebhookAuthorizerOptions['observer'] = {
+      webhookAsked: (name, result) => seen.push([name, result]),
+      webhookFailedOpen: (name, result) => seen.push([name, 'open', result]),
+      conditionsJudged: (name, result) => seen.push([name, result]),
+    };
+    const { service, decide } = setUp('NoOpinion', { name: 'hook', observer, when: ["request.user == 'jane'"] });
+    await decide();
+    await decide({ user: { name: 'joe', groups: [] } });
+    service.up = false;
+    await decide({ verb: 'get' });
+    assert.deepEqual(seen, [
+      ['hook', 'match'],
+      ['hook', 'success'],
+      ['hook', 'excluded'],
+      ['hook', 'match'],
+      ...Array.from({ length: 5 }, () => ['hook', 'error']),
+      ['hook', 'open', 'error'],
+    ]);
   });
 });

@@ -3,7 +3,11 @@ import type { Clock } from '../../../base/clock.ts';
 import { sleep } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import type { AccessObserver, WebhookResult } from '../../model/access-observer.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../../model/user-info.ts';
+import type { Program } from '../../../cel/compile.ts';
+import type { ReviewedAccess } from '../configuration/match-conditions.ts';
+import { judgeConditions } from '../configuration/match-conditions.ts';
 
 /** Upstream's defaults (--authorization-webhook-cache-authorized-ttl, -unauthorized-ttl). */
 const AUTHORIZED_MS = 300_000;
@@ -22,8 +26,16 @@ export interface WebhookAuthorizerOptions {
   readonly log: Logger;
   /** When there is no answer: leave it to the others (upstream's default), or forbid. */
   readonly failurePolicy?: 'NoOpinion' | 'Deny';
+  /** 0: such answers are not kept. */
   readonly authorizedMs?: number;
   readonly unauthorizedMs?: number;
+  /** Of the configuration file; the only webhook of the flags is `default`. */
+  readonly name?: string;
+  /** Of the reviews that are sent. */
+  readonly version?: 'v1' | 'v1beta1';
+  /** The webhook is asked where all are true. */
+  readonly conditions?: readonly Program[];
+  readonly observer?: Pick<AccessObserver, 'webhookAsked' | 'webhookFailedOpen' | 'conditionsJudged'>;
 }
 
 interface Verdict {
@@ -43,15 +55,36 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
     failurePolicy = 'NoOpinion',
     authorizedMs = AUTHORIZED_MS,
     unauthorizedMs = UNAUTHORIZED_MS,
+    name = 'default',
+    conditions = [],
+    observer,
   } = options;
   const known = new Map<string, { verdict: Verdict; untilMs: number }>();
   const remember = (key: string, verdict: Verdict): void => {
+    const keptMs = verdict.allowed ? authorizedMs : unauthorizedMs;
+    if (keptMs <= 0) return;
     if (known.size >= ENTRIES) known.delete(known.keys().next().value ?? '');
-    known.set(key, { verdict, untilMs: clock.monotonicMs() + (verdict.allowed ? authorizedMs : unauthorizedMs) });
+    known.set(key, { verdict, untilMs: clock.monotonicMs() + keptMs });
+  };
+  const onError = (error: string): AuthorizationDecision => ({
+    decision: failurePolicy === 'Deny' ? 'deny' : 'noOpinion',
+    reason: '',
+    evaluationError: error,
+  });
+  const judge = (attributes: AuthorizationAttributes): ReturnType<typeof judgeConditions> => {
+    if (conditions.length === 0) return true;
+    const startedMs = clock.monotonicMs();
+    const result = judgeConditions(conditions, reviewedAccess(attributes));
+    const outcome = result === true ? 'match' : result === false ? 'excluded' : 'error';
+    observer?.conditionsJudged(name, outcome, clock.monotonicMs() - startedMs);
+    return result;
   };
   return {
     name: 'Webhook',
     authorize: async (attributes): Promise<AuthorizationDecision> => {
+      const matches = judge(attributes);
+      if (typeof matches !== 'boolean') return onError(matches.error);
+      if (!matches) return { decision: 'noOpinion', reason: '' };
       const spec = reviewSpec(attributes);
       const key = JSON.stringify(spec);
       const found = known.get(key);
@@ -62,12 +95,9 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
         if (controlledLength(attributes) < LONGEST_CACHED) remember(key, verdict);
         return decide(verdict);
       } catch (error) {
-        log.error('the authorization webhook did not respond', { error: errorMessage(error) });
-        return {
-          decision: failurePolicy === 'Deny' ? 'deny' : 'noOpinion',
-          reason: '',
-          evaluationError: errorMessage(error),
-        };
+        log.error('the authorization webhook did not respond', { authorizer: name, error: errorMessage(error) });
+        if (failurePolicy === 'NoOpinion') observer?.webhookFailedOpen(name, resultOf(error));
+        return onError(errorMessage(error));
       }
     },
     rulesFor: () =>
@@ -108,20 +138,36 @@ function controlledLength({
   ).length;
 }
 
-async function askRepeatedly({ post, clock }: WebhookAuthorizerOptions, spec: object): Promise<Verdict> {
+const resultOf = (error: unknown): WebhookResult =>
+  error instanceof KubeletError && error.kind === 'Timeout' ? 'timeout' : 'error';
+
+async function askRepeatedly(options: WebhookAuthorizerOptions, spec: object): Promise<Verdict> {
+  const { clock, observer, name = 'default' } = options;
   let pauseMs = FIRST_PAUSE_MS;
   for (let attempt = 1; ; attempt++) {
+    const startedMs = clock.monotonicMs();
+    const asked = (result: WebhookResult): void =>
+      observer?.webhookAsked(name, result, clock.monotonicMs() - startedMs);
     try {
-      return readVerdict(
-        await post({ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec }),
-      );
+      const verdict = await askOnce(options, spec);
+      asked('success');
+      return verdict;
     } catch (error) {
+      asked(resultOf(error));
       const isFinal = error instanceof KubeletError && error.kind === 'Invalid';
       if (isFinal || attempt >= ATTEMPTS) throw error;
     }
     await sleep(clock, pauseMs);
     pauseMs *= 1.5;
   }
+}
+
+/** In v1beta1 the groups have another name. */
+async function askOnce({ post, version = 'v1' }: WebhookAuthorizerOptions, spec: object): Promise<Verdict> {
+  const { groups, ...others } = spec as { readonly groups?: unknown };
+  const sent = version === 'v1' ? spec : { ...others, group: groups };
+  const apiVersion = `authorization.k8s.io/${version}`;
+  return readVerdict(await post({ apiVersion, kind: 'SubjectAccessReview', metadata: {}, spec: sent }));
 }
 
 const record = (value: unknown): Readonly<Record<string, unknown>> =>
@@ -136,12 +182,24 @@ function readVerdict({ status, body }: { readonly status: number; readonly body:
   return { allowed: allowed === true, denied: denied === true, reason: typeof reason === 'string' ? reason : '' };
 }
 
-function reviewSpec(attributes: AuthorizationAttributes): object {
-  const { name, uid, groups, extra } = attributes.user;
-  const who = { user: name, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
+/** As match conditions see it: every text is there, the empty ones too. */
+function reviewedAccess(attributes: AuthorizationAttributes): ReviewedAccess {
+  const { name, uid = '', groups, extra = {} } = attributes.user;
+  const who = { user: name, uid, groups, extra };
   if (!attributes.resourceRequest)
-    return { nonResourceAttributes: { path: attributes.path, verb: attributes.verb }, ...who };
-  const parts = {
+    return { ...who, nonResourceAttributes: { path: attributes.path, verb: attributes.verb } };
+  return {
+    ...who,
+    resourceAttributes: {
+      ...resourceParts(attributes),
+      ...fieldRequirements(attributes.fieldSelector),
+      ...labelRequirements(attributes.labelSelector),
+    },
+  };
+}
+
+function resourceParts(attributes: AuthorizationAttributes): Readonly<Record<string, string>> {
+  return {
     namespace: attributes.namespace,
     verb: attributes.verb,
     group: attributes.apiGroup,
@@ -150,7 +208,14 @@ function reviewSpec(attributes: AuthorizationAttributes): object {
     subresource: attributes.subresource,
     name: attributes.name,
   };
-  const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== ''));
+}
+
+function reviewSpec(attributes: AuthorizationAttributes): object {
+  const { name, uid, groups, extra } = attributes.user;
+  const who = { user: name, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
+  if (!attributes.resourceRequest)
+    return { nonResourceAttributes: { path: attributes.path, verb: attributes.verb }, ...who };
+  const given = Object.fromEntries(Object.entries(resourceParts(attributes)).filter(([, value]) => value !== ''));
   return {
     resourceAttributes: {
       ...given,
