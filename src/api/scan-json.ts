@@ -60,6 +60,13 @@ function fieldOf(known: Known, key: string): Known | undefined {
 /** Whether the keys of an object are checked. */
 const isRead = (known: Known): boolean =>
   known === 'any' || (known !== 'unread' && (known.kind === 'object' || known.kind === 'map' || isPlain(known)));
+/** A type that may contain itself has a schema for each of its forms. */
+const inForm = (known: Known, sample: unknown): Known =>
+  known !== 'any' && known !== 'unread' && known.kind === 'opaque' && known.message !== undefined
+    ? known.message.isQuiet === true
+      ? 'unread'
+      : known.message.formOf(sample)
+    : known;
 const isPlain = (schema: Schema): boolean => schema.kind === 'opaque' && schema.plain === true;
 
 function itemOf(known: Known): Known {
@@ -131,7 +138,7 @@ class Scanner {
       this.#at++;
       this.#match(space);
       if (this.#source[this.#at] === ']') return this.#close();
-      this.#frames.push({ kind: 'array', child: itemOf(this.#known()), index: 0 });
+      this.#frames.push({ kind: 'array', child: itemOf(inForm(this.#known(), [])), index: 0 });
       return { next: 'value' };
     }
     if (sign === '"') return this.#text() ? { next: 'after' } : this.#unexpected('in string literal');
@@ -143,7 +150,7 @@ class Scanner {
     this.#at++;
     this.#match(space);
     if (this.#source[this.#at] === '}') return this.#close();
-    const known = this.#known();
+    const known = inForm(this.#known(), {});
     const frame: Frame = { kind: 'object', known, keys: new Set(), key: '', child: 'any', repeatedAt: undefined };
     this.#frames.push(frame);
     return this.#key(frame, 'looking for beginning of object key string');

@@ -1,6 +1,6 @@
 /**
- * The protobuf form of JSONSchemaProps. In JSON it is kept as it is written (`readJsonSchema` reads it); fields and numbers
- * follow k8s.io/apiextensions-apiserver.
+ * The forms of JSONSchemaProps in JSON and protobuf. `readJsonSchema` reads what is in it; fields and numbers follow
+ * k8s.io/apiextensions-apiserver.
  */
 import { isRecord } from '../../base/json-record.ts';
 import { array, boolean, double, field, int64, map, object, opaque, pointer, string } from '../schema/schema.ts';
@@ -17,34 +17,41 @@ export const jsonSchemaProps: OpaqueSchema = {
     get schema(): ObjectSchema {
       return JSONSchemaPropsSchema;
     },
+    formOf: () => JSONSchemaPropsSchema,
     toMessage: asObject,
     fromMessage: (message) => message,
   },
 };
 
-const either = (message: OpaqueMessage): OpaqueSchema => ({ kind: 'opaque', message });
+const schemas = array(jsonSchemaProps);
+
+const either = (message: OpaqueMessage): OpaqueSchema => ({ kind: 'opaque', message: { ...message, isQuiet: true } });
 
 const orArray = either({
   schema: object('JSONSchemaPropsOrArray', {
     schema: field(1, jsonSchemaProps),
     jSONSchemas: field(2, array(jsonSchemaProps)),
   }),
+  formOf: (value) => (Array.isArray(value) ? schemas : JSONSchemaPropsSchema),
   toMessage: (value) => (Array.isArray(value) ? { jSONSchemas: value } : { schema: value }),
   fromMessage: ({ schema, jSONSchemas }: Message) => schema ?? jSONSchemas ?? [],
 });
 
 const orBool = either({
   schema: object('JSONSchemaPropsOrBool', { allows: pointer(1, boolean), schema: field(2, jsonSchemaProps) }),
+  formOf: (value) => (typeof value === 'boolean' ? boolean : JSONSchemaPropsSchema),
   // Go sets `allows` beside a schema.
   toMessage: (value) => (isRecord(value) ? { allows: true, schema: value } : { allows: value === true }),
   fromMessage: ({ allows, schema }: Message) => schema ?? allows === true,
 });
 
+const properties = array(string);
 const orStrings = either({
   schema: object('JSONSchemaPropsOrStringArray', {
     schema: field(1, jsonSchemaProps),
     property: field(2, array(string)),
   }),
+  formOf: (value) => (Array.isArray(value) ? properties : JSONSchemaPropsSchema),
   toMessage: (value) => (Array.isArray(value) ? { property: value } : { schema: value }),
   fromMessage: ({ schema, property }: Message) => schema ?? property ?? [],
 });

@@ -1,3 +1,4 @@
+import { setOwn } from '../schema/decode.ts';
 import type { ObjectSchema, Schema } from '../schema/schema.ts';
 import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
@@ -71,14 +72,20 @@ function cleanerOf(schema: Schema): Clean | undefined {
       const item = cleanerOf(schema.items);
       return item === undefined ? undefined : (value) => mapShared(value as readonly unknown[], item);
     }
-    // Maps of the API hold texts and amounts.
-    case 'map':
+    case 'map': {
+      const item = cleanerOf(schema.values);
+      return item === undefined ? undefined : (value) => mapEntries(value as Fields, item);
+    }
+    case 'opaque': {
+      const { message } = schema;
+      // A type that may contain itself: what is in it is found when there is something.
+      return message === undefined ? undefined : (value) => cleanerOf(message.formOf(value))?.(value) ?? value;
+    }
     case 'string':
     case 'number':
     case 'boolean':
     case 'quantity':
     case 'intOrString':
-    case 'opaque':
       return undefined;
   }
 }
@@ -88,7 +95,18 @@ function mapShared(items: readonly unknown[], clean: Clean): readonly unknown[] 
   return cleaned.some((item, index) => item !== items[index]) ? cleaned : items;
 }
 
-function dropIn(object: Fields, { droppable, keepsLast, inner }: ZeroPlan): Fields {
+function mapEntries(entries: Fields, clean: Clean): Fields {
+  let changed: Record<string, unknown> | undefined;
+  for (const key of Object.keys(entries)) {
+    const cleaned = clean(entries[key]);
+    if (cleaned === entries[key]) continue;
+    changed ??= { ...entries };
+    setOwn(changed, key, cleaned);
+  }
+  return changed ?? entries;
+}
+
+function dropIn(object: Fields, { droppable, inner }: ZeroPlan): Fields {
   let changed: Record<string, unknown> | undefined;
   for (const key in object) {
     const value = object[key];

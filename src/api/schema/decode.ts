@@ -5,7 +5,16 @@ import { formatQuantity, tryParseQuantity } from '../quantity.ts';
 import { closestName } from './closest-name.ts';
 import { formatFieldPath } from './field-path.ts';
 import type { FieldPath, PathStep } from './field-path.ts';
-import type { ArraySchema, Infer, MapSchema, NumberSchema, ObjectSchema, Schema, StringSchema } from './schema.ts';
+import type {
+  ArraySchema,
+  Infer,
+  MapSchema,
+  NumberSchema,
+  ObjectSchema,
+  OpaqueMessage,
+  Schema,
+  StringSchema,
+} from './schema.ts';
 
 export type DecodeProblem =
   | 'unknownField'
@@ -93,10 +102,11 @@ class Decoder {
   readonly #path: PathStep[];
   readonly #base: number;
   readonly #options: DecodeOptions;
-  readonly #maxDepth: number;
+  #maxDepth: number;
   readonly #maxProblems: number;
   readonly #maxValues: number;
   #values = 0;
+  #isQuiet = false;
 
   constructor(options: DecodeOptions) {
     this.#options = options;
@@ -136,8 +146,24 @@ class Decoder {
       case 'object':
         return this.#object(schema, input);
       case 'opaque':
-        return input;
+        return schema.message === undefined ? input : this.#recursive(schema.message, input);
     }
+  }
+
+  /**
+   * A type that may contain itself: how deep it is, and of how many values it is made, is limited for the body as a
+   * whole.
+   */
+  #recursive(message: OpaqueMessage, input: unknown): unknown {
+    const [maxDepth, values, isQuiet] = [this.#maxDepth, this.#values, this.#isQuiet];
+    this.#isQuiet ||= message.isQuiet === true;
+    this.#maxDepth = Number.POSITIVE_INFINITY;
+    this.#values = Number.NEGATIVE_INFINITY;
+    const decoded = this.run(message.formOf(input), input);
+    this.#maxDepth = maxDepth;
+    this.#values = values;
+    this.#isQuiet = isQuiet;
+    return decoded;
   }
 
   #string(schema: StringSchema, input: unknown): unknown {
@@ -242,6 +268,7 @@ class Decoder {
   }
 
   #unknownField(schema: ObjectSchema, key: string): void {
+    if (this.#isQuiet) return;
     const lenient = this.#options.mode === 'lenient';
     // More warnings than anyone reads are left out; the value is good without them.
     if (lenient && this.warnings.length >= this.#maxProblems) return;

@@ -104,6 +104,10 @@ export interface OpaqueSchema {
 export interface OpaqueMessage {
   /** May contain itself, so it is asked for late. */
   readonly schema: ObjectSchema;
+  /** Unknown and repeated fields in it are dropped without a word, as by a type of Go that reads its own JSON. */
+  readonly isQuiet?: true;
+  /** What its JSON is checked by. */
+  formOf(value: unknown): Schema;
   toMessage(value: unknown): object;
   fromMessage(message: Readonly<Record<string, unknown>>): unknown;
 }

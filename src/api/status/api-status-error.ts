@@ -202,7 +202,11 @@ export function invalid(
     if (!distinct.has(key)) distinct.set(key, error);
   }
   const causes = [...distinct.values()].map(
-    (error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }),
+    (error): StatusCause => ({
+      reason: error.isWrongType === true ? 'FieldValueTypeInvalid' : causeReasons[error.type],
+      message: error.message,
+      field: error.field,
+    }),
   );
   const named = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const details: StatusDetails = {

@@ -48,6 +48,17 @@ export function matchesFormat(format: string, text: string): boolean {
   return formats.get(format.replaceAll('-', ''))?.(text) ?? true;
 }
 
+const numberFormats: ReadonlyMap<string, readonly string[]> = new Map([
+  ['integer', ['int32', 'int64']],
+  ['number', ['float', 'double']],
+]);
+
+/** Whether values of the type are checked by the format (upstream: apiserver/validation/formats.go). */
+export function isKnownFormat(format: string, type: string): boolean {
+  if (type === '' || type === 'string') return formats.has(format.replaceAll('-', '')) || format === 'password';
+  return numberFormats.get(type)?.includes(format) ?? false;
+}
+
 function isUri(text: string): boolean {
   if (text.startsWith('/')) return true;
   return /^[a-zA-Z][a-zA-Z0-9+.-]*:./.test(text) && !/[\s\p{Cc}]/u.test(text);

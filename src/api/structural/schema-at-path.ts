@@ -18,6 +18,9 @@ export function parsePath(path: string): readonly string[] | undefined {
 /** The schema of the field at a path; a string says why there is none (upstream: cel.ValidFieldPath). */
 export function schemaAtPath(schema: JsonSchema, path: string): JsonSchema | string {
   const steps = parsePath(path);
+  const [, odd] = /^([^.[]\w*)/.exec(path) ?? [];
+  if (odd !== undefined) return `expected [ or . but got: ${odd}`;
+  if (/\[\d*\]/.test(path)) return 'array notation is not allowed';
   if (steps === undefined || steps.length === 0) return 'must be a path of field names such as .spec.color';
   let current = schema;
   for (const step of steps) {

@@ -1,10 +1,10 @@
 import { isRecord } from '../../base/json-record.ts';
 import type { FieldErrors } from '../validation/field-error.ts';
-import { applySchemaDefaults } from './apply-schema-defaults.ts';
+import { validateEmbedded } from './embedded-resources.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { prune } from './prune.ts';
 import { compileSchema } from './schema-node.ts';
-import { additionalOf, itemsOf } from './validate-structural.ts';
+import { itemsOf } from './validate-structural.ts';
 import { validateValue } from './validate-value.ts';
 
 /** Defaults of all schemas of a definition, in values: each is checked by its own schema. */
@@ -15,7 +15,7 @@ const MOST_VALUES = 20_000;
  * definition whose defaults are too large to be checked is refused.
  */
 export function validateDefaults(errors: FieldErrors, schema: JsonSchema, path: string): void {
-  visit(errors, schema, path, { left: MOST_VALUES });
+  visit(errors, schema, { path, insideMeta: false, isRoot: true }, { left: MOST_VALUES });
 }
 
 function countValues(value: unknown): number {
@@ -24,36 +24,48 @@ function countValues(value: unknown): number {
   return Object.values(value).reduce((count: number, each) => count + countValues(each), 1);
 }
 
-function visit(errors: FieldErrors, schema: JsonSchema, path: string, budget: { left: number }): void {
+/** Where a schema stands. */
+interface Place {
+  readonly path: string;
+  /** In the metadata, kind or apiVersion of an object: what the schema does not know there is known anyway. */
+  readonly insideMeta: boolean;
+  readonly isRoot: boolean;
+}
+
+const metaFields: ReadonlySet<string> = new Set(['metadata', 'kind', 'apiVersion']);
+
+/** Defaults in values of maps are left alone, as upstream leaves them. */
+function visit(errors: FieldErrors, schema: JsonSchema, place: Place, budget: { left: number }): void {
+  const { path, isRoot } = place;
+  const isObject = isRoot || schema['x-kubernetes-embedded-resource'] === true;
+  const insideMeta = place.insideMeta && !isObject;
   if (schema.default !== undefined) {
     budget.left -= countValues(schema.default);
     if (budget.left < 0)
       return errors.forbidden(`${path}.default`, `the defaults have more than ${MOST_VALUES} values; shorten them`);
-    checkDefault(errors, schema, path);
+    checkDefault(errors, schema, { path, insideMeta, isRoot });
   }
   const items = itemsOf(schema);
-  if (items !== undefined) visit(errors, items, `${path}.items`, budget);
-  const additional = additionalOf(schema);
-  if (additional !== undefined) visit(errors, additional, `${path}.additionalProperties`, budget);
-  for (const [name, property] of Object.entries(schema.properties ?? {}))
-    visit(errors, property, `${path}.properties[${name}]`, budget);
+  if (items !== undefined) visit(errors, items, { path: `${path}.items`, insideMeta, isRoot: false }, budget);
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const isMeta = insideMeta || (isObject && metaFields.has(name));
+    visit(errors, property, { path: `${path}.properties[${name}]`, insideMeta: isMeta, isRoot: false }, budget);
+  }
 }
 
-function checkDefault(errors: FieldErrors, schema: JsonSchema, path: string): void {
+/** A default is a whole value: other defaults do not complete it. */
+function checkDefault(errors: FieldErrors, schema: JsonSchema, { path, insideMeta }: Place): void {
   const { default: value, ...rest } = schema;
   const node = compileSchema(rest);
-  if (isRecord(value)) {
+  if (isJsonObject(value) && !insideMeta) {
     const dropped: string[] = [];
     const wrapped = { value };
     prune(wrapped, compileSchema({ type: 'object', properties: { value: rest } }), dropped);
     if (dropped.length > 0) errors.invalid(`${path}.default`, value, 'must not have unknown fields');
   }
-  for (const problem of validateValue(applySchemaDefaults(value, node), node)) {
-    const detail = problem.message.replace(/^(Invalid|Unsupported|Duplicate) value: /, '');
-    const field = problem.field === '<nil>' ? '' : `.${problem.field}`;
-    if (problem.type === 'Required value') errors.required(`${path}.default${field}`);
-    else if (problem.type === 'Unsupported value' || problem.type === 'Invalid value')
-      errors.invalidHidden(`${path}.default${field}`, detail);
-    else errors.invalidHidden(`${path}.default${field}`, problem.message);
+  const problems = insideMeta ? [] : validateEmbedded(value, node);
+  for (const problem of problems.length > 0 ? problems : validateValue(value, node)) {
+    const field = problem.field === '<nil>' ? '' : `.${problem.field.replace(/^\./, '')}`;
+    errors.list.push({ ...problem, field: `${path}.default${field}` });
   }
 }

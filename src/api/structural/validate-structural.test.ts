@@ -155,6 +155,12 @@ describe('an alternative in a structural schema', () => {
     ]);
   });
 
+  it('may speak of any field below the root, as upstream allows', () => {
+    const below: JsonSchema = { type: 'object', anyOf: [{ properties: { b: { minimum: 1 } } }, { items: {} }] };
+    assert.deepEqual(problems(field(below)), []);
+    assert.deepEqual(problems(field({ type: 'array', items: below })), []);
+  });
+
   it('may say the two types of a value that has two, in the two usual forms', () => {
     const types: JsonSchema[] = [{ type: 'integer' }, { type: 'string' }];
     assert.deepEqual(problems(field({ ...either, anyOf: types })), []);
@@ -204,8 +210,10 @@ describe('a path into a schema', () => {
   it('is refused where there is no such field, or where it is no path', () => {
     for (const path of ['.b', '.toString', '.a.any.deeper'])
       assert.equal(schemaAtPath(schema, path), 'does not refer to a valid field');
-    for (const path of ['', 'a', '.a[0]', '.1', '.a.', ".a['']", '.a b'])
+    for (const path of ['', '.1', '.a.', ".a['']", '.a b'])
       assert.equal(schemaAtPath(schema, path), 'must be a path of field names such as .spec.color', path);
+    assert.equal(schemaAtPath(schema, 'a.b'), 'expected [ or . but got: a');
+    assert.equal(schemaAtPath(schema, '.a[0]'), 'array notation is not allowed');
   });
 });
 
@@ -224,7 +232,28 @@ describe('the defaults of a definition', () => {
       new RegExp(`^s\\.${at}\\.default: Invalid value: .*must be of type string: "integer"$`);
     assert.match(wrong(field(bad)).join(), detail('properties\\[a\\]'));
     assert.match(wrong({ type: 'array', items: bad }).join(), detail('items'));
-    assert.match(wrong({ type: 'object', additionalProperties: bad }).join(), detail('additionalProperties'));
+    assert.deepEqual(wrong({ type: 'object', additionalProperties: bad }), [], 'upstream leaves maps alone');
+  });
+
+  it('are whole values: defaults inside them do not complete them', () => {
+    const inner = { ...field({ ...text, default: 'x' }), required: ['a'] };
+    assert.deepEqual(wrong(field({ ...inner, default: {} })), ['s.properties[a].default.a: Required value']);
+  });
+
+  it('of whole objects name their kind', () => {
+    const embedded: JsonSchema = { type: 'object', 'x-kubernetes-embedded-resource': true, ...preserves };
+    assert.deepEqual(wrong(field({ ...embedded, default: { x: 1 } })), [
+      's.properties[a].default.apiVersion: Required value',
+      's.properties[a].default.kind: Required value',
+    ]);
+    assert.deepEqual(wrong(field({ ...embedded, default: { apiVersion: 'v1', kind: 'Pod' } })), []);
+  });
+
+  it('in metadata may have what every object has', () => {
+    assert.deepEqual(
+      wrong({ type: 'object', properties: { metadata: { type: 'object', default: { name: 'x' } } } }),
+      [],
+    );
   });
 
   it('are whole and known: nothing that must be there is missing, and nothing would be dropped', () => {
@@ -238,7 +267,7 @@ describe('the defaults of a definition', () => {
     assert.deepEqual(wrong(field({ ...field(text), ...preserves, default: { b: 1 } })), []);
     assert.match(
       wrong(field({ ...text, enum: ['x'], default: 'y' })).join(),
-      /^s\.properties\[a\]\.default: Invalid value: "y": supported values: "x"$/,
+      /^s\.properties\[a\]\.default: Unsupported value: "y": supported values: "x"$/,
     );
     assert.match(
       wrong(field({ ...text, maxLength: 1, default: 'xy' })).join(),

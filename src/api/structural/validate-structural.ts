@@ -1,10 +1,48 @@
 import { compilePattern } from '../../base/linear-pattern.ts';
+import { ownValue } from '../../base/lookup.ts';
 import { FieldErrors } from '../validation/field-error.ts';
 import type { FieldError } from '../validation/field-error.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { canonicalJson } from './schema-node.ts';
 
 type Level = 'root' | 'item' | 'field';
+
+const unsupported = [
+  ['id', 'id'],
+  ['$schema', 'schema'],
+  ['$ref', '$ref'],
+  ['patternProperties', 'patternProperties'],
+  ['dependencies', 'dependencies'],
+  ['additionalItems', 'additionalItems'],
+  ['definitions', 'definitions'],
+] as const;
+
+/** Why no structural schema can be made of it: a keyword that has no place in one (upstream: schema/convert.go). */
+export function unsupportedKeyword(schema: JsonSchema): string | undefined {
+  const found = unsupported.find(([key]) => schema[key] !== undefined);
+  if (found !== undefined) return `OpenAPIV3Schema '${found[1]}' is not supported`;
+  if (isList(schema.items)) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
+  for (const inner of innerSchemas(schema)) {
+    const problem = unsupportedKeyword(inner);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** What the schema is made of, alternatives included. */
+export function innerSchemas(schema: JsonSchema): readonly JsonSchema[] {
+  const { properties = {}, allOf = [], anyOf = [], oneOf = [], not } = schema;
+  const [items, additional] = [itemsOf(schema), additionalOf(schema)];
+  return [
+    ...Object.values(properties),
+    ...(items === undefined ? [] : [items]),
+    ...(additional === undefined ? [] : [additional]),
+    ...allOf,
+    ...anyOf,
+    ...oneOf,
+    ...(not === undefined ? [] : [not]),
+  ];
+}
 
 /**
  * What keeps a schema from being structural: it says the type of every field outside of its alternatives, and these
@@ -94,9 +132,12 @@ function validateMetadata(errors: FieldErrors, schema: JsonSchema, level: Level,
     );
 }
 
-/** Where validations stand, and the structural schema that they are about; undefined: none speaks of it. */
+/**
+ * Where validations stand, and the structural schema that they are about; undefined: none speaks of it; `any`: none
+ * needs to.
+ */
 interface Nested {
-  readonly structural: JsonSchema | undefined;
+  readonly structural: JsonSchema | 'any' | undefined;
   readonly sPath: string;
   readonly path: string;
 }
@@ -108,8 +149,9 @@ const isIntOrString = ({ anyOf }: JsonSchema): boolean => anyOf !== undefined &&
 function validateNested(errors: FieldErrors, schema: JsonSchema, at: Nested): void {
   validateAlternatives(errors, schema, at, isIntOrString(schema));
   const { path } = at;
+  // Only alternatives of the root must speak of fields that are there (upstream: schema/complete.go).
   const structural = (of: JsonSchema, step: string): void =>
-    validateNested(errors, of, { structural: of, sPath: `${path}.${step}`, path: `${path}.${step}` });
+    validateNested(errors, of, { structural: 'any', sPath: `${path}.${step}`, path: `${path}.${step}` });
   const items = itemsOf(schema);
   if (items !== undefined) structural(items, 'items');
   const additional = additionalOf(schema);
@@ -141,17 +183,20 @@ function validateValidation(errors: FieldErrors, schema: JsonSchema, at: Nested,
     validateValidation(
       errors,
       items,
-      { structural: itemsOf(structural), sPath: `${sPath}.items`, path: `${path}.items` },
+      {
+        structural: structural === 'any' ? structural : itemsOf(structural),
+        sPath: `${sPath}.items`,
+        path: `${path}.items`,
+      },
       false,
     );
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const step = `properties[${name}]`;
-    const known = structural.properties ?? {};
     validateValidation(
       errors,
       property,
       {
-        structural: Object.hasOwn(known, name) ? known[name] : undefined,
+        structural: structural === 'any' ? structural : ownValue(structural.properties, name),
         sPath: `${sPath}.${step}`,
         path: `${path}.${step}`,
       },

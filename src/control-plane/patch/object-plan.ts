@@ -17,7 +17,7 @@ type ObjectPlan = ReadonlyMap<string, FieldPlan>;
 
 const valueFields = new Set(
   (
-    'clientConfig conditions daemonEndpoints deprecatedSource involvedObject jobTemplate kubeletEndpoint lastState loadBalancer metadata nodeInfo podAffinityTerm preference ' +
+    'acceptedNames clientConfig conditions daemonEndpoints deprecatedSource involvedObject jobTemplate kubeletEndpoint lastState loadBalancer metadata names nodeInfo podAffinityTerm preference ' +
     'regarding resources roleRef scaleTargetRef source spec state status strategy target template updateStrategy user userInfo'
   ).split(' '),
 );

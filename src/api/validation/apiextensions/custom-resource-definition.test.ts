@@ -6,6 +6,7 @@ import { defaultCustomResourceDefinition } from '../../defaults/default-custom-r
 import { decode } from '../../schema/decode.ts';
 import type { JsonSchema } from '../../structural/json-schema.ts';
 import { formatFieldError } from '../field-error.ts';
+import { crdWarnings } from './crd-warnings.ts';
 import {
   validateCustomResourceDefinition,
   validateCustomResourceDefinitionUpdate,
@@ -162,5 +163,33 @@ describe('a custom resource definition', () => {
       validateCustomResourceDefinitionUpdate(next, established).map(({ field }) => field),
       ['spec.scope', 'status.storedVersions[0]'],
     );
+  });
+
+  it('has no keyword that has no place in a structural schema; each is named once', () => {
+    const within = (schema: object): readonly string[] =>
+      problems(definition([version({ type: 'object', properties: { a: schema as JsonSchema } })]));
+    const at = `${v}.properties[a]`;
+    assert.deepEqual(within({ $ref: '#/b' }), [`${at}.$ref: Forbidden: $ref is not supported`]);
+    assert.deepEqual(within({ type: 'array', items: [{ type: 'string' }] }), [
+      `${at}.items: Forbidden: items must be a schema object and not an array`,
+    ]);
+    assert.deepEqual(within({ type: 'string', $schema: 'x' }), [
+      `${v}: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`,
+    ]);
+    assert.deepEqual(within({ type: 'null' }), [
+      `${at}.type: Unsupported value: "null": supported values: "array", "boolean", "integer", "number", "object", "string"`,
+      `${at}.type: Forbidden: type cannot be set to null, use nullable as an alternative`,
+    ]);
+  });
+
+  it('is warned of formats that check nothing, unless they were there', () => {
+    const having = (format: string, type = 'string'): CustomResourceDefinition =>
+      definition([version({ type: 'object', properties: { a: { type, format } } })]);
+    assert.deepEqual(crdWarnings(having('moon'), undefined), ['unrecognized format "moon"']);
+    assert.deepEqual(crdWarnings(having('int32'), undefined), ['unrecognized format "int32"']);
+    for (const known of [having('date-time'), having('password'), having('int64', 'integer')])
+      assert.deepEqual(crdWarnings(known, undefined), []);
+    assert.deepEqual(crdWarnings(having('moon'), having('moon')), []);
+    assert.deepEqual(crdWarnings(having('sun'), having('moon')), ['unrecognized format "sun"']);
   });
 });

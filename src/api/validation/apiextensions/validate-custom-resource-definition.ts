@@ -8,7 +8,7 @@ import { validateDefaults } from '../../structural/validate-defaults.ts';
 import { readJsonSchema } from '../../structural/json-schema.ts';
 import type { JsonSchema } from '../../structural/json-schema.ts';
 import { canonicalJson } from '../../structural/schema-node.ts';
-import { validateStructural } from '../../structural/validate-structural.ts';
+import { unsupportedKeyword, validateStructural } from '../../structural/validate-structural.ts';
 import { approvalState, isProtectedGroup } from '../../apiextensions/api-approval.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
@@ -221,17 +221,21 @@ function validateSchema(errors: FieldErrors, schema: JsonSchema, path: string, h
       `only [${ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled`,
     );
   if (schema.nullable === true) errors.forbidden(`${path}.nullable`, 'nullable cannot be true at the root');
-  const structural = validateStructural(schema, path);
+  const found = errors.list.length;
+  const unsupported = unsupportedKeyword(schema);
+  const structural = unsupported === undefined ? validateStructural(schema, path) : [];
   for (const { field, message, type } of structural) errors.list.push({ field, message, type });
-  if (structural.length === 0) validateDefaults(errors, schema, path);
+  if (unsupported === undefined && structural.length === 0) validateDefaults(errors, schema, path);
   validateJsonSchema(errors, schema, { path, isRoot: true });
+  // Most of these keywords have an error of their own.
+  if (unsupported !== undefined && errors.list.length === found) errors.invalid(path, '', unsupported);
 }
 
 function validateStatus(errors: FieldErrors, { spec, status }: CustomResourceDefinition): void {
   const stored = status?.storedVersions ?? [];
   if (status !== undefined) validateNames(errors, status.acceptedNames, 'status.acceptedNames');
   if (stored.length === 0)
-    return errors.invalid('status.storedVersions', stored, 'must have at least one stored version');
+    return errors.invalid('status.storedVersions', null, 'must have at least one stored version');
   for (const { name, storage } of spec.versions)
     if (storage && !stored.includes(name))
       errors.invalid('status.storedVersions', stored, `must have the storage version ${name}`);

@@ -36,8 +36,7 @@ export function validateJsonSchema(errors: FieldErrors, schema: JsonSchema, plac
 
 function validateKeywords(errors: FieldErrors, schema: JsonSchema, { path, noDefaults, insideMeta }: Place): void {
   const { type = '' } = schema;
-  if (type === 'null') errors.forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative');
-  else if (type !== '' && !types.includes(type)) errors.notSupported(`${path}.type`, type, types.toSorted());
+  if (type !== '' && !types.includes(type)) errors.notSupported(`${path}.type`, type, types.toSorted());
   if (schema.default !== undefined && noDefaults !== undefined)
     errors.forbidden(`${path}.default`, `must not be set ${noDefaults}`);
   if (schema.uniqueItems === true)
@@ -48,6 +47,7 @@ function validateKeywords(errors: FieldErrors, schema: JsonSchema, { path, noDef
   if (schema.id !== undefined) errors.forbidden(`${path}.id`, 'id is not supported');
   for (const name of ['additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref'] as const)
     if (schema[name] !== undefined) errors.forbidden(`${path}.${name}`, `${name} is not supported`);
+  if (type === 'null') errors.forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative');
   if (Array.isArray(schema.items)) errors.forbidden(`${path}.items`, 'items must be a schema object and not an array');
   if (insideMeta === true && schema['x-kubernetes-embedded-resource'] === true)
     errors.forbidden(`${path}.x-kubernetes-embedded-resource`, 'must not be used inside of resource meta');

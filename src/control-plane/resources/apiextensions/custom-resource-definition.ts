@@ -13,6 +13,7 @@ import {
   validateCustomResourceDefinitionStatusUpdate,
   validateCustomResourceDefinitionUpdate,
 } from '../../../api/validation/apiextensions/validate-custom-resource-definition.ts';
+import { crdWarnings } from '../../../api/validation/apiextensions/crd-warnings.ts';
 import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import type { FieldError } from '../../../api/validation/field-error.ts';
 import { checkSchemaRules } from '../../cel/check-schema-rules.ts';
@@ -35,6 +36,7 @@ export const customResourceDefinitionResource = defineResource<CustomResourceDef
     validateUpdate: validateCustomResourceDefinitionUpdate,
     validateStatusUpdate: validateCustomResourceDefinitionStatusUpdate,
     validateInTurns: checkRules,
+    warnings: crdWarnings,
     requiresResourceVersion: true,
     holdDeletion: heldForCleanup,
   },
