@@ -106,7 +106,7 @@ function mapEntries(entries: Fields, clean: Clean): Fields {
   return changed ?? entries;
 }
 
-function dropIn(object: Fields, { droppable, inner }: ZeroPlan): Fields {
+function dropIn(object: Fields, { droppable, keepsLast, inner }: ZeroPlan): Fields {
   let changed: Record<string, unknown> | undefined;
   for (const key in object) {
     const value = object[key];

@@ -6,7 +6,8 @@ import type { SchemaNode } from './schema-node.ts';
 export function jsonTypeOf(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value))) return 'integer';
+  // What an int64 cannot hold was read as a double, which has lost digits.
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return 'integer';
   return typeof value;
 }
 
@@ -20,16 +21,14 @@ function countCharacters(text: string): number {
   return count;
 }
 
+/** The first problem only, as upstream. */
 export function checkString(value: string, { json, pattern }: SchemaNode, path: string): readonly Finding[] {
   const { minLength, maxLength } = json;
-  const findings: Finding[] = [];
   const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(value);
-  if (maxLength !== undefined && length > maxLength)
-    findings.push((errors) => errors.tooLong(fieldOf(path), maxLength));
+  if (maxLength !== undefined && length > maxLength) return [(errors) => errors.tooLong(fieldOf(path), maxLength)];
   if (minLength !== undefined && length < minLength)
-    findings.push(invalid(path, value, `should be at least ${minLength} chars long`));
-  if (pattern?.test(value) === false) findings.push(invalid(path, value, `should match '${json.pattern ?? ''}'`));
-  return findings;
+    return [invalid(path, value, `should be at least ${minLength} chars long`)];
+  return pattern?.test(value) === false ? [invalid(path, value, `should match '${json.pattern ?? ''}'`)] : [];
 }
 
 const INT32_MAX = 2_147_483_647;
@@ -57,7 +56,13 @@ export function checkNumber(value: number | bigint, { json, types }: SchemaNode,
     types[0] === 'integer' &&
     (value > INT32_MAX || value < -INT32_MAX - 1)
   )
-    findings.push(invalid(path, value, `must be of type int32: the number is out of range`));
+    findings.push((errors) =>
+      errors.invalid(
+        '<nil>',
+        '',
+        `Checked value must be of type integer with format int32 in ${path.replace(/^\./, '')}`,
+      ),
+    );
   return findings;
 }
 

@@ -57,7 +57,7 @@ function visit(errors: FieldErrors, schema: JsonSchema, place: Place, budget: { 
 function checkDefault(errors: FieldErrors, schema: JsonSchema, { path, insideMeta }: Place): void {
   const { default: value, ...rest } = schema;
   const node = compileSchema(rest);
-  if (isJsonObject(value) && !insideMeta) {
+  if (isRecord(value) && !insideMeta) {
     const dropped: string[] = [];
     const wrapped = { value };
     prune(wrapped, compileSchema({ type: 'object', properties: { value: rest } }), dropped);

@@ -1,3 +1,4 @@
+import { compareVersions } from '../../api/compare-versions.ts';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion,
@@ -10,7 +11,10 @@ export function deprecationOf(
 ): string | undefined {
   if (deprecated !== true) return undefined;
   if (deprecationWarning !== undefined) return deprecationWarning;
-  const newer = versions.find((each) => each.served && each.deprecated !== true);
-  const instead = newer === undefined ? '' : `; use ${group}/${newer.name} ${names.kind}`;
+  // Only a newer version is a way out.
+  const [newest] = versions
+    .filter((each) => each.served && each.deprecated !== true && compareVersions(each.name, name) < 0)
+    .sort((left, right) => compareVersions(left.name, right.name));
+  const instead = newest === undefined ? '' : `; use ${group}/${newest.name} ${names.kind}`;
   return `${group}/${name} ${names.kind} is deprecated${instead}`;
 }

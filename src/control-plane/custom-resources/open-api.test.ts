@@ -56,6 +56,12 @@ describe('the warning of a deprecated version', () => {
   it('names the version to use instead, which is one that is served and not deprecated', () => {
     assert.equal(warning(versions), 'shop.io/v1alpha1 Ring is deprecated; use shop.io/v1 Ring');
     assert.equal(warning(versions.slice(0, 2)), 'shop.io/v1alpha1 Ring is deprecated');
+    const older = { name: 'v1alpha0', served: true, storage: false };
+    assert.equal(
+      warning([...versions.slice(0, 1), older]),
+      'shop.io/v1alpha1 Ring is deprecated',
+      'an older one is no way out',
+    );
   });
 
   it('is the author’s where there is one, and none for other versions', () => {

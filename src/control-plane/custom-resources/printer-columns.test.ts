@@ -33,7 +33,10 @@ describe('the columns of a custom kind', () => {
       description: 'how large',
       priority: 1,
     });
-    assert.deepEqual([second?.description, second?.priority, 'format' in (second ?? {})], ['', 0, false]);
+    assert.deepEqual(
+      [second?.description, second?.priority, 'format' in (second ?? {})],
+      ['Custom resource definition column (in JSONPath format): .p', 0, false],
+    );
   });
 
   it('are the age alone where it has none', () => {

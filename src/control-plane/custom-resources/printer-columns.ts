@@ -33,7 +33,8 @@ function columnOf(column: CustomResourceColumnDefinition, formatAge: FormatAge):
     // Validation lets no other types through.
     type: type as TableColumn<ApiObject>['type'],
     ...(format !== undefined && { format }),
-    description,
+    description:
+      description === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
     priority,
     cell: (object, nowMs) => {
       const value = find(object);

@@ -438,3 +438,23 @@ test('who applies nothing any more is gone', () => {
   assert.deepEqual(managers(gone), ['a Apply']);
   assert.equal(gone.metadata.labels?.['x'], undefined);
 });
+
+test('fields that were written in another version of the kind keep their managers', () => {
+  const versions = ['apps/v1beta1', 'apps/v1'];
+  const v2 = { kind: { ...kind, version: 'v2' }, versions };
+  const asV2 = (object: Record<string, unknown>): object => ({ ...object, apiVersion: 'apps/v2' });
+  const first = apply(undefined, config({ replicas: 3 }));
+  const second = apply(first, asV2(config({ paused: true }, [])), { ...v2, manager: 'b' });
+  assert.deepEqual(managers(second), ['a Apply', 'b Apply']);
+  assert.match(
+    failure(() => apply(second, asV2(config({ replicas: 4 }, [])), { ...v2, manager: 'b' })).message,
+    /conflict with "a": \.spec\.replicas$/,
+  );
+  const again = apply(second, asV2(config({})), v2);
+  assert.equal(again.spec.replicas, undefined, 'what a applied in v1 and does not apply in v2 goes');
+  assert.deepEqual(
+    managers(apply(first, asV2(config({ paused: true }, [])), { kind: v2.kind, manager: 'b' })),
+    ['b Apply', 'before-first-apply Update'],
+    'a version that is not served is forgotten',
+  );
+});

@@ -15,7 +15,7 @@ import type { ManagerEntry } from './managed-entries.ts';
 import {
   filtered,
   neverOwned,
-  ofVersion,
+  ofVersions,
   resetSet,
   trackUpdate,
   withManagedFields,
@@ -40,6 +40,7 @@ export interface ApplyOptions {
   readonly nowMs: number;
   /** As for `trackWrite`. */
   readonly resetFields: readonly string[];
+  readonly versions?: readonly string[];
 }
 
 interface Conflict {
@@ -107,7 +108,7 @@ function formatKind({ apiVersion, kind }: { readonly apiVersion: string; readonl
 function entriesBefore(options: ApplyOptions, base: ApiObject | undefined): readonly ManagerEntry[] {
   const apiVersion = versionOf(options);
   const read = readEntries(options.live?.metadata.managedFields);
-  const entries = typeof read === 'string' ? [] : ofVersion(read, apiVersion);
+  const entries = typeof read === 'string' ? [] : ofVersions(read, apiVersion, options.versions);
   if (entries.length > 0 || base === undefined) return entries;
   return trackUpdate([], { ...options, apiVersion, old: undefined, new: base }, 'before-first-apply');
 }

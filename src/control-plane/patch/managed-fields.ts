@@ -34,6 +34,8 @@ export interface TrackOptions {
    * `metadata.labels` for some status.
    */
   readonly resetFields: readonly string[];
+  /** Other versions of the kind, in which the same fields have the same paths: entries of these count as well. */
+  readonly versions?: readonly string[];
 }
 
 /**
@@ -94,7 +96,7 @@ export function trackUpdate(
       : compareFields(schema, old, object),
     filter,
   );
-  const others = withoutFields(ofVersion(entries, apiVersion), comparison);
+  const others = withoutFields(ofVersions(entries, apiVersion, options.versions), comparison);
   const fields = difference(comparison.changed, neverOwned);
   if (fields === undefined) return capUpdates(others);
   const entry: ManagerEntry = {
@@ -113,10 +115,14 @@ export function trackUpdate(
 }
 
 /** Entries of versions that are not served any more are forgotten, as upstream does. */
-export function ofVersion(entries: readonly ManagerEntry[], apiVersion: string): readonly ManagerEntry[] {
-  return entries.every((entry) => entry.apiVersion === apiVersion)
-    ? entries
-    : entries.filter((entry) => entry.apiVersion === apiVersion);
+export function ofVersions(
+  entries: readonly ManagerEntry[],
+  apiVersion: string,
+  versions: readonly string[] = [],
+): readonly ManagerEntry[] {
+  const isKnown = (entry: ManagerEntry): boolean =>
+    entry.apiVersion === apiVersion || versions.includes(entry.apiVersion);
+  return entries.every(isKnown) ? entries : entries.filter(isKnown);
 }
 
 /** The entries without fields that another manager changed or removed; empty entries are dropped. */

@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { notFound } from '../../api/status/api-status-error.ts';
 import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
@@ -24,6 +25,11 @@ export function actionOf(definition: ResourceDefinition, subresource: string): S
   const action = definition.actions?.find((each) => each.name === subresource);
   if (action === undefined) throw notFound(definition.type, subresource);
   return action;
+}
+
+/** The versions beside its own in which managed fields of a kind count: those of custom kinds have the same paths. */
+export function otherVersions({ siblings }: ResourceDefinition): readonly string[] {
+  return siblings?.().map(({ type }) => apiVersionOf(type)) ?? [];
 }
 
 const ownKind = (subresource: string): boolean => subresource === '' || subresource === 'status';

@@ -1,3 +1,4 @@
+import { compareVersions } from '../../../api/compare-versions.ts';
 import { createHash } from 'node:crypto';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiBackend, ApiBackends, BackendResource } from '../../model/api-backends.ts';
@@ -40,32 +41,7 @@ const groupOrder = [
   'flowcontrol.apiserver.k8s.io',
 ];
 
-/**
- * Which of two versions clients prefer: stable ones before betas before alphas, the higher number first, other names
- * last and by name (upstream: version.CompareKubeAwareVersionStrings).
- */
-export function compareVersions(left: string, right: string): number {
-  const one = versionRank(left);
-  const other = versionRank(right);
-  for (const [index, rank] of one.entries()) {
-    const difference = (other[index] ?? 0) - rank;
-    if (difference !== 0) return difference;
-  }
-  return left === right ? 0 : left < right ? -1 : 1;
-}
-
-const stages: ReadonlyMap<string, number> = new Map([
-  ['alpha', 1],
-  ['beta', 2],
-]);
-
-function versionRank(version: string): readonly number[] {
-  const [, major, stage, minor] = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/.exec(version) ?? [];
-  if (major === undefined) return [0, 0, 0];
-  return [stages.get(stage ?? '') ?? 3, Number(major), Number(minor ?? 0)];
-}
-
-/** The priority of groups of custom kinds (upstream: crdregistration). */
+/** Of custom kinds (upstream: crdregistration). */
 const CUSTOM_PRIORITY = 1000;
 /** The priority of a version that is served here, compared with those of other servers. */
 const LOCAL_VERSION_PRIORITY = 100;

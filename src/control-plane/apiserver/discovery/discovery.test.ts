@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { bodyJson, fakeRequest, headerOfReply } from '../testing/fake-request.ts';
 import { fixture } from '../testing/fixtures.ts';
-import { compareVersions } from './describe.ts';
+import { compareVersions } from '../../../api/compare-versions.ts';
 
 const aggregatedAccept =
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';

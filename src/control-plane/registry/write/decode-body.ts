@@ -6,8 +6,10 @@ import { objectLimits } from '../../../api/object-limits.ts';
 import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { Decoded, DecodeOptions } from '../../../api/schema/decode.ts';
 import type { ObjectSchema, Schema } from '../../../api/schema/schema.ts';
-import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError, badRequest, invalid } from '../../../api/status/api-status-error.ts';
 import { tooManyValues } from '../../../api/status/too-many-values.ts';
+import { FieldErrors } from '../../../api/validation/field-error.ts';
+import { isRecord } from '../../../base/json-record.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { WriteBody } from '../registry.ts';
@@ -33,6 +35,7 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
   const apiVersion = apiVersionOf(expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest(`couldn't get version/kind; json parse error: expected an object of kind ${kind}`);
+  if (expected.readBody !== undefined) requireKind(value, expected);
   checkKind(value, apiVersion, kind);
   const { value: decoded, errors, warnings } = readObject(expected, value);
   const refuse = (texts: readonly string[]): never => {
@@ -91,6 +94,25 @@ function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
     if (error instanceof ProtobufError) throw badRequest(error.message);
     throw error;
   }
+}
+
+/** Upstream guesses no kind of a custom object (upstream: apiextensions unstructuredNegotiatedSerializer). */
+function requireKind(
+  value: { readonly kind?: unknown; readonly apiVersion?: unknown; readonly metadata?: unknown },
+  { group, kind }: BodyKind,
+): void {
+  for (const [name, text] of [
+    ['Kind', value.kind],
+    ['apiVersion', value.apiVersion],
+  ] as const)
+    if ((text ?? '') === '')
+      throw badRequest(`the object provided is unrecognized (must be of type ${kind}): Object '${name}' is missing`);
+  if (value.kind === kind) return;
+  const { metadata } = value;
+  const name = isRecord(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  const errors = new FieldErrors();
+  errors.invalid('kind', value.kind, `must be ${kind}`);
+  throw invalid({ group, kind: String(value.kind) }, name, errors.list);
 }
 
 function checkKind(

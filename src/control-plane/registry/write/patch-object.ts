@@ -11,7 +11,7 @@ import { computeApplyDoubts } from './field-doubts.ts';
 import { checkPlace, requireName } from './object-metadata.ts';
 import type { PatchBody, ResourceRequest, Written } from '../registry.ts';
 import { wireValue } from '../cache/stored-form.ts';
-import { bodyKind, readPart, resetFields } from '../subresources.ts';
+import { bodyKind, otherVersions, readPart, resetFields } from '../subresources.ts';
 import { changeObject } from './update-object.ts';
 import { requireCreate } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
@@ -100,6 +100,7 @@ async function applied(
     subresource,
     nowMs: tools.clock.nowMs(),
     resetFields: resetFields(definition, subresource),
+    versions: otherVersions(definition),
   });
   if (context.fieldValidation !== 'Ignore') {
     const doubts = computeApplyDoubts(patch);

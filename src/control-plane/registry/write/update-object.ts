@@ -17,7 +17,7 @@ import {
 import type { ResourceRequest, Served, WriteBody, Written } from '../registry.ts';
 import { equalJson } from '../../patch/json-value.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
-import { bodyKind, resetFields, shownAs, validatePart, writePart } from '../subresources.ts';
+import { bodyKind, otherVersions, resetFields, shownAs, validatePart, writePart } from '../subresources.ts';
 import {
   admitMutating,
   admitValidating,
@@ -178,6 +178,7 @@ function ownedByWriter(
     subresource,
     nowMs: tools.clock.nowMs(),
     resetFields: resetFields(definition, subresource),
+    versions: otherVersions(definition),
   });
 }
 
