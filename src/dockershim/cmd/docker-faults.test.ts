@@ -136,7 +136,11 @@ const calls: Readonly<Record<string, Call>> = {
   },
   podSandboxStatus: {
     stage: 'sandbox',
-    run: ({ runtime, podSandboxId }, options) => runtime.podSandboxStatus({ podSandboxId }, options),
+    run: async ({ runtime, podSandboxId, fixture }, options) => {
+      // Soon after its start the shim does not ask.
+      await fixture.clock.advance(2000);
+      return runtime.podSandboxStatus({ podSandboxId }, options);
+    },
   },
   listPodSandbox: { stage: 'sandbox', run: ({ runtime }, options) => runtime.listPodSandbox({}, options) },
   createContainer: {
@@ -222,7 +226,7 @@ const calls: Readonly<Record<string, Call>> = {
     stage: 'sandbox',
     mayBeGone: ['GET /containers/ID/json'],
     run: ({ runtime, fixture, podSandboxId }, options) => {
-      fixture.engine.eventLines = [{ Action: 'start', Actor: { ID: podSandboxId } }];
+      fixture.engine.eventLines = [{ Action: 'die', Actor: { ID: podSandboxId } }];
       return first(runtime.getContainerEvents({}, options));
     },
   },

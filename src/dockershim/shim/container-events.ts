@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts';
 import { isKind, KubeletError } from '../../base/errors.ts';
 import { ContainerEventResponse, ContainerEventType } from '../../cri/generated/cri-v1.ts';
 import type { ContainerStatus, PodSandboxStatus } from '../../cri/generated/cri-v1.ts';
@@ -12,6 +13,7 @@ export interface ContainerEventsParts {
   readonly engine: Pick<DockerEngine, 'events'>;
   readonly containers: Pick<Containers, 'list' | 'status'>;
   readonly sandboxes: Pick<Sandboxes, 'status' | 'remove'>;
+  readonly clock: Clock;
 }
 
 const eventTypes: ReadonlyMap<string, ContainerEventType> = new Map([
@@ -20,6 +22,13 @@ const eventTypes: ReadonlyMap<string, ContainerEventType> = new Map([
   ['die', ContainerEventType.CONTAINER_STOPPED_EVENT],
   ['destroy', ContainerEventType.CONTAINER_DELETED_EVENT],
 ]);
+
+/**
+ * Who makes and starts containers knows it from the answers. An event of it is for others, and costs Docker several
+ * questions while the pod starts: so it waits for what follows. An end is passed on at once.
+ */
+const PATIENCE_MS = 250;
+const mayWait = ({ Action: action }: DockerEvent): boolean => action === 'create' || action === 'start';
 
 const eventFilters = {
   type: ['container'],
@@ -52,7 +61,8 @@ async function* batchedEvents(
   source: AsyncIterable<DockerEvent>,
   signal: AbortSignal,
 ): AsyncIterable<ContainerEventResponse> {
-  for await (const batch of inBatches(source)) {
+  const { clock } = parts;
+  for await (const batch of inBatches(source, { clock, limitMs: PATIENCE_MS, mayWait })) {
     const known = batch.map(readEvent).filter((each) => each !== undefined);
     const pods = new Map<string, PodStatuses>();
     for (const { id, sandboxId, type } of known)

@@ -327,7 +327,7 @@ describe('a command in a container', () => {
 
 describe('events', () => {
   it('carry the pod as it is', async () => {
-    const { engine, containers, sandboxes, podSandboxId, id } = await running();
+    const { engine, containers, sandboxes, podSandboxId, id, clock } = await running();
     await containers.start(id);
     engine.end(id, 5);
     const attributes = { 'io.kubernetes.sandbox.id': podSandboxId };
@@ -337,7 +337,7 @@ describe('events', () => {
     ];
     const seen: unknown[] = [];
     const read = async (): Promise<void> => {
-      for await (const event of containerEvents({ engine, containers, sandboxes }, new AbortController().signal))
+      for await (const event of containerEvents({ engine, containers, sandboxes, clock }, new AbortController().signal))
         seen.push([
           event.containerId,
           event.containerEventType,
@@ -350,7 +350,7 @@ describe('events', () => {
   });
 
   it('of one pod that come together ask Docker once, and all are passed on', async () => {
-    const { engine, containers, sandboxes, podSandboxId, id } = await running();
+    const { engine, containers, sandboxes, podSandboxId, id, clock } = await running();
     const attributes = { 'io.kubernetes.sandbox.id': podSandboxId };
     engine.eventLines = ['create', 'start', 'die'].map((Action) => ({
       Action,
@@ -363,7 +363,7 @@ describe('events', () => {
     };
     const types: number[] = [];
     await assert.rejects(async () => {
-      const parts = { engine, containers, sandboxes: counted };
+      const parts = { engine, containers, sandboxes: counted, clock };
       for await (const event of containerEvents(parts, new AbortController().signal))
         types.push(event.containerEventType);
     });
@@ -371,19 +371,19 @@ describe('events', () => {
   });
 
   it('of a sandbox that was removed by hand free its network', async () => {
-    const { engine, containers, sandboxes, podSandboxId, cni, records } = await running();
+    const { engine, containers, sandboxes, podSandboxId, cni, records, clock } = await running();
     engine.containers.clear();
     cni.calls.length = 0;
     engine.eventLines = [{ Action: 'destroy', Actor: { ID: podSandboxId } }];
-    const events = containerEvents({ engine, containers, sandboxes }, new AbortController().signal);
+    const events = containerEvents({ engine, containers, sandboxes, clock }, new AbortController().signal);
     await events[Symbol.asyncIterator]().next();
     assert.deepEqual([cni.steps, records.texts.size], [['DEL portmap', 'DEL bridge'], 0]);
   });
 
   it('of a pod that is gone carry what is left', async () => {
-    const { engine, containers, sandboxes } = createShimFixture();
+    const { engine, containers, sandboxes, clock } = createShimFixture();
     engine.eventLines = [{ Action: 'destroy', Actor: { ID: 'x' } }];
-    const iterator = containerEvents({ engine, containers, sandboxes }, new AbortController().signal)[
+    const iterator = containerEvents({ engine, containers, sandboxes, clock }, new AbortController().signal)[
       Symbol.asyncIterator
     ]();
     const { value } = await iterator.next();

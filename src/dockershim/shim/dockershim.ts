@@ -91,6 +91,7 @@ function engineCalls({
   network,
   containers,
   sandboxes,
+  clock,
 }: DockershimParts): Pick<
   DockershimRuntime,
   'version' | 'status' | 'runtimeConfig' | 'updateRuntimeConfig' | 'getContainerEvents'
@@ -133,7 +134,7 @@ function engineCalls({
     // The pod CIDR is the network plugin's matter.
     updateRuntimeConfig: async () => ({}),
     getContainerEvents: (_request, { signal } = {}) =>
-      containerEvents({ engine, containers, sandboxes }, signal ?? new AbortController().signal),
+      containerEvents({ engine, containers, sandboxes, clock }, signal ?? new AbortController().signal),
   };
 }
 
@@ -155,9 +156,10 @@ function sandboxCalls({
       await sandboxes.remove(needId(podSandboxId), signal);
       return {};
     },
-    podSandboxStatus: (request, { signal } = {}) => {
+    podSandboxStatus: async (request, { signal } = {}) => {
       const { podSandboxId, verbose } = PodSandboxStatusRequest.fromPartial(request);
-      return sandboxes.status(needId(podSandboxId), verbose, signal);
+      const id = needId(podSandboxId);
+      return (verbose ? undefined : sandboxes.takeStarted(id)) ?? (await sandboxes.status(id, verbose, signal));
     },
     listPodSandbox: async (request, { signal } = {}) => {
       const { filter } = ListPodSandboxRequest.fromPartial(request);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { inBatches } from './in-batches.ts';
 
 async function* numbers(until: number, error?: Error): AsyncIterable<number> {
@@ -42,4 +43,57 @@ it('a reader that leaves ends the source', async () => {
   for await (const _batch of inBatches(endless())) break;
   for (let turns = 0; turns < 10; turns += 1) await turn();
   assert.equal(isEnded, true);
+});
+
+/** A source that is fed by hand. */
+function channel<T>(): { readonly push: (item: T) => void; readonly source: AsyncIterable<T> } {
+  const items: T[] = [];
+  let wake = Promise.withResolvers<void>();
+  async function* read(): AsyncIterable<T> {
+    for (;;) {
+      for (const item of items.splice(0)) yield item;
+      await wake.promise;
+      wake = Promise.withResolvers();
+    }
+  }
+  return { push: (item) => (items.push(item), wake.resolve()), source: read() };
+}
+
+it('what may wait does so for its time, or until something comes that cannot', async () => {
+  const clock = new FakeClock();
+  const { push, source } = channel<string>();
+  const seen: string[] = [];
+  const reading = (async () => {
+    const patience = { clock, limitMs: 250, mayWait: (item: string) => !item.startsWith('!') };
+    for await (const batch of inBatches(source, patience)) {
+      seen.push(batch.join(' '));
+      if (batch.includes('!end')) return;
+    }
+  })();
+  push('a');
+  await clock.advance(200);
+  push('b');
+  await clock.advance(49);
+  assert.deepEqual(seen, []);
+  await clock.advance(1);
+  assert.deepEqual(seen, ['a b']);
+  push('c');
+  await clock.advance(100);
+  push('!d');
+  await clock.settle();
+  assert.deepEqual(seen, ['a b', 'c !d']);
+  push('e');
+  await clock.advance(249);
+  assert.equal(seen.length, 2);
+  push('!end');
+  await reading;
+  assert.deepEqual([seen.at(-1), clock.armedTimers], ['e !end', 0]);
+});
+
+it('what waits is passed on when its source ends', async () => {
+  const clock = new FakeClock();
+  const seen: number[] = [];
+  const patience = { clock, limitMs: 250, mayWait: () => true };
+  for await (const batch of inBatches(numbers(3), patience)) seen.push(...batch);
+  assert.deepEqual([seen, clock.armedTimers], [[0, 1, 2], 0]);
 });

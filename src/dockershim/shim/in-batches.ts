@@ -1,13 +1,24 @@
+import type { Clock } from '../../base/clock.ts';
+
 /** More than this waits in the source. */
 const MOST_WAITING = 1000;
 
+/** What need not be passed on at once. */
+export interface Patience<T> {
+  readonly clock: Clock;
+  /** How long items wait for others to come with. */
+  readonly limitMs: number;
+  readonly mayWait: (item: T) => boolean;
+}
+
 /**
- * What a source yields, as lists: each has what came while the one before it was worked on. Ends as the source does,
- * after everything that came before.
+ * What a source yields, as lists: each has what came while the one before it was worked on, and while all of it might
+ * wait. Ends as the source does, after everything that came before.
  */
-export async function* inBatches<T>(source: AsyncIterable<T>): AsyncIterable<readonly T[]> {
+export async function* inBatches<T>(source: AsyncIterable<T>, patience?: Patience<T>): AsyncIterable<readonly T[]> {
   let waiting: T[] = [];
   let wake = Promise.withResolvers<void>();
+  const urgent = new Urgency(patience);
   let room = Promise.withResolvers<void>();
   let end: { readonly error?: unknown } | undefined;
   const iterator = source[Symbol.asyncIterator]();
@@ -16,6 +27,8 @@ export async function* inBatches<T>(source: AsyncIterable<T>): AsyncIterable<rea
       for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
         waiting.push(next.value);
         wake.resolve();
+        if (waiting.length >= MOST_WAITING) urgent.raise();
+        else urgent.judge(next.value);
         if (waiting.length >= MOST_WAITING) await room.promise;
       }
       end = {};
@@ -23,11 +36,13 @@ export async function* inBatches<T>(source: AsyncIterable<T>): AsyncIterable<rea
       end = { error };
     }
     wake.resolve();
+    urgent.raise();
   };
   void read();
   try {
     for (;;) {
       await wake.promise;
+      await urgent.wait();
       wake = Promise.withResolvers<void>();
       const batch = waiting;
       waiting = [];
@@ -39,7 +54,40 @@ export async function* inBatches<T>(source: AsyncIterable<T>): AsyncIterable<rea
       return;
     }
   } finally {
+    urgent.raise();
     room.resolve();
     void iterator.return?.();
+  }
+}
+
+/** Whether what waits may go on waiting. */
+class Urgency<T> {
+  readonly #patience: Patience<T> | undefined;
+  #raised = Promise.withResolvers<void>();
+  #isRaised = false;
+
+  constructor(patience: Patience<T> | undefined) {
+    this.#patience = patience;
+  }
+
+  judge(item: T): void {
+    if (this.#patience?.mayWait(item) !== true) this.raise();
+  }
+
+  raise(): void {
+    this.#isRaised = true;
+    this.#raised.resolve();
+  }
+
+  /** Resolves when something cannot wait, or when the time is over; then the next wait begins. */
+  async wait(): Promise<void> {
+    const { clock, limitMs } = this.#patience ?? {};
+    if (!this.#isRaised && clock !== undefined && limitMs !== undefined) {
+      const timer = clock.setTimer(limitMs, () => this.#raised.resolve());
+      await this.#raised.promise;
+      timer.cancel();
+    }
+    this.#isRaised = false;
+    this.#raised = Promise.withResolvers();
   }
 }

@@ -26,6 +26,20 @@ describe('running a sandbox', () => {
     assert.equal(status?.state, PodSandboxState.SANDBOX_READY);
   });
 
+  it('says once, and only soon after it, what it has seen itself', async () => {
+    const { sandboxes, clock } = createShimFixture();
+    const first = await sandboxes.run(request());
+    const { status } = await sandboxes.status(first, false);
+    assert.deepEqual(sandboxes.takeStarted(first)?.status, status);
+    assert.equal(sandboxes.takeStarted(first), undefined);
+    const second = await sandboxes.run(request({ metadata: { ...metadata, attempt: 1 } }));
+    await clock.advance(1001);
+    assert.equal(sandboxes.takeStarted(second), undefined);
+    const third = await sandboxes.run(request({ metadata: { ...metadata, attempt: 2 } }));
+    await sandboxes.stop(third);
+    assert.equal(sandboxes.takeStarted(third), undefined);
+  });
+
   it("leaves the network alone on the host's", async () => {
     const { sandboxes, cni } = createShimFixture();
     const id = await sandboxes.run(request(onHost));

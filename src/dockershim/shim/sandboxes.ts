@@ -45,6 +45,16 @@ interface SetUp {
   readonly chosen: NetworkConfig | undefined;
 }
 
+/** How long what the start of a sandbox showed answers the first question about it. */
+const STARTED_LIFE_MS = 1000;
+const MOST_STARTED = 1000;
+
+interface Started {
+  readonly sandbox: ContainerInspect;
+  readonly ips: readonly string[];
+  readonly atMs: number;
+}
+
 /** Seconds. `pause` ends with its first SIGTERM. */
 const SANDBOX_GRACE_S = 10;
 
@@ -53,6 +63,7 @@ export class Sandboxes {
   readonly #parts: SandboxesParts;
   /** Stopping and removing one sandbox at the same time would write a record that was removed. */
   readonly #turns = new KeyedQueue();
+  readonly #started = new Map<string, Started>();
 
   constructor(parts: SandboxesParts) {
     this.#parts = parts;
@@ -74,7 +85,9 @@ export class Sandboxes {
       // Its failure is thrown when the container has started, or has not: nothing may be written behind a removal.
       writing.catch(() => undefined);
       const started = await this.#start(id, signal).finally(() => writing);
-      await this.#setUp(started, { config, record, chosen });
+      const ips = await this.#setUp(started, { config, record, chosen });
+      if (this.#started.size >= MOST_STARTED) this.#started.clear();
+      this.#started.set(id, { sandbox: started, ips, atMs: this.#parts.clock.monotonicMs() });
     } catch (error) {
       await this.#undo(id);
       throw error;
@@ -97,6 +110,7 @@ export class Sandboxes {
   }
 
   async #stop(id: string, signal?: AbortSignal): Promise<void> {
+    this.#started.delete(id);
     const { engine } = this.#parts;
     const sandbox = await this.#inspect(id, signal);
     await this.#detach(sandbox?.Id ?? id, sandbox?.State?.Pid ?? 0);
@@ -111,6 +125,7 @@ export class Sandboxes {
 
   async #remove(id: string, signal?: AbortSignal): Promise<void> {
     const { engine, records, runtimes } = this.#parts;
+    this.#started.delete(id);
     const sandbox = await this.#inspect(id, signal);
     const fullId = sandbox?.Id ?? id;
     runtimes.delete(fullId);
@@ -122,16 +137,29 @@ export class Sandboxes {
     await records.remove(fullId);
   }
 
+  /**
+   * What its start showed, once and soon after it: a kubelet asks for the addresses then, and Docker was just asked.
+   * undefined: Docker has to be asked.
+   */
+  takeStarted(id: string): PodSandboxStatusResponse | undefined {
+    const started = this.#started.get(id);
+    this.#started.delete(id);
+    const { clock } = this.#parts;
+    if (started === undefined || clock.monotonicMs() - started.atMs > STARTED_LIFE_MS) return undefined;
+    return this.#response(started.sandbox, started.ips, {});
+  }
+
   /** Rejects with `NotFound` for one that Docker does not know. */
   async status(id: string, isVerbose: boolean, signal?: AbortSignal): Promise<PodSandboxStatusResponse> {
     const sandbox = await this.#parts.engine.inspectContainer(id, { signal });
     const record = await this.#parts.records.read(sandbox.Id);
-    return {
-      status: sandboxStatusOf(sandbox, record?.attached?.ips ?? []),
-      info: isVerbose ? { info: JSON.stringify({ pid: sandbox.State?.Pid ?? 0 }) } : {},
-      containersStatuses: [],
-      timestamp: nanosOf(this.#parts.clock.nowMs()),
-    };
+    const info: Record<string, string> = isVerbose ? { info: JSON.stringify({ pid: sandbox.State?.Pid ?? 0 }) } : {};
+    return this.#response(sandbox, record?.attached?.ips ?? [], info);
+  }
+
+  #response(sandbox: ContainerInspect, ips: readonly string[], info: Record<string, string>): PodSandboxStatusResponse {
+    const timestamp = nanosOf(this.#parts.clock.nowMs());
+    return { status: sandboxStatusOf(sandbox, ips), info, containersStatuses: [], timestamp };
   }
 
   /** Also those that were removed behind the shim's back, as not ready: so they are stopped, and their network goes. */
@@ -196,17 +224,19 @@ export class Sandboxes {
     return engine.inspectContainer(id, { signal });
   }
 
-  async #setUp(sandbox: ContainerInspect, { config, record, chosen }: SetUp): Promise<void> {
+  /** The addresses that it got. */
+  async #setUp(sandbox: ContainerInspect, { config, record, chosen }: SetUp): Promise<readonly string[]> {
     const { host, network, records } = this.#parts;
     const { Id: id, State: state, ResolvConfPath: resolvPath } = sandbox;
     const text = resolvConf(config);
     if (text !== undefined && resolvPath) await host.overwriteFile(resolvPath, text);
-    if (chosen === undefined) return;
+    if (chosen === undefined) return [];
     const pid = state?.Pid ?? 0;
     if (pid === 0 || !host.isProcessOf(pid, id))
       throw new KubeletError('Internal', `the sandbox container ${id} ended at once`);
     const attached = await network.attach(attachmentOf(id, pid, record), chosen);
     await records.write(id, { ...record, attached }, { isLasting: false });
+    return attached.ips;
   }
 
   /** Takes down the network that the record names. */
