@@ -3,6 +3,7 @@ import { lstatSync, watch as watchPath } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import nodePath from 'node:path/posix';
 import { errorMessage } from '../../../base/errors.ts';
+import { nextTurn } from '../../../base/turn.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
@@ -22,6 +23,11 @@ interface EarlierRename {
   readonly file: Identity | undefined;
 }
 
+interface Appearance {
+  readonly name: string;
+  isWritten: boolean;
+}
+
 /**
  * inotify through fs.watch. Node reports neither IN_CLOSE_WRITE nor the difference between created and moved in (both
  * are `rename`), so whether a file is complete is derived from what the kernel recorded:
@@ -31,6 +37,9 @@ interface EarlierRename {
  * - the previous name in the event stream was this inode, or appeared and vanished too fast to be read: that was the
  *   temporary file it was renamed from; settled (this covers a write and rename within one tick of the kernel's clock,
  *   which leaves ctime equal to mtime);
+ * - not empty, and no event of a write to this name came after the one of its appearance: what is in it was written
+ *   before it had this name; settled (the same within one tick, from another folder). A write is in the event stream
+ *   before anyone can see it, so one more reading of the stream decides;
  * - anything else, and every `change`: possibly still being written, not settled. The consumer waits a moment. If a
  *   name refers to another file than before that was not moved there, the earlier one was removed in between: both
  *   events may arrive when it exists again. A file is watched through its folder, so replacing it by rename does not
@@ -53,6 +62,8 @@ class PathWatch {
   /** The names in the folder. */
   readonly #known = new Map<string, Identity>();
   #lastRename: EarlierRename | undefined;
+  /** Names that appeared and are being looked at, and whether they were written to since. */
+  readonly #appeared = new Set<Appearance>();
   #work: Promise<void> = Promise.resolve();
 
   constructor(path: string, handlers: WatchHandlers) {
@@ -99,14 +110,21 @@ class PathWatch {
     if (this.#over) return;
     if (name === null) return this.#handlers.onChange(undefined, false, false);
     if (type === 'change') {
+      for (const each of this.#appeared) if (each.name === name) each.isWritten = true;
       if (this.#isMine(name)) this.#handlers.onChange(name, false, false);
       return;
     }
     // One after the other: results of the thread pool that overtake each other would make old state look new.
-    this.#work = this.#work.then(() => this.#onRename(name)).catch((error: unknown) => this.#lose(errorMessage(error)));
+    const appearance = { name, isWritten: false };
+    this.#appeared.add(appearance);
+    this.#work = this.#work
+      .then(() => this.#onRename(appearance))
+      .catch((error: unknown) => this.#lose(errorMessage(error)))
+      .finally(() => this.#appeared.delete(appearance));
   }
 
-  async #onRename(name: string): Promise<void> {
+  async #onRename(appearance: Appearance): Promise<void> {
+    const { name } = appearance;
     if (name === nodePath.basename(this.#folder)) {
       const folder = await inspect(this.#folder);
       if (folder?.ino !== this.#folderInode) return this.#lose('was removed or replaced');
@@ -119,8 +137,11 @@ class PathWatch {
     else this.#known.set(name, identityOf(info));
     if (this.#over || !this.#isMine(name)) return;
     if (info === undefined && this.#onlyName !== undefined) return this.#lose('was removed');
-    const touchedAfterWrite = info !== undefined && info.size > 0n && info.ctimeNs > info.mtimeNs;
-    const settled = info?.isFile() !== true || touchedAfterWrite || (await this.#wasMovedFrom(before, name, info.ino));
+    const settled =
+      info?.isFile() !== true ||
+      (info.size > 0n && info.ctimeNs > info.mtimeNs) ||
+      (await this.#wasMovedFrom(before, name, info.ino)) ||
+      (info.size > 0n && (await isNotWritten(appearance)));
     const removed = (info === undefined || !settled) && earlier !== undefined && (await this.#isNoMore(earlier, info));
     if (!this.#over) this.#handlers.onChange(name, settled, removed);
   }
@@ -144,6 +165,13 @@ class PathWatch {
   #isMine(name: string): boolean {
     return this.#onlyName === undefined || this.#onlyName === name;
   }
+}
+
+async function isNotWritten(appearance: Appearance): Promise<boolean> {
+  // The stream is read once between two turns of the event loop.
+  await nextTurn();
+  await nextTurn();
+  return !appearance.isWritten;
 }
 
 function identityOf({ ino, birthtimeNs }: BigIntStats): Identity {

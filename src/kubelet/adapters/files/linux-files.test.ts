@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { renameSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, rename, writeFile, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -81,6 +82,33 @@ test('a write and rename within one clock tick is still recognised as moved into
       assert.ok(seen.includes('pod.yaml true'), `round ${round}: ${seen.join(', ')}`);
     }
     stop();
+  });
+});
+
+test('a file from another folder is complete at once, one that is written under its name is not', async () => {
+  await inTemporaryFolder(async (folder) => {
+    await mkdir(path.join(folder, 'in'));
+    const seen = new Map<string, boolean[]>();
+    const stop = files.watch(path.join(folder, 'in'), {
+      onChange: (name = '', settled = false) => seen.set(name, [...(seen.get(name) ?? []), settled]),
+      onLost: () => undefined,
+    });
+    await settle();
+    for (let round = 0; round < 30; round++) {
+      const [moved, written] = [`moved-${round}`, `written-${round}`];
+      writeFileSync(path.join(folder, moved), 'kind: Pod');
+      renameSync(path.join(folder, moved), path.join(folder, 'in', moved));
+      await (round % 2 === 0 ? undefined : writeFile(path.join(folder, 'in', written), 'kind: Pod'));
+      if (round % 2 === 0) writeFileSync(path.join(folder, 'in', written), 'kind: Pod');
+      await settle(() => seen.has(moved) && (seen.get(written)?.length ?? 0) > 1);
+    }
+    stop();
+    for (const [name, settled] of seen)
+      assert.ok(
+        settled.every((each) => each === name.startsWith('moved')),
+        `${name}: ${settled.join()}`,
+      );
+    assert.equal(seen.size, 60);
   });
 });
 
