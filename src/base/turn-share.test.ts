@@ -19,7 +19,7 @@ const settled = (): Promise<void> => new Promise((resolve) => process.nextTick((
 test('a task does not rest while the share lasts', () => {
   const { share, work } = world();
   assert.equal(share.rest(), undefined);
-  work(7);
+  work(4);
   assert.equal(share.rest(), undefined);
 });
 
@@ -27,7 +27,7 @@ test('tasks rest until the next turn when the share is used up, and go on in the
   const { share, work } = world();
   const done: string[] = [];
   assert.equal(share.rest(), undefined);
-  work(8);
+  work(5);
   const tasks = ['a', 'b', 'c'].map(async (name) => {
     await share.rest();
     done.push(name);
@@ -48,17 +48,17 @@ test('what came in meanwhile is seen to before the tasks that rest', async () =>
       seen.push(`turn ${turn}`);
     }
   })();
-  const tasks = Array.from({ length: 48 }, async (_, index) => {
+  const tasks = Array.from({ length: 24 }, async (_, index) => {
     await share.pause();
     work(1);
-    if (index % 16 === 0) seen.push(`task ${index}`);
+    if (index % 8 === 0) seen.push(`task ${index}`);
   });
   await Promise.all([others, ...tasks]);
   assert.deepEqual(
     seen.filter((each) => each.startsWith('task')),
-    ['task 0', 'task 16', 'task 32'],
+    ['task 0', 'task 8', 'task 16'],
   );
-  assert.ok(seen.indexOf('turn 1') < seen.indexOf('task 32'), seen.join());
+  assert.ok(seen.indexOf('turn 1') < seen.indexOf('task 16'), seen.join());
 });
 
 test('some tasks go on in each turn however long each takes', async () => {
@@ -69,7 +69,7 @@ test('some tasks go on in each turn however long each takes', async () => {
     for (; !isOver; turns++) await nextTurn();
   })();
   await Promise.all(
-    Array.from({ length: 160 }, async () => {
+    Array.from({ length: 80 }, async () => {
       await share.pause();
       work(1000);
     }),

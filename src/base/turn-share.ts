@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts';
 
 /** How long the tasks of one share go on in a turn of the event loop. */
-const SHARE_MS = 8;
+const SHARE_MS = 5;
 /** So many tasks go on in each turn however long the turn takes: the process may not have had the processor meanwhile. */
-const LEAST_TASKS = 16;
+const LEAST_TASKS = 8;
 
 /**
  * A bounded share of each turn of the event loop, for many tasks that are under way at the same time. A task rests

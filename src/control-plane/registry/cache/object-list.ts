@@ -44,10 +44,21 @@ export class ObjectList {
     }
   }
 
+  /** How many keys begin with `prefix` and come after `afterKey`; costs the same however many they are. */
+  countAfter(prefix: string, afterKey: string): number {
+    let from = this.#position(afterKey > prefix ? afterKey : prefix);
+    if (this.#keys[from] === afterKey) from++;
+    // No key has a character after this one.
+    return this.#position(`${prefix}\uffff`) - from;
+  }
+
   /** The objects below `prefix` as they are now, in a list of their own. */
   snapshot(prefix: string): ObjectList {
     const copy = new ObjectList();
-    for (const [key, object] of this.range(prefix)) copy.set(key, object);
+    for (const [key, object] of this.range(prefix)) {
+      copy.#keys.push(key);
+      copy.#byKey.set(key, object);
+    }
     return copy;
   }
 

@@ -159,9 +159,9 @@ function gather({ prefix, selection, limit, afterKey }: Page, objects: ObjectLis
     if (selection.name !== undefined && object.object.metadata.name !== selection.name) continue;
     if (!selection.everything && !selection.matches(object.object)) continue;
     if (limit > 0 && items.length === limit) {
-      left++;
-      if (!selection.everything) break;
-      continue;
+      // With a selection it is only known that there are more.
+      left = selection.everything ? objects.countAfter(prefix, lastKey) : 1;
+      break;
     }
     items.push(object);
     lastKey = key;
