@@ -12,7 +12,9 @@ import type { NodeEligibility } from './daemon-pods.ts';
 export interface DaemonFacts {
   readonly daemonSet: DaemonSet;
   /** All nodes there are, by name. */
-  readonly nodes: ReadonlyMap<string, Node>;
+  readonly nodes: Pick<ReadonlyMap<string, Node>, 'get' | 'has'>;
+  /** Those that a daemon is started on. */
+  readonly starting: ReadonlyMap<string, Node>;
   readonly eligibility: NodeEligibility;
   /** The daemon set's pods by the node they are for; those that are over and being deleted left out. */
   readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
@@ -41,10 +43,23 @@ interface Draft {
   retryMs: number | undefined;
 }
 
+/**
+ * The nodes that the daemon set is for, or has pods on. Nothing is to be done about any other, and none other counts: a
+ * pass does not look at the nodes of other daemon sets.
+ */
+export function concernedNodes({ nodes, starting, podsByNode }: DaemonFacts): readonly Node[] {
+  const concerned = [...starting.values()];
+  for (const name of podsByNode.keys()) {
+    const node = starting.has(name) ? undefined : nodes.get(name);
+    if (node !== undefined) concerned.push(node);
+  }
+  return concerned;
+}
+
 /** What is missing or too much on the nodes (upstream: podsShouldBeOnNode and getUnscheduledPodsWithoutNode). */
 export function planPlacement(facts: DaemonFacts, failedPodDelay: FailedPodDelay): DaemonPlan {
   const draft: Draft = { create: [], delete: [], ended: [], retryMs: undefined };
-  for (const node of facts.nodes.values()) planNode(facts, node, draft, failedPodDelay);
+  for (const node of concernedNodes(facts)) planNode(facts, node, draft, failedPodDelay);
   for (const [nodeName, pods] of facts.podsByNode) {
     // Created for a node that is gone: no scheduler will place it, and no other controller would collect it.
     if (!facts.nodes.has(nodeName))

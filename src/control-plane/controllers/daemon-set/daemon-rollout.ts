@@ -22,16 +22,14 @@ type OnNode =
  * rollingUpdate).
  */
 export function planRollout(facts: DaemonFacts): RolloutPlan {
-  const { daemonSet, nodes, eligibility, podsByNode } = facts;
-  const wanted = [...nodes.values()].filter((node) => eligibility.of(node).starts);
-  const names = [...new Set([...podsByNode.keys(), ...wanted.map(({ metadata }) => metadata.name)])].sort();
-  const maxSurge = surgeCount(daemonSet, wanted.length);
-  const given = unavailableCount(daemonSet, wanted.length);
+  const { daemonSet, starting, podsByNode } = facts;
+  const wanted = starting.size;
+  const names = [...new Set([...podsByNode.keys(), ...starting.keys()])].sort();
+  const maxSurge = surgeCount(daemonSet, wanted);
+  const given = unavailableCount(daemonSet, wanted);
   // Neither would go nowhere.
-  const maxUnavailable = wanted.length > 0 && given === 0 && maxSurge === 0 ? 1 : given;
-  return maxSurge === 0
-    ? replaceInPlace(facts, names, maxUnavailable)
-    : replaceBySurge(facts, names, maxSurge, wanted.length);
+  const maxUnavailable = wanted > 0 && given === 0 && maxSurge === 0 ? 1 : given;
+  return maxSurge === 0 ? replaceInPlace(facts, names, maxUnavailable) : replaceBySurge(facts, names, maxSurge, wanted);
 }
 
 function onNode({ daemonSet, podsByNode, hash }: DaemonFacts, name: string): OnNode {

@@ -7,7 +7,6 @@ import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { controllerRevisions, daemonSets, nodes, pods } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { PodTemplateSpec } from '../../../api/core/pod-template.ts';
 import { isTerminalPod } from '../../../api/pod.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
@@ -22,9 +21,10 @@ import { createQueueController } from '../../controller-runtime/queue-controller
 import { UnseenObjects } from '../../controller-runtime/unseen-objects.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { changesEligibility, NodeTable } from './daemon-nodes.ts';
 import { planPlacement } from './daemon-plan.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
-import { buildDaemonPod, NodeEligibility, targetNode } from './daemon-pods.ts';
+import { buildDaemonPod, targetNode } from './daemon-pods.ts';
 import { DaemonRevisions } from './daemon-revisions.ts';
 import { planRollout } from './daemon-rollout.ts';
 import { computeDaemonStatus, isSameStatus } from './daemon-status.ts';
@@ -42,14 +42,16 @@ const failedCurve: BackoffCurve = { initialMs: 1_000, maxMs: 900_000, factor: 2 
 export function createDaemonSetController(options: ControllerOptions): Controller {
   const { informers, clock } = options;
   const revisions = informers.for(controllerRevisions);
+  const sets = informers.for(daemonSets);
+  const nodeInformer = informers.for(nodes);
   const parts: Parts = {
-    sets: informers.for(daemonSets),
+    sets,
     revisions,
     unseenRevisions: new UnseenObjects(revisions, clock),
     podInformer: informers.for(pods),
-    nodeInformer: informers.for(nodes),
+    nodeInformer,
     expectations: new Expectations(clock),
-    eligibility: new Eligibilities(),
+    table: new NodeTable(sets, nodeInformer),
   };
   const syncer = new DaemonSetSyncer(options, parts);
   return createQueueController(options, {
@@ -63,6 +65,7 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
       wakeOwners({ owners: parts.sets, dependents: parts.revisions, add, wakesWhenAdded: false }),
       wakeByNodes(parts, add),
       parts.unseenRevisions.observe(),
+      () => parts.table.stop(),
     ],
   });
 }
@@ -74,37 +77,22 @@ interface Parts {
   readonly podInformer: Informer<Pod>;
   readonly nodeInformer: Informer<Node>;
   readonly expectations: Expectations;
-  readonly eligibility: Eligibilities;
-}
-
-/** One judge of nodes for each template, for as long as the template is there. */
-class Eligibilities {
-  readonly #byTemplate = new WeakMap<PodTemplateSpec, NodeEligibility>();
-
-  for({ spec: { template } }: DaemonSet): NodeEligibility {
-    let known = this.#byTemplate.get(template);
-    if (known === undefined) this.#byTemplate.set(template, (known = new NodeEligibility(template)));
-    return known;
-  }
+  readonly table: NodeTable;
 }
 
 /** Heartbeats of nodes wake nothing: only daemon sets for which a node starts or ceases to count. */
-function wakeByNodes({ sets, nodeInformer, eligibility }: Parts, add: (key: string) => void): () => void {
+function wakeByNodes({ sets, nodeInformer, table }: Parts, add: (key: string) => void): () => void {
   const wake = (before: Node | undefined, after: Node | undefined): void => {
     for (const set of sets.list()) {
       const of = (node: Node | undefined): string =>
-        node === undefined ? 'none' : JSON.stringify(eligibility.for(set).of(node));
+        node === undefined ? 'none' : JSON.stringify(table.for(set).eligibility.of(node));
       if (of(before) !== of(after)) add(formatKey(keyOf(set)));
     }
   };
   return nodeInformer.addHandlers({
     onAdd: (node) => wake(undefined, node),
     onUpdate: (before, after) => {
-      if (
-        !semanticEqual(before.metadata.labels, after.metadata.labels) ||
-        !semanticEqual(before.spec?.taints, after.spec?.taints)
-      )
-        wake(before, after);
+      if (changesEligibility(before, after)) wake(before, after);
     },
     onDelete: (node) => wake(node, undefined),
   });
@@ -137,9 +125,13 @@ class DaemonSetSyncer {
     this.#revisions = new DaemonRevisions(options.client, parts.unseenRevisions);
   }
 
-  /** A pass looks at every node. */
-  restMs(): number {
-    return restOfSet(this.#parts.nodeInformer.size);
+  /** A pass looks at every pod and node of the set. */
+  restMs(key: string): number {
+    const { sets, table } = this.#parts;
+    const daemonSet = sets.getByKey(key);
+    return daemonSet === undefined
+      ? 0
+      : restOfSet(Math.max(this.#podIndex.countOf(daemonSet), table.for(daemonSet).starting.size));
   }
 
   async sync(key: string): Promise<number | undefined> {
@@ -182,7 +174,7 @@ class DaemonSetSyncer {
   }
 
   #factsOf(daemonSet: DaemonSet, claimed: readonly Pod[], hash: string): DaemonFacts {
-    const { nodeInformer, eligibility } = this.#parts;
+    const { nodeInformer, table } = this.#parts;
     const podsByNode = new Map<string, Pod[]>();
     for (const pod of claimed) {
       const name = isTerminalPod(pod) && pod.metadata.deletionTimestamp !== undefined ? undefined : targetNode(pod);
@@ -191,11 +183,14 @@ class DaemonSetSyncer {
       if (known === undefined) podsByNode.set(name, [pod]);
       else known.push(pod);
     }
-    const byName = new Map(nodeInformer.list().map((node) => [node.metadata.name, node]));
+    // A copy: a pass decides by what it found at its beginning.
+    const { starting, eligibility } = table.for(daemonSet);
+    const nodeOf = (name: string): Node | undefined => nodeInformer.get({ namespace: '', name });
     return {
       daemonSet,
-      nodes: byName,
-      eligibility: eligibility.for(daemonSet),
+      nodes: { get: nodeOf, has: (name) => nodeOf(name) !== undefined },
+      starting: new Map(starting),
+      eligibility,
       podsByNode,
       hash,
       nowMs: this.#options.clock.nowMs(),

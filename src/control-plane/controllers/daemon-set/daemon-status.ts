@@ -1,6 +1,7 @@
 import type { DaemonSetStatus } from '../../../api/apps/daemon-set.ts';
 import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
 import { isUpdated, oldestFirst } from './daemon-pods.ts';
+import { concernedNodes } from './daemon-plan.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
 
 /**
@@ -8,12 +9,13 @@ import type { DaemonFacts } from './daemon-plan.ts';
  * not only checked.
  */
 export function computeDaemonStatus(facts: DaemonFacts, handled: boolean): DaemonSetStatus {
-  const { daemonSet, nodes, eligibility, podsByNode, hash, nowMs } = facts;
+  const { daemonSet, starting, podsByNode, hash, nowMs } = facts;
   const { minReadySeconds = 0 } = daemonSet.spec;
   const count = { desired: 0, current: 0, misplaced: 0, ready: 0, available: 0, updated: 0 };
-  for (const [name, node] of nodes) {
-    const [pod] = oldestFirst(podsByNode.get(name) ?? []);
-    if (!eligibility.of(node).starts) {
+  for (const { metadata } of concernedNodes(facts)) {
+    const pods = podsByNode.get(metadata.name) ?? [];
+    const [pod] = pods.length > 1 ? oldestFirst(pods) : pods;
+    if (!starting.has(metadata.name)) {
       if (pod !== undefined) count.misplaced++;
       continue;
     }

@@ -68,10 +68,13 @@ export function buildDaemonFacts({ spec, metadata, nodes, pods = [] }: GivenDaem
     const node = targetNode(pod) ?? '';
     podsByNode.set(node, [...(podsByNode.get(node) ?? []), pod]);
   }
+  const eligibility = new NodeEligibility(daemonSet.spec.template);
+  const byName = nodes.map((node): [string, Node] => [node.metadata.name, node]);
   return {
     daemonSet,
-    nodes: new Map(nodes.map((node) => [node.metadata.name, node])),
-    eligibility: new NodeEligibility(daemonSet.spec.template),
+    nodes: new Map(byName),
+    starting: new Map(byName.filter(([, node]) => eligibility.of(node).starts)),
+    eligibility,
     podsByNode,
     hash: 'new',
     nowMs: NOW_MS,
