@@ -167,7 +167,7 @@ export const podFamilies = {
   kubelet_started_pods_total: { type: 'counter', help: 'Pods for which the agent tried to create a sandbox.' },
   kubelet_started_user_namespaced_pods_errors_total: {
     type: 'counter',
-    help: 'Pods with user namespaces whose sandbox could not be created.',
+    help: 'Pods with user namespaces whose new sandbox, or a container in it, could not be started.',
   },
   kubelet_started_user_namespaced_pods_total: {
     type: 'counter',

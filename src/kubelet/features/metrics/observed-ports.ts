@@ -55,6 +55,30 @@ function overriding<T extends object>(target: T, replaced: Partial<T>): T {
   });
 }
 
+const MOST_NEW_USERS = 1000;
+
+/**
+ * Pods whose sandbox with a user namespace is new. The first failure of the sandbox or of one of its containers is the
+ * error of the pod (upstream: kuberuntime_manager.go SyncPod).
+ */
+class NewUserNamespaces {
+  readonly #pods = new Set<PodUid>();
+  readonly #onError: () => void;
+
+  constructor(onError: () => void) {
+    this.#onError = onError;
+  }
+
+  add(uid: PodUid): void {
+    if (this.#pods.size >= MOST_NEW_USERS) this.#pods.clear();
+    this.#pods.add(uid);
+  }
+
+  fail(uid: PodUid): void {
+    if (this.#pods.delete(uid)) this.#onError();
+  }
+}
+
 /** The limit of containers that were created and not started: each is started at once, or not at all. */
 const MOST_UNSTARTED = 1000;
 
@@ -62,7 +86,8 @@ function observedRuntime(
   { runtime, clock }: ActingPorts,
   { metrics: { main }, pod }: ObservedPortsParts,
 ): ContainerRuntime {
-  const unstarted = new Map<string, ContainerType>();
+  const unstarted = new Map<string, { readonly type: ContainerType; readonly uid: PodUid }>();
+  const users = new NewUserNamespaces(() => main.count('kubelet_started_user_namespaced_pods_errors_total'));
   return overriding(runtime, {
     runSandbox: (config, handler, options) => {
       const labels = { runtime_handler: handler };
@@ -74,10 +99,11 @@ function observedRuntime(
         () => runtime.runSandbox(config, handler, options),
         (durationMs, failed) => {
           main.observe('kubelet_run_podsandbox_duration_seconds', labels, durationMs / 1000);
+          if (hasUsers) users.add(config.uid);
           if (!failed) return;
           main.count('kubelet_run_podsandbox_errors_total', labels);
           main.count('kubelet_started_pods_errors_total');
-          if (hasUsers) main.count('kubelet_started_user_namespaced_pods_errors_total');
+          users.fail(config.uid);
         },
       );
     },
@@ -90,10 +116,11 @@ function observedRuntime(
         const id = await runtime.createContainer(sandbox, config, sandboxConfig, options);
         main.count('kubelet_image_volume_mounted_succeed_total', {}, imageVolumes);
         if (unstarted.size >= MOST_UNSTARTED) unstarted.clear();
-        unstarted.set(id, type);
+        unstarted.set(id, { type, uid: sandboxConfig.uid });
         return id;
       } catch (error) {
         main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'CreateContainerError' });
+        users.fail(sandboxConfig.uid);
         // The runtime names this error in its message (CRI errors.go).
         if (errorMessage(error).includes('ImageVolumeMountFailed'))
           main.count('kubelet_image_volume_mounted_errors_total', {}, imageVolumes);
@@ -101,14 +128,15 @@ function observedRuntime(
       }
     },
     startContainer: (id, options) => {
-      const type = unstarted.get(id) ?? 'container';
+      const { type, uid } = unstarted.get(id) ?? { type: 'container' as const, uid: undefined };
       unstarted.delete(id);
       return timed(
         clock,
         () => runtime.startContainer(id, options),
         (_, failed) => {
-          if (failed)
-            main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'RunContainerError' });
+          if (!failed) return;
+          main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'RunContainerError' });
+          if (uid !== undefined) users.fail(uid);
         },
       );
     },
