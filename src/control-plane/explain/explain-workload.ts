@@ -37,107 +37,109 @@ interface Condition {
 /** All that are to have pods and are not over. A ReplicaSet of a Deployment counts as part of it. */
 export function workloadsOf(view: ClusterView): readonly Workload[] {
   const podsOf = ownedPods(view);
-  const plain = { isUnseen: false, rests: undefined, failure: undefined, waitsFor: undefined };
-  const isUnseen = ({ metadata }: ApiObject, observed: number | bigint | undefined): boolean =>
-    Number(metadata.generation ?? 0) > Number(observed ?? 0);
+  const setsOf = Map.groupBy(view.replicaSets, (set) => ownerOf(set) ?? '');
+  const isOfDeployment = new Set(view.deployments.map(({ metadata }) => metadata.uid));
   return [
-    ...view.deployments.map((object): Workload => {
-      const owned = view.replicaSets.filter((set) => ownerOf(set) === object.metadata.uid);
-      const failure =
-        failureOf(object.status?.conditions, 'ReplicaFailure') ??
-        owned.map((set) => failureOf(set.status?.conditions, 'ReplicaFailure')).find((each) => each !== undefined);
-      const has = owned.reduce((sum, { metadata }) => sum + (podsOf.get(metadata.uid)?.length ?? 0), 0);
-      const rests =
-        object.spec?.paused === true
-          ? {
-              cause: 'it is paused',
-              suggestion: `kubectl rollout resume deployment/${object.metadata.name} -n ${object.metadata.namespace}`,
-            }
-          : undefined;
-      return {
-        ...plain,
-        kind: 'deployment',
-        object,
-        wanted: object.spec?.replicas ?? 1,
-        has,
-        isUnseen: isUnseen(object, object.status?.observedGeneration),
-        rests,
-        makers: [object.metadata.uid, ...owned.map(({ metadata }) => metadata.uid)],
-        failure,
-      };
-    }),
+    ...view.deployments.map((each) => ofDeployment(each, setsOf.get(each.metadata.uid) ?? [], podsOf)),
     ...view.replicaSets
-      .filter((set) => !view.deployments.some(({ metadata }) => metadata.uid === ownerOf(set)))
-      .map(
-        (object): Workload => ({
-          ...plain,
-          kind: 'replicaset',
-          object,
-          wanted: object.spec?.replicas ?? 1,
-          has: podsOf.get(object.metadata.uid)?.length ?? 0,
-          isUnseen: isUnseen(object, object.status?.observedGeneration),
-          makers: [object.metadata.uid],
-          failure: failureOf(object.status?.conditions, 'ReplicaFailure'),
-        }),
-      ),
-    ...view.statefulSets.map((object): Workload => {
-      const owned = podsOf.get(object.metadata.uid) ?? [];
-      return {
-        ...plain,
-        kind: 'statefulset',
-        object,
-        wanted: object.spec?.replicas ?? 1,
-        has: owned.length,
-        isUnseen: isUnseen(object, object.status?.observedGeneration),
-        makers: [object.metadata.uid],
-        waitsFor:
-          object.spec.podManagementPolicy === 'Parallel'
-            ? undefined
-            : owned.find(({ status }) => findCondition(status?.conditions, 'Ready')?.status !== 'True')?.metadata.name,
-      };
-    }),
-    ...view.daemonSets.map(
-      (object): Workload => ({
-        ...plain,
-        kind: 'daemonset',
-        object,
-        wanted: object.status?.desiredNumberScheduled ?? 0,
-        has: object.status?.currentNumberScheduled ?? 0,
-        isUnseen: isUnseen(object, object.status?.observedGeneration),
-        makers: [object.metadata.uid],
-      }),
-    ),
-    ...view.jobs
-      .filter(
-        ({ status }) =>
-          !['Complete', 'Failed'].some((type) => findCondition(status?.conditions, type)?.status === 'True'),
-      )
-      .map((object): Workload => {
-        const { parallelism = 1, completions, suspend } = object.spec ?? {};
-        const left =
-          completions === undefined
-            ? (object.status?.succeeded ?? 0) > 0
-              ? 0
-              : parallelism
-            : completions - (object.status?.succeeded ?? 0);
-        const rests =
-          suspend === true
-            ? {
-                cause: 'it is suspended',
-                suggestion: `kubectl patch job ${object.metadata.name} -n ${object.metadata.namespace} -p '{"spec":{"suspend":false}}'`,
-              }
-            : undefined;
-        return {
-          ...plain,
-          kind: 'job',
-          object,
-          wanted: Math.max(0, Math.min(parallelism, left)),
-          has: podsOf.get(object.metadata.uid)?.filter((pod) => !isTerminalPod(pod)).length ?? 0,
-          rests,
-          makers: [object.metadata.uid],
-        };
-      }),
+      .filter((set) => !isOfDeployment.has(ownerOf(set) ?? ''))
+      .map((each) => ofReplicaSet(each, podsOf)),
+    ...view.statefulSets.map((each) => ofStatefulSet(each, podsOf)),
+    ...view.daemonSets.map(ofDaemonSet),
+    ...view.jobs.filter((job) => !isOver(job)).map((each) => ofJob(each, podsOf)),
   ];
+}
+
+type PodsOf = ReturnType<typeof ownedPods>;
+type Listed<Name extends keyof ClusterView> = ClusterView[Name] extends readonly (infer T)[] ? T : never;
+type Counted = Listed<'deployments'> | Listed<'replicaSets'> | Listed<'statefulSets'> | Listed<'daemonSets'>;
+
+const plain = { isUnseen: false, rests: undefined, failure: undefined, waitsFor: undefined };
+
+const isUnseen = ({ metadata, status }: Counted): boolean =>
+  Number(metadata.generation ?? 0) > Number(status?.observedGeneration ?? 0);
+
+const isOver = ({ status }: Listed<'jobs'>): boolean =>
+  ['Complete', 'Failed'].some((type) => findCondition(status?.conditions, type)?.status === 'True');
+
+function ofDeployment(
+  object: Listed<'deployments'>,
+  owned: readonly Listed<'replicaSets'>[],
+  podsOf: PodsOf,
+): Workload {
+  const { name, namespace, uid } = object.metadata;
+  const failure =
+    failureOf(object.status?.conditions, 'ReplicaFailure') ??
+    owned.map((set) => failureOf(set.status?.conditions, 'ReplicaFailure')).find((each) => each !== undefined);
+  const suggestion = `kubectl rollout resume deployment/${name} -n ${namespace}`;
+  return {
+    ...plain,
+    kind: 'deployment',
+    object,
+    wanted: object.spec?.replicas ?? 1,
+    has: owned.reduce((sum, { metadata }) => sum + (podsOf.get(metadata.uid)?.length ?? 0), 0),
+    isUnseen: isUnseen(object),
+    rests: object.spec?.paused === true ? { cause: 'it is paused', suggestion } : undefined,
+    makers: [uid, ...owned.map(({ metadata }) => metadata.uid)],
+    failure,
+  };
+}
+
+function ofReplicaSet(object: Listed<'replicaSets'>, podsOf: PodsOf): Workload {
+  return {
+    ...plain,
+    kind: 'replicaset',
+    object,
+    wanted: object.spec?.replicas ?? 1,
+    has: podsOf.get(object.metadata.uid)?.length ?? 0,
+    isUnseen: isUnseen(object),
+    makers: [object.metadata.uid],
+    failure: failureOf(object.status?.conditions, 'ReplicaFailure'),
+  };
+}
+
+function ofStatefulSet(object: Listed<'statefulSets'>, podsOf: PodsOf): Workload {
+  const owned = podsOf.get(object.metadata.uid) ?? [];
+  const first = owned.find(({ status }) => findCondition(status?.conditions, 'Ready')?.status !== 'True');
+  return {
+    ...plain,
+    kind: 'statefulset',
+    object,
+    wanted: object.spec?.replicas ?? 1,
+    has: owned.length,
+    isUnseen: isUnseen(object),
+    makers: [object.metadata.uid],
+    waitsFor: object.spec.podManagementPolicy === 'Parallel' ? undefined : first?.metadata.name,
+  };
+}
+
+function ofDaemonSet(object: Listed<'daemonSets'>): Workload {
+  return {
+    ...plain,
+    kind: 'daemonset',
+    object,
+    wanted: object.status?.desiredNumberScheduled ?? 0,
+    has: object.status?.currentNumberScheduled ?? 0,
+    isUnseen: isUnseen(object),
+    makers: [object.metadata.uid],
+  };
+}
+
+function ofJob(object: Listed<'jobs'>, podsOf: PodsOf): Workload {
+  const { name, namespace, uid } = object.metadata;
+  const { parallelism = 1, completions, suspend } = object.spec ?? {};
+  const succeeded = object.status?.succeeded ?? 0;
+  const left = completions === undefined ? (succeeded > 0 ? 0 : parallelism) : completions - succeeded;
+  const suggestion = `kubectl patch job ${name} -n ${namespace} -p '{"spec":{"suspend":false}}'`;
+  return {
+    ...plain,
+    kind: 'job',
+    object,
+    wanted: Math.max(0, Math.min(parallelism, left)),
+    has: podsOf.get(uid)?.filter((pod) => !isTerminalPod(pod)).length ?? 0,
+    rests: suspend === true ? { cause: 'it is suspended', suggestion } : undefined,
+    makers: [uid],
+  };
 }
 
 const ownerOf = ({ metadata }: ApiObject): string | undefined =>

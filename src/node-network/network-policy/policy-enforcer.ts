@@ -11,7 +11,7 @@ import { createSettlingLoop } from '../../base/settling-loop.ts';
 import { Pace } from '../../base/turn.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { createInformer } from '../../api/client/informer.ts';
-import type { Informers } from '../../api/client/informer.ts';
+import type { Informer, Informers } from '../../api/client/informer.ts';
 import { namespaces, networkPolicies, pods } from '../../api/client/resource-types.ts';
 import type { Container } from '../../api/core/container.ts';
 import type { Pod } from '../../api/core/pod.ts';
@@ -100,43 +100,10 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
     pending.set(key, change);
     loop.wake();
   };
-  const setPod = (pod: Pod, isGone: boolean): void => {
-    const policyPod = policyPodOf(pod);
-    put(`pod ${policyPod.key}`, (to) => to.setPod(policyPod.key, isGone ? undefined : policyPod));
-  };
-  const ends: (() => void)[] = [];
-  const follow = (): void => {
-    ends.push(
-      podInformer.addHandlers({
-        onAdd: (pod) => setPod(pod, false),
-        onUpdate: (_before, pod) => setPod(pod, false),
-        onDelete: (pod) => setPod(pod, true),
-      }),
-    );
-    const setNamespace = (name: string, labels: Readonly<Record<string, string>> | undefined): void =>
-      put(`namespace ${name}`, (to) => to.setNamespace(name, labels));
-    ends.push(
-      informers.for(namespaces).addHandlers({
-        onAdd: ({ metadata }) => setNamespace(metadata.name, metadata.labels ?? {}),
-        onUpdate: (_before, { metadata }) => setNamespace(metadata.name, metadata.labels ?? {}),
-        onDelete: ({ metadata }) => setNamespace(metadata.name, undefined),
-      }),
-    );
-    const setPolicy = ({ metadata }: NetworkPolicy, policy: NetworkPolicy | undefined): void =>
-      put(`policy ${metadata.namespace}/${metadata.name}`, (to) =>
-        to.setPolicy(metadata.namespace, metadata.name, policy),
-      );
-    ends.push(
-      informers.for(networkPolicies).addHandlers({
-        onAdd: (policy) => setPolicy(policy, policy),
-        onUpdate: (_before, policy) => setPolicy(policy, policy),
-        onDelete: (policy) => setPolicy(policy, undefined),
-      }),
-    );
-  };
+  let ends: readonly (() => void)[] = [];
   return {
     start: () => {
-      follow();
+      ends = followObjects(informers, podInformer, put);
       for (const source of sources) void source.whenSynced().then(() => loop.wake());
       podInformer.start();
       loop.start();
@@ -147,6 +114,39 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
       await Promise.all([podInformer.stop(), loop.stop()]);
     },
   };
+}
+
+type Put = (key: string, change: Change) => void;
+
+/** Puts what changes of pods, namespaces and policies. Returns what ends that. */
+function followObjects(informers: Informers, podInformer: Informer<Pod>, put: Put): readonly (() => void)[] {
+  const setPod = (pod: Pod, isGone: boolean): void => {
+    const policyPod = policyPodOf(pod);
+    put(`pod ${policyPod.key}`, (to) => to.setPod(policyPod.key, isGone ? undefined : policyPod));
+  };
+  const setNamespace = (name: string, labels: Readonly<Record<string, string>> | undefined): void =>
+    put(`namespace ${name}`, (to) => to.setNamespace(name, labels));
+  const setPolicy = ({ metadata }: NetworkPolicy, policy: NetworkPolicy | undefined): void =>
+    put(`policy ${metadata.namespace}/${metadata.name}`, (to) =>
+      to.setPolicy(metadata.namespace, metadata.name, policy),
+    );
+  return [
+    podInformer.addHandlers({
+      onAdd: (pod) => setPod(pod, false),
+      onUpdate: (_before, pod) => setPod(pod, false),
+      onDelete: (pod) => setPod(pod, true),
+    }),
+    informers.for(namespaces).addHandlers({
+      onAdd: ({ metadata }) => setNamespace(metadata.name, metadata.labels ?? {}),
+      onUpdate: (_before, { metadata }) => setNamespace(metadata.name, metadata.labels ?? {}),
+      onDelete: ({ metadata }) => setNamespace(metadata.name, undefined),
+    }),
+    informers.for(networkPolicies).addHandlers({
+      onAdd: (policy) => setPolicy(policy, policy),
+      onUpdate: (_before, policy) => setPolicy(policy, policy),
+      onDelete: (policy) => setPolicy(policy, undefined),
+    }),
+  ];
 }
 
 /** What policies concern alone: a node sees all pods of the cluster. */
