@@ -12,7 +12,7 @@ export const alwaysAllow: Authorizer = {
   rulesFor: () => Promise.resolve(everything),
 };
 
-/** Upstream's has no opinion either, so that it can stand before others; alone it refuses all. */
+/** As in upstream it has no opinion, so that it can be combined with others; alone it denies all requests. */
 export const alwaysDeny: Authorizer = {
   name: 'AlwaysDeny',
   authorize: () => ({ decision: 'noOpinion', reason: 'Everything is forbidden.' }),
@@ -20,8 +20,8 @@ export const alwaysDeny: Authorizer = {
 };
 
 /**
- * Stands before all that are configured: who is in the group can always repair the cluster, and the server itself does
- * not depend on rules.
+ * Runs before all configured authorizers, so that members of the group can always repair the cluster, and the server
+ * itself does not depend on rules.
  */
 export const systemMasters: Authorizer = {
   name: 'system:masters',

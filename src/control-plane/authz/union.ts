@@ -2,8 +2,8 @@ import { goAggregate } from '../../api/go-aggregate.ts';
 import type { AuthorizationDecision, Authorizer, UserRules } from '../model/user-info.ts';
 
 /**
- * Asks one after the other; the first that allows or denies is right. Where none does, all reasons are returned, a line
- * each.
+ * Calls the authorizers in order; the first that allows or denies decides. If none does, all reasons are returned, one
+ * per line.
  */
 export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
   return {
@@ -13,7 +13,7 @@ export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer 
       const errors: string[] = [];
       for (const authorizer of authorizers) {
         const answer = authorizer.authorize(attributes);
-        // Most know at once, and a request should not wait a turn of the event loop for each.
+        // Most decide synchronously, so that a request does not wait a turn of the event loop for each.
         const decided: AuthorizationDecision = answer instanceof Promise ? await answer : answer;
         if (decided.decision !== 'noOpinion') return decided;
         if (decided.reason !== '') reasons.push(decided.reason);

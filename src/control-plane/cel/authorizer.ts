@@ -12,10 +12,10 @@ const groupCheckType = opaque('kubernetes.authorization.GroupCheck');
 export const resourceCheckType = opaque('kubernetes.authorization.ResourceCheck');
 const decisionType = opaque('kubernetes.authorization.Decision');
 
-/** What a check asks. `serviceAccount` stands for another user than the one of the request. */
+/** The attributes of a check. `serviceAccount` replaces the user of the request. */
 export interface AuthorizationQuestion {
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
-  /** For paths that are no resources. */
+  /** For non-resource paths. */
   readonly path?: string;
   readonly group?: string;
   readonly resource?: string;
@@ -34,7 +34,7 @@ export interface AuthorizationAnswer {
   readonly error?: string;
 }
 
-/** Asks the authorizers of the API server, and remembers what they said for as long as the request is judged. */
+/** Calls the authorizers of the API server, and caches their decisions for the duration of the request. */
 export class AuthorizationChecks {
   readonly #ask: (question: AuthorizationQuestion) => Promise<AuthorizationAnswer>;
   readonly #answers = new Map<string, AuthorizationAnswer>();
@@ -43,7 +43,7 @@ export class AuthorizationChecks {
     this.#ask = ask;
   }
 
-  /** Throws Suspension if the answer is not there yet. */
+  /** Throws Suspension if the decision is not available yet. */
   answer(question: AuthorizationQuestion): AuthorizationAnswer {
     const key = JSON.stringify(question);
     const known = this.#answers.get(key);
@@ -85,7 +85,7 @@ export class AuthorizerValue extends Part {
 
 type Query = Omit<AuthorizationQuestion, 'verb'>;
 
-/** A question that is being put together. */
+/** A check under construction. */
 class Check extends Part {
   readonly type: CelType;
   readonly checks: AuthorizationChecks;
@@ -113,7 +113,7 @@ class Decision extends Part {
   }
 }
 
-/** The check of the resource that a request names, which is given as a variable of its own. */
+/** The check for the resource of the request, which is a separate variable. */
 export function resourceCheck(checks: AuthorizationChecks, query: Query): Opaque {
   return new Check(resourceCheckType, checks, query);
 }
@@ -132,7 +132,7 @@ const setter = (id: string, key: keyof Query) => [
   ),
 ];
 
-/** Questions to the authorizers of the API server. */
+/** CEL functions that call the authorizers of the API server. */
 export const authorizers: Library = {
   typeNames: Object.fromEntries(
     [authorizerType, pathCheckType, groupCheckType, resourceCheckType, decisionType].map((type) => [

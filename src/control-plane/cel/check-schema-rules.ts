@@ -13,9 +13,9 @@ import { placedRules, ruleTree } from './rule-tree.ts';
 interface Place {
   readonly path: string;
   readonly isRoot: boolean;
-  /** How many values of it an object can have; undefined: no schema around it bounds them. */
+  /** The maximum number of values of this schema in an object; undefined if no enclosing schema limits it. */
   readonly cardinality: number | undefined;
-  /** The list around it whose items have no place of their own, so that no old value is known. */
+  /** The enclosing list whose items cannot be correlated, so that there is no old value. */
   readonly uncorrelated: string | undefined;
 }
 
@@ -23,12 +23,12 @@ interface SchemaAt extends Place {
   readonly schema: JsonSchema;
 }
 
-/** What compiling an expression takes, as if it were evaluated. */
+/** The cost charged for compiling an expression. */
 const UNITS_PER_CHARACTER = 100;
 
 /**
- * What is wrong with the rules of a structural schema without other faults (upstream: apiextensions/validation
- * ValidateCustomResourceDefinitionOpenAPISchema). Other work has its turn between rules.
+ * The errors in the rules of an otherwise valid structural schema (upstream: apiextensions/validation
+ * ValidateCustomResourceDefinitionOpenAPISchema). Other work gets a turn of the event loop between rules.
  */
 export async function checkSchemaRules(schema: JsonSchema, path: string): Promise<readonly FieldError[]> {
   const check = new RuleCheck();
@@ -39,7 +39,7 @@ export async function checkSchemaRules(schema: JsonSchema, path: string): Promis
   return check.errors.list;
 }
 
-/** Each schema of the structure, after those in it. */
+/** Every schema of the structure, inner ones first. */
 function* schemasBelow(at: SchemaAt): Iterable<SchemaAt> {
   const { schema, path, cardinality, uncorrelated } = at;
   const inside = (child: JsonSchema, step: string): SchemaAt => ({
@@ -64,14 +64,14 @@ function* schemasBelow(at: SchemaAt): Iterable<SchemaAt> {
 const multiply = (left: number | undefined, right: number | undefined): number | undefined =>
   left === undefined || right === undefined ? undefined : left * right;
 
-/** How many more values there are one level below (upstream: extractMaxElements). */
+/** The factor of values on the next level (upstream: extractMaxElements). */
 function mostElements(schema: JsonSchema): number | undefined {
   const bound = (most: number | undefined): number | undefined => most && Math.max(0, most);
   if (schema.type === 'array') return bound(schema.maxItems);
   return schema.type === 'object' && schema.additionalProperties !== undefined ? bound(schema.maxProperties) : 1;
 }
 
-/** A rule that takes a hundredth of what all may cost is named when they cost too much together. */
+/** If the total cost is too high, rules with at least one hundredth of the limit are reported. */
 const NAMED_SHARE = 0.01;
 const NAMED_RULES = 4;
 
@@ -139,7 +139,7 @@ function tooExpensive(name: string, cost: number, limit: number): string {
   return `${name} exceeds budget by factor of ${factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 }
 
-/** As Go shows the struct, whose fields have no names in JSON. */
+/** In Go's format of the struct, whose fields have no JSON names. */
 function shownRule({ rule, message = '', messageExpression = '', ...rest }: ValidationRule): object {
   return {
     Rule: rule,
@@ -151,7 +151,9 @@ function shownRule({ rule, message = '', messageExpression = '', ...rest }: Vali
   };
 }
 
-/** A default must pass its own rules, as a new value and as one that stays (upstream: defaulting ValidateDefaults). */
+/**
+ * A default must pass the rules both as a new value and as an unchanged value (upstream: defaulting ValidateDefaults).
+ */
 async function checkDefaults(errors: FieldErrors, root: SchemaAt): Promise<void> {
   const budget = new CelBudget(RUNTIME_BUDGET);
   const warn = (): void => undefined;

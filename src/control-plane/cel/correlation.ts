@@ -3,8 +3,7 @@ import { canonicalJson } from '../../api/structural/schema-node.ts';
 import type { SchemaNode } from '../../api/structural/schema-node.ts';
 
 /**
- * A value beside the one that stood in its place before an update, for ratcheting (upstream:
- * cel/common/equality.go CorrelatedObject).
+ * A value with its counterpart before the update, for ratcheting (upstream: cel/common/equality.go CorrelatedObject).
  */
 export class Correlation {
   readonly #value: unknown;
@@ -16,7 +15,7 @@ export class Correlation {
     this.#old = old;
   }
 
-  /** Compared once, however many parts ask. */
+  /** The result of the comparison, computed once. */
   get isSame(): boolean {
     return (this.#isSame ??= this.#value === this.#old || canonicalJson(this.#value) === canonicalJson(this.#old));
   }
@@ -27,7 +26,7 @@ export class Correlation {
   }
 }
 
-/** What stands at a place: the correlation of the value, else that of the nearest part around it that has one. */
+/** The correlation of a value, or that of its nearest ancestor that has one. */
 export interface Ratchet {
   readonly own: Correlation | undefined;
   readonly around: Correlation | undefined;
@@ -39,7 +38,7 @@ export function isUnchanged({ own, around }: Ratchet): boolean {
   return (own ?? around)?.isSame === true;
 }
 
-/** A part of the value. `isRoot`: version and kind of the whole object are those of the request and never ratchet. */
+/** A member of the value. `isRoot`: apiVersion and kind of the object come from the request and never ratchet. */
 export function ratchetField(at: Ratchet, name: string, isRoot: boolean): Ratchet {
   if (at.own === undefined) return at;
   if (isRoot && (name === 'apiVersion' || name === 'kind')) return noRatchet;
@@ -51,7 +50,7 @@ export function ratchetItem(at: Ratchet, item: unknown, old: { readonly value: u
   return { own: old && new Correlation(item, old.value), around: at.own };
 }
 
-/** Finds the items of a list that is a map again by their keys. */
+/** Correlates the items of a list of type map by their keys. */
 export function correlateItems(
   node: SchemaNode,
   olds: unknown,
@@ -62,7 +61,7 @@ export function correlateItems(
   return (item) => known.get(keyOf(node, item));
 }
 
-/** A key that is missing counts as its default. */
+/** A missing key counts as its default. */
 function keyOf({ listMapKeys, items }: SchemaNode, item: unknown): string {
   if (!isRecord(item)) return '';
   return canonicalJson(

@@ -12,9 +12,9 @@ import { CelError, CelMap, EntryMap } from '../../cel/values.ts';
 import { baseEnvironment } from './environment.ts';
 import { QuantityValue, quantityType } from './quantity.ts';
 
-/** What a selector may cost: estimated when it is written, counted for each device. */
+/** The cost limit of a selector: estimated when it is written, measured for each device. */
 const COST_LIMIT = 1_000_000;
-/** Attributes and capacities of a device together; characters of a value. */
+/** Limits: attributes and capacities of a device together; characters of a value. */
 const MOST_ATTRIBUTES = 32;
 const LONGEST_VALUE = 64;
 
@@ -40,14 +40,14 @@ const environment = baseEnvironment.withLibraries(bindings).withVariables({
 /** Chooses devices by an expression. */
 export class DeviceExpression {
   readonly #program: Program;
-  /** Devices do not change: a new slice has new ones. */
+  /** Devices are immutable: a changed slice has new device objects. */
   readonly #known = new WeakMap<Device, boolean | string>();
 
   constructor(program: Program) {
     this.#program = program;
   }
 
-  /** A text: why the expression cannot judge the device. */
+  /** A string is the error of the evaluation. */
   selects(device: Device, driver: string): boolean | string {
     const known = this.#known.get(device);
     if (known !== undefined) return known;
@@ -68,7 +68,7 @@ export class DeviceExpression {
 const CACHE_LIMIT = 500;
 const cache = new Map<string, DeviceExpression | { readonly fault: string }>();
 
-/** The expression, ready to be used, or what is wrong with it. */
+/** The compiled expression, or its error. */
 export function compileDeviceExpression(source: string): DeviceExpression | { readonly fault: string } {
   const known = cache.get(source);
   if (known !== undefined) return known;
@@ -87,14 +87,14 @@ function compileDevice(source: string): Program | { readonly fault: string } {
   return { fault: `must evaluate to bool or the unknown type, not ${kind}` };
 }
 
-/** What is wrong with an expression that is to be stored. */
+/** The error of an expression that is to be stored. */
 export function checkDeviceExpression(source: string): { readonly fault: string } | 'too-complex' | undefined {
   const program = compileDevice(source);
   if ('fault' in program) return program;
   return estimateCost(program.checked).max > COST_LIMIT ? 'too-complex' : undefined;
 }
 
-/** A map that answers an empty map for domains that it does not have. */
+/** A map that returns an empty map for missing domains. */
 class Domains extends CelMap {
   readonly #maps: EntryMap;
 

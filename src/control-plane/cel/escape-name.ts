@@ -11,8 +11,8 @@ const escapes = new Map([
 ]);
 
 /**
- * The name by which expressions know a property: one that is no identifier is escaped. Undefined if it has characters
- * for which there is no escape (upstream: cel/escaping.go Escape).
+ * The name of a property in expressions; it is escaped unless it is an identifier. Undefined if it has characters that
+ * cannot be escaped (upstream: cel/escaping.go Escape).
  */
 export function escapeName(name: string): string | undefined {
   if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;

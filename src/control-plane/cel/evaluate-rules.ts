@@ -21,11 +21,11 @@ interface Task {
 }
 
 export interface RuleRun {
-  /** What stood there before; undefined: nothing. */
+  /** The old value; undefined if there was none. */
   readonly old: { readonly value: unknown } | undefined;
-  /** With `old`: what is wrong in a part that the write leaves as it was is only warned of. */
+  /** With `old`, errors in unchanged parts are only warnings. */
   readonly ratchets: boolean;
-  /** Of the value, where it is not the whole object. */
+  /** The path of the value, unless it is the whole object. */
   readonly path?: string;
   readonly budget: CelBudget;
   readonly warn: (text: string) => void;
@@ -33,7 +33,8 @@ export interface RuleRun {
 
 /**
  * Evaluates the rules of a schema for a value, each part before the parts in it (upstream: schema/cel/validation.go
- * Validate). Other work has its turn between expensive rules. Once the budget is used up, the rest is not judged.
+ * Validate). Other work gets a turn of the event loop between expensive rules. When the budget is used up, the
+ * remaining rules are not evaluated.
  */
 export async function evaluateRules(tree: RuleTree, value: unknown, run: RuleRun): Promise<readonly FieldError[]> {
   const tasks: Task[] = [];
@@ -49,7 +50,7 @@ export async function evaluateRules(tree: RuleTree, value: unknown, run: RuleRun
   return errors.list;
 }
 
-/** In the order in which upstream judges: a value, then what is in it. Linear in the size of the value. */
+/** In upstream's order: a value, then its members. Linear in the size of the value. */
 function gather(tasks: Task[], task: Task, isRoot: boolean): void {
   const { tree, value, old, path, ratchet } = task;
   if (value === null || value === undefined) return;
@@ -75,7 +76,7 @@ function gather(tasks: Task[], task: Task, isRoot: boolean): void {
     }
 }
 
-/** False when nothing more may be evaluated. */
+/** False if the budget is used up. */
 function judge(errors: FieldErrors, task: Task, rule: PlacedRule, { budget, warn }: RuleRun): boolean {
   const { value, old, tree, ratchet } = task;
   const { text } = rule;
@@ -133,7 +134,7 @@ function describeBudget({ of, limit }: RuleResult & { readonly kind: 'budget' },
     : `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleName(text)}`;
 }
 
-/** A rule that is not true, by the reason that it gives. Values with parts are not shown. */
+/** The error of a false rule, with its reason. Objects and lists are not shown. */
 function failure({ tree, value, path }: Task, { text, fieldPath }: PlacedRule, detail: string): FieldError {
   const whole = `${path}${fieldPath}`;
   const field = whole === '' ? '<nil>' : path === '' ? whole.replace(/^\./, '') : whole;

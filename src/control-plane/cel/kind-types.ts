@@ -13,7 +13,7 @@ import {
 } from '../../cel/types.ts';
 import { escapeName } from './escape-name.ts';
 
-/** The type of the objects of a built-in kind, as expressions see it. Fields are looked up when they are asked for. */
+/** The type of the objects of a built-in kind, for expressions. Fields are resolved lazily. */
 export function typeOfKind(schema: Schema): CelType {
   switch (schema.kind) {
     case 'object': {

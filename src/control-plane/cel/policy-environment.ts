@@ -34,7 +34,7 @@ export const requestType = objectType('kubernetes.AdmissionRequest', {
   options: dynType,
 });
 
-/** The `namespaceObject` of an expression: not all of a namespace. */
+/** The `namespaceObject` of an expression: a part of the namespace's fields. */
 export const namespaceType = objectType('kubernetes.Namespace', {
   metadata: objectType('kubernetes.NamespaceMetadata', {
     ...texts('name', 'generateName', 'namespace', 'UID', 'resourceVersion'),
@@ -58,7 +58,7 @@ export interface PolicyVariables {
   readonly paramsType?: CelType;
 }
 
-/** What expressions of webhooks and policies may refer to. */
+/** Variables and functions for expressions of webhooks and policies. */
 export function policyEnvironment({ hasParams, hasAuthorizer, ...types }: PolicyVariables): Environment {
   const object = types.objectType ?? dynType;
   return baseEnvironment.withVariables({
@@ -94,7 +94,7 @@ export function mutationEnvironment(environment: Environment): Environment {
   return environment.withLibraries(jsonPatches).withStructs(mutationStructs);
 }
 
-/** A program, or what is wrong with the expression, in upstream's words. */
+/** A program, or upstream's error message for the expression. */
 export function compileTyped(
   source: string,
   environment: Environment,
@@ -108,11 +108,11 @@ export function compileTyped(
   return { fault: `must evaluate to ${names.length === 1 ? names[0] : `one of [${names.join(' ')}]`}` };
 }
 
-/** Variables of a policy: each knows those before it. A faulty one is dyn for those behind it. */
+/** Variables of a policy. Each can use the earlier ones; an invalid one has the type dyn for later ones. */
 export class VariableScope {
   readonly #types = new Map<string, CelType>();
   readonly programs = new Map<string, Program>();
-  /** One type for all variables: a type for each would take the square of their number. */
+  /** One type for all variables: a separate type for each would be quadratic in their number. */
   readonly #type: CelType = { kind: 'object', name: 'kubernetes.variables', field: (name) => this.#types.get(name) };
   #environment: Environment;
 
@@ -124,7 +124,7 @@ export class VariableScope {
     return this.#environment;
   }
 
-  /** Adds a variable. Returns what is wrong with it. */
+  /** Adds a variable. Returns its error, if any. */
   add({ name, expression }: Variable): string | undefined {
     const program = compileTyped(expression, this.#environment, []);
     const isFaulty = 'fault' in program;

@@ -6,10 +6,10 @@ import type { CompiledRule } from './schema-rules.ts';
 import { compileRule } from './schema-rules.ts';
 import type { RuleSchema } from './schema-types.ts';
 
-/** A rule where it stands, compiled when it is first needed. */
+/** A rule at its position, compiled when it is first needed. */
 export interface PlacedRule {
   readonly text: ValidationRule;
-  /** Of the part that errors name, with its dot; '' for the value itself. */
+  /** The path for errors, with a leading dot; '' for the value itself. */
   readonly fieldPath: string;
   readonly compiled: () => CompiledRule;
 }
@@ -45,7 +45,7 @@ export function placedRules(schema: JsonSchema, isRoot: boolean): readonly Place
     return {
       text,
       fieldPath: errorPath(schema, text.fieldPath ?? ''),
-      // Of a structural schema `items` is one schema, never a list of them.
+      // In a structural schema, `items` is always a single schema.
       compiled: () => (compiled ??= compileRule(text, schema as RuleSchema, { isRoot })),
     };
   });

@@ -10,7 +10,7 @@ function itemsOf(list: CelList, work: Work): CelValue[] {
   return Array.from({ length: list.length }, (_none, index) => list.at(index));
 }
 
-/** A list of the list type `set`: order does not count in `==`, and `+` adds what is not there. */
+/** A list of the list type `set`: `==` ignores the order, and `+` adds missing elements. */
 export class SetList extends JsonList {
   override equals(other: CelList, work: Work): boolean {
     const [mine, theirs] = [itemsOf(this, work), itemsOf(other, work)];
@@ -36,7 +36,9 @@ function includes(items: readonly CelValue[], wanted: CelValue, work: Work): boo
   return items.some((item) => equals(item, wanted, work));
 }
 
-/** A list of the list type `map`: elements are known by their keys, and `+` replaces those with the same. */
+/**
+ * A list of the list type `map`: elements are identified by their keys, and `+` replaces elements with the same keys.
+ */
 export class MergedList extends JsonList {
   readonly #keys: readonly string[];
 

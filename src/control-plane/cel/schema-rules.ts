@@ -21,14 +21,14 @@ export interface RuleText {
 }
 
 export interface CompiledRule {
-  /** A transition rule: it compares with what was before. */
+  /** A transition rule: it uses `oldSelf`. */
   readonly usesOldSelf: boolean;
-  /** Why the rule cannot be used, in upstream's words. */
+  /** Why the rule cannot be used, as upstream's message. */
   readonly ruleError: string | undefined;
   readonly messageError: string | undefined;
-  /** How many values of the schema a request can hold. */
+  /** The maximum number of values of the schema in a request. */
   readonly mostValues: number;
-  /** Of one evaluation, at least and at most. */
+  /** The minimum and maximum cost of one evaluation. */
   readonly ruleCost: Range;
   readonly messageCost: Range;
   evaluate(input: RuleInput, budget: CelBudget): RuleResult;
@@ -42,17 +42,17 @@ export interface RuleInput {
 
 export type RuleResult =
   | { readonly kind: 'pass' }
-  /** With the text of the message expression, if it gave one that can be shown. */
+  /** With the result of the message expression, if it is usable. */
   | { readonly kind: 'fail'; readonly message?: string }
-  /** What went wrong, in cel-go's words. */
+  /** The error, with cel-go's message. */
   | { readonly kind: 'error'; readonly message: string }
-  /** The evaluation cost too much: the rest of the object is not judged. `limit`: that of one evaluation. */
+  /** The cost limit was exceeded: the rest of the object is not evaluated. `limit`: the limit of one evaluation. */
   | { readonly kind: 'budget'; readonly of: 'rule' | 'message'; readonly limit: 'call' | 'object' };
 
 const noCost: Range = { min: 0, max: 0 };
 const MESSAGE_LIMIT = 5120;
 
-/** The schema as expressions see it, made once for all its rules. */
+/** The CEL type of the schema, created once for all its rules. */
 const known = new WeakMap<RuleSchema, Map<boolean, SchemaType | undefined>>();
 
 function typeOfSchema(schema: RuleSchema, isRoot: boolean): SchemaType | undefined {
@@ -133,7 +133,7 @@ function evaluateRule({ rule, message, self, text }: Prepared, input: RuleInput,
   return { kind: 'fail', ...(shown !== undefined && { message: shown }) };
 }
 
-/** Evaluates for what is left of the budget; or says which limit was too low. */
+/** Evaluates within the remaining budget, or reports which limit was exceeded. */
 function spend(
   program: Program,
   variables: Variables,
@@ -146,7 +146,7 @@ function spend(
   return hasPaid && limit === PER_CALL_LIMIT ? 'call' : 'object';
 }
 
-/** A message is one line of at most 5120 characters; anything else is left out. */
+/** A message must be one line of at most 5120 characters; others are ignored. */
 function shownMessage(value: CelResult): string | undefined {
   if (typeof value !== 'string') return undefined;
   const message = value.trim();

@@ -10,7 +10,7 @@ import { REQUEST_LIMIT_BYTES } from './limits.ts';
 import { MergedList, SetList } from './schema-lists.ts';
 import { doubleAdapt, textAdapt } from './typed-values.ts';
 
-/** What of a JSON schema expressions see. Other members do not matter here. */
+/** The members of a JSON schema that matter for expressions. */
 export interface RuleSchema {
   readonly type?: string;
   readonly format?: string;
@@ -34,16 +34,16 @@ export interface RuleSchema {
 /** A schema as expressions see it. */
 export interface SchemaType {
   readonly type: CelType;
-  /** Makes a value of a document that the schema describes. */
+  /** Converts a document that matches the schema to a CEL value. */
   readonly adapt: Adapt;
-  /** The shortest JSON of a value, in bytes, which bounds how many of them a request holds. */
+  /** The minimum JSON size of a value in bytes, which limits their number in a request. */
   readonly leastBytes: number;
 }
 
 const TEXT_LIMIT = REQUEST_LIMIT_BYTES - 2;
 
 /**
- * The type of the values of a schema. Undefined where expressions cannot see them (upstream: cel/common/schemas.go
+ * The type of the values of a schema. Undefined if expressions cannot access them (upstream: cel/common/schemas.go
  * SchemaDeclType). `isRoot`: kind, apiVersion and the names of metadata can always be read.
  */
 export function schemaType(schema: RuleSchema, isRoot: boolean, name = 'object'): SchemaType | undefined {
@@ -106,7 +106,8 @@ function mapSchema(schema: RuleSchema, values: RuleSchema, name: string): Schema
   if (value === undefined) return undefined;
   const most = Math.max(0, schema.maxProperties ?? Math.floor(TEXT_LIMIT / (value.leastBytes + 6)));
   return {
-    // Keys have no declared length; upstream's estimate takes them for empty (upstream: cel compilation.go EstimateSize).
+    // Keys have no declared length; upstream's estimate assumes length zero (upstream: cel compilation.go
+    // EstimateSize).
     type: { kind: 'map', key: { kind: 'string', most: 0 }, value: value.type, most },
     adapt: (raw) => (isRecord(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
     leastBytes: 2,
@@ -133,7 +134,7 @@ function objectSchema(schema: RuleSchema, name: string): SchemaType {
   return { type, adapt: (raw) => (isRecord(raw) ? new JsonObject(raw, field, name) : fromJson(raw)), leastBytes };
 }
 
-/** Longest and shortest JSON of texts with a format. */
+/** The maximum and minimum JSON size of strings with a format. */
 const timeBytes = { 'date-time': [32, 21], date: [12, 12], duration: [32, 3] } as const;
 
 function textSchema(schema: RuleSchema): SchemaType {
@@ -177,7 +178,7 @@ function withResourceFields(schema: RuleSchema): RuleSchema {
   return { ...schema, properties: { ...properties, kind: text, apiVersion: text, metadata } };
 }
 
-/** The most elements, properties or characters a value of the schema can have; undefined for scalars. */
+/** The maximum number of elements, properties or characters of a value; undefined for scalars. */
 export function estimateMostElements(schema: RuleSchema): number | undefined {
   const type = schemaType(schema, false)?.type;
   return type !== undefined && 'most' in type ? type.most : undefined;

@@ -7,7 +7,7 @@ import { compileExpression } from '../../cel/compile.ts';
 import { policyEnvironment, VariableScope } from './policy-environment.ts';
 import { typeOfKind } from './kind-types.ts';
 
-/** A kind that policies can be about. */
+/** A kind that policies can match. */
 export interface CheckedKind {
   readonly group: string;
   readonly version: string;
@@ -16,7 +16,7 @@ export interface CheckedKind {
   readonly schema: Schema;
 }
 
-/** How many kinds one policy is checked against (upstream: typechecking.go maxTypesToCheck). */
+/** The maximum number of kinds checked for one policy (upstream: typechecking.go maxTypesToCheck). */
 const MOST_KINDS = 10;
 
 /** The kinds that a policy names. Stars and subresources are not checked. */
@@ -35,7 +35,7 @@ function kindsOf({ spec }: ValidatingAdmissionPolicy, kinds: readonly CheckedKin
 const shown = ({ group, version, kind }: CheckedKind): string =>
   `${group === '' ? '' : `${group}/`}${version}, Kind=${kind}`;
 
-/** What the types of the kinds say against the expressions of a policy (upstream: validating/typechecking.go Check). */
+/** Type errors in the expressions of a policy, for each matched kind (upstream: validating/typechecking.go Check). */
 export function findTypeWarnings(
   policy: ValidatingAdmissionPolicy,
   kinds: readonly CheckedKind[],

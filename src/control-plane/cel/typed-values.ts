@@ -18,7 +18,7 @@ export const textAdapt =
 export const doubleAdapt: Adapt = (raw) =>
   typeof raw === 'number' || typeof raw === 'bigint' ? Number(raw) : fromJson(raw);
 
-/** Makes values of a declared type of JSON. */
+/** Converts JSON to values of a declared type. */
 export function adaptTo(type: CelType): Adapt {
   switch (type.kind) {
     case 'timestamp':

@@ -11,21 +11,21 @@ import { readText } from '../../base/read-text.ts';
 import type { AskExtender, ExtenderTls } from '../scheduler/framework/extender.ts';
 
 /**
- * As much JSON as is parsed in less than 100 ms of the event loop: a thousand nodes with all that they have. Names are
- * enough for extenders of large clusters (`nodeCacheCapable`).
+ * JSON of this size is parsed in less than 100 ms: about a thousand complete nodes. Extenders of large clusters
+ * exchange only names (`nodeCacheCapable`).
  */
 const LONGEST_ANSWER_BYTES = 10 << 20;
 const MOST_ANSWER_VALUES = 400_000;
-/** What is encoded, or handed to the connection, in one turn of the event loop. */
+/** The amount that is encoded or written in one turn of the event loop. */
 const TURN_CHARACTERS = 1 << 20;
 const SHOWN_CHARACTERS = 200;
 
-/** One for each set of credentials; those of an extender stay the same object. */
+/** One agent per credentials object; an extender always uses the same object. */
 const secureAgents = new WeakMap<ExtenderTls, SecureAgent>();
 
 /**
- * Over HTTP, each question on a connection of its own: a kept one may end just when it is used, and a bind must not be
- * sent twice. No redirects are followed. The time includes connecting and the whole answer.
+ * Calls an extender over HTTP, each time on a new connection: a kept connection may close just when it is used, and a
+ * bind must not be sent twice. Redirects are not followed. The timeout includes connecting and the whole response.
  */
 export const askExtender: AskExtender = async ({ url, tls, body, timeoutMs, signal }) => {
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -41,7 +41,7 @@ export const askExtender: AskExtender = async ({ url, tls, body, timeoutMs, sign
     };
     const request = isSecure ? httpsRequest(url, { ...options, agent: secureAgentOf(tls) }) : httpRequest(url, options);
     const answered = answerTo(request);
-    // It may fail while the rest of the question is still being sent.
+    // The connection may fail while the request is still being sent.
     answered.catch(() => {});
     for (const chunk of chunks) {
       request.write(chunk);
@@ -67,7 +67,7 @@ export const askExtender: AskExtender = async ({ url, tls, body, timeoutMs, sign
   }
 };
 
-/** Pieces joined to chunks: nodes are many, and each write to a connection costs. */
+/** Joins pieces to chunks, because each write to a connection has a cost. */
 async function encode(pieces: readonly string[]): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
   let gathered: string[] = [];
@@ -98,7 +98,7 @@ async function parse(url: string, text: string): Promise<unknown> {
 
 const shown = (text: string | undefined): string => (text ?? '').slice(0, SHOWN_CHARACTERS).replaceAll(/\s+/g, ' ');
 
-/** Files are read once: the agent keeps what they said. */
+/** Files are read once; the agent keeps their content. */
 function secureAgentOf(tls: ExtenderTls): SecureAgent {
   let agent = secureAgents.get(tls);
   if (agent === undefined) {

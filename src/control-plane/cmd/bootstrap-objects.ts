@@ -34,8 +34,8 @@ const meta = (name: string, namespace = '', labels?: Record<string, string>): Ob
 });
 
 /**
- * What every cluster has from its first moment. Each is made if it is not there, and updated where it must say how the
- * server is reached.
+ * Objects that every cluster has from the start. Each is created if it is missing; objects with the address of the
+ * server are updated.
  */
 export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFacts, nowMs: number): Promise<void> {
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease'])
@@ -58,7 +58,7 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
   await ensureJoinObjects(client, facts);
 }
 
-/** What others added to it stays. */
+/** Additions of other clients stay. */
 async function ensureAuthenticationConfig(
   client: ApiClient,
   { authenticationConfig: data }: ClusterFacts,
@@ -74,7 +74,7 @@ async function ensureAuthenticationConfig(
   }
 }
 
-/** Says since when the use of tokens in Secrets is recorded (upstream: legacytokentracking). */
+/** Records since when the use of tokens in Secrets is tracked (upstream: legacytokentracking). */
 async function ensureTokenTracker(client: ApiClient, nowMs: number): Promise<void> {
   const data = { [legacyToken.trackerKey]: dayOf(nowMs) };
   const tracker = { metadata: meta(legacyToken.trackerName, 'kube-system'), data };
@@ -134,8 +134,8 @@ async function ensureKubernetesService(
       ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
     },
   });
-  // Endpoints may not be loopback addresses: on a machine without others only its own processes reach the server, and
-  // they know how.
+  // Endpoints must not be loopback addresses. On a machine without other addresses, only local processes can reach the
+  // server anyway.
   if (isLoopbackHost(advertiseAddress)) return;
   const isIPv6 = advertiseAddress.includes(':');
   const ips = serverAddresses.filter((each) => each.includes(':') === isIPv6 && !isLoopbackHost(each));
@@ -157,7 +157,8 @@ async function ensure<T extends ApiObject>(client: ApiClient, type: ResourceType
     await client.create(type, object);
     return true;
   } catch (error) {
-    // Another server may have been faster; of a service it has taken the address, too, which is then the refusal.
+    // Another server may have created the object first. For a service, the error is then that its address is already
+    // allocated.
     if (await exists(client, type, object)) return false;
     throw error;
   }
@@ -173,7 +174,7 @@ async function exists<T extends ApiObject>(client: ApiClient, type: ResourceType
   }
 }
 
-/** An update that changes nothing is no write. */
+/** An update without changes is not written. */
 async function replace<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, object: T): Promise<void> {
   if (!(await ensure(client, type, object))) await client.update(type, object);
 }
@@ -186,7 +187,7 @@ export interface BootstrapKeeperOptions {
   readonly facts: () => ClusterFacts;
 }
 
-/** Only for what an event should have announced. */
+/** A fallback for missed events. */
 const SAFETY_NET_MS = 60_000;
 
 /** Restores bootstrap objects that were deleted or changed. */
@@ -207,7 +208,7 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
   });
   const ends: (() => void)[] = [];
   return {
-    /** Resolves when all of them are there. */
+    /** Resolves when all of them exist. */
     start: async () => {
       await ensureAll();
       for (const type of [

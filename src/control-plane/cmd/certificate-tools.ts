@@ -12,16 +12,16 @@ import { refuseRequest, signerNames } from '../pki/request-policy.ts';
 import type { SignerName } from '../pki/request-policy.ts';
 import { createRequestSigner } from '../pki/request-signer.ts';
 
-/** What the controllers of certificate requests need of certificates. */
+/** Certificate functions for the controllers of certificate requests. */
 export interface CertificateTools {
   /**
-   * The name a kubelet's client certificate is asked for; undefined for any other request, and for one its signer would
-   * refuse.
+   * The node name in a request for a kubelet's client certificate; undefined for other requests, and for those that the
+   * signer would refuse.
    */
   kubeletClientName(request: CertificateSigningRequest): string | undefined;
   /**
-   * The node of a request for a kubelet's serving certificate; undefined for any other request, and for one its signer
-   * would refuse.
+   * The node name in a request for a kubelet's serving certificate; undefined for other requests, and for those that
+   * the signer would refuse.
    */
   kubeletServingNames(request: CertificateSigningRequest): ServingNames | undefined;
   sign(request: CertificateSigningRequest): Promise<Signed>;
@@ -30,7 +30,7 @@ export interface CertificateTools {
 
 export interface CertificateToolsOptions {
   readonly pki: ClusterPki;
-  /** The longest that what is signed lives. */
+  /** The maximum lifetime of signed certificates. */
   readonly longestMs: number;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -48,7 +48,7 @@ export function createCertificateTools({ pki, longestMs, nowMs, log }: Certifica
     nowMs,
     longestMs,
   });
-  /** The request as its signer will read it, if it is for this signer and the signer would not refuse. */
+  /** The parsed request if it is for this signer and acceptable. */
   const accepted = (request: CertificateSigningRequest, wanted: SignerName): CertificateRequest | undefined => {
     const { signerName, usages = [] } = request.spec;
     if (signerName !== wanted) return undefined;

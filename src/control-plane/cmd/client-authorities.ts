@@ -4,8 +4,8 @@ import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { readPemBlocks } from '../../base/pem-blocks.ts';
 
 /**
- * Whose client certificates count: those of the cluster's own authority, with which its controllers, its nodes and its
- * administrators sign in, and those of `--client-ca-file`. PEM. Throws `Invalid` for a file without certificates.
+ * The CAs of accepted client certificates: the cluster's own, which issues those of controllers, nodes and
+ * administrators, and those of `--client-ca-file`. PEM. Throws `Invalid` for a file without certificates.
  */
 export function clientAuthorities(clusterAuthority: string, file: string | undefined): string {
   return file === undefined ? clusterAuthority : `${clusterAuthority.trimEnd()}\n${readAuthorities(file)}\n`;

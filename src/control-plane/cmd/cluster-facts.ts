@@ -1,6 +1,6 @@
-/** What the first objects of a cluster say of it. */
+/** Facts about the cluster for its bootstrap objects. */
 export interface ClusterFacts {
-  /** Where clients of the cluster reach the API server. */
+  /** The address of the API server for clients of the cluster. */
   readonly advertiseAddress: string;
   readonly securePort: number;
   /** Of all API servers of the cluster that are alive. They serve on the same port. */
@@ -9,7 +9,7 @@ export interface ClusterFacts {
   readonly serviceIp: string;
   /** PEM of the CA that signs client certificates. */
   readonly authority: string;
-  /** How servers behind this one authenticate clients as it does. */
+  /** The authentication settings that aggregated servers need. */
   readonly authenticationConfig: Readonly<Record<string, string>>;
   readonly serviceCidrs: readonly string[];
   /** `v1.36.0` */

@@ -66,9 +66,9 @@ export interface AdmissionParts {
   readonly authorizer: Authorizer;
   /** The kind that is served with this apiVersion and kind. */
   readonly findKind: FindKind;
-  /** The API server's own way to its API; asked for only once there are requests. */
+  /** The API server's client for its own API; called only after the server is complete. */
   readonly client: () => ApiClient;
-  /** Resolves when the reader knows all that was written before. */
+  /** Resolves when the reader has seen all earlier writes. */
   readonly refresh: () => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
@@ -145,7 +145,7 @@ export async function composeAdmission(
     createResourceQuota({ reader, nowMs, limited: settings.limitedResources, ledger: quotaLedger(parts.client) }),
     alwaysDeny,
   ];
-  // These are rules of the API; upstream has no plugins of them that a flag could switch off.
+  // These are rules of the API. In upstream they are not plugins, so no flag turns them off.
   const always = [createDeviceAdminAccess(reader), createClaimStatusRights(authorizer)];
   return {
     plugins: [...before, ...always, ...last.filter(({ name }) => names.includes(name))],
@@ -153,7 +153,7 @@ export async function composeAdmission(
   };
 }
 
-/** Charges are written as any client would write them. */
+/** Charges are ordinary API writes. */
 function quotaLedger(client: () => ApiClient): Parameters<typeof createResourceQuota>[0]['ledger'] {
   return {
     get: (key) => client().get(resourceQuotas, key),

@@ -22,11 +22,11 @@ export interface AggregationDeps extends BaseDeps {
 
 export interface ComposedAggregation {
   readonly options: NonNullable<ApiServerOptions['aggregation']>;
-  /** What keeps APIServices, once there are requests. */
+  /** The controllers of APIServices, started with the server. */
   controllers(client: ApiClient, definitions: Definitions): readonly { start(): void; stop(): Promise<void> }[];
 }
 
-/** Who in a cluster serves which API, and the way there. */
+/** Composes API aggregation: which server serves an API, and how to connect to it. */
 export function composeAggregation(
   { proxyClient, aggregatorRouting }: ControlPlaneOptions,
   { reader, table, pki, clock, log, random }: AggregationDeps,

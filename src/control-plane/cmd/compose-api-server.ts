@@ -59,11 +59,11 @@ export interface ComposedApiServer {
   readonly server: ApiServer;
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
-  /** For servers behind this one: how they authenticate clients as it does. */
+  /** The authentication settings for aggregated servers. */
   readonly authenticationConfig: Readonly<Record<string, string>>;
   readonly aggregation: ComposedAggregation;
   readonly definitions: Definitions;
-  /** The API for a caller in this process, as that user. */
+  /** A client for a caller in this process, acting as that user. */
   clientOf(user: UserInfo, fieldManager: string): ApiClient;
   readonly customKinds: CustomKinds;
   readonly signLegacyToken: ComposedAuthentication['services']['signLegacyToken'];
@@ -112,7 +112,7 @@ async function openHomes(
   };
 }
 
-/** Reads the store, and joins the request path's parts in the order requests meet them. */
+/** Reads the store, and composes the parts of the request path in the order of their use. */
 export async function composeApiServer(
   options: ControlPlaneOptions,
   stores: Stores,
@@ -224,7 +224,7 @@ export async function composeApiServer(
   };
 }
 
-/** Of the versions that are served, the storage version needs no conversion. */
+/** Prefer the storage version, which needs no conversion. */
 function customKindsOf(definitions: Definitions): CustomKinds {
   const list = (): readonly CustomKind[] => {
     const { all } = definitions;
@@ -244,7 +244,7 @@ function customKindsOf(definitions: Definitions): CustomKinds {
 const countsOf = (cache: Homes): ReadonlyMap<string, number> =>
   new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count]));
 
-/** What reviews ask: of the same authorizers and authenticators as requests. */
+/** Access and token reviews use the same authorizers and authenticators as requests. */
 function reviewsBy(
   authorizer: Authorizer,
   { authenticateToken }: ComposedAuthentication,
@@ -261,7 +261,7 @@ function reviewsBy(
 
 const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; key: string } => ({ cert, key });
 
-/** What clients can ask about the API itself. */
+/** Endpoints about the API itself. */
 function describeApi(
   definitions: Definitions,
   backends: BackendTable,
@@ -276,26 +276,26 @@ function describeApi(
   };
 }
 
-/** Whether the stores can be reached, and what is in them. */
+/** Health checks and object counts of the stores. */
 function aboutStores(
   { main, others }: Stores,
   kinds: readonly ResourceDefinition[],
 ): Pick<ApiServerOptions, 'healthChecks' | 'snapshot'> {
-  // What the store deletes after a time is not restored, for it would stay for ever.
+  // Keys with an expiry are not restored, because they would never expire.
   const skipped = kinds.filter(({ ttlSeconds }) => ttlSeconds !== undefined).map(storagePrefix);
   return {
     healthChecks: [
       { name: 'etcd', check: () => main.check() },
       ...others.map(({ storage }, index) => ({ name: `etcd-override-${index}`, check: () => storage.check() })),
     ],
-    // Of one store: with several there is no moment that they share.
+    // Only for one store: several stores have no common revision.
     ...(others.length === 0 && {
       snapshot: (position) => readSnapshotPage(main, position, { prefix: REGISTRY_PREFIX, skipped }),
     }),
   };
 }
 
-/** All of them are in this process, and the store beside it. */
+/** All components run in this process, next to the store. */
 function componentsOf({ main, others }: Stores): readonly Component[] {
   const runs = (): Promise<void> => Promise.resolve();
   const storages = [main, ...others.map(({ storage }) => storage)];
@@ -306,7 +306,7 @@ function componentsOf({ main, others }: Stores): readonly Component[] {
   ];
 }
 
-/** Where clients on this machine find it: who listens everywhere is found on the loopback address, too. */
+/** The address for clients on this machine: loopback if the server listens on all addresses. */
 function addressOfListener(bindAddress: string): string {
   if (bindAddress === '0.0.0.0' || bindAddress === '::') return '127.0.0.1';
   return bindAddress.includes(':') ? `[${bindAddress}]` : bindAddress;

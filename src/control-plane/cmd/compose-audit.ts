@@ -14,7 +14,7 @@ const WEBHOOK_MS = 30_000;
 
 type Deps = Pick<BaseDeps, 'clock' | 'log'>;
 
-/** Where lines of the audit log go. */
+/** The destination of audit log lines. */
 interface Backend {
   write(line: string): void;
   close(): Promise<void>;

@@ -32,11 +32,11 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 export interface AuthenticationParts extends BaseDeps {
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
-  /** PEM: whose client certificates count. */
+  /** PEM of the CAs of accepted client certificates. */
   readonly clientAuthorities: string;
-  /** The same for proxies that say who asks. */
+  /** The same for authenticating proxies. */
   readonly frontProxyAuthorities: string;
-  /** The API server's own way to its API; asked for only once there are requests. */
+  /** The API server's client for its own API; called only after the server is complete. */
   readonly client: () => ApiClient;
   readonly observer: AccessObserver;
 }
@@ -47,7 +47,7 @@ export interface ComposedAuthentication {
   readonly services: TokenSigner;
   /** For TokenReview. */
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticationResult>;
-  /** By which others check tokens of service accounts: bodies by path. None where the issuer is no https URL. */
+  /** Documents for verifying service account tokens, by path. None unless the issuer is an https URL. */
   readonly openIdDocuments: ReadonlyMap<string, OpenIdDocument>;
   close(): void;
 }
@@ -58,7 +58,7 @@ export interface OpenIdDocument {
   readonly cacheControl: string;
 }
 
-/** Upstream gives a webhook so long. */
+/** Upstream's timeout for a webhook. */
 const WEBHOOK_MS = 30_000;
 
 /** All authenticators, in this order: proxies, certificates, passwords, then tokens. */

@@ -28,7 +28,7 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { loadYamlReader } from './read-yaml-file.ts';
 import { ReloadedConfiguration } from './reloaded-configuration.ts';
 
-/** Upstream's limit for one question to the webhook of the flags, and how long it keeps answers. */
+/** Upstream's timeout for one call of the flags' webhook, and how long answers are cached. */
 const WEBHOOK_MS = 30_000;
 const AUTHORIZED_MS = 300_000;
 const UNAUTHORIZED_MS = 30_000;

@@ -29,15 +29,15 @@ import { readSchedulerFiles } from './read-scheduler-files.ts';
 import { versionInfo } from './version-info.ts';
 
 export interface ControlPlane {
-  /** Resolves when requests are served and the cluster has what every cluster has. */
+  /** Resolves when requests are served and the bootstrap objects exist. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The server itself, when it keeps the cluster's own objects. */
+/** The user of the server itself, for its bootstrap objects. */
 const itself: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
 
-/** Who watches for the controllers and the scheduler. */
+/** The user of the informers of controllers and scheduler. */
 const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
 interface Startable {
@@ -45,7 +45,7 @@ interface Startable {
   stop(): Promise<void>;
 }
 
-/** The whole control plane in one process. Opens the store and reads it; rejects when that cannot be done. */
+/** The whole control plane in one process. Opens and reads the store; rejects if that fails. */
 export async function composeControlPlane(options: ControlPlaneOptions, deps: BaseDeps): Promise<ControlPlane> {
   const schedulerConfig = await readSchedulerFiles('scheduler-config', options.scheduler, deps);
   const stores = await openStores(options, deps.clock, deps.log);
@@ -76,8 +76,8 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
       identity: ownHolderIdentity(options.bindAddress, port, deps.random),
       create: lead,
     });
-  // SQLite's file is this process's own; with etcd there may be others, and only one may act. Who one is is where one
-  // listens.
+  // SQLite's file belongs to this process only. With etcd there may be other servers, and only one may run controllers.
+  // The identity is the listen address.
   const leading = options.storage.backend === 'sqlite' ? lead() : madeAtStart(elect);
   const servers =
     options.storage.backend === 'sqlite'
@@ -133,7 +133,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
   };
 }
 
-/** What acts on the cluster, and therefore runs once in it. */
+/** The parts that must run only once in a cluster. */
 function composeLeading(
   options: ControlPlaneOptions,
   api: ComposedApiServer,
@@ -151,7 +151,7 @@ function madeAtStart(make: () => Startable): Startable {
   return { start: () => (part = make()).start(), stop: () => part?.stop() ?? Promise.resolve() };
 }
 
-/** Parts as one: started in the order of the list, stopped in reverse. */
+/** Combines parts: starts them in order and stops them in reverse. */
 function inOrder(parts: readonly Startable[]): Startable {
   const started: Startable[] = [];
   return {

@@ -20,7 +20,7 @@ const servingApprover: ControllerEntry = {
   create: (options) => createServingApprover({ ...options, servingNames: options.certificates.kubeletServingNames }),
 };
 
-/** Who a controller is that has no service account of its own. */
+/** The user of controllers without their own service account. */
 const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
 /** Who a controller is that upstream has in its API server. */
@@ -36,7 +36,7 @@ function userOf({ account: name, ofServer }: ControllerEntry): UserInfo {
   };
 }
 
-/** The controllers that are on, over informers they share. */
+/** The enabled controllers, with shared informers. */
 export function composeControllers(
   options: ControlPlaneOptions,
   api: ComposedApiServer,
@@ -88,13 +88,13 @@ export function composeControllers(
   };
 }
 
-/** Those that the others share leave out what pends. */
+/** The shared informers leave out pending objects. */
 function allInformers(api: ComposedApiServer, deps: BaseDeps): Informers {
   const client = api.clientOf(manager, 'kube-controller-manager');
   return createInformers({ ...deps, client, includeUninitialized: true });
 }
 
-/** `*` is all, `-name` takes one away, `name` adds one. Throws `Invalid` for names there are none of. */
+/** `*` means all, `-name` removes one, `name` adds one. Throws `Invalid` for unknown names. */
 export function selectControllers(
   wanted: readonly string[],
   all: readonly ControllerEntry[],

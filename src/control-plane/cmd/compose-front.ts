@@ -11,11 +11,13 @@ import { readTracingConfig } from './read-tracing-config.ts';
 
 export interface ComposedFront {
   readonly options: Pick<ApiServerOptions, 'kubelets' | 'audit' | 'tracer' | 'publicAddress' | 'processUsage'>;
-  /** Writes what waits for the audit log, and sends the last traces. */
+  /** Writes buffered audit lines and sends the last traces. */
   close(): Promise<void>;
 }
 
-/** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
+/**
+ * The parts of the HTTP front end that use the machine: connections to kubelets, the audit log file, the process usage.
+ */
 export async function composeFront(options: ControlPlaneOptions, { clock, log }: BaseDeps): Promise<ComposedFront> {
   const pki = path.resolve(options.dataDir, 'pki');
   const { certificateFile, keyFile } = options.kubeletClient ?? {
@@ -27,7 +29,7 @@ export async function composeFront(options: ControlPlaneOptions, { clock, log }:
     key: readFileSync(keyFile, 'utf8'),
   });
   const { kubeletAuthorityFile } = options;
-  // Asked for each connection, as the pair is: an authority that is exchanged counts at once.
+  // Read for each connection, as the key pair is, so that a replaced CA takes effect immediately.
   const authority =
     kubeletAuthorityFile === undefined ? undefined : (): string => readFileSync(kubeletAuthorityFile, 'utf8');
   const kubelets = {
@@ -72,7 +74,7 @@ function processUsage(): ProcessUsage {
   };
 }
 
-/** Undefined where there is no /proc. */
+/** Undefined without /proc. */
 function openFiles(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length;

@@ -8,10 +8,10 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { BaseDeps } from './base-deps.ts';
 
-/** In the order of metrics-server's manifests: names of nodes need not be known to anybody. */
+/** In the order of metrics-server's manifests; node names may not resolve in DNS. */
 const addressTypes = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
 
-/** metrics.k8s.io beside what is stored, where there is a way to kubelets. */
+/** Adds metrics.k8s.io to the stored kinds, if kubelets can be reached. */
 export function withUsage(
   registry: Registry,
   {

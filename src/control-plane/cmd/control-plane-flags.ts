@@ -8,8 +8,8 @@ export interface Flag {
 }
 
 /**
- * Every flag; names and meanings are those of kube-apiserver, kube-controller-manager and kube-scheduler where they
- * have it.
+ * Every flag. Flags that kube-apiserver, kube-controller-manager or kube-scheduler have too have the same name and
+ * meaning.
  */
 const flags = {
   'data-dir': {
@@ -302,7 +302,7 @@ export type FlagName = keyof typeof flags;
 export const flagNames = Object.keys(flags) as FlagName[];
 export const flagOf = (name: FlagName): Flag => flags[name];
 
-/** A flag as people see it: in the help text and in the documents. */
+/** A flag for the help text and the documents. */
 export interface DescribedFlag {
   readonly name: FlagName;
   readonly default: string;

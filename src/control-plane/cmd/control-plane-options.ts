@@ -4,17 +4,17 @@ import type { ApiChoice } from './runtime-config.ts';
 import type { NodeRangeSettings } from '../controllers/node-ipam/node-ranges.ts';
 import type { AutoscalerSettings } from '../controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 /**
- * Everything that shapes a control plane, as read from flags; names follow kube-apiserver's, kube-controller-manager's
- * and kube-scheduler's.
+ * The options of a control plane, parsed from flags; names follow kube-apiserver's, kube-controller-manager's and
+ * kube-scheduler's.
  */
 export interface ControlPlaneOptions {
   /** Certificates, keys, kubeconfigs and, for SQLite, the store. */
   readonly dataDir: string;
   readonly bindAddress: string;
   readonly securePort: number;
-  /** Where others reach the API server. */
+  /** The address of the API server for other machines. */
   readonly advertiseAddress: string;
-  /** More names and addresses of the serving certificate. */
+  /** Additional names and addresses of the serving certificate. */
   readonly certSans: readonly string[];
   readonly serviceCidrs: readonly string[];
   /** Absent: nodes get no ranges of pod addresses. */
@@ -33,14 +33,14 @@ export interface ControlPlaneOptions {
         readonly mediaType: StorageMediaType;
         readonly overrides: readonly StorageOverride[];
       };
-  /** The optional parts of the API that are on. */
+  /** The enabled optional parts of the API. */
   readonly api: ApiChoice;
-  /** More authorities of client certificates. */
+  /** Additional CAs of client certificates. */
   readonly clientCaFile?: string;
   readonly requestHeaders: RequestHeaderSettings;
-  /** What is shown to the servers behind APIServices. Absent: the cluster's own. */
+  /** The client certificate for servers behind APIServices. Absent: the cluster's own. */
   readonly proxyClient?: { readonly certificateFile: string; readonly keyFile: string };
-  /** Those servers are reached at their pods, rather than at the addresses of their Services. */
+  /** Whether these servers are reached at their pods instead of their cluster IPs. */
   readonly aggregatorRouting: boolean;
   readonly anonymousAuth: boolean;
   /** The flag is written: the file must not say it, too. */
@@ -82,15 +82,15 @@ export interface ControlPlaneOptions {
   /** 0 keeps all. */
   readonly terminatedPodThreshold: number;
   readonly autoscaler: AutoscalerSettings;
-  /** How long tokens in Secrets may be unused before they are marked as invalid, and then before they are deleted. */
+  /** After this time without use, a token in a Secret is marked as invalid; after the same time again it is deleted. */
   readonly legacyTokenCleanUpMs: number;
   readonly scheduler: { readonly enabled: boolean } & SchedulerFiles;
   readonly kubeletPreferredAddressTypes: readonly string[];
-  /** Of what kubelets serve with; absent: that is not checked. */
+  /** The CA of kubelets' serving certificates; absent: they are not verified. */
   readonly kubeletAuthorityFile?: string;
   /** Absent: the cluster's own. */
   readonly kubeletClient?: { readonly certificateFile: string; readonly keyFile: string };
-  /** The longest that certificates of requests live. */
+  /** The maximum lifetime of certificates issued for CertificateSigningRequests. */
   readonly signingMs: number;
   readonly approvesKubeletServing: boolean;
 }
@@ -103,7 +103,7 @@ export interface StorageOverride {
   readonly servers: readonly string[];
 }
 
-/** Where the scheduler's configuration is: in one of them at most. */
+/** The scheduler's configuration file; at most one of them is set. */
 export interface SchedulerFiles {
   readonly configFile?: string;
   readonly policyFile?: string;

@@ -54,11 +54,11 @@ import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
 import type { CertificateTools } from './certificate-tools.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
-/** What controllers are made of, beside what all have. */
+/** Dependencies of single controllers, in addition to the common ones. */
 export interface ClusterControllerOptions extends ControllerOptions {
   /** PEM of the cluster's authority. */
   readonly rootCa: string;
-  /** The kinds that are kept and can be deleted; events go by time. */
+  /** Stored kinds that can be deleted, without events, which expire. */
   readonly kept: readonly ResourceType[];
   readonly inNamespaces: readonly ResourceType[];
   readonly customKinds: CustomKinds;
@@ -78,20 +78,20 @@ export interface ClusterControllerOptions extends ControllerOptions {
 }
 
 export interface ControllerEntry {
-  /** As `--controllers` names it, and kube-controller-manager. */
+  /** The name in `--controllers`, as in kube-controller-manager. */
   readonly name: string;
   /**
-   * The service account of `kube-system` it acts as: it may do what upstream's default policy lets that. Absent: it acts
-   * as the controller manager itself.
+   * Its service account in `kube-system`, with the rights of upstream's default policy. Absent: it acts as the
+   * controller manager itself.
    */
   readonly account?: string;
-  /** Upstream has it in its API server: it acts as that. */
+  /** Upstream runs it in its API server, so it acts as the API server. */
   readonly ofServer?: boolean;
-  /** The kind that it is for, where that is not always served; the controller then is not started without it. */
+  /** A kind that is not always served; without it the controller is not started. */
   readonly needs?: ResourceType;
-  /** The setting that it is for; the controller is not started without it. */
+  /** A required setting; without it the controller is not started. */
   readonly needsSetting?: keyof ClusterControllerOptions['settings'];
-  /** It also sees what initializers have yet to act on. */
+  /** Whether it also sees uninitialized objects. */
   readonly seesUninitialized?: boolean;
   readonly create: (options: ClusterControllerOptions) => Controller;
 }
@@ -100,7 +100,7 @@ const checkedKinds = allResources.map(({ type, schema }) => ({ ...type, schema }
 
 const CERTIFICATES = 'certificate-controller';
 
-/** Every controller, in the order they are started. */
+/** Every controller, in the order of start. */
 export const controllersTable: readonly ControllerEntry[] = [
   { name: 'serviceaccount-controller', account: 'service-account-controller', create: createServiceAccountController },
   { name: 'serviceaccount-token-controller', create: createServiceAccountTokenController },
@@ -271,7 +271,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   {
     name: 'garbage-collector-controller',
     account: 'generic-garbage-collector',
-    // A dependent that pends for ever must go with its owner, too.
+    // A dependent that stays uninitialized must also be deleted with its owner.
     seesUninitialized: true,
     create: (options) => createGarbageCollector({ ...options, types: options.kept }),
   },

@@ -35,12 +35,12 @@ export async function ensureDefaultServiceCidr(
     const status = { ...found.status, conditions: [...conditions, ready] };
     await client.update(serviceCidrs, { ...found, status }, { subresource: 'status' });
   } catch (error) {
-    // Another server was faster.
+    // Another server created it first.
     if (!isApiError(error, 'AlreadyExists', 'Conflict')) throw error;
   }
 }
 
-/** A range without bits beyond its prefix, as the API takes it; the flag may have some. */
+/** A range without host bits, as the API requires; the flag may contain some. */
 export function canonicalRange(cidr: string): string {
   const [text = '', prefix = ''] = cidr.split('/');
   const bytes = parseSloppyIp(text) ?? new Uint8Array(4);

@@ -23,7 +23,7 @@ Without NAME, shows everything in the namespace that is not settled. The exit co
       --kubeconfig FILE  default: $KUBECONFIG (the first file that has the context), then ~/.kube/config
 `;
 
-/** The exit code of a wrong call, or of a cluster that cannot be asked. */
+/** The exit code for a usage error or an unreachable cluster. */
 const FAILED = 2;
 
 export interface ExplainIo {
@@ -34,8 +34,8 @@ export interface ExplainIo {
 }
 
 /**
- * `kubelet-control-plane explain ...`. Resolves with the exit code: 0 when all that was asked about is settled, 1 when
- * not.
+ * `kubelet-control-plane explain ...`. Resolves with the exit code: 0 if everything that was selected is settled, 1
+ * otherwise.
  */
 export async function explainCommand(args: readonly string[], io: ExplainIo): Promise<number> {
   let values: ReturnType<typeof parseLine>['values'];
@@ -86,7 +86,7 @@ function parseLine(args: readonly string[]) {
   });
 }
 
-/** Throws what the last file has against it. */
+/** Throws the error of the last file. */
 function openKubeconfig(
   given: string | undefined,
   context: string | undefined,
@@ -107,7 +107,7 @@ function openKubeconfig(
 
 type Explanations = ReturnType<typeof explainCluster>;
 
-/** Agents are asked only about what is not settled as far as the API tells. */
+/** Agents are queried only about pods that are not settled according to the API. */
 async function ask(
   transport: HttpTransport,
   { namespace, name }: { readonly namespace: string | undefined; readonly name: string | undefined },

@@ -1,4 +1,4 @@
-/** `bin/fake-nodes N`: nodes that report pods as running without running them, in any cluster that a kubeconfig names. */
+/** `bin/fake-nodes N`: nodes that report pods as running without running them, in the cluster of a kubeconfig. */
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Program } from '../../base/process-faults.ts';

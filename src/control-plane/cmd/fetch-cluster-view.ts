@@ -30,7 +30,7 @@ import type { ClusterView } from '../explain/cluster-view.ts';
 
 type Lists = Omit<ClusterView, 'unseen' | 'agents'>;
 
-/** Pods and nodes are wanted from everywhere: what is free on a node depends on all of its pods. */
+/** Pods and nodes of all namespaces are needed, because the free resources of a node depend on all of its pods. */
 const types: { readonly [Name in keyof Lists]: { readonly type: ResourceType; readonly isWide: boolean } } = {
   pods: { type: pods, isWide: true },
   nodes: { type: nodes, isWide: true },
@@ -58,8 +58,8 @@ const types: { readonly [Name in keyof Lists]: { readonly type: ResourceType; re
 const PAGE = 500;
 
 /**
- * What cannot be listed is left out and named in `unseen`; a user of one namespace sees that much. Rejects when the API
- * server cannot be asked at all.
+ * Kinds that cannot be listed are left out and named in `unseen`, so that a user of one namespace gets a partial view.
+ * Rejects if the API server cannot be reached.
  */
 export async function fetchClusterView(
   client: Pick<ApiClient, 'list'>,
@@ -100,11 +100,11 @@ async function listAll(
   return items;
 }
 
-/** As many nodes are asked at most; each pod of another is explained by its status. */
+/** The maximum number of nodes that are queried; pods of other nodes are explained by their status. */
 const MOST_NODES = 20;
 
 /**
- * What the agents of these nodes say of their pods. One that cannot be reached, or is another's, says nothing. Never
+ * The explanations of pods from the agents of these nodes. Unreachable nodes and other kubelets return nothing. Never
  * rejects.
  */
 export async function fetchAgents(

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../api/duration.ts';
 import { flagOf } from './control-plane-flags.ts';
 import type { FlagName } from './control-plane-flags.ts';
 
-/** The values of flags by their types. It collects what is wrong with them. */
+/** Reads flag values by type and collects the errors. */
 export class FlagReader {
   readonly errors: string[] = [];
   readonly #given: Readonly<Record<string, string | boolean | undefined>>;
@@ -55,7 +55,7 @@ export class FlagReader {
     return number;
   }
 
-  /** Milliseconds, more than none. */
+  /** Milliseconds, greater than zero. */
   duration(name: FlagName): number {
     const value = this.required(name);
     const ms = parseDurationMs(value);

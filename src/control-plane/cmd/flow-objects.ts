@@ -13,8 +13,8 @@ import { isApiError } from '../../api/status/api-status-error.ts';
 type Configured<Spec> = ApiObject & { readonly spec: Spec };
 
 /**
- * Makes the standard objects that are missing, and restores those that an administrator does not own
- * (upstream: flowcontrol/ensurer).
+ * Creates missing standard objects, and restores those that are not managed by an administrator (upstream:
+ * flowcontrol/ensurer).
  */
 export async function ensureFlowObjects(client: ApiClient): Promise<void> {
   await ensureAll(client, priorityLevelConfigurations, standardPriorityLevels);
@@ -35,7 +35,7 @@ async function ensureAll<Spec, T extends Configured<Spec>>(
       else if (isOwnedByServer(object, wanted) && !semanticEqual(object.spec, wanted.spec))
         await client.update(type, { ...object, spec: wanted.spec });
     } catch (error) {
-      // Another server, or an administrator, was faster.
+      // Another server or an administrator wrote it first.
       if (!isApiError(error, 'AlreadyExists', 'Conflict', 'NotFound')) throw error;
     }
   }
@@ -48,8 +48,8 @@ function newObject<Spec, T extends Configured<Spec>>({ name, spec }: StandardObj
 }
 
 /**
- * The annotation says it; without a valid one, an object that was never changed is the server's. An administrator may
- * change the shares of the level `exempt` in any case.
+ * The annotation decides; without a valid one, an object that was never changed belongs to the server. An administrator
+ * may always change the shares of the level `exempt`.
  */
 function isOwnedByServer<Spec>({ metadata }: Configured<Spec>, { name, role }: StandardObject<Spec>): boolean {
   if (role === 'mandatory' && name !== 'exempt') return true;

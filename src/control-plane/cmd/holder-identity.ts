@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts';
 
 export interface ListeningPlace {
   readonly hostname: string;
-  /** Of the running kernel: no two have the same. */
+  /** The boot id of the running kernel, which is unique. */
   readonly bootId: string;
   /** As `/proc/self/ns/net` shows it. */
   readonly networkNamespace: string;
@@ -14,9 +14,9 @@ export interface ListeningPlace {
 }
 
 /**
- * The identity of a process in leader election: the address it listens on. Only one process can listen there, so the
- * process that had this identity before is gone, and its successor need not wait until its lease ends. (Upstream's identity is of
- * the process, and a killed leader's successor waits 15 s.)
+ * The identity of a process in leader election: its listen address. Only one process can listen there, so a previous
+ * process with the same identity is gone, and its successor need not wait until the lease expires. (Upstream's identity
+ * belongs to the process, so the successor of a killed leader waits 15 s.)
  */
 export function holderIdentity(place: ListeningPlace): string {
   const hash = createHash('sha256').update(
@@ -26,8 +26,8 @@ export function holderIdentity(place: ListeningPlace): string {
 }
 
 /**
- * The identity of this process, which listens there already. Of the process itself where the kernel does not say
- * enough.
+ * The identity of this process, which already listens there. A unique identity of the process if the kernel does not
+ * provide enough facts.
  */
 export function ownHolderIdentity(address: string, port: number, random: Random): string {
   try {

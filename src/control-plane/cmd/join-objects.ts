@@ -6,8 +6,8 @@ const hostPort = (address: string, port: number): string =>
   address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
 /**
- * `kubeconfig` of kube-public/cluster-info: one cluster without a name, and no credentials. Written out, because
- * its signature is over the very bytes.
+ * `kubeconfig` of kube-public/cluster-info: one cluster without a name, and no credentials. Written as text, because
+ * its signature covers the exact bytes.
  */
 export function clusterInfo({ advertiseAddress, securePort, authority }: ClusterFacts): string {
   return [
@@ -43,7 +43,7 @@ export function clusterConfiguration({ advertiseAddress, securePort, serviceCidr
   ].join('\n');
 }
 
-/** `kubelet` of kube-system/kubelet-config: what kubeadm gives a node that joins, with kubeadm's own settings. */
+/** `kubelet` of kube-system/kubelet-config: the configuration for joining nodes, with kubeadm's settings. */
 export function joiningKubeletConfiguration({ serviceCidrs }: ClusterFacts): string {
   const dns = serviceCidrs.map((cidr) => `- "${tenth(cidr)}"`);
   return [
@@ -70,5 +70,5 @@ export function joiningKubeletConfiguration({ serviceCidrs }: ClusterFacts): str
   ].join('\n');
 }
 
-/** Where kubeadm's clusters have their name server. */
+/** The DNS address in kubeadm's clusters. */
 const tenth = (cidr: string): string => parseAddressRange(cidr).at(9);

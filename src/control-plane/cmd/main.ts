@@ -56,7 +56,7 @@ async function main(args: readonly string[]): Promise<number | undefined> {
   }
 }
 
-/** Runs until it is asked to stop, or until something in it is not caught. */
+/** Runs until it is asked to stop, or until an unhandled error. */
 async function run({ options, files, log: { format, verbosity } }: CommandLine): Promise<number> {
   const unusable = files.flatMap(({ flag, file }) => whyNot(`--${flag}`, () => accessSync(file, constants.R_OK)));
   unusable.push(...whyNot('--data-dir', () => void mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })));
@@ -81,7 +81,7 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
   });
 }
 
-/** Where the commands find the files of a running control plane, if they are not named. */
+/** The default location of the files of a running control plane, for the commands. */
 function defaultDataDir(): string {
   return describeFlags().find(({ name }) => name === 'data-dir')?.default ?? '.';
 }

@@ -6,7 +6,7 @@ import type { FlagReader } from './flag-reader.ts';
 
 const defaultLengths = { 32: 24, 128: 64 } as const;
 
-/** Ranges of pod addresses, judged as kube-controller-manager does (upstream: startNodeIpamController). */
+/** Ranges of pod addresses, validated as in kube-controller-manager (upstream: startNodeIpamController). */
 export function readNodeRanges(reader: FlagReader): Pick<ControlPlaneOptions, 'nodeRanges'> {
   const cidrs = reader.list('cluster-cidr');
   if (!reader.boolean('allocate-node-cidrs')) return {};

@@ -20,7 +20,7 @@ export interface GivenFile {
 
 export interface CommandLine {
   readonly options: ControlPlaneOptions;
-  /** Every file that a flag flagNames. */
+  /** Every file that a flag names. */
   readonly files: readonly GivenFile[];
   readonly log: { readonly format: 'text' | 'json'; readonly verbosity: number };
 }
@@ -235,7 +235,7 @@ const mediaTypes = ['application/json', 'application/vnd.kubernetes.protobuf'] a
 
 function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
   if (reader.oneOf('storage-backend', ['sqlite', 'etcd3']) === 'sqlite') {
-    // Who comes from kube-apiserver, which knows nothing but etcd, must not find an empty cluster.
+    // A user of kube-apiserver, which always uses etcd, must not get an empty cluster.
     const forEtcd = etcdFlags.filter((name) => reader.isGiven(name));
     if (forEtcd.length > 0)
       reader.errors.push(`${forEtcd.map((name) => `--${name}`).join(', ')}: only with --storage-backend=etcd3`);

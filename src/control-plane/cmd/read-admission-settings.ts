@@ -18,7 +18,7 @@ export interface AdmissionSettings {
   readonly eventLimits: readonly EventLimit[] | undefined;
 }
 
-/** Reads the file and those it names. Throws `Invalid` for what is wrong with any of them. */
+/** Reads the file and the files that it names. Throws `Invalid` for an error in any of them. */
 export async function readAdmissionSettings(file: string | undefined): Promise<AdmissionSettings> {
   const none: AdmissionSettings = { podSecurity: podSecurityDefaults, limitedResources: [], eventLimits: undefined };
   if (file === undefined) return none;

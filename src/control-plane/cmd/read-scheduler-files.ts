@@ -13,7 +13,7 @@ import { readYamlFile } from './read-yaml-file.ts';
 /** The flags of the two files. */
 export type ConfigFlag = 'scheduler-config' | 'config';
 
-/** The configuration of the scheduler that the flags name, and the modules that it names. Throws `Invalid`. */
+/** Reads the scheduler's configuration file and the modules that it names. Throws `Invalid`. */
 export async function readSchedulerFiles(
   flag: ConfigFlag,
   { configFile, policyFile }: SchedulerFiles,

@@ -17,7 +17,7 @@ export async function readTracingConfig(file: string): Promise<TracingConfig> {
   throw new KubeletError('Invalid', `--tracing-config-file ${file}: ${found}`);
 }
 
-/** A string says what is wrong. */
+/** A string is the error. */
 export function parseTracingConfig(value: unknown): TracingConfig | string {
   if (!isRecord(value)) return 'it is no object';
   const { apiVersion, kind, endpoint, samplingRatePerMillion: rate = 0, ...others } = value;

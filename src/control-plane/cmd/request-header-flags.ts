@@ -4,12 +4,12 @@ import type { ClusterPki } from '../pki/cluster-pki.ts';
 import type { FlagReader } from './flag-reader.ts';
 
 export interface RequestHeaderSettings extends RequestHeaderNames {
-  /** Of front proxies. Absent: the cluster's own, which signs for this server alone. */
+  /** The CA of front proxies. Absent: the cluster's own, which issues only this server's certificate. */
   readonly clientCaFile?: string;
   readonly allowedNames: readonly string[];
 }
 
-/** The name in the certificate that this server shows to the servers behind it, as kubeadm gives it. */
+/** The common name of this server's client certificate for aggregated servers, as in kubeadm. */
 const OWN_NAME = 'front-proxy-client';
 
 export function readRequestHeaders(reader: FlagReader): RequestHeaderSettings {
@@ -17,7 +17,7 @@ export function readRequestHeaders(reader: FlagReader): RequestHeaderSettings {
   const names = reader.list('requestheader-allowed-names');
   return {
     ...(clientCaFile !== undefined && { clientCaFile }),
-    // An authority of others may sign for any proxy; the own one signs for none but this server.
+    // An external CA may issue certificates for any proxy; the cluster's own only for this server.
     allowedNames: names.length === 0 && clientCaFile === undefined ? [OWN_NAME] : names,
     usernameHeaders: reader.list('requestheader-username-headers'),
     uidHeaders: reader.list('requestheader-uid-headers'),
@@ -27,11 +27,11 @@ export function readRequestHeaders(reader: FlagReader): RequestHeaderSettings {
 }
 
 export interface FrontProxyTrust {
-  /** PEM, of those that sign for front proxies. */
+  /** PEM of the CAs of front proxies. */
   readonly authorities: string;
-  /** PEM, of all whom the handshake lets in: each authenticator believes its own. */
+  /** PEM of all CAs that the handshake accepts; each authenticator checks its own CAs. */
   readonly handshake: string;
-  /** What servers behind this one read in kube-system/extension-apiserver-authentication. */
+  /** The data of kube-system/extension-apiserver-authentication for aggregated servers. */
   readonly config: Readonly<Record<string, string>>;
 }
 

@@ -4,7 +4,7 @@ import { controlPlaneGates } from '../model/control-plane-gates.ts';
 import type { ControlPlaneGate } from '../model/control-plane-gates.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
-/** Which optional parts of the API are on: `--feature-gates` and `--runtime-config`. */
+/** The enabled optional parts of the API: `--feature-gates` and `--runtime-config`. */
 export interface ApiChoice {
   readonly gates: ReadonlySet<ControlPlaneGate>;
   /** By `GROUP/VERSION`, `GROUP/VERSION/RESOURCE`, `api/beta` or `api/all`. */
@@ -25,14 +25,14 @@ export function parseGates(items: readonly string[], errors: string[]): Readonly
   return gates;
 }
 
-/** Of upstream: all, those that are stable, beta and alpha, and the group without a name. */
+/** Upstream's special keys: all, stable, beta and alpha versions, and the core group. */
 const wide = ['api/all', 'api/ga', 'api/beta', 'api/alpha', 'api/legacy'];
-/** Those that contain kinds without a gate. */
+/** Group versions that contain kinds without a gate. */
 const withStable = new Set(['api/ga', 'api/legacy']);
 
 /**
- * `KEY=true` items, in upstream's forms. Only what is off by default can be switched; to turn on what is always on is
- * no error, to turn it off is one.
+ * `KEY=true` items, in upstream's forms. Only versions that are off by default can be switched. Turning on what is
+ * always on is allowed; turning it off is an error.
  */
 export function parseRuntimeConfig(
   items: readonly string[],
@@ -61,7 +61,7 @@ export function parseRuntimeConfig(
   return served;
 }
 
-/** Kinds without a gate always; the others with their gate, by the most exact key that is given. */
+/** Kinds without a gate always; the others with their gate, by the most specific key that is given. */
 export function isServed(definition: ResourceDefinition, { gates, served }: ApiChoice): boolean {
   const { gate, type, isAlpha } = definition;
   if (!isOptional(definition)) return true;

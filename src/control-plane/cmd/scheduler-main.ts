@@ -1,4 +1,4 @@
-/** `bin/kubelet-scheduler`: the scheduler alone, in any cluster that a kubeconfig names. */
+/** `bin/kubelet-scheduler`: the scheduler as a separate process, in the cluster of a kubeconfig. */
 import { hostname } from 'node:os';
 import { createInformers } from '../../api/client/informer.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -20,7 +20,7 @@ import { parseSchedulerFlags, SCHEDULER_USAGE } from './scheduler-flags.ts';
 import type { SchedulerOptions } from './scheduler-flags.ts';
 import { SchedulerPages, servePages } from './scheduler-pages.ts';
 
-/** As many connections as binds that are under way at once would use over HTTP/1. */
+/** The number of connections that concurrent binds would use over HTTP/1. */
 const MAX_SOCKETS = 32;
 
 function createProgram(options: SchedulerOptions, log: Logger): Program {
@@ -58,7 +58,7 @@ function createProgram(options: SchedulerOptions, log: Logger): Program {
   };
 }
 
-/** With what the flags say. */
+/** With the values of the flags. */
 function renamed(config: SchedulerConfig, { schedulerName, election }: SchedulerOptions): SchedulerConfig {
   const merged = { ...config.election, ...election };
   if (merged.enabled && (merged.leaseMs <= merged.renewMs || merged.renewMs <= merged.retryMs))

@@ -23,7 +23,7 @@ import type { SchedulerConfig } from '../scheduler/config/scheduler-config.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { SchedulerServing } from './scheduler-flags.ts';
 
-/** What the secure port shows of the scheduler: as long as this process leads, or has no lease. */
+/** The data of the secure port, while this process leads or uses no lease. */
 export class SchedulerPages {
   readonly #registry = new MetricRegistry();
   readonly figures = new SchedulingFigures(this.#registry);
@@ -42,7 +42,7 @@ export class SchedulerPages {
     });
   }
 
-  /** Undefined: another process leads from now on. */
+  /** Undefined while another process leads. */
   show(scheduler: Scheduler | undefined): void {
     this.#scheduler = scheduler;
   }
@@ -56,7 +56,7 @@ export class SchedulerPages {
   }
 }
 
-/** With upstream's names of fields, as far as they have an effect. */
+/** With upstream's field names, for fields that have an effect. */
 function describeConfig({ profiles, initialBackoffMs, maxBackoffMs, extenders, election }: SchedulerConfig): object {
   const { enabled, leaseMs, renewMs, retryMs, name, namespace } = election;
   return {
@@ -78,13 +78,13 @@ function describeConfig({ profiles, initialBackoffMs, maxBackoffMs, extenders, e
 
 export interface ServingParts {
   readonly pages: ComponentPages;
-  /** To the API server that reviews tokens and rights. */
+  /** The client for token and access reviews. */
   readonly transport: ApiTransport;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Listens. Rejects when it cannot; the answer ends it. */
+/** Starts listening. Rejects if that fails; resolves to a function that stops it. */
 export async function servePages(serving: SchedulerServing, parts: ServingParts): Promise<() => Promise<void>> {
   const { pages, transport, clock, log } = parts;
   const clientCa = serving.clientCaFile === undefined ? undefined : await readPem(serving.clientCaFile);
@@ -102,7 +102,7 @@ export async function servePages(serving: SchedulerServing, parts: ServingParts)
   return () => server.close();
 }
 
-/** The API server says whose a token is and who may read what (upstream: DelegatingAuthenticationOptions and its twin). */
+/** The API server reviews tokens and access (upstream: DelegatingAuthenticationOptions and its twin). */
 function delegatedAccess({
   transport,
   clock,

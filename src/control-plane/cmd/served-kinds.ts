@@ -7,7 +7,7 @@ import { computedResources } from '../resources/computed.ts';
 import { initializedKinds } from '../resources/initialized-kinds.ts';
 import { isServed } from './runtime-config.ts';
 
-/** Initializers take two flags. Throws `Invalid` when the plugin has no configurations that it could read. */
+/** Initializers need two flags. Throws `Invalid` if the plugin is enabled but its configuration kind is not served. */
 export function hasInitializers({
   api,
   enabledAdmission,
@@ -23,12 +23,12 @@ export function hasInitializers({
 
 type Flags = Parameters<typeof hasInitializers>[0];
 
-/** Built-in kinds that are stored, served or not, as this server reads and writes them. */
+/** All stored built-in kinds, whether served or not. */
 export function storedKinds(options: Flags): readonly ResourceDefinition[] {
   return hasInitializers(options) ? initializedKinds(allResources) : allResources;
 }
 
-/** Of those what is served, and what is computed on request. */
+/** The served ones of these, and kinds that are computed on request. */
 export function servedKinds(options: Flags): readonly ResourceDefinition[] {
   return [...storedKinds(options).filter((each) => isServed(each, options.api)), ...computedResources];
 }

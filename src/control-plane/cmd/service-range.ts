@@ -3,8 +3,8 @@ import { KubeletError } from '../../base/errors.ts';
 import { parseAddressRange } from '../resources/core/service/address-range.ts';
 
 /**
- * The address after that of the network: the service `kubernetes` has it. Throws `Invalid` for what is no range, or one
- * without room for services.
+ * The first address after the network address, which the service `kubernetes` uses. Throws `Invalid` for an invalid or
+ * too small range.
  */
 export function firstAddress(cidr: string): string {
   if (!isRange(cidr))

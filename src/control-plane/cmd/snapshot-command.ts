@@ -103,7 +103,7 @@ function parseRequest(args: readonly string[], defaultDataDir: string): Snapshot
   return { verb, file, dataDir, kubeconfig: values.kubeconfig ?? path.join(dataDir, 'admin.conf') };
 }
 
-/** Under another name until it is whole and on the disk, so that a file of this name is always a whole snapshot. */
+/** Written under a temporary name until it is complete and synced, so that the file is always a complete snapshot. */
 async function save({ file, kubeconfig }: SnapshotRequest, setting: SnapshotSetting): Promise<number> {
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-control-plane' });
   const partial = `${file}.partial`;
@@ -154,7 +154,7 @@ async function status({ file }: SnapshotRequest, { write }: SnapshotSetting): Pr
   return 0;
 }
 
-/** The file is read twice: nothing is made from one that turns out not to be whole. */
+/** The file is read twice, so that nothing is restored from an incomplete file. */
 async function restore({ file, dataDir }: SnapshotRequest, { write }: SnapshotSetting): Promise<number> {
   await readSnapshot(file, () => undefined);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

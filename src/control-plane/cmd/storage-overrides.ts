@@ -4,7 +4,7 @@ import type { StorageOverride } from './control-plane-options.ts';
 
 const FLAG = '--etcd-servers-overrides';
 
-/** `GROUP/RESOURCE#URL;URL` items, in upstream's form. The group of core is empty: `/events#http://10.0.0.2:2379`. */
+/** `GROUP/RESOURCE#URL;URL` items, in upstream's form. The core group is empty: `/events#http://10.0.0.2:2379`. */
 export function parseStorageOverrides(
   items: readonly string[],
   definitions: readonly ResourceDefinition[],
@@ -34,13 +34,13 @@ function problemsOf(override: StorageOverride, definitions: readonly ResourceDef
     .filter((server) => !/^https?:$/.test(URL.parse(server)?.protocol ?? ''))
     .map((server) => `${JSON.stringify(server)} is no URL of an etcd server, such as http://10.0.0.2:2379`);
   if (kinds.length === 0) return [...problems, 'this server stores no such resource'];
-  // What they define must be known before its objects are read.
+  // CustomResourceDefinitions must be known before their objects are read.
   if (kinds.some(({ type }) => type.kind === 'CustomResourceDefinition'))
     return [...problems, 'definitions stay in the etcd of --etcd-servers, beside the objects of their kinds'];
   return problems;
 }
 
-/** All versions of the resource, and what is stored as it or as which it is stored. */
+/** All versions of the resource, and resources that share its storage. */
 export function kindsOf(
   { group, resource }: Pick<StorageOverride, 'group' | 'resource'>,
   definitions: readonly ResourceDefinition[],
@@ -54,7 +54,7 @@ export function kindsOf(
   return definitions.filter((each) => places.has(placeOf(each, definitions)));
 }
 
-/** Where objects stand: kinds with the same place share a store. */
+/** The storage location: kinds with the same location share a store. */
 function placeOf({ storedAs, storagePath }: ResourceDefinition, definitions: readonly ResourceDefinition[]): string {
   if (storedAs === undefined) return storagePath;
   const { group, version, plural } = storedAs.stored;

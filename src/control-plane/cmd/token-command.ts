@@ -28,9 +28,7 @@ interface TokenRequest {
   readonly kubeconfigFile: string | undefined;
 }
 
-/**
- * `kubelet-control-plane token ...`: against the control plane whose data directory it is. Resolves with the exit code.
- */
+/** `kubelet-control-plane token ...`: for the control plane with this data directory. Resolves with the exit code. */
 export async function tokenCommand(
   args: readonly string[],
   {
@@ -97,7 +95,7 @@ function parseRequest(args: readonly string[], defaultDataDir: string): TokenReq
   };
 }
 
-/** As kubeadm makes it, for its group of nodes that join. */
+/** As in kubeadm, for its group of joining nodes. */
 export function tokenSecret(
   token: string,
   expiresAtMs: number | undefined,

@@ -1,6 +1,6 @@
 import type { VersionInfo } from '../apiserver/options.ts';
 
-/** What `/version` says: the version of Kubernetes whose API this is, and of this program behind the plus. */
+/** The content of `/version`: the served Kubernetes version, and after the plus the version of this program. */
 export function versionInfo(): VersionInfo {
   return {
     major: '1',

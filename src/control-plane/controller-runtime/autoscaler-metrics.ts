@@ -1,5 +1,5 @@
 export type ScalingAction = 'scale_up' | 'scale_down' | 'none';
-/** `spec`: the autoscaler itself is wrong; `internal`: something could not be read, computed or written. */
+/** `spec`: the autoscaler's spec is invalid; `internal`: a read, computation or write failed. */
 export type ScalingError = 'spec' | 'internal' | 'none';
 
 export interface ScalingPass {
@@ -14,11 +14,11 @@ export interface DesiredReplicas {
   readonly replicas: number;
 }
 
-/** What is counted of HorizontalPodAutoscalers, for Prometheus (upstream: podautoscaler/monitor). */
+/** Observes HorizontalPodAutoscalers, for metrics (upstream: podautoscaler/monitor). */
 export interface AutoscalerMetrics {
   reconciled(pass: ScalingPass): void;
   /** `metricType` is that of the metric's spec. */
   computed(pass: ScalingPass & { readonly metricType: string }): void;
-  /** `list` is called at each scrape, and has each autoscaler once. */
+  /** `list` is called at each scrape and returns each autoscaler once. */
   listWith(list: () => readonly DesiredReplicas[]): void;
 }

@@ -1,6 +1,6 @@
-/** What is counted of resource claims, for Prometheus. */
+/** Observes resource claims, for metrics. */
 export interface ClaimMetrics {
-  /** A try to create a claim has ended; only the controller says whether it is for administrative access. */
+  /** An attempt to create a claim has ended; only the controller reports whether it is for administrative access. */
   created(by: 'resourceclaim_controller' | 'scheduler', isError: boolean, adminAccess: boolean): void;
   /** `count` is called at each scrape. */
   countWith(count: () => readonly ClaimCount[]): void;
@@ -11,7 +11,7 @@ export interface ClaimMetrics {
 export interface ClaimCount {
   readonly allocated: boolean;
   readonly adminAccess: boolean;
-  /** '' for claims that people create. */
+  /** '' for claims that users create. */
   readonly source: 'resource_claim_template' | 'extended_resource' | '';
   readonly count: number;
 }

@@ -7,7 +7,7 @@ import type { LabelSelector, OwnerReference } from '../../api/core/meta.ts';
 import { matchesLabelSelector } from '../../api/selectors.ts';
 import { conflict, isApiError } from '../../api/status/api-status-error.ts';
 
-/** The one reference that says who manages the object. */
+/** The reference to the managing controller of the object. */
 export function controllerRefOf(object: ApiObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
@@ -30,7 +30,7 @@ export function newControllerRef<T extends ApiObject>(type: ResourceType<T>, own
 const orphansIn = (namespace: string): string => `orphans/${namespace}`;
 
 /**
- * Objects by the uid of what controls them; those that nothing controls by their namespace (upstream:
+ * Indexes objects by the uid of their controller; objects without a controller by their namespace (upstream:
  * PodControllerIndex).
  */
 export class ControlledIndex<T extends ApiObject> {
@@ -50,17 +50,17 @@ export class ControlledIndex<T extends ApiObject> {
     return this.#index.get(uid);
   }
 
-  /** How many the owner has; costs nothing. */
+  /** The number of objects of the owner, in constant time. */
   countOf(owner: ApiObject): number {
     return this.#index.count(owner.metadata.uid);
   }
 
-  /** What nothing controls, in the owner's namespace. */
+  /** Objects without a controller in the owner's namespace. */
   orphans(owner: ApiObject): readonly T[] {
     return this.#index.get(orphansIn(owner.metadata.namespace));
   }
 
-  /** What the owner has, and what it may take. */
+  /** The objects of the owner, and those that it may adopt. */
   claimable(owner: ApiObject): readonly T[] {
     const orphans = orphansIn(owner.metadata.namespace);
     return this.#index.count(orphans) === 0
@@ -72,7 +72,7 @@ export class ControlledIndex<T extends ApiObject> {
 export type Claim = 'own' | 'adopt' | 'release' | 'ignore';
 
 /**
- * What an owner has to do with an object (upstream: BaseControllerRefManager.ClaimObject). An owner that is being
+ * The relation of an owner to an object (upstream: BaseControllerRefManager.ClaimObject). An owner that is being
  * deleted changes nothing.
  */
 export function decideClaim(
@@ -105,16 +105,16 @@ export interface ClaimOptions<O extends ApiObject, T extends ApiObject> {
   readonly selector: LabelSelector | undefined;
   readonly type: ResourceType<T>;
   readonly objects: readonly T[];
-  /** Whether an object may be the owner's, beside its labels. Absent: each. */
+  /** An additional filter besides the labels. Absent: every object. */
   readonly isMember?: (object: T) => boolean;
-  /** Put on what is adopted, taken off what is released. */
+  /** A finalizer that is added at adoption and removed at release. */
   readonly finalizer?: string;
 }
 
 /**
- * What the owner manages of `objects`: adopts what matches and has no controller, lets go of its own that no longer
- * match. All are tried; the first failure is thrown then. Adoption asks the server first whether the owner still is who
- * it was: the cache may be behind a deletion.
+ * The objects that the owner manages. Adopts matching objects without a controller, and releases its objects that no
+ * longer match. All objects are tried; then the first failure is thrown. Before an adoption, the server is queried
+ * whether the owner still exists with the same uid, because the cache may not show a deletion yet.
  */
 export async function claimObjects<O extends ApiObject, T extends ApiObject>(
   options: ClaimOptions<O, T>,
@@ -186,7 +186,7 @@ async function release<O extends ApiObject, T extends ApiObject>(
   try {
     await client.patch(type, keyOf(object), { type: 'strategic', body: { metadata } });
   } catch (error) {
-    // It is another one by now, or has no owners: nothing to let go of.
+    // The object was replaced, or has no owners: nothing to release.
     if (!isApiError(error, 'Invalid', 'NotFound')) throw error;
   }
 }

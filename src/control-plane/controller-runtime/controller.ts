@@ -5,8 +5,8 @@ import type { ApiClient } from '../../api/client/api-client.ts';
 import type { Informers } from '../../api/client/informer.ts';
 
 /**
- * What every controller is made of. The creator of the informers starts them, after all controllers have asked
- * for theirs.
+ * The common dependencies of controllers. The creator of the informers starts them after all controllers have requested
+ * theirs.
  */
 export interface ControllerOptions {
   readonly client: ApiClient;

@@ -1,16 +1,16 @@
 import type { ResourceType } from '../../api/client/resource-type.ts';
 
-/** A custom kind as controllers see it that work on any kind. */
+/** A custom kind, for controllers that work on any kind. */
 export interface CustomKind {
-  /** Its objects as they are kept, of whichever version: for all that only looks at metadata. */
+  /** Its objects in the stored version, for controllers that only read metadata. */
   readonly type: ResourceType;
-  /** In which version its objects can be patched; undefined while none is served. */
+  /** The version for patches; undefined while none is served. */
   readonly served: ResourceType | undefined;
 }
 
-/** The custom kinds there are. They come and go while the controllers run. */
+/** The current custom kinds, which may change while the controllers run. */
 export interface CustomKinds {
   list(): readonly CustomKind[];
-  /** Called after any change; returns what ends it. */
+  /** Calls the listener after any change; returns the function that unsubscribes. */
   onChange(listener: () => void): () => void;
 }

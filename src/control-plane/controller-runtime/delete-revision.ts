@@ -4,7 +4,7 @@ import { keyOf } from '../../api/client/resource-type.ts';
 import { controllerRevisions } from '../../api/client/resource-types.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
-/** Deletes this very revision; one that is gone, or was made again under its name, is left alone. */
+/** Deletes the revision with this uid; a missing or recreated one is success. */
 export async function deleteRevision(client: ApiClient, { metadata }: ControllerRevision): Promise<void> {
   try {
     await client.delete(controllerRevisions, keyOf({ metadata }), { preconditions: { uid: metadata.uid } });

@@ -22,9 +22,9 @@ interface Ranked {
 }
 
 /**
- * The pods in the order in which a controller gives them up (upstream: ActivePodsWithRanks). `related` are all pods of
- * the same workload: who shares a node with more of them goes earlier. Ages count by powers of two, and equal ones by
- * uid, so that not always the youngest goes.
+ * The pods in the order in which a controller deletes them (upstream: ActivePodsWithRanks). `related` are all pods of
+ * the same workload: a pod that shares its node with more of them is deleted earlier. Ages are compared by powers of
+ * two, and equal ones by uid, so that the newest pod is not always deleted first.
  */
 export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], nowMs: number): Pod[] {
   const onNode = new Map<string, number>();
@@ -54,7 +54,7 @@ function rank(pod: Pod, onNode: number): Ranked {
   };
 }
 
-/** A 32-bit number; anything else counts as none, for admission refuses it anyway. */
+/** A 32-bit integer; anything else counts as absent, because admission refuses it. */
 function deletionCost({ metadata }: Pod): number {
   const text = metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9][0-9]*)$/.test(text) ? Number(text) : 0;
@@ -75,7 +75,7 @@ function compare(left: Ranked, right: Ranked, nowMs: number): number {
   );
 }
 
-/** The shorter ago first; an unknown time counts as now. */
+/** The most recent first; an unknown time counts as now. */
 function compareAges(left: Ranked, right: Ranked, of: 'readySinceMs' | 'createdMs', nowMs: number): number {
   const leftMs = left[of];
   const rightMs = right[of];

@@ -7,7 +7,7 @@ import type { PodCondition } from '../../api/core/pod-status.ts';
 import { DISRUPTION_TARGET } from '../../api/reasons.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
-/** The condition by which others (such as a Job's failure policy) see that the pod was disrupted. */
+/** The condition that shows other controllers (such as a Job's failure policy) that the pod was disrupted. */
 export function disruptionCondition(
   { metadata, status }: Pod,
   said: { readonly reason: string; readonly message: string },
@@ -38,7 +38,7 @@ export async function deleteDisrupted(
   }
 }
 
-/** Writes these fields of the status into exactly this pod; another one of its name is refused with Conflict. */
+/** Writes these status fields of the pod with this uid; Conflict for another pod with the same name. */
 export async function patchPodStatus(client: ApiClient, pod: Pod, status: object): Promise<Pod> {
   return client.patch(
     pods,

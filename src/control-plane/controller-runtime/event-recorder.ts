@@ -12,22 +12,19 @@ import { EventCorrelator } from '../../api/event-correlator.ts';
 import { makeEvent } from '../../api/make-event.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
-/**
- * As many as wait for the server at most; what is said beyond is lost, for events are no record (upstream:
- * maxQueuedEvents).
- */
+/** The maximum number of queued events; further ones are dropped (upstream: maxQueuedEvents). */
 const QUEUE = 1_000;
 const TRIES = 3;
 const RETRY_MS = 1_000;
 
-/** Tells people what was done to an object, as a core/v1 Event. Never waits and never fails. */
+/** Records what was done to an object as a core/v1 Event. Never waits and never fails. */
 export interface EventRecorder {
   event<T extends ApiObject>(
     type: ResourceType<T>,
     object: T,
     said: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
   ): void;
-  /** Resolves when everything said so far is written or given up. */
+  /** Resolves when all recorded events are written or dropped. */
   flushed(): Promise<void>;
 }
 
@@ -35,13 +32,13 @@ export interface EventRecorderOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Who speaks: `deployment-controller`. */
+  /** The reporting component, such as `deployment-controller`. */
   readonly component: string;
 }
 
 /**
- * Similar events are combined, equal ones counted, and too many about one object left out, as client-go's correlator
- * does.
+ * Similar events are combined, equal ones counted, and excess events about one object dropped, as client-go's
+ * correlator does.
  */
 export function createEventRecorder({ client, clock, log, component }: EventRecorderOptions): EventRecorder {
   const correlator = new EventCorrelator();
@@ -93,7 +90,7 @@ async function record(client: ApiClient, event: Event): Promise<void> {
       });
       return;
     } catch (error) {
-      // Events expire: an old one is written again.
+      // Events expire, so an old one is created again.
       if (!isApiError(error, 'NotFound')) throw error;
     }
   }

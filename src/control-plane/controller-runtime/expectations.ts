@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** A change that was made but not seen for so long is not waited for (upstream: ExpectationsTimeout). */
+/** After this time, an unseen change is not waited for any more (upstream: ExpectationsTimeout). */
 const GIVEN_UP_AFTER_MS = 300_000;
 
 interface Awaited {
@@ -9,9 +9,9 @@ interface Awaited {
 }
 
 /**
- * What a controller has done and its informer has not shown yet (upstream: ControllerExpectations). Until all is seen,
- * a pass would count wrongly and do it again. Kept by uid, not as counts: what other clients create or delete cannot be
- * taken for one's own.
+ * Changes by a controller that its informer has not shown yet (upstream: ControllerExpectations). Until all are seen, a
+ * pass would count wrongly and repeat them. Tracked by uid instead of by count, so that changes by other clients are
+ * not mistaken for its own.
  */
 export class Expectations {
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class Expectations {
     this.#clock = clock;
   }
 
-  /** `key` made or began to delete the object of `uid`. */
+  /** `key` created or began to delete the object with `uid`. */
   expect(key: string, change: 'created' | 'deleted', uid: string): void {
     const sinceMs = this.#clock.monotonicMs();
     let awaited = this.#byKey.get(key);
@@ -32,7 +32,7 @@ export class Expectations {
     this.#keys.set(uid, key);
   }
 
-  /** The object was seen: as there, or as (being) deleted, which ends every waiting for it. */
+  /** The object was observed as existing, or as deleted or terminating, which satisfies every expectation. */
   observe(change: 'created' | 'deleted', uid: string): void {
     const key = this.#keys.get(uid);
     if (key === undefined) return;
@@ -43,7 +43,7 @@ export class Expectations {
     if (awaited?.uids.size === 0) this.#byKey.delete(key);
   }
 
-  /** 0 when everything was seen; else how long to wait for it at most. */
+  /** 0 if everything was seen; otherwise the maximum remaining wait. */
   waitMs(key: string): number {
     const awaited = this.#byKey.get(key);
     if (awaited === undefined) return 0;

@@ -1,5 +1,5 @@
 /**
- * A whole number, or a percentage of `total` (`25%`), rounded up or down; 0 for what is neither (upstream:
+ * A whole number, or a percentage of `total` (`25%`), rounded up or down; 0 for an invalid value (upstream:
  * intstr.GetScaledValueFromIntOrPercent).
  */
 export function scaledValue(value: number | string | undefined, total: number, round: 'up' | 'down'): number {

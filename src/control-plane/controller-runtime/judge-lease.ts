@@ -1,6 +1,9 @@
 import type { Lease } from '../../api/coordination/lease.ts';
 
-/** What was last seen of a lease, and when, by this process's own monotonic clock: its holder's clock may be any. */
+/**
+ * The last observed state of a lease, and when, on this process's monotonic clock, because the holder's clock may
+ * differ.
+ */
 export interface ObservedLease {
   readonly resourceVersion: string;
   readonly atMs: number;
@@ -15,8 +18,8 @@ export interface LeaseQuestion {
 const DEFAULT_SECONDS = 15;
 
 /**
- * Whether the lease may be taken: it is one's own, has no holder, or was not renewed for as long as it lasts, since one
- * first saw it so.
+ * Whether the lease may be acquired: this process holds it, it has no holder, or it was not renewed for its whole
+ * duration since it was first observed in this state.
  */
 export function judgeLease(
   lease: Lease,

@@ -6,10 +6,10 @@ import { matchesLabelSelector } from '../../api/selectors.ts';
 
 type Pair = readonly [key: string, value: string];
 
-/** Neither keys nor values of labels have a blank. */
+/** Keys and values of labels contain no spaces. */
 const nameOf = (namespace: string, [key, value]: Pair): string => `${namespace} ${key} ${value}`;
 
-/** The labels that every selected object has; none for a selector that only excludes. */
+/** The labels that every selected object must have; none for a selector that only excludes. */
 function pairsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Pair[] {
   const pairs: Pair[] = Object.entries(matchLabels);
   for (const { key, operator, values = [] } of matchExpressions) {
@@ -19,7 +19,7 @@ function pairsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Pa
   return pairs;
 }
 
-/** Objects by each of their labels: what a selector selects is found without a search through its namespace. */
+/** Indexes objects by each label, so that a selector is evaluated without scanning the namespace. */
 export class LabelIndex<T extends ApiObject> {
   readonly #informer: Informer<T>;
   readonly #index: ObjectIndex<T>;
@@ -39,14 +39,14 @@ export class LabelIndex<T extends ApiObject> {
     return candidates.filter(({ metadata }) => matchesLabelSelector(selector, metadata.labels ?? {}));
   }
 
-  /** No fewer than are selected; costs nothing where the selector asks for a label. */
+  /** An upper bound of the number of selected objects; cheap if the selector requires a label. */
   countAtMost(namespace: string, selector: LabelSelector | undefined): number {
     if (selector === undefined) return 0;
     const name = this.#rarest(namespace, selector);
     return name === undefined ? this.#informer.size : this.#index.count(name);
   }
 
-  /** Of the labels that the selector asks for, the one that the fewest have. */
+  /** The required label with the fewest objects. */
   #rarest(namespace: string, selector: LabelSelector): string | undefined {
     let rarest: string | undefined;
     let fewest = Infinity;
@@ -61,12 +61,15 @@ export class LabelIndex<T extends ApiObject> {
   }
 }
 
-/** Objects with selectors, found by the labels of what they select: a change costs what its labels do. */
+/**
+ * Indexes objects with selectors by the labels that they require, so that the cost of a change depends only on its
+ * labels.
+ */
 export class SelectorIndex<O extends ApiObject> {
   readonly #index: ObjectIndex<O>;
   readonly #selectorOf: (owner: O) => LabelSelector | undefined;
 
-  /** `selectorOf` gives undefined for what selects nothing. `name` is that of the informer's index. */
+  /** `selectorOf` returns undefined for an object that selects nothing. `name` is that of the informer's index. */
   constructor(informer: Informer<O>, name: string, selectorOf: (owner: O) => LabelSelector | undefined) {
     this.#selectorOf = selectorOf;
     this.#index = informer.index(name, (owner) => {
@@ -78,7 +81,7 @@ export class SelectorIndex<O extends ApiObject> {
     });
   }
 
-  /** Those that select an object with these labels. */
+  /** The objects whose selector matches these labels. */
   *selecting(namespace: string, labels: Readonly<Record<string, string>> | undefined): Generator<O> {
     yield* this.#matching(namespace, labels);
     for (const pair of Object.entries(labels ?? {})) yield* this.#matching(nameOf(namespace, pair), labels);

@@ -12,7 +12,7 @@ import type { Random } from '../../base/random.ts';
 import { judgeLease } from './judge-lease.ts';
 import type { ObservedLease } from './judge-lease.ts';
 
-/** What may run once in a cluster. */
+/** A part that may run only once in a cluster. */
 export interface LeadingPart {
   start(): void | Promise<void>;
   stop(): Promise<void>;
@@ -20,7 +20,7 @@ export interface LeadingPart {
 
 export interface ElectionTiming {
   readonly leaseMs: number;
-  /** Shortened, so that a call that hangs at its end does not carry the leader past the lease. */
+  /** Shortened, so that a hanging call does not keep the leader active after the lease has expired. */
   readonly renewMs: number;
   readonly retryMs: number;
 }
@@ -30,33 +30,32 @@ export interface LeaderElectionOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Of the Lease: `kube-controller-manager`, `kube-scheduler`. */
+  /** The name of the Lease: `kube-controller-manager`, `kube-scheduler`. */
   readonly name: string;
   /** Absent: `kube-system`. */
   readonly namespace?: string;
   /** Absent: upstream's defaults. */
   readonly timing?: ElectionTiming;
-  /** Of this process, among all that ever ran. */
+  /** The unique identity of this process. */
   readonly identity: string;
   /** Created each time this process becomes the leader. */
   readonly create: () => LeadingPart;
 }
 
 /**
- * As kube-controller-manager has them; the deadline is so much shorter that even a call that hangs just then does not
- * carry it past the lease's end.
+ * kube-controller-manager's values, with a shorter deadline, so that even a call that hangs does not extend beyond the
+ * lease.
  */
 const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewMs: 8_000, retryMs: 2000 };
 const CALL_LIMIT_MS = 3000;
 const DEFAULT_NAMESPACE = 'kube-system';
-/** Of the lease, the longest that a leader goes on without renewing it. */
+/** The fraction of the lease duration for which a leader continues without renewing it. */
 const LONGEST_SHARE = 8 / 15;
 
 /**
- * Of all processes that ask, one leads (upstream: client-go leaderelection).
- * 1. Who leads stops before anybody else may begin: its deadline is shorter than what others wait, and both are
- *    measured by monotonic clocks of their own.
- * 2. Who stops in order gives the lease back, and the next need not wait.
+ * Elects one leader among all candidates (upstream: client-go leaderelection). 1. A leader stops before another process
+ * may begin: its deadline is shorter than the wait of the others, and each measures with its own monotonic clock. 2. A
+ * leader that stops gracefully releases the lease, so that the next one need not wait.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeadingPart {
   const elector = new Elector(options);
@@ -116,7 +115,7 @@ class Elector {
     }
   }
 
-  /** Stops leading, and says so. */
+  /** Stops leading and releases the lease. */
   async leave(): Promise<void> {
     const leading = this.#leading;
     this.#leading = undefined;

@@ -1,12 +1,12 @@
 /**
- * Knows when the cache is behind what its reader itself has written: reading one's own past would do things twice.
- * A successful conditional write excludes other writes in between; so a cache that still shows one of
- * those has not caught up, and any other version has.
+ * Detects that the cache does not show the reader's own writes yet; acting on the old state would repeat work. A
+ * successful conditional write excludes other writes in between. So a cache that still shows one of the overwritten
+ * versions has not caught up, and any other version has.
  */
 export class OwnWrites {
   readonly #replaced = new Map<string, Set<string>>();
 
-  /** An object of `key` was written over its version `resourceVersion`. */
+  /** An object of `key` was written, replacing its version `resourceVersion`. */
   wroteOver(key: string, resourceVersion: string | undefined): void {
     if (resourceVersion === undefined) return;
     const known = this.#replaced.get(key);
@@ -14,9 +14,7 @@ export class OwnWrites {
     else known.add(resourceVersion);
   }
 
-  /**
-   * Whether the cache, showing this version, has yet to catch up. Once it has, what is known of the key is forgotten.
-   */
+  /** Whether a cache that shows this version has not caught up yet. Once it has, the record of the key is dropped. */
   isBehind(key: string, resourceVersion: string | undefined): boolean {
     const replaced = this.#replaced.get(key);
     if (replaced === undefined) return false;

@@ -15,15 +15,15 @@ export interface OwnerEventsOptions<O extends Selecting, T extends ApiObject> {
   readonly dependents: Informer<T>;
   readonly add: (key: string) => void;
   readonly expectations?: Expectations;
-  /** Whether a change of a dependent that it keeps is worth a pass. Absent: every one. */
+  /** Whether a change of a dependent requires a pass. Absent: always. */
   readonly matters?: (before: T, after: T) => boolean;
-  /** Whether a new dependent that has an owner is worth a pass of that owner. Default true. */
+  /** Whether a new dependent with an owner requires a pass of that owner. Default true. */
   readonly wakesWhenAdded?: boolean;
 }
 
 /**
- * Wakes owners by what happens to themselves and to what they control: the owner by its reference, and for what has
- * none every owner that would take it. Returns what ends it.
+ * Wakes owners when they or their dependents change: the owner in the controller reference, or, without one, every
+ * owner that would adopt the object. Returns the function that unsubscribes.
  */
 export function wakeOwners<O extends Selecting, T extends ApiObject>(options: OwnerEventsOptions<O, T>): () => void {
   const { owners, dependents, add, expectations, matters = () => true, wakesWhenAdded = true } = options;

@@ -12,13 +12,10 @@ import { newControllerRef } from './controller-ref.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Expectations } from './expectations.ts';
 
-/**
- * Longer prefixes and the dash are left to the name itself (upstream: getPodsPrefix, which asks whether a pod could be
- * called so).
- */
+/** The prefix ends with a dash if the result is a valid pod name (upstream: getPodsPrefix). */
 const LONGEST_NAME = 253;
 
-/** The pod that a template asks for; its name comes from its owner's. */
+/** The pod of a template; its name derives from its owner's. */
 export function podFromTemplate<T extends ApiObject>(type: ResourceType<T>, owner: T, template: PodTemplateSpec): Pod {
   const { name, namespace } = owner.metadata;
   const { labels = {}, annotations = {}, finalizers } = template.metadata;
@@ -38,7 +35,7 @@ export function podFromTemplate<T extends ApiObject>(type: ResourceType<T>, owne
   };
 }
 
-/** Creation fails in a namespace that is being deleted, and will: there is nothing to say or try again. */
+/** Creation in a terminating namespace always fails, so no event and no retry is needed. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return (
     error instanceof ApiStatusError &&
@@ -47,8 +44,8 @@ export function isNamespaceTerminating(error: unknown): boolean {
 }
 
 /**
- * Writes of one controller under way at once. A set of thousands must not fill a turn of the event loop with hundreds of
- * requests of its own, which clients would wait for.
+ * The maximum number of concurrent writes of one controller. A set of thousands must not fill a turn of the event loop
+ * with hundreds of requests, for which clients would wait.
  */
 const WRITES_AT_ONCE = 32;
 
@@ -58,14 +55,11 @@ export interface PodControlOptions<T extends ApiObject> {
   readonly informer: Informer<Pod>;
   readonly expectations: Expectations;
   readonly type: ResourceType<T>;
-  /** What events say. Absent: `Created pod: x`, `Error creating: why`, and the same of deletions. */
+  /** Texts of events. Absent: `Created pod: x`, `Error creating: why`, and the same for deletions. */
   readonly say?: (done: 'create' | 'delete', owner: T, pod: Pod, error: unknown) => string;
 }
 
-/**
- * Makes and deletes pods for an owner, tells people, and remembers what has still to be seen (upstream:
- * RealPodControl).
- */
+/** Creates and deletes pods for an owner, records events, and sets expectations (upstream: RealPodControl). */
 export class PodControl<T extends ApiObject> {
   readonly #options: PodControlOptions<T>;
   readonly #limit = createLimiter(WRITES_AT_ONCE);
@@ -74,10 +68,7 @@ export class PodControl<T extends ApiObject> {
     this.#options = options;
   }
 
-  /**
-   * The pod as it was made; undefined in a namespace that is being deleted, which counts as done. Rejects with what the
-   * API said.
-   */
+  /** The created pod; undefined in a terminating namespace, which counts as success. Rejects with the API's error. */
   async create(key: string, owner: T, pod: Pod): Promise<Pod | undefined> {
     const { client, recorder, informer, expectations, type, say = sayPlainly } = this.#options;
     let created: Pod;
@@ -104,7 +95,7 @@ export class PodControl<T extends ApiObject> {
     return created;
   }
 
-  /** Rejects with what the API said; what is gone counts as done. */
+  /** Rejects with the API's error; a missing pod is success. */
   async delete(key: string, owner: T, pod: Pod): Promise<void> {
     const { client, recorder, informer, expectations, type, say = sayPlainly } = this.#options;
     const { uid } = pod.metadata;
@@ -113,7 +104,7 @@ export class PodControl<T extends ApiObject> {
       await this.#limit(() => client.delete(pods, keyOf(pod), { preconditions: { uid } }));
     } catch (error) {
       expectations.observe('deleted', uid);
-      // Another pod of that name means that this one is gone.
+      // If another pod has the name, this one is gone.
       if (isApiError(error, 'NotFound', 'Conflict')) return;
       recorder.event(type, owner, {
         type: 'Warning',

@@ -7,7 +7,7 @@ export function isPodReady({ status }: Pod): boolean {
   return isConditionTrue(status?.conditions, 'Ready');
 }
 
-/** Wall milliseconds since when it is ready; undefined when it is not, or when that is unknown. */
+/** Wall time since when it is ready; undefined if it is not ready or the time is unknown. */
 export function readySinceMs(pod: Pod): number | undefined {
   return isPodReady(pod) ? parseTime(findCondition(pod.status?.conditions, 'Ready')?.lastTransitionTime) : undefined;
 }
@@ -20,7 +20,7 @@ export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number)
   return sinceMs !== undefined && sinceMs + minReadySeconds * 1000 <= nowMs;
 }
 
-/** In how many milliseconds the first of the pods that are ready but not available becomes so by waiting alone. */
+/** Milliseconds until the next ready pod becomes available. */
 export function nextAvailableMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
   let next: number | undefined;
   for (const pod of pods) {
@@ -32,12 +32,12 @@ export function nextAvailableMs(pods: readonly Pod[], minReadySeconds: number, n
   return next;
 }
 
-/** Counts as a replica: neither over nor leaving. */
+/** Active: neither ended nor terminating. */
 export function isPodActive(pod: Pod): boolean {
   return !isTerminalPod(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
-/** Leaving, and not over yet. */
+/** Terminating and not ended yet. */
 export function isPodTerminating(pod: Pod): boolean {
   return !isTerminalPod(pod) && pod.metadata.deletionTimestamp !== undefined;
 }

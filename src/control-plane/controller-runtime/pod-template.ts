@@ -6,10 +6,9 @@ const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * Names a template in ten characters or fewer: stable over key order and over what is empty or absent. Upstream hashes
- * a dump of Go's memory, which other programs cannot reproduce, and writes its digits in the same letters
- * (SafeEncodeString); nothing depends on the value, only on its being the same for the same template. `collisions`
- * gives another one.
+ * The hash of a template, at most ten characters, independent of key order and of empty or absent fields. Upstream
+ * hashes a dump of Go structs, which other programs cannot reproduce, and encodes it with the same letters
+ * (SafeEncodeString). Nothing depends on the value, only on its stability. `collisions` changes the hash.
  */
 export function hashTemplate(template: object, collisions: number | undefined): string {
   let hash = FNV_OFFSET;
@@ -42,7 +41,7 @@ function withoutLabel(labels: Readonly<Record<string, string>> | undefined, key:
   return Object.fromEntries(Object.entries(labels ?? {}).filter(([each]) => each !== key));
 }
 
-/** Whether two templates mean the same pods, but for the label that `key` names: it is the controller's own mark. */
+/** Whether two templates are equal except for the label `key`, which the controller itself sets. */
 export function sameTemplate(left: PodTemplateSpec, right: PodTemplateSpec, key: string): boolean {
   const plain = ({ metadata, spec }: PodTemplateSpec): object => ({
     metadata: { ...metadata, labels: withoutLabel(metadata.labels, key) },

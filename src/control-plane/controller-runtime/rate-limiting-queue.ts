@@ -13,47 +13,44 @@ const FIRST_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
 const REFILL_MS = 100;
 const BURST = 100;
-/**
- * So many consecutive failures are not transient. Without a warning, a missing permission would go unnoticed.
- */
+/** After this many consecutive failures a warning is logged; otherwise a missing permission would go unnoticed. */
 const PERSISTENT = 10;
 
 export interface RateLimitingQueueOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How many keys are worked on at a time. */
+  /** The number of keys that are processed concurrently. */
   readonly workers: number;
   /**
-   * One idempotent pass. Answers in how many milliseconds to check again, if that is known. A throw tries again, later
-   * each time.
+   * One idempotent pass. Resolves to the delay in milliseconds before the next pass, if known. If it throws, it is
+   * retried with increasing delays.
    */
   readonly sync: (key: string) => Promise<number | undefined | void>;
   /**
-   * How long a key rests after a pass, in milliseconds: what is added meanwhile is folded into one pass at the end of it.
-   * Asked after each pass. Absent: no rest.
+   * The pause of a key after a pass, in milliseconds; additions meanwhile are merged into one pass at its end. Called
+   * after each pass. Absent: no pause.
    */
   readonly restMs?: (key: string) => number;
 }
 
 /**
- * Keys that need looking at (upstream: client-go util/workqueue).
- * 1. A key is worked on by one worker at a time; what is added meanwhile leads to exactly one more pass after it.
- * 2. Keys are taken in the order of their coming, each once however often it was added.
- * 3. A key that waits for its time keeps the earliest; adding it now does not wait.
- * 4. A key that rests is not worked on: passes that cost much do not follow each other closely.
- * 5. Constructing starts nothing. After `stop` nothing is begun.
+ * A queue of keys to process (upstream: client-go util/workqueue). 1. One worker at a time processes a key; additions
+ * meanwhile cause exactly one more pass. 2. Keys are processed in the order of arrival, once each. 3. A delayed key
+ * keeps its earliest time; adding it without a delay takes effect immediately. 4. A key is not processed during its
+ * pause, so that expensive passes do not follow each other closely. 5. The constructor starts nothing. After `stop`
+ * nothing is started.
  */
 export class RateLimitingQueue {
   readonly #options: RateLimitingQueueOptions;
   readonly #ready = new Set<string>();
   readonly #running = new Set<string>();
-  /** Added while they were being worked on. */
+  /** Keys that were added while they were being processed. */
   readonly #again = new Set<string>();
   readonly #waiting = new Map<string, DueEntry>();
   readonly #heap = new DueHeap();
   readonly #failures = new Map<string, number>();
-  /** Until when keys rest, on the monotonic clock. */
+  /** The end of each key's pause, on the monotonic clock. */
   readonly #resting = new Map<string, number>();
   #timer: { readonly timer: Timer; readonly dueMs: number } | undefined;
   #state: 'idle' | 'started' | 'stopped' = 'idle';
@@ -120,7 +117,7 @@ export class RateLimitingQueue {
     else this.#resting.delete(key);
   }
 
-  /** After a failure: later each time, until `forget`. */
+  /** Adds a key after a failure, with increasing delays until `forget`. */
   addRateLimited(key: string): void {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
@@ -135,7 +132,7 @@ export class RateLimitingQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Keys that are ready or being worked on: the depth of the queue. */
+  /** The depth of the queue: keys that are ready or in progress. */
   get depth(): number {
     return this.#ready.size + this.#running.size;
   }
@@ -175,13 +172,12 @@ export class RateLimitingQueue {
   }
 
   async #run(key: string): Promise<void> {
-    // What is already being handed round (events of one change) becomes part of this pass.
+    // Events of the same change that are still being delivered become part of this pass.
     await Promise.resolve();
     try {
       const afterMs = await this.#options.sync(key);
       this.forget(key);
-      // At least one turn later: a pass that always wants another one at once must not keep everything else from
-      // running.
+      // At least one turn later, so that a pass that always requests another one does not block everything else.
       if (afterMs !== undefined) this.addAfter(key, Math.max(1, afterMs));
     } catch (error) {
       this.#report(key, error);
@@ -194,7 +190,7 @@ export class RateLimitingQueue {
     this.#dispatch();
   }
 
-  /** Having been overtaken is daily business; what is not a refusal of the API is a fault of ours. */
+  /** Conflicts are normal; an error that is not from the API is a bug. */
   #report(key: string, error: unknown): void {
     const { log, name } = this.#options;
     const fields = { controller: name, key, error: errorMessage(error), failures: this.failures(key) };

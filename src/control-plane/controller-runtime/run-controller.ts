@@ -9,13 +9,13 @@ export interface RunControllerOptions {
   readonly name: string;
   readonly log: Logger;
   readonly queues: readonly Pick<RateLimitingQueue, 'start' | 'stop'>[];
-  /** Nothing is checked before these have their first lists. */
+  /** No key is processed before these informers have their first lists. */
   readonly informers: readonly Pick<Informer<ApiObject>, 'whenSynced'>[];
-  /** End the handlers that fill the queues. */
+  /** Functions that unsubscribe the handlers that fill the queues. */
   readonly ends: readonly (() => void)[];
 }
 
-/** The life of a controller: waits for what it reads, works, and stops without leaving anything behind. */
+/** Runs a controller: waits for its informers, processes its queues, and cleans up at the end. */
 export function runController({ name, log, queues, informers, ends }: RunControllerOptions): Controller {
   let state: 'idle' | 'started' | 'stopped' = 'idle';
   const begin = async (): Promise<void> => {

@@ -1,6 +1,6 @@
-/** What is counted of scheduling, for Prometheus. */
+/** Observes scheduling, for metrics. */
 export interface SchedulingMetrics {
-  /** A try to give a pod a node has ended; a pod that is bound has had `scheduled`. */
+  /** A scheduling attempt has ended; a bound pod has the result `scheduled`. */
   attempted(attempt: SchedulingAttempt): void;
 }
 

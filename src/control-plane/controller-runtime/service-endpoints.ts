@@ -7,14 +7,14 @@ import { isTerminalPod } from '../../api/pod.ts';
 import { SelectorIndex } from './label-index.ts';
 import { isPodReady } from './pod-facts.ts';
 
-/** What Endpoints and EndpointSlices of a service both are made of: one pod behind it. */
+/** One pod of a service, for both Endpoints and EndpointSlices. */
 export interface ServiceEndpoint {
   readonly pod: Pod;
   readonly ready: boolean;
-  /** Ready, whether or not it is being deleted. */
+  /** Ready, even if it is terminating. */
   readonly serving: boolean;
   readonly terminating: boolean;
-  /** Only in headless services, for pods that ask for a name of their own in the service's domain. */
+  /** Only for headless services, and for pods with a host name in the service's domain. */
   readonly hostname: string | undefined;
 }
 
@@ -27,7 +27,10 @@ export function hasManagedEndpoints({ spec }: Service): boolean {
 
 const selectors = new WeakMap<Service, LabelSelector>();
 
-/** What a service selects, whose endpoints controllers manage; else undefined. The same object for the same service. */
+/**
+ * The selector of a service whose endpoints controllers manage; otherwise undefined. The same object for the same
+ * service.
+ */
 export function serviceSelector(service: Service): LabelSelector | undefined {
   if (!hasManagedEndpoints(service)) return undefined;
   let selector = selectors.get(service);
@@ -35,10 +38,7 @@ export function serviceSelector(service: Service): LabelSelector | undefined {
   return selector;
 }
 
-/**
- * Of the pods that a service selects, those that have an address and have not ended (upstream: ShouldPodBeInEndpoints),
- * in the order of their names.
- */
+/** The selected pods with an address that have not ended (upstream: ShouldPodBeInEndpoints), sorted by name. */
 export function endpointsOf(service: Service, selected: readonly Pod[]): readonly ServiceEndpoint[] {
   const everyone = service.spec.publishNotReadyAddresses === true;
   return selected
@@ -72,17 +72,14 @@ function portIn(pod: Pod, { targetPort, port, protocol = 'TCP' }: ServicePort): 
 }
 
 export interface PortInPod {
-  /** '' for the only port of a service that has no name for it. */
+  /** '' for an unnamed single port. */
   readonly name: string;
   readonly protocol: NonNullable<ServicePort['protocol']>;
   readonly port: number;
   readonly appProtocol?: string;
 }
 
-/**
- * The service's ports as the pod has them, without those it has not; undefined when the service has ports and the pod
- * none of them.
- */
+/** The service's ports that the pod has; undefined if the service has ports and the pod has none of them. */
 export function portsIn(pod: Pod, service: Service): readonly PortInPod[] | undefined {
   const wanted = service.spec.ports ?? [];
   if (wanted.length === 0 && isHeadless(service)) return [];
@@ -106,7 +103,7 @@ function changesEndpoints(before: Pod, after: Pod): boolean {
   );
 }
 
-/** Wakes services by what happens to them and to the pods they select. Returns what ends it. */
+/** Wakes services when they or their selected pods change. Returns the function that unsubscribes. */
 export function wakeServices(options: {
   readonly services: Informer<Service>;
   readonly pods: Informer<Pod>;

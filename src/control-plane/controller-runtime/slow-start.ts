@@ -1,6 +1,6 @@
 /**
- * Does `work` `count` times, in batches of `initial`, twice that, and so on, each only when all of the one before went
- * well (upstream: slowStartBatch): a quota that refuses all refuses one, not a thousand.
+ * Calls `work` `count` times in batches of `initial`, twice that, and so on. A batch starts only if the previous one
+ * succeeded completely (upstream: slowStartBatch), so that an exhausted quota causes one refusal and not a thousand.
  */
 export async function slowStart(
   count: number,

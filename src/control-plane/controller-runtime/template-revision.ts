@@ -5,7 +5,7 @@ import { goJson } from '../../api/go-json.ts';
 import { SAFE_ALPHABET } from '../../api/generate-name.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 
-/** The label of a pod and a revision: whose template the pod was made of. */
+/** The label of pods and revisions with the hash of their template. */
 export const REVISION_HASH_LABEL = 'controller-revision-hash';
 
 const FNV_OFFSET = 0x811c9dc5;
@@ -16,7 +16,7 @@ const LONGEST_PREFIX = 223;
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The strategic merge patch that brings a template back: the data of a ControllerRevision, with the fields and in the
+ * The strategic merge patch that restores a template: the data of a ControllerRevision, with the fields and in the
  * order in which upstream's controllers write it (upstream: getPatch). Clients find the current revision by comparing
  * its bytes. Keys that look like numbers are the exception: JavaScript puts them first.
  */
@@ -24,7 +24,7 @@ export function templatePatch(template: PodTemplateSpec): object {
   return sorted({ spec: { template: { ...asGoWrites(template), $patch: 'replace' } } }) as object;
 }
 
-/** Whether the revision holds this template, also in the form that earlier versions wrote. */
+/** Whether the revision contains this template, also in the format of earlier versions. */
 export function isRevisionOf(template: PodTemplateSpec, { data }: ControllerRevision): boolean {
   return semanticEqual(templatePatch(template), data);
 }
@@ -40,7 +40,7 @@ export function revisionName(owner: string, hash: string): string {
   return `${owner.slice(0, LONGEST_PREFIX)}-${hash}`;
 }
 
-/** Structures that are no pointers in Go are written even when they are empty. */
+/** Go writes structs that are not pointers even if they are empty. */
 function asGoWrites({ metadata, spec }: PodTemplateSpec): Json {
   const withResources = <T extends object>(items: readonly T[]): Json[] =>
     items.map((each) => ({ resources: {}, ...each }));
@@ -72,12 +72,12 @@ function sorted(value: unknown): unknown {
 
 type Numbered = Pick<ControllerRevision, 'revision'>;
 
-/** By number, the oldest first. The numbers are int64, which may be more than a JavaScript number holds. */
+/** Sorted by number, oldest first. The numbers are int64, which may exceed the range of JavaScript numbers. */
 export function compareRevisions({ revision: left }: Numbered, { revision: right }: Numbered): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** The number after the greatest, exactly; the greatest int64 has none after it and is given again. */
+/** The greatest number plus one; for the greatest int64, the number itself. */
 export function nextRevision(revisions: readonly Numbered[]): number | bigint {
   const greatest = revisions.reduce((most, { revision }) => (revision > most ? BigInt(revision) : most), 0n);
   return exactly(greatest + 1n) ?? greatest;

@@ -3,12 +3,14 @@ import type { Informer } from '../../api/client/informer.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 
-/** What was made but not seen for so long is taken for gone; `Expectations` waits as long. */
+/**
+ * An object that is not seen for this time after its creation counts as deleted; `Expectations` waits the same time.
+ */
 const GIVEN_UP_AFTER_MS = 300_000;
 
 /**
- * Objects of fixed names that a controller made and its informer has not shown yet. Without them every pass until then
- * would send a creation that the API server refuses.
+ * Objects with fixed names that a controller created and its informer has not shown yet. Without this record, each pass
+ * until then would send a create request that the API server refuses.
  */
 export class UnseenObjects<T extends ApiObject> {
   readonly #informer: Informer<T>;
@@ -20,13 +22,13 @@ export class UnseenObjects<T extends ApiObject> {
     this.#clock = clock;
   }
 
-  /** Forgets what the informer shows, or shows as gone. Returns what ends it. */
+  /** Drops objects that the informer shows, or shows as deleted. Returns the function that unsubscribes. */
   observe(): () => void {
     const seen = ({ metadata }: T): void => void this.#byUid.delete(metadata.uid);
     return this.#informer.addHandlers({ onAdd: seen, onUpdate: (_before, after) => seen(after), onDelete: seen });
   }
 
-  /** `owner` made the object, or found it where it wanted to make it. */
+  /** `owner` created the object, or found that it already existed. */
   made(owner: ApiObject, object: T): void {
     const { uid } = object.metadata;
     if (this.#informer.get(keyOf(object))?.metadata.uid === uid) return;
@@ -34,7 +36,7 @@ export class UnseenObjects<T extends ApiObject> {
     this.#byUid.set(uid, { ownerUid: owner.metadata.uid, object, untilMs });
   }
 
-  /** What the informer shows of the owner, and what it does not show yet. */
+  /** The owner's objects that the informer shows, and those that it does not show yet. */
   with(owner: ApiObject, shown: readonly T[]): readonly T[] {
     if (this.#byUid.size === 0) return shown;
     const nowMs = this.#clock.monotonicMs();

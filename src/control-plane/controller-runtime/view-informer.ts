@@ -3,8 +3,8 @@ import type { ObjectIndex } from '../../api/client/object-store.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 
 /**
- * An informer that shows each object as one of another kind, so that a controller of that kind works on both. An object
- * that did not change is shown as the same object.
+ * An informer that converts each object to another kind, so that a controller of that kind handles both. An unchanged
+ * object is converted to the same object.
  */
 export function viewInformer<S extends ApiObject, T extends ApiObject>(
   source: Informer<S>,

@@ -81,7 +81,7 @@ export function computeBoundClaims(request: ServiceAccountTokenRequest, context:
   };
 }
 
-/** Why a token does not count at this time; `undefined` when it does. */
+/** Why a token is not valid at this time; `undefined` if it is valid. */
 export function refuseTimes(claims: Readonly<Record<string, unknown>>, nowSeconds: number): string | undefined {
   const { exp, nbf, iat } = claims;
   if (typeof nbf === 'number' && nowSeconds + LEEWAY_SECONDS < nbf) return 'service account token is not valid yet';
@@ -91,7 +91,7 @@ export function refuseTimes(claims: Readonly<Record<string, unknown>>, nowSecond
   return undefined;
 }
 
-/** Of a payload's `kubernetes.io`, what can be checked by its form alone. */
+/** Validates the structure of the `kubernetes.io` claim. */
 export interface KubernetesClaims {
   readonly namespace: string;
   readonly serviceAccount: ObjectClaim;
@@ -128,7 +128,7 @@ export interface ServiceAccountFacts {
   readonly jti?: string;
 }
 
-/** The user a service account is (upstream: serviceaccount.ServiceAccountInfo). */
+/** The user of a service account (upstream: serviceaccount.ServiceAccountInfo). */
 export function serviceAccountInfo({ namespace, name, uid, pod, node, jti }: ServiceAccountFacts): UserInfo {
   const extra: Record<string, readonly string[]> = {};
   if (pod?.name !== undefined && pod.name !== '' && pod.uid !== undefined && pod.uid !== '') {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 
-/** Upstream's default (TokenSuccessCacheTTL): a token that was taken back is good for at most so long. */
+/** Upstream's default (TokenSuccessCacheTTL): a revoked token stays valid for at most this time. */
 const SUCCESS_MS = 10_000;
 const ENTRIES = 4096;
 
@@ -12,8 +12,8 @@ interface Entry {
 }
 
 /**
- * Remembers who a token is for ten seconds, and asks once for many requests that come together. Failures are not
- * remembered. Tokens themselves are not kept: the key is a digest that only this process can make.
+ * Caches the user of a token for ten seconds, and merges concurrent lookups of the same token. Failures are not cached.
+ * Tokens are not stored: the key is a digest that only this process can compute.
  */
 export function cachedTokenAuthenticator(inner: TokenAuthenticator, clock: Clock): TokenAuthenticator {
   const secret = randomBytes(32);

@@ -1,7 +1,7 @@
 import { goAggregate } from '../../../api/go-aggregate.ts';
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 
-/** Asks all until one recognizes the token. The errors of the others are reported only if none does. */
+/** Calls the authenticators until one recognizes the token. The errors of the others are reported only if none does. */
 export function unionTokenAuthenticator(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
     name: 'tokens',
@@ -18,8 +18,8 @@ export function unionTokenAuthenticator(authenticators: readonly TokenAuthentica
 }
 
 /**
- * Those who know nothing of audiences speak for the API server's own: asked for others, they do not know the token
- * (upstream: authenticator.WrapAudienceAgnosticToken).
+ * Authenticators without audience support are valid for the API server's audiences only: for others they do not
+ * recognize the token (upstream: authenticator.WrapAudienceAgnosticToken).
  */
 export function withOwnAudiences(authenticator: TokenAuthenticator, own: readonly string[]): TokenAuthenticator {
   return {

@@ -7,12 +7,12 @@ import { readText } from '../../../base/read-text.ts';
 
 export interface HttpJsonTarget {
   readonly url: string;
-  /** PEM; the system's authorities without. */
+  /** CA certificates in PEM; default: the system's. */
   readonly ca?: string;
   readonly certificate?: string;
   readonly key?: string;
   readonly bearerToken?: string;
-  /** The name the server's certificate is checked for, where that is not the host's. */
+  /** The name for which the server's certificate is verified, if it differs from the host. */
   readonly serverName?: string;
   readonly timeoutMs: number;
 }
@@ -25,9 +25,9 @@ export interface HttpJsonAnswer {
 const LIMIT_BYTES = 4 << 20;
 
 /**
- * One JSON question (a string is JSON already) to one fixed address: no redirects are followed, the answer is bounded in size and, from connecting
- * to its last byte, in time. Rejects with `Timeout`, `Unavailable` (no connection, no end) or `Invalid` (no JSON, too
- * much of it); a status is an answer whatever it is.
+ * Posts JSON (a string is sent unchanged) to a fixed address. Redirects are not followed; the response is limited in
+ * size, and the whole exchange in time. Rejects with `Timeout`, `Unavailable` (no connection, or cut off) or `Invalid`
+ * (not JSON, or too large); every HTTP status is a result.
  */
 export async function askJson(target: HttpJsonTarget, body?: object | string): Promise<HttpJsonAnswer> {
   const signal = AbortSignal.timeout(target.timeoutMs);

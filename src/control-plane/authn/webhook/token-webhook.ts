@@ -2,11 +2,11 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 import type { HttpJsonAnswer } from './http-json.ts';
 
-/** A POST of a review; rejects when there is no answer. */
+/** Posts a review; rejects if there is no response. */
 export type PostReview = (review: object) => Promise<HttpJsonAnswer>;
 
 /**
- * Asks a service of the operator's whose a token is (--authentication-token-webhook-config-file), by TokenReviews of
+ * Authenticates tokens with a webhook (--authentication-token-webhook-config-file), by TokenReviews of
  * authentication.k8s.io/v1.
  */
 export function createTokenWebhook(post: PostReview, apiAudiences: readonly string[]): TokenAuthenticator {

@@ -1,7 +1,7 @@
 import type { AuthorizationAttributes, Authorizer, UserInfo, UserRules } from '../../model/user-info.ts';
 import type { AbacPolicy } from './abac-policy.ts';
 
-/** Policies from a file. `policies` is asked at each request, so that a file read again counts at once. */
+/** Policies from a file. `policies` is called for each request, so that a reloaded file takes effect immediately. */
 export function createAbacAuthorizer(policies: () => readonly AbacPolicy[]): Authorizer {
   return {
     name: 'ABAC',

@@ -1,7 +1,7 @@
 import { KubeletError } from '../../../base/errors.ts';
 
 /**
- * A line of a policy file (abac.authorization.kubernetes.io/v1beta1 Policy). '' matches only what is empty itself, `*`
+ * A line of a policy file (abac.authorization.kubernetes.io/v1beta1 Policy). '' matches only an empty value, `*`
  * everything.
  */
 export interface AbacPolicy {
@@ -75,7 +75,7 @@ function readSpec(spec: Record<string, unknown>, fail: (why: string) => never): 
   };
 }
 
-/** Lines from before policies had versions: what they leave out matches all (upstream: pkg/apis/abac/v0 conversion). */
+/** Lines without a version (v0): absent fields match everything (upstream: pkg/apis/abac/v0 conversion). */
 function parseUnversioned(value: Record<string, unknown>, fail: (why: string) => never): AbacPolicy {
   const old = readSpec(value, fail);
   const everybody = (old.user === '' && old.group === '') || old.user === '*' || old.group === '*';

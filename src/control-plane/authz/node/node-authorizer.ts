@@ -17,10 +17,10 @@ const POD_CERTIFICATES = 'podcertificaterequests.certificates.k8s.io';
 type Check = (graph: NodeGraph, node: string, attributes: AuthorizationAttributes) => AuthorizationDecision;
 
 /**
- * What the kubelets may do: a few things all of them, and beside that read what the pods bound to them need, and write
- * what is their own. What only the content of a request tells (whose status it is) is for the admission plugin
- * NodeRestriction. Never forbids; only nodes get an opinion. Follows upstream's plugin/pkg/auth/authorizer/node as of
- * v1.36, with selectors judged.
+ * Authorizes kubelets: a few requests for all nodes, reads of objects that the pods of the node need, and writes of its
+ * own objects. The admission plugin NodeRestriction checks what depends on the content of a request. Never denies; it
+ * has an opinion only for nodes. Matches upstream's plugin/pkg/auth/authorizer/node of v1.36, with authorization by
+ * selectors.
  */
 export function createNodeAuthorizer(graph: NodeGraph, gates: ReadonlySet<ControlPlaneGate> = new Set()): Authorizer {
   const rules = nodeRules(gates);
@@ -103,7 +103,7 @@ const checkLease: Check = (_graph, node, { verb, namespace, name }) => {
   if (!ownVerbs.includes(verb)) return noOpinion('can only get, create, update, patch, or delete a node lease');
   if (namespace !== 'kube-node-lease')
     return noOpinion('can only access leases in the "kube-node-lease" system namespace');
-  // Which name a creation has, only admission sees.
+  // Only admission sees the name of a created object.
   return verb === 'create' || name === node
     ? allow
     : noOpinion('can only access node lease with the same name as the requesting node');
@@ -155,7 +155,7 @@ function selectsNode(selector: string | undefined, node: string): boolean {
 const checkResourceSlice: Check = (graph, node, attributes) => {
   const { verb, subresource, name, fieldSelector } = attributes;
   if (subresource !== '') return noOpinion('cannot authorize ResourceSlice subresources');
-  // Whose devices a new one holds, only admission sees.
+  // Only admission sees the node of a new slice.
   if (verb === 'create') return allow;
   if (['get', 'update', 'patch', 'delete'].includes(verb))
     return related(node, attributes, () => graph.ownsSlice(node, name));
@@ -173,7 +173,7 @@ const checkPodCertificate: Check = (graph, node, attributes) => {
   if (subresource !== '') return noOpinion('nodes may not access the status subresource of PodCertificateRequests');
   switch (verb) {
     case 'create':
-      // For which pod, admission sees.
+      // Admission checks the pod.
       return allow;
     case 'get':
       return related(node, attributes, () => graph.requestedCertificate(node, namespace, name));
@@ -209,6 +209,6 @@ const plainChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['pods.', checkPod],
   ['resourceclaims.resource.k8s.io', getOnly(refers('resourceclaims'))],
   ['resourceslices.resource.k8s.io', checkResourceSlice],
-  // Without their feature gate there are none.
+  // The kind exists only with its feature gate.
   [POD_CERTIFICATES, nothing],
 ]);

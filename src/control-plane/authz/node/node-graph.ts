@@ -10,18 +10,12 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import { podReferences, referenceKey, volumeSecrets } from './node-references.ts';
 
-/**
- * Which objects have to do with which node, through the pods bound to it and the volumes of their claims.
- *
- * 1. A reference is counted for as long as a pod of the node makes it; what is counted follows from the newest pods
- *    alone.
- * 2. Reading it costs a few look-ups, however many pods there are.
- */
+/** x */
 export class NodeGraph {
   readonly #reader: ObjectReader;
-  /** By node, then by reference, how many of its pods make it. */
+  /** By node, then by reference: the number of its pods with that reference. */
   readonly #references = new Map<string, Map<string, number>>();
-  /** By secret, the names of the bound volumes that need it on a node. */
+  /** By Secret: the names of bound volumes that need it on a node. */
   readonly #volumesOfSecret = new Map<string, Set<string>>();
   readonly #stops: readonly (() => void)[];
 
@@ -39,7 +33,7 @@ export class NodeGraph {
     for (const stop of this.#stops) stop();
   }
 
-  /** Whether a pod of the node makes the reference, directly or through the volume of a claim. */
+  /** Whether a pod of the node has the reference, directly or through the volume of a claim. */
   refersTo(node: string, reference: string): boolean {
     if (this.#references.get(node)?.has(reference) === true) return true;
     const volumes = this.#volumesOfSecret.get(reference);
@@ -63,7 +57,7 @@ export class NodeGraph {
     return this.#reader.get(volumeAttachments, { namespace: '', name: attachment })?.spec.nodeName === node;
   }
 
-  /** Whether the slice holds devices of the node alone. */
+  /** Whether the slice contains only devices of the node. */
   ownsSlice(node: string, name: string): boolean {
     return this.#reader.get(resourceSlices, { namespace: '', name })?.spec.nodeName === node;
   }
@@ -75,7 +69,7 @@ export class NodeGraph {
 
   #podChanged(before: Pod | undefined, after: Pod | undefined): void {
     if (before !== undefined && after !== undefined && makesSameReferences(before, after)) return;
-    // The new ones first, so that what stays is not forgotten in between.
+    // Add new references first, so that unchanged ones are not removed in between.
     if (after !== undefined) this.#count(after, 1);
     if (before !== undefined) this.#count(before, -1);
   }
@@ -107,7 +101,7 @@ export class NodeGraph {
   }
 }
 
-/** Of the status only the names of claims count. */
+/** Only the claim names in the status matter. */
 function makesSameReferences(before: Pod, after: Pod): boolean {
   return (
     before.spec === after.spec &&

@@ -5,7 +5,7 @@ import { isMirrorPod } from '../../../api/pod.ts';
 import { resourceClaimNames } from '../../../api/resource/pod-claims.ts';
 import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
 
-/** What a pod can give its node the right to read. */
+/** Objects that a pod can allow its node to read. */
 export type ReferencedPlural =
   | 'pods'
   | 'secrets'
@@ -18,8 +18,8 @@ export const referenceKey = (plural: ReferencedPlural, namespace: string, name: 
   `${plural}/${namespace}/${name}`;
 
 /**
- * Keys of all that the pod lets its node read. A mirror pod gives nothing but itself: nodes make them, and must not
- * give themselves rights by it (upstream: node authorizer's graph, AddPod).
+ * Keys of all that the pod lets its node read. A mirror pod allows only itself: nodes create mirror pods, and must not
+ * grant themselves rights with them (upstream: node authorizer's graph, AddPod).
  */
 export function podReferences(pod: Pod): string[] {
   const { namespace, name } = pod.metadata;
@@ -43,7 +43,7 @@ interface NamedSecret {
 }
 
 /**
- * The secrets a node needs to use a bound volume; those for the controllers of its driver are not among them (upstream:
+ * The secrets a node needs to use a bound volume; without those for the controllers of its driver (upstream:
  * persistentvolume VisitPVSecretNames).
  */
 export function volumeSecrets({ spec }: PersistentVolume): readonly NamedSecret[] {

@@ -4,8 +4,8 @@ import type { PolicyRule } from '../../../api/rbac/policy-rule.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
 
 /**
- * The rules an aggregated role should have: those of all roles its selectors select, by selector, then by name, each
- * once (upstream: clusterroleaggregation). `undefined` when it has them or is not aggregated.
+ * The rules an aggregated role should have: those of all selected roles, by selector, then by name, without duplicates
+ * (upstream: clusterroleaggregation). `undefined` when it has them or is not aggregated.
  */
 export function computeAggregatedRules(
   role: ClusterRole,

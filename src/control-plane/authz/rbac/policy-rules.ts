@@ -33,7 +33,7 @@ export interface RuleQuestion {
   readonly path: string;
 }
 
-/** Whether the rule gives what is asked for (upstream: rbac.RuleAllows). */
+/** Whether the rule allows the request (upstream: rbac.RuleAllows). */
 export function ruleAllows(rule: PolicyRule, question: RuleQuestion): boolean {
   if (!rule.verbs.includes(question.verb) && !rule.verbs.includes('*')) return false;
   if (!question.resourceRequest) return pathMatches(rule.nonResourceURLs, question.path);

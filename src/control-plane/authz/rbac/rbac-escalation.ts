@@ -19,10 +19,9 @@ const everything: readonly PolicyRule[] = [
 ];
 
 /**
- * Users cannot grant rights through roles and bindings that they do not have: a role may be written by who holds all
- * its permissions in that namespace or may `escalate`, a binding by who holds those of its role or may `bind` it.
- * Upstream does this in the storage of these kinds (registry/rbac policybased), also without any authorizer but RBAC in
- * use. `system:masters` is above it.
+ * Prevents users from granting rights that they do not have. Writing a role requires all its permissions in that
+ * namespace, or the verb `escalate`. Writing a binding requires the permissions of its role, or the verb `bind`.
+ * Upstream checks this in the storage of these kinds (registry/rbac policybased). `system:masters` is exempt.
  */
 export function createRbacEscalationCheck(grants: RoleGrants, authorizer: Authorizer): AdmissionPlugin {
   return {
@@ -55,7 +54,7 @@ async function checkRole(
 ): Promise<void> {
   const { user } = attributes.context;
   const { plural } = attributes.definition.type;
-  // A creation has no name in its path, so a rule with names does not help there.
+  // A create request has no name in its path, so a rule with resource names does not match it.
   const name = attributes.operation === 'CREATE' ? '' : attributes.name;
   if (await isAllowed(authorizer, { user, verb: 'escalate', resource: plural, namespace: attributes.namespace, name }))
     return;
@@ -97,7 +96,7 @@ function pluralOf({ kind }: RoleRef): string {
   throw new ApiStatusError('InternalError', `unsupported role reference kind: ${goQuote(kind)}`);
 }
 
-/** A refusal names so many verbs of resources at most. */
+/** The maximum number of missing permissions in a refusal. */
 const MOST_LISTED = 1000;
 
 function refuseEscalation(grants: RoleGrants, attributes: AdmissionAttributes, asked: readonly PolicyRule[]): void {
@@ -149,7 +148,7 @@ async function isAllowed(authorizer: Authorizer, question: RoleQuestion): Promis
   return decision === 'allow';
 }
 
-/** The garbage collector must be able to let go of a role that it could not have written. */
+/** The garbage collector must be able to remove finalizers of roles that it could not write. */
 function changesOnlyGarbageCollection(object: ApiObject, old: ApiObject): boolean {
   const { ownerReferences, finalizers, managedFields, resourceVersion } = old.metadata;
   const like = (metadata: ApiObject['metadata']): object => ({

@@ -8,7 +8,7 @@ import type { Random } from '../../../base/random.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import { computeAggregatedRules } from './aggregate-roles.ts';
 
-/** Only for what an event should have announced, and for writes that failed. */
+/** A fallback for missed events and failed writes. */
 const SAFETY_NET_MS = 600_000;
 const RETRY_MS = 1000;
 
@@ -20,7 +20,7 @@ export interface RoleAggregationOptions {
   readonly log: Logger;
 }
 
-/** Keeps `admin`, `edit`, `view` and other aggregated roles filled with the rules of the roles they select. */
+/** Copies the rules of selected roles into `admin`, `edit`, `view` and other aggregated roles. */
 export function createRoleAggregation(options: RoleAggregationOptions): { start(): void; stop(): Promise<void> } {
   const { reader, client, clock, random, log } = options;
   let failed = false;

@@ -19,8 +19,8 @@ export interface Grant {
 const usernameOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
 /**
- * Who is bound to which roles, kept up to date and found by subject: what a request costs depends on the bindings of
- * its user, not on those of the cluster. Rules are not copied; roles are looked up as they are when asked.
+ * An index of bindings by subject, updated by watches. The cost of a request depends on the bindings of its user, not
+ * on all bindings of the cluster. Rules are not copied; roles are looked up at each request.
  */
 export class RoleGrants {
   readonly #reader: ObjectReader;
@@ -44,15 +44,15 @@ export class RoleGrants {
   }
 
   /**
-   * What the user is granted in the namespace ('' for the cluster alone): cluster role bindings first. Each binding
-   * comes once.
+   * The grants of the user in the namespace ('' for cluster scope only): cluster role bindings first, each binding
+   * once.
    */
   *grantsOf(user: UserInfo, namespace: string): Generator<Grant> {
     yield* this.#grantsIn('', user, this.#byNamespace.get(''));
     if (namespace !== '') yield* this.#grantsIn(namespace, user, this.#byNamespace.get(namespace));
   }
 
-  /** The rules a binding in the namespace would refer to. */
+  /** The rules of the role that a binding in the namespace references. */
   rulesOf(ref: RoleRef, namespace: string): RoleRules {
     if (ref.kind === 'ClusterRole')
       return this.#found(ref, this.#reader.get(clusterRoles, { namespace: '', name: ref.name }));
@@ -117,7 +117,7 @@ function* subjectKeysOfUser(user: UserInfo): Generator<string> {
   for (const group of user.groups) yield `g${group}`;
 }
 
-/** How a decision names its ground: `RoleBinding "edit/web" of ClusterRole "edit" to User "jane"`. */
+/** The reason of a decision: `RoleBinding "edit/web" of ClusterRole "edit" to User "jane"`. */
 export function describeGrant({ binding }: Grant, user: UserInfo): string {
   const { namespace, name } = binding.metadata;
   const keys = new Set(subjectKeysOfUser(user));
@@ -135,7 +135,7 @@ function describeSubject(subject: Subject, bindingNamespace: string): string {
   return `${subject.kind} ${JSON.stringify(`${subject.name}/${namespace}`)}`;
 }
 
-/** In the words of upstream's listers. */
+/** With the message of upstream's listers. */
 export function describeMissing(ref: RoleRef): string {
   if (ref.kind === 'ClusterRole') return `clusterrole.rbac.authorization.k8s.io ${JSON.stringify(ref.name)} not found`;
   if (ref.kind === 'Role') return `role.rbac.authorization.k8s.io ${JSON.stringify(ref.name)} not found`;

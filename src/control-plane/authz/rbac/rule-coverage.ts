@@ -1,24 +1,24 @@
 import type { PolicyRule } from '../../../api/rbac/policy-rule.ts';
 
 /**
- * What rules give and others do not (upstream: validation.Covers). A rule stands for each of its verbs with each of its
- * groups, resources and names: written out, a rule of a kilobyte is a million of them. So values that the same rules
- * cover are compared together, and nothing is written out but what is missing.
+ * Computes the permissions of some rules that other rules do not grant (upstream: validation.Covers). A rule stands for
+ * the product of its verbs, groups, resources and names: expanded, a rule of a kilobyte can be a million permissions.
+ * Therefore values that are covered by the same rules are compared together, and only missing permissions are expanded.
  */
 export interface MissingRules {
-  /** Of one resource and name, or of one path, each. */
+  /** Each entry is for one resource and name, or for one path. */
   readonly rules: readonly PolicyRule[];
   /** Whether there are more than are listed. */
   readonly hasMore: boolean;
 }
 
 /**
- * Rules can be made whose comparison takes any time; those that people write need a thousandth of this. What is not
- * compared counts as missing.
+ * Limit of comparisons: rules can be constructed whose comparison takes any time, while real ones need a thousandth of
+ * this. Permissions that were not compared count as missing.
  */
 const MOST_STEPS = 500_000;
 
-/** What `asked` gives and no single rule of `owned` does; so many verbs of it are listed. */
+/** The permissions of `asked` that no single rule of `owned` grants; a limited number of them is listed. */
 export function missingRules(
   owned: readonly PolicyRule[],
   asked: readonly PolicyRule[],
@@ -56,13 +56,13 @@ export function compactRules(rules: readonly PolicyRule[]): readonly PolicyRule[
   return [...others, ...[...merged.values()].map(({ rule, verbs }) => ({ ...rule, verbs: [...verbs] }))];
 }
 
-/** One thing that a rule says: the values asked for, and which of some owned rules cover one of them. */
+/** One dimension of a rule: the requested values, and which of the owned rules cover each of them. */
 interface Dimension {
   readonly values: readonly string[];
   readonly covering: (value: string, candidates: readonly Owned[]) => readonly Owned[];
 }
 
-/** An owned rule, to look up in: unrelated rules are not visited. */
+/** An owned rule with an index, so that unrelated rules are not visited. */
 class Owned {
   readonly #rule: PolicyRule;
   readonly #sets = new Map<'verbs' | 'apiGroups' | 'resourceNames', ReadonlySet<string>>();
@@ -96,7 +96,7 @@ class Coverage {
         if (known === undefined) this.#byResource.set(resource, [rule]);
         else known.push(rule);
       }
-      // Paths have no names, so that a rule of some names gives none.
+      // Paths have no names, so a rule with resource names grants no path.
       if (rule.hasAnyName) for (const url of new Set(nonResourceURLs)) this.#byUrl.push({ url, rule });
     }
   }
@@ -139,10 +139,7 @@ class Coverage {
       for (const url of urls) yield { verbs: [...missing], nonResourceURLs: [url] };
   }
 
-  /**
-   * Boxes, no two of which have anything in common: of each dimension some values, all of which together no owned rule
-   * covers.
-   */
+  /** Disjoint boxes: subsets of the values of each dimension whose combinations no owned rule covers. */
   *#uncovered(
     dimensions: readonly Dimension[],
     candidates: readonly Owned[] = [],
@@ -155,7 +152,7 @@ class Coverage {
     }
   }
 
-  /** The values, those together that the same candidates cover. */
+  /** The values, grouped by the candidates that cover them. */
   #classes(
     { values, covering }: Dimension,
     candidates: readonly Owned[],
@@ -191,7 +188,7 @@ class Coverage {
     return { values: [...new Set(asked)], covering };
   }
 
-  /** In sorted order what begins with a text stands right behind it, so no path is compared with all patterns. */
+  /** In sorted order, texts with a common prefix are adjacent, so no path is compared with all patterns. */
   #urls(asked: readonly string[]): Dimension {
     const found = new Map(asked.map((url) => [url, new Set<Owned>()]));
     if (found.size === 0) return { values: [], covering: () => [] };

@@ -13,18 +13,18 @@ import { judgeConditions } from '../configuration/match-conditions.ts';
 const AUTHORIZED_MS = 300_000;
 const UNAUTHORIZED_MS = 30_000;
 const ENTRIES = 8192;
-/** Attributes longer than this in all are not cached, so that long names cannot fill the memory. */
+/** Requests with longer attributes are not cached, so that long names cannot fill the memory. */
 const LONGEST_CACHED = 10_000;
-/** Five tries, the pause growing by half each time (upstream: webhook.DefaultRetryBackoffWithInitialDelay). */
+/** Five attempts; the delay grows by half each time (upstream: webhook.DefaultRetryBackoffWithInitialDelay). */
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
 
 export interface WebhookAuthorizerOptions {
-  /** Posts a SubjectAccessReview, with bounded time; rejects when there is no answer. */
+  /** Posts a SubjectAccessReview with a timeout; rejects if there is no response. */
   readonly post: (review: object) => Promise<{ readonly status: number; readonly body: unknown }>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** When there is no answer: leave it to the others (upstream's default), or forbid. */
+  /** The decision without a response: no opinion (upstream's default), or deny. */
   readonly failurePolicy?: 'NoOpinion' | 'Deny';
   /** 0: such answers are not kept. */
   readonly authorizedMs?: number;
@@ -45,8 +45,8 @@ interface Verdict {
 }
 
 /**
- * Asks a service of the operator's (--authorization-webhook-config-file) by SubjectAccessReviews of
- * authorization.k8s.io/v1, and remembers its answers.
+ * Authorizes requests with a webhook (--authorization-webhook-config-file) that receives SubjectAccessReviews of
+ * authorization.k8s.io/v1, and caches its responses.
  */
 export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
   const {
@@ -120,7 +120,7 @@ function decide({ allowed, denied, reason }: Verdict): AuthorizationDecision {
   return { decision: allowed ? 'allow' : 'noOpinion', reason };
 }
 
-/** What who asks can make long. */
+/** The length of attributes that the client controls. */
 function controlledLength({
   name,
   namespace,
@@ -173,7 +173,7 @@ async function askOnce({ post, version = 'v1' }: WebhookAuthorizerOptions, spec:
 const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** Throws `Unavailable` for what is worth asking again. */
+/** Throws `Unavailable` for errors that may be retried. */
 function readVerdict({ status, body }: { readonly status: number; readonly body: unknown }): Verdict {
   if (status === 429 || status >= 500)
     throw new KubeletError('Unavailable', `the authorization webhook answered ${status}`);
@@ -226,7 +226,7 @@ function reviewSpec(attributes: AuthorizationAttributes): object {
   };
 }
 
-/** What cannot be parsed is left out: that only asks for more than is wanted. */
+/** Selectors that cannot be parsed are left out: the review then covers more than the request. */
 function fieldRequirements(selector = ''): object {
   const parsed = parseFieldSelector(selector);
   if (typeof parsed === 'string' || parsed.length === 0) return {};

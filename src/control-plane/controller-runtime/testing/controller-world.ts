@@ -16,20 +16,20 @@ import { formatTime, parseTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../controller.ts';
 import { KillableClient } from './killable-client.ts';
 
-/** What the fake kubelets make of a pod: `waiting` is bound and not running. */
+/** The state that fake kubelets give a pod: `waiting` is bound and not running. */
 export type PodFate = 'waiting' | 'running' | 'ready' | 'succeeded' | 'failed';
 
 export interface WorldOptions {
   readonly seed?: number;
   readonly make: (options: ControllerOptions) => Controller[];
-  /** Types of owners whose dependents go when they are gone. */
+  /** Types of owners whose dependents are deleted with them. */
   readonly owners?: readonly ResourceType[];
-  /** What becomes of a pod that has been on its node for so long. Absent: ready at once. */
+  /** The state of a pod after this time on its node. Absent: ready immediately. */
   readonly fate?: (pod: Pod, ageMs: number) => PodFate;
-  /** How late watch events are at most. */
+  /** The maximum delay of watch events. */
   readonly lagMs?: number;
   readonly log?: Logger;
-  /** Seconds a pod takes to leave once it should. Absent: one. */
+  /** Seconds that a pod takes to terminate. Default one. */
   readonly leavingMs?: number;
 }
 
@@ -91,18 +91,18 @@ export class ControllerWorld {
     informers.start();
   }
 
-  /** Kills the controllers where they stand and starts new ones that know nothing. */
+  /** Kills the controllers at this point and starts new ones without state. */
   restart(): void {
     this.#dieIn = Infinity;
     const life = this.#life;
     life?.client.die();
-    // Its calls never return, so do not wait for it; but its timers end.
+    // Its calls never return, so do not wait for it. Its timers end.
     for (const controller of life?.controllers ?? []) void controller.stop();
     void life?.informers.stop();
     this.start();
   }
 
-  /** Kills them at their `writes`-th write from now, before or after it is done. */
+  /** Kills them at their `writes`-th write from now, before or after it takes effect. */
   restartAtWrite(writes: number): void {
     this.#dieIn = writes;
   }
@@ -124,7 +124,7 @@ export class ControllerWorld {
     });
   }
 
-  /** Lets time pass, with everything that nodes and the garbage collector do in it. */
+  /** Advances time, including the work of nodes and the garbage collector. */
   async run(forMs: number): Promise<void> {
     for (let leftMs = forMs; leftMs > 0; leftMs -= STEP_MS) {
       this.#collectGarbage();
@@ -167,7 +167,7 @@ export class ControllerWorld {
     }));
   }
 
-  /** The scheduler: the node its affinity names, else any. */
+  /** The scheduler: the node in the pod's affinity, otherwise any. */
   #bind(pod: Pod): void {
     const wanted =
       pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]

@@ -15,8 +15,8 @@ import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/res
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * The client of one life of a program: after `die` nothing of it reaches the server any more, and no call comes back,
- * as when the process is killed. `onWrite` may kill it before or after any write.
+ * The client of one run of a program: after `die` no call reaches the server or returns, as if the process was killed.
+ * `onWrite` may kill it before or after any write.
  */
 export class KillableClient implements ApiClient {
   readonly #client: ApiClient;

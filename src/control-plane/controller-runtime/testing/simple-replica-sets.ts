@@ -11,7 +11,10 @@ import { rankForDeletion } from '../deletion-rank.ts';
 import { runController } from '../run-controller.ts';
 import { RateLimitingQueue } from '../rate-limiting-queue.ts';
 
-/** Just enough of a ReplicaSet controller for tests of what stands on one: controllers may not know each other. */
+/**
+ * A minimal ReplicaSet controller for tests of controllers that depend on one, because controllers may not import each
+ * other.
+ */
 export function simpleReplicaSets(options: ControllerOptions): Controller {
   const { informers, clock, log, client } = options;
   const sets = informers.for(replicaSets);

@@ -9,11 +9,14 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 export interface PolicyStatusOptions extends ControllerOptions {
-  /** What the type checker finds. */
+  /** The result of the type checker. */
   readonly warningsOf: (policy: ValidatingAdmissionPolicy) => readonly ExpressionWarning[];
 }
 
-/** Shows in the status of policies what the type checker finds (upstream: validatingadmissionpolicy-status-controller). */
+/**
+ * Writes the results of the type checker into the status of policies (upstream:
+ * validatingadmissionpolicy-status-controller).
+ */
 export function createAdmissionPolicyStatusController(options: PolicyStatusOptions): Controller {
   const { client, informers, clock, log, warningsOf } = options;
   const policies = informers.for(validatingAdmissionPolicies);

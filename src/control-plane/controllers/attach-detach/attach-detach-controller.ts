@@ -38,13 +38,13 @@ interface Views {
   readonly drivers: Informer<CSIDriver>;
 }
 
-/** Nodes that keep a terminated pod's volumes say so (upstream: DetermineVolumeAction). */
+/** The annotation of nodes that keep the volumes of terminated pods (upstream: DetermineVolumeAction). */
 const KEEP_TERMINATED = 'volumes.kubernetes.io/keep-terminated-pod-volumes';
 
 /**
- * Has the volumes of pods attached to their nodes, and detached when no pod there uses them any more (upstream:
- * persistentvolume-attach-detach-controller). What CSI drivers are to do stands in VolumeAttachments, which programs
- * beside the drivers carry out; a node reads what it has from its own status.
+ * Attaches the volumes of pods to their nodes, and detaches them when no pod there uses them any more (upstream:
+ * persistentvolume-attach-detach-controller). It creates VolumeAttachments, which the external attachers of CSI drivers
+ * execute; a node reads its attached volumes from its own status.
  */
 export function createAttachDetachController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
@@ -112,7 +112,7 @@ class NodeSyncer {
       this.#unwantedSinceMs.set(nodeName, new Map(plan.leaving.map((key) => [key, unwantedSinceMs.get(key) ?? nowMs])));
     if (plan.attached !== undefined && node !== undefined) {
       const status = { volumesAttached: plan.attached.map((name) => ({ name, devicePath: '' })) };
-      // Only to what was checked: what is named there is what the node goes by.
+      // Only over the checked version, because the node relies on this list.
       await this.#client.patch(
         nodes,
         { namespace: '', name: nodeName },
@@ -162,7 +162,7 @@ class NodeSyncer {
     return this.#wantedVolume(pod, csiFormOf(persistentVolume), { persistentVolume: name });
   }
 
-  /** undefined for a volume that needs no attaching. */
+  /** undefined for a volume that does not need to be attached. */
   #wantedVolume(pod: Pod, { metadata, spec }: PersistentVolume, as: AttachmentSource): WantedVolume | undefined {
     const source = attachableVolume(spec);
     if (
@@ -180,7 +180,7 @@ class NodeSyncer {
     };
   }
 
-  /** What other nodes are said to have. */
+  /** The attachments of other nodes. */
   #elsewhere(nodeName: string): ReadonlySet<string> {
     const found = new Set<string>();
     for (const { metadata, status } of this.#views.nodes.list())
@@ -211,7 +211,7 @@ async function ignore(reason: 'AlreadyExists' | 'NotFound', work: Promise<unknow
 function wakeBy(views: Views, queue: RateLimitingQueue): (() => void)[] {
   const wake = (name: string): void => queue.add(name);
   const wakeOfPod = (pod: Pod): void => {
-    // Most pods have a token and nothing that anybody attaches.
+    // Most pods have only a token volume and nothing to attach.
     if (
       (pod.spec.volumes ?? []).some(
         (volume) =>
@@ -246,7 +246,7 @@ function wakeBy(views: Views, queue: RateLimitingQueue): (() => void)[] {
   const nodeChanged = (before: Node, after: Node): void => {
     if (volumesOf(before) === volumesOf(after)) return;
     wake(after.metadata.name);
-    // A volume that one node let go of may be waited for by another.
+    // Another node may wait for a volume that was released.
     const now = new Set((after.status?.volumesAttached ?? []).map(({ name }) => name));
     if ((before.status?.volumesAttached ?? []).some(({ name }) => !now.has(name))) wakeAll();
   };

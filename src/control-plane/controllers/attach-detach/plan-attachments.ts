@@ -5,19 +5,19 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { hasOutOfServiceTaint } from '../../controller-runtime/out-of-service.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 
-/** How a VolumeAttachment names its volume. */
+/** The source of a VolumeAttachment. */
 export type AttachmentSource =
   | { readonly persistentVolume: string }
-  /** Of a pod itself, of a kind that was moved to a CSI driver. */
+  /** An inline volume of a kind that was migrated to a CSI driver. */
   | { readonly inlineSpec: PersistentVolumeSpec };
 
-/** A volume that pods of a node want there. */
+/** A volume that pods of the node need. */
 export interface WantedVolume {
   readonly key: string;
-  /** For people: the PersistentVolume's name, or the volume's in the pod. */
+  /** For messages: the name of the PersistentVolume, or of the volume in the pod. */
   readonly name: string;
   readonly csi?: { readonly driver: string; readonly handle: string; readonly source: AttachmentSource };
-  /** Whether several nodes may have it at once. */
+  /** Whether it may be attached to several nodes. */
   readonly isShared: boolean;
   readonly pod: Pod;
 }
@@ -29,15 +29,15 @@ export interface AttachFacts {
   readonly wanted: readonly WantedVolume[];
   /** Those of this node. */
   readonly attachments: readonly VolumeAttachment[];
-  /** Volumes that other nodes have, or are getting. */
+  /** Volumes that are attached or being attached to other nodes. */
   readonly elsewhere: ReadonlySet<string>;
-  /** Since when each volume has been wanted no more; wall milliseconds. */
+  /** Since when each volume is no longer needed; wall milliseconds. */
   readonly unwantedSinceMs: ReadonlyMap<string, number>;
   readonly nowMs: number;
 }
 
 export interface AttachPlan {
-  /** What the node's status is to name, in this order; undefined: as it is. */
+  /** The volumes to list in the node's status, in order; undefined: unchanged. */
   readonly attached: readonly string[] | undefined;
   readonly create: readonly VolumeAttachment[];
   /** VolumeAttachments to be deleted, after the node's status has been written. */
@@ -48,9 +48,9 @@ export interface AttachPlan {
     readonly reason: string;
     readonly message: string;
   }[];
-  /** Wanted no more, but not gone. */
+  /** No longer needed, but still attached. */
   readonly leaving: readonly string[];
-  /** When a node that does not answer has to let go. */
+  /** When a volume is detached from an unresponsive node. */
   readonly lookAgainMs: number | undefined;
 }
 
@@ -58,11 +58,10 @@ export interface AttachPlan {
 const FORCE_AFTER_MS = 6 * 60_000;
 
 /**
- * What is to be done so that a node has the volumes of its pods (upstream: attach-detach controller, reconciler).
- * 1. The node's status names a volume only while it is attached; before it is detached it is taken from there.
- * 2. Nothing is taken from a node that still uses it, unless the node has been silent for six minutes, is out of service
- *    or is gone.
- * 3. A volume that only one node may have waits until the other has let go.
+ * Plans how a node gets the volumes of its pods (upstream: attach-detach controller, reconciler).
+ * 1. The node's status lists a volume only while it is attached; it is removed from there before it is detached. 2. A
+ * volume is not detached while the node uses it, unless the node has been unresponsive for six minutes, is out of
+ * service or was deleted. 3. A volume for a single node waits until the other node has released it.
  */
 export function planAttachments(facts: AttachFacts): AttachPlan {
   const { node, wanted, attachments, elsewhere, nodeName } = facts;
@@ -139,7 +138,7 @@ function attachmentOf(
   };
 }
 
-/** What no pod wants any more: it goes when the node has let go of it. */
+/** Volumes that no pod needs any more are detached when the node has released them. */
 function planLeaving(
   facts: AttachFacts,
   {
@@ -178,7 +177,7 @@ function planLeaving(
       ({ metadata }) =>
         isAttachmentName(metadata.name) && !wantedNames.has(metadata.name) && metadata.deletionTimestamp === undefined,
     )
-    // A volume that the status does not name is unused; the volumes of a removed node are unknown.
+    // A volume that is not in the status is unused; the volumes of a removed node are unknown.
     .filter(({ metadata: { name } }) => (node === undefined ? mayGo(name, true) : !kept.has(names.get(name) ?? '')))
     .map(({ metadata }) => metadata.name);
   return { kept, remove, leaving, lookAgainMs: waits.length === 0 ? undefined : Math.min(...waits) };

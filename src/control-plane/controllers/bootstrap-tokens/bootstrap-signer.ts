@@ -11,9 +11,9 @@ const infoKey = { namespace: 'kube-public', name: 'cluster-info' };
 const ONLY_KEY = 'cluster-info';
 
 /**
- * Signs what everyone may read of the cluster, its address and authority, by each token that is meant for it: who joins
- * with a token verifies the cluster by it (upstream: bootstrap-signer-controller). The ConfigMap itself is made by the
- * setup of the cluster.
+ * Signs cluster-info (the public address and CA of the cluster) with each token that allows it, so that a joining node
+ * can verify the cluster with its token (upstream: bootstrap-signer-controller). The bootstrap objects include the
+ * ConfigMap itself.
  */
 export function createBootstrapSigner({ client, informers, clock, log }: ControllerOptions): Controller {
   const maps = informers.for(configMaps);

@@ -7,7 +7,7 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { expiresAtMs, isTokenSecret } from './token-secret.ts';
 
-/** Removes the tokens by which nodes join when their time is over (upstream: token-cleaner-controller). */
+/** Deletes expired bootstrap tokens (upstream: token-cleaner-controller). */
 export function createTokenCleaner({ client, informers, clock, log }: ControllerOptions): Controller {
   const informer = informers.for(secrets);
   const sync = async (key: string): Promise<number | undefined> => {

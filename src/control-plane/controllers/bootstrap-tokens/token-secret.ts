@@ -11,7 +11,7 @@ export const isTokenSecret = ({ metadata, type }: Secret): boolean =>
 
 const valueOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString();
 
-/** Milliseconds since 1970; undefined: never. A time that cannot be read is over (upstream: GetExpiration). */
+/** Milliseconds since 1970; undefined: never. An invalid time counts as expired (upstream: GetExpiration). */
 export function expiresAtMs(secret: Secret): number | undefined {
   const text = valueOf(secret, 'expiration');
   return text === '' ? undefined : (parseTime(text) ?? 0);
@@ -23,8 +23,7 @@ export interface SigningToken {
 }
 
 /**
- * The token by which the cluster proves itself to those who know it, if the secret holds one that is meant for that
- * (upstream: validateSecretForSigning).
+ * The token for signing cluster-info, if the Secret contains one with that usage (upstream: validateSecretForSigning).
  */
 export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | undefined {
   const token = { id: valueOf(secret, 'token-id'), secret: valueOf(secret, 'token-secret') };
@@ -41,10 +40,7 @@ export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | un
     : token;
 }
 
-/**
- * A JWS (HS256) without the content, which its verifier has; kubeadm makes the same and compares, so every character
- * counts.
- */
+/** A detached JWS (HS256). kubeadm computes the same and compares, so every character matters. */
 export function detachedSignature(content: string, { id, secret }: SigningToken): string {
   const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: id })).toString('base64url');
   const signature = createHmac('sha256', secret)
@@ -55,10 +51,7 @@ export function detachedSignature(content: string, { id, secret }: SigningToken)
 
 const SIGNATURE_PREFIX = 'jws-kubeconfig-';
 
-/**
- * The data with exactly the signatures of these tokens; the same object where nothing changes or there is nothing to
- * sign.
- */
+/** The data with exactly the signatures of these tokens; the same object if nothing changes. */
 export function withSignatures(
   data: Readonly<Record<string, string>>,
   tokens: readonly SigningToken[],

@@ -7,13 +7,13 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { isApproved, isDenied, isIssued } from './request-state.ts';
 
 export interface CertificateApproverOptions extends ControllerOptions {
-  /** The name a kubelet's client certificate is asked for; undefined for any other request. */
+  /** The node name in a request for a kubelet's client certificate; undefined for other requests. */
   readonly kubeletClientName: (request: CertificateSigningRequest) => string | undefined;
 }
 
 /**
- * Approves the client certificates of kubelets for those who may ask for them: by bootstrap for any node, by themselves
- * for their own (upstream: csrapproving).
+ * Approves requests for kubelet client certificates: of bootstrap tokens for any node, and of nodes for themselves
+ * (upstream: csrapproving).
  */
 export function createCertificateApprover(options: CertificateApproverOptions): Controller {
   const { informers, clock, log } = options;
@@ -37,7 +37,7 @@ export function createCertificateApprover(options: CertificateApproverOptions): 
   return runController({ name: 'certificate approver', log, queues: [queue], informers: [requests], ends: [end] });
 }
 
-/** In this order; the first that the asker may have is granted. */
+/** In this order; the first one that the requester is authorized for is used. */
 const grants = [
   {
     subresource: 'selfnodeclient',
@@ -51,7 +51,7 @@ const grants = [
   },
 ];
 
-/** Rights may be given later, and no event says so. */
+/** Rights may be granted later without an event. */
 const REFUSED_AGAIN_MS = 30_000;
 
 async function judge(

@@ -8,15 +8,13 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { removableAtMs } from './request-state.ts';
 
 export interface CertificateCleanerOptions extends ControllerOptions {
-  /**
-   * The end of the certificate in the status, milliseconds since 1970; undefined where there is none that can be read.
-   */
+  /** The expiry of the certificate in the status, in milliseconds since 1970; undefined without a valid one. */
   readonly expiresAtMs: (request: CertificateSigningRequest) => number | undefined;
 }
 
 /**
- * Removes requests some time after they were answered, or when they stay unanswered (upstream: csrcleaner). Each is
- * checked when it is due.
+ * Deletes requests some time after they were decided, or if they stay pending (upstream: csrcleaner). Each is checked
+ * when it is due.
  */
 export function createCertificateCleaner({
   client,

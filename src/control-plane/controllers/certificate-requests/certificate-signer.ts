@@ -17,8 +17,8 @@ export interface CertificateSignerOptions extends ControllerOptions {
 }
 
 /**
- * Signs what was approved and is for one of the cluster's own signers; says so where the request is not what that
- * signer signs (upstream: csrsigning).
+ * Signs approved requests for the cluster's own signers; marks requests that the signer does not accept as failed
+ * (upstream: csrsigning).
  */
 export function createCertificateSigner({ client, informers, clock, log, sign }: CertificateSignerOptions): Controller {
   const requests = informers.for(certificateSigningRequests);

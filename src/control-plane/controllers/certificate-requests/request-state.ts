@@ -9,14 +9,12 @@ export const isFailed = (request: CertificateSigningRequest): boolean => has(req
 export const isIssued = ({ status }: CertificateSigningRequest): boolean => (status?.certificate ?? '') !== '';
 
 const HOUR_MS = 3_600_000;
-/**
- * How long requests are kept after they were answered, and how long they wait for an answer (upstream: certificates
- * cleaner).
- */
+/** How long requests are kept after a decision, and how long they may stay pending (upstream: certificates cleaner). */
 const keptMs = { answered: HOUR_MS, pending: 24 * HOUR_MS };
 
 /**
- * When a request may go, milliseconds since 1970. `expiresAtMs` is the end of the certificate that was issued for it.
+ * When a request is deleted, in milliseconds since 1970. `expiresAtMs` is the end of the certificate that was issued
+ * for it.
  */
 export function removableAtMs(request: CertificateSigningRequest, expiresAtMs: number | undefined): number {
   const conditions = request.status?.conditions ?? [];

@@ -16,7 +16,7 @@ export interface ServingNames {
 }
 
 export interface ServingApproverOptions extends ControllerOptions {
-  /** The node of a request for a kubelet's serving certificate; undefined for any other request. */
+  /** The node name in a request for a kubelet's serving certificate; undefined for other requests. */
   readonly servingNames: (request: CertificateSigningRequest) => ServingNames | undefined;
 }
 
@@ -24,9 +24,9 @@ export interface ServingApproverOptions extends ControllerOptions {
 const AGAIN_MS = 5000;
 
 /**
- * Approves what nodes request to serve with, when a node asks for itself and for addresses it has. Upstream has no such
- * approver: a node reports its own addresses, so the approver has to believe it. Therefore off unless asked for, which
- * suits a cluster whose nodes are trusted to say where they are.
+ * Approves serving certificates that a node requests for itself and for its own addresses. Upstream has no such
+ * approver, because a node reports its own addresses and the approver must trust it. Therefore it is off by default,
+ * and suits clusters with trusted nodes.
  */
 export function createServingApprover(options: ServingApproverOptions): Controller {
   const { informers, clock, log } = options;
@@ -50,7 +50,7 @@ async function judge(
   request: CertificateSigningRequest,
 ): Promise<number | undefined> {
   const names = servingNames(request);
-  // The API server has written down who asks: a node speaks for itself alone.
+  // The API server recorded the requester: a node may request only for itself.
   if (
     names === undefined ||
     request.spec.username !== names.commonName ||

@@ -11,19 +11,19 @@ const SIGNER = 'kubernetes.io/kube-apiserver-serving';
 const NAME_HASH_BYTES = 12;
 
 export interface ClusterTrustBundlePublisherOptions extends ControllerOptions {
-  /** PEM: by what the API server's certificate is judged. */
+  /** PEM of the CA of the API server's certificate. */
   readonly rootCa: string;
 }
 
-/** The name follows from the content: a new authority gets a new object (upstream: constructBundleName). */
+/** The name derives from the content: a new CA gets a new object (upstream: constructBundleName). */
 export function apiServerBundleName(rootCa: string): string {
   const hash = createHash('sha256').update(rootCa).digest('hex');
   return `${SIGNER.replaceAll('/', ':')}:${hash.slice(0, 2 * NAME_HASH_BYTES)}`;
 }
 
 /**
- * Pods find the CA of the API server as a ClusterTrustBundle. Other bundles of its signer are removed (upstream:
- * clustertrustbundlepublisher).
+ * Publishes the CA of the API server as a ClusterTrustBundle for pods. Other bundles of its signer are removed
+ * (upstream: clustertrustbundlepublisher).
  */
 export function createClusterTrustBundlePublisher({
   client,

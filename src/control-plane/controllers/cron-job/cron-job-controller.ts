@@ -85,7 +85,8 @@ class CronJobSyncer {
       this.#ownWrites.forget(key);
       return undefined;
     }
-    // Its status says what was started: an old one would start it again under the same name, and report it twice.
+    // The status records started Jobs: an outdated one would cause a second start under the same name and a duplicate
+    // event.
     if (this.#ownWrites.isBehind(key, cronJob.metadata.resourceVersion)) return undefined;
     const mine = this.#jobIndex.ofOwner(cronJob);
     const missing = await this.#findMissing(cronJob, mine);
@@ -118,9 +119,9 @@ class CronJobSyncer {
   }
 
   /**
-   * Jobs that an earlier life of the controller started without coming to write the status. They count as active, so
-   * that Forbid and Replace hold; upstream starts the next one beside them. A Job that was deleted may still be in the
-   * cache, so the API server is asked.
+   * Jobs that an earlier run of the controller started without writing the status. They count as active, so that Forbid
+   * and Replace hold; upstream starts the next one beside them. The cache may still contain a deleted Job, so the API
+   * server is queried.
    */
   async #findUnlisted({ status }: CronJob, mine: readonly Job[]): Promise<ObjectReference[]> {
     const known = new Set((status?.active ?? []).map(({ uid }) => uid));
@@ -155,7 +156,10 @@ class CronJobSyncer {
     }
   }
 
-  /** The Job; undefined where another's has its name. Its name follows from its time, so that it is made once. */
+  /**
+   * The Job; undefined if another owner's Job has its name. The name derives from the scheduled time, so that it is
+   * created only once.
+   */
   async #create(cronJob: CronJob, scheduledMs: number): Promise<Job | undefined> {
     const { client } = this.#options;
     const job = buildCronsJob(cronJob, scheduledMs);
@@ -174,7 +178,7 @@ class CronJobSyncer {
         this.#say(cronJob, { type: 'Warning', reason: 'FailedCreate', message });
         throw error;
       }
-      // Made by an earlier life that did not come to write the status.
+      // Created by an earlier run that did not write the status.
       const known = await client.get(jobs, keyOf(job));
       return isControlledBy(known, cronJob) ? known : undefined;
     }
@@ -222,7 +226,7 @@ class CronJobSyncer {
 }
 
 interface Started {
-  /** Uids of Jobs that were deleted for it. */
+  /** Uids of Jobs that were deleted to start it. */
   readonly replaced: readonly string[];
   readonly job?: Job;
   readonly scheduledMs?: number;

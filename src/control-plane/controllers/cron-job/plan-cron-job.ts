@@ -10,11 +10,11 @@ import { goQuote } from '../../../api/go-quote.ts';
 import { parseTime } from '../../../api/time.ts';
 
 const SECOND_MS = 1_000;
-/** So much after the time itself the next look is taken, for clocks differ (upstream: nextScheduleDelta). */
+/** The next check is this long after the scheduled time, because clocks differ (upstream: nextScheduleDelta). */
 const MARGIN_MS = 100;
-/** More starts than these are not missed by accident. */
+/** More missed starts than this indicate a problem. */
 const MANY_MISSED = 100;
-/** Of the controller where a CronJob names no zone. */
+/** The controller's time zone, for a CronJob without one. */
 const DEFAULT_ZONE = 'UTC';
 
 export interface CronFacts {
@@ -38,11 +38,11 @@ export interface CronPlan {
   readonly events: readonly CronEvent[];
   /** Finished Jobs beyond the history. */
   readonly forget: readonly Job[];
-  /** The Job to start, by its time in the schedule, and what it takes the place of. */
+  /** The scheduled time of the Job to start, and the Jobs that it replaces. */
   readonly start: { readonly scheduledMs: number; readonly replaces: readonly ObjectReference[] } | undefined;
   /** Before what is started and forgotten. */
   readonly status: CronJobStatus;
-  /** When to look again; undefined: when something changes. */
+  /** The time of the next check; undefined: at the next change. */
   readonly nextMs: number | undefined;
 }
 
@@ -104,7 +104,7 @@ type Due =
   | { readonly kind: 'later'; readonly sinceMs: number }
   | { readonly kind: 'never' };
 
-/** The latest start that is not done yet, since the last one, or since the object was made. */
+/** The latest missed start since the last one, or since the creation of the object. */
 function findDue({ metadata, spec, status }: CronJob, schedule: Schedule, nowMs: number): Due {
   const zone = spec.timeZone ?? DEFAULT_ZONE;
   const doneMs = parseTime(status?.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;
@@ -129,7 +129,7 @@ function nextLook(schedule: Schedule, zone: string, due: Exclude<Due, { kind: 'n
   return Math.max(next, nowMs) + MARGIN_MS;
 }
 
-/** Whether the start that is due is made, and instead of what. */
+/** Whether the due Job is started, and which Jobs it replaces. */
 function decideStart(
   cronJob: CronJob,
   status: CronJobStatus,
@@ -197,7 +197,7 @@ function computeStatus({ cronJob, jobs, missing, unlisted = [] }: CronFacts, eve
   };
 }
 
-/** Finished Jobs beyond the history of each ending, the oldest first. */
+/** Finished Jobs beyond the limits for succeeded and failed ones, oldest first. */
 function selectForgotten({ spec }: CronJob, jobs: readonly Job[]): Job[] {
   const limits = [
     ['Complete', spec.successfulJobsHistoryLimit],

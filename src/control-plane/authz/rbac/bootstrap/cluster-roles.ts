@@ -119,8 +119,8 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
   /** kubeadm's: a joining node checks whether the name is taken. */
   'kubeadm:get-nodes': ['get core nodes'],
   /**
-   * For the embedded metrics API. It does not have the name of metrics-server's role, system:aggregated-metrics-reader:
-   * manifests that contain that role apply without a conflict.
+   * For the embedded metrics API. Its name differs from metrics-server's role, system:aggregated-metrics-reader, so
+   * that manifests with that role apply without a conflict.
    */
   'system:kubelet-ts:metrics-reader': ['read metrics.k8s.io nodes,pods'],
   'system:kubelet-api-admin': [
@@ -191,7 +191,7 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What a feature gate adds to the roles (upstream: policy.go, by `DefaultFeatureGate.Enabled`). */
+/** Rules that a feature gate adds to the roles (upstream: policy.go, by `DefaultFeatureGate.Enabled`). */
 export const gatedClusterRoleRules: Readonly<Record<ControlPlaneGate, Readonly<Record<string, readonly string[]>>>> = {
   ClusterTrustBundle: {
     'system:cluster-trust-bundle-discovery': ['read certificates.k8s.io clustertrustbundles'],

@@ -1,7 +1,7 @@
 import type { ControlPlaneGate } from '../../../model/control-plane-gates.ts';
 
 /**
- * What each controller may do, by the name of its service account in kube-system; the roles are called
+ * The permissions of each controller, by the name of its service account in kube-system; the roles are called
  * `system:controller:` and that name. Facts as in `cluster-roles.ts`.
  */
 export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = {
@@ -253,7 +253,7 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
   ],
 };
 
-/** The same of controllers that run only with a feature gate. */
+/** The same for controllers that run only with a feature gate. */
 export const gatedControllerRoleRules: Readonly<Record<ControlPlaneGate, Readonly<Record<string, readonly string[]>>>> =
   {
     ClusterTrustBundle: {

@@ -17,14 +17,14 @@ const aggregateTo = (role: string): Record<string, string> => ({
 });
 
 const EVENTS = 'create,patch,update core,events.k8s.io events';
-/** Who joins by a token of kubeadm's. */
+/** The group of nodes that join with a token of kubeadm. */
 const JOINING = 'group:system:bootstrappers:kubeadm:default-node-token';
 const leaderLock = [
   'create,get,list,update,watch coordination.k8s.io leases',
   'create,get,list,update,watch coordination.k8s.io leasecandidates',
 ];
 
-/** Labels by which roles become part of others. */
+/** Labels by which roles are aggregated into others. */
 const roleLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = lookupTable({
   edit: aggregateTo('admin'),
   view: aggregateTo('edit'),
@@ -51,7 +51,7 @@ const clusterBindings: Readonly<Record<string, readonly string[]>> = {
   'system:node': [],
 };
 
-/** Service accounts read what their pods may mount; only with the gate. */
+/** Service accounts may read objects that their pods mount; only with the feature gate. */
 const trustBundleBindings: Readonly<Record<string, readonly string[]>> = {
   'system:cluster-trust-bundle-discovery': ['group:system:serviceaccounts'],
 };
@@ -106,8 +106,8 @@ const namespacedRoles: readonly {
     rules: ['read core configmaps', 'update core configmaps cluster-info', EVENTS],
     subjects: ['sa:kube-system/bootstrap-signer'],
   },
-  // What kubeadm's `join` reads: where the cluster is, by anybody, since it is signed by the token; then how it is set
-  // up, by the token.
+  // Objects that `kubeadm join` reads: cluster-info without authentication, because it is signed with the token; then
+  // the configuration, with the token.
   {
     namespace: 'kube-public',
     name: 'kubeadm:bootstrap-signer-clusterinfo',
@@ -129,8 +129,8 @@ const namespacedRoles: readonly {
 ];
 
 /**
- * What kubeadm binds, so that its credentials work here: administrators by a group that, unlike system:masters, can be
- * taken away, and nodes that join by a token. Name, cluster role, subjects.
+ * kubeadm's bindings, so that its credentials work here: administrators in a group whose rights, unlike those of
+ * system:masters, can be revoked, and nodes that join with a token. Name, cluster role, subjects.
  */
 const kubeadmBindings: readonly (readonly [string, string, readonly string[]])[] = [
   ['kubeadm:cluster-admins', 'cluster-admin', ['group:kubeadm:cluster-admins']],
@@ -180,14 +180,14 @@ export function defaultPolicy(gates: Gates = new Set()): RbacPolicy {
   };
 }
 
-/** What the Node authorizer lets every node do, beside what depends on the object. */
+/** Rules that apply to every node, independent of the object. */
 export const nodeRules = (gates: Gates = new Set()): ReturnType<typeof parseRule>[] =>
   (gatedRules(clusterRoleRules, gatedClusterRoleRules, gates)['system:node'] ?? []).map(parseRule);
 
 type Gates = ReadonlySet<ControlPlaneGate>;
 type Rules = Readonly<Record<string, readonly string[]>>;
 
-/** The rules of roles with what the gates that are on add to them. */
+/** The rules of roles, including those of enabled feature gates. */
 function gatedRules(plain: Rules, gated: Readonly<Record<ControlPlaneGate, Rules>>, gates: Gates): Rules {
   const rules = new Map(Object.entries(plain));
   for (const gate of gates)

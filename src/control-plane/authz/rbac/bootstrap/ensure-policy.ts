@@ -18,9 +18,8 @@ import type { PolicyStep } from './reconcile-policy.ts';
 const ATTEMPTS = 5;
 
 /**
- * Brings the default roles and bindings to what they should be, as upstream does at every start. May be repeated; other
- * servers may do the same at the same time. One that cannot be written does not keep the others; then it rejects with
- * the last error after all were tried.
+ * Reconciles the default roles and bindings, as upstream does at every start. Idempotent; other servers may do the same
+ * concurrently. A failed write does not stop the others; after all were tried it rejects with the last error.
  */
 export async function ensureDefaultPolicy(
   client: ApiClient,

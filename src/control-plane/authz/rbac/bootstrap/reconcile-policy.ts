@@ -8,8 +8,8 @@ import type { RoleBinding } from '../../../../api/rbac/role-binding.ts';
 import { missingRules } from '../rule-coverage.ts';
 
 /**
- * What is to be done so that an object gives at least what it should. `recreate`: the role of a binding cannot be
- * changed, so another takes its place.
+ * The change after which an object grants at least the expected rights. `recreate`: the role of a binding is immutable,
+ * so the binding is replaced.
  */
 export type PolicyStep<T> =
   | { readonly kind: 'none' }
@@ -73,7 +73,7 @@ export function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(
 const isProtected = ({ metadata }: ApiObject): boolean =>
   metadata.annotations?.['rbac.authorization.kubernetes.io/autoupdate'] === 'false';
 
-/** What stands there wins over what is expected. */
+/** Existing values take precedence over expected ones. */
 function mergedMetadata(existing: ApiObject, expected: ApiObject): ApiObject['metadata'] {
   return {
     ...existing.metadata,
