@@ -12,7 +12,7 @@ import {
   templatePatch,
 } from '../../controller-runtime/template-revision.ts';
 
-/** The revision of the template as it is; its name follows from the template, so that making it twice makes one. */
+/** The revision of the current template. Its name derives from the template, so that it is created only once. */
 export function buildRevision(daemonSet: DaemonSet, revision: number | bigint): ControllerRevision {
   const { metadata, spec, status } = daemonSet;
   const hash = hashTemplate(spec.template, status?.collisionCount);
@@ -31,12 +31,12 @@ export function buildRevision(daemonSet: DaemonSet, revision: number | bigint): 
 }
 
 export interface HistoryPlan {
-  /** The revision of the template; absent: to be made. */
+  /** The revision of the template; absent: it must be created. */
   readonly current: ControllerRevision | undefined;
-  /** Others of the same template: their pods become the current one's, then they go. */
+  /** Duplicates with the same template: their pods are relabelled to the current revision, then they are deleted. */
   readonly duplicates: readonly ControllerRevision[];
   readonly old: readonly ControllerRevision[];
-  /** The number that the current one must have at least. */
+  /** The minimum number of the current revision. */
   readonly revision: number | bigint;
 }
 
@@ -54,7 +54,7 @@ export function planHistory(daemonSet: DaemonSet, revisions: readonly Controller
 export const hashOf = (revision: ControllerRevision): string =>
   revision.metadata.labels?.[REVISION_HASH_LABEL] ?? revision.metadata.name;
 
-/** Old revisions beyond the history that is kept and of which no pod is left, the oldest first. */
+/** Old revisions beyond the history limit without pods, oldest first. */
 export function selectForgotten(
   daemonSet: DaemonSet,
   old: readonly ControllerRevision[],

@@ -8,7 +8,7 @@ import { REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.
 import { oldestFirst } from './daemon-pods.ts';
 import type { NodeEligibility } from './daemon-pods.ts';
 
-/** Everything the plans look at. */
+/** All facts that the plans depend on. */
 export interface DaemonFacts {
   readonly daemonSet: DaemonSet;
   /** All nodes there are, by name. */
@@ -16,24 +16,24 @@ export interface DaemonFacts {
   /** Those that a daemon is started on. */
   readonly starting: ReadonlyMap<string, Node>;
   readonly eligibility: NodeEligibility;
-  /** The daemon set's pods by the node they are for; those that are over and being deleted left out. */
+  /** The daemon set's pods by node, without ended pods that are terminating. */
   readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
-  /** Marks pods of the newest template. */
+  /** The hash of the newest template. */
   readonly hash: string;
   readonly nowMs: number;
 }
 
 export interface DaemonPlan {
-  /** Nodes to make a pod for. */
+  /** Nodes that need a pod. */
   readonly create: readonly string[];
   readonly delete: readonly Pod[];
   /** Ended pods to delete; an event reports it. */
   readonly ended: readonly Pod[];
-  /** In how many milliseconds a failed pod may be replaced that must wait for it now. */
+  /** Milliseconds until the next failed pod may be replaced. */
   readonly retryMs: number | undefined;
 }
 
-/** How long a failed pod of a node has to wait until it is replaced; 0: now. Asked once for each. */
+/** The back-off before a failed pod of a node is replaced; 0: now. Called once per node. */
 export type FailedPodDelay = (nodeName: string) => number;
 
 interface Draft {
@@ -86,7 +86,7 @@ function planNode(facts: DaemonFacts, node: Node, draft: Draft, failedPodDelay: 
   }
 }
 
-/** Deletes pods that are over; the pods that are left. */
+/** Deletes ended pods; returns the remaining ones. */
 function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => number): Pod[] {
   const running: Pod[] = [];
   for (const pod of pods) {
@@ -96,7 +96,7 @@ function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => n
       running.push(pod);
       continue;
     }
-    // A node that refuses its pods again and again would otherwise get one after the other.
+    // Without the back-off, a node that refuses its pods would get one after another.
     const delayMs = phase === 'Failed' ? failedPodDelay() : 0;
     if (delayMs > 0) draft.retryMs = Math.min(delayMs, draft.retryMs ?? delayMs);
     else {
@@ -107,7 +107,7 @@ function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => n
   return running;
 }
 
-/** Two may stand side by side: an old one that is ready, and a new one that is not available yet. */
+/** Two pods may run on a node during a surge: a ready old one and a new one that is not available yet. */
 function surplusOfSurge({ daemonSet, hash, nowMs }: DaemonFacts, running: readonly Pod[]): Pod[] {
   let newest: Pod | undefined;
   let old: Pod | undefined;

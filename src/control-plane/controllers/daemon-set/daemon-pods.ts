@@ -16,7 +16,7 @@ const TEMPLATE_GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation
 const NAME_FIELD = 'metadata.name';
 
 const exists = (key: string, effect: 'NoExecute' | 'NoSchedule'): Toleration => ({ key, operator: 'Exists', effect });
-/** What daemons stay on a node in spite of (upstream: AddOrUpdateDaemonPodTolerations). */
+/** Taints that daemon pods tolerate (upstream: AddOrUpdateDaemonPodTolerations). */
 const daemonTolerations: readonly Toleration[] = [
   exists(nodeTaints.notReady, 'NoExecute'),
   exists(nodeTaints.unreachable, 'NoExecute'),
@@ -41,15 +41,14 @@ function withDaemonTolerations(spec: PodSpec): Toleration[] {
 }
 
 /**
- * Whether a daemon is to be started on a node, and whether one that is there may stay: taints that only keep away do
- * not end it.
+ * Whether a daemon pod should start on a node, and whether an existing one may stay: NoSchedule taints do not end it.
  */
 export interface Eligibility {
   readonly starts: boolean;
   readonly stays: boolean;
 }
 
-/** Answers for one template; a node is checked again only when it is another object. */
+/** Caches the result for one template; a node is checked again only after it changed. */
 export class NodeEligibility {
   readonly #spec: PodSpec;
   readonly #known = new WeakMap<Node, Eligibility>();
@@ -76,7 +75,10 @@ export class NodeEligibility {
   }
 }
 
-/** The pod for a node: the scheduler takes it there by its affinity, so that it counts and preempts like any other. */
+/**
+ * The pod for a node. Node affinity makes the scheduler place it there, so that it is counted and preempts like any
+ * other pod.
+ */
 export function buildDaemonPod(daemonSet: DaemonSet, hash: string, nodeName: string): Pod {
   const { metadata, spec } = daemonSet.spec.template;
   const generation = daemonSet.metadata.annotations?.[TEMPLATE_GENERATION_ANNOTATION];
@@ -120,7 +122,7 @@ export function isUpdated(daemonSet: DaemonSet, pod: Pod, hash: string): boolean
   );
 }
 
-/** Those on nodes before those on none, then the oldest first. */
+/** Scheduled pods first, then the oldest first. */
 export function oldestFirst(pods: readonly Pod[]): Pod[] {
   const on = ({ spec }: Pod): number => Number((spec.nodeName ?? '') === '');
   const at = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';

@@ -18,8 +18,8 @@ export interface History {
 }
 
 /**
- * Keeps a ControllerRevision for each template the daemon set had (upstream: constructHistory, cleanupHistory). Safe to
- * be ended anywhere.
+ * Keeps a ControllerRevision for each template the daemon set had (upstream: constructHistory, cleanupHistory). May be
+ * interrupted at any point.
  */
 export class DaemonRevisions {
   readonly #client: ApiClient;
@@ -31,7 +31,7 @@ export class DaemonRevisions {
   }
 
   /**
-   * Which revision the template is; made, renumbered and rid of duplicates where need be. `claimable` are the daemon
+   * Finds the revision of the template; creates, renumbers and deduplicates it if necessary. `claimable` are the daemon
    * set's revisions and those it may take.
    */
   async settle(

@@ -10,15 +10,15 @@ export interface RolloutPlan {
 }
 
 /**
- * The pods of a node that are not leaving: at most one of each kind, else `surplus` and the placement has to settle it
- * first.
+ * The pods of a node that are not terminating: at most one of each kind. Otherwise `surplus`, which the placement must
+ * remove first.
  */
 type OnNode =
   | { readonly kind: 'surplus' }
   | { readonly kind: 'settled'; readonly updated: Pod | undefined; readonly old: Pod | undefined };
 
 /**
- * One round of a rolling update. To be asked only when the placement is settled (upstream: controller/daemon/update.go
+ * One round of a rolling update. Call it only when the placement is complete (upstream: controller/daemon/update.go
  * rollingUpdate).
  */
 export function planRollout(facts: DaemonFacts): RolloutPlan {
@@ -46,8 +46,8 @@ function onNode({ daemonSet, podsByNode, hash }: DaemonFacts, name: string): OnN
 }
 
 /**
- * Deletes old pods, and the placement makes new ones: those that are not available anyway, and so many more as may be
- * missing.
+ * Deletes old pods; the placement creates new ones. Unavailable pods are deleted first, then as many others as may be
+ * unavailable.
  */
 function replaceInPlace(facts: DaemonFacts, names: readonly string[], maxUnavailable: number): RolloutPlan {
   const available = (pod: Pod): boolean => isPodAvailable(pod, facts.daemonSet.spec.minReadySeconds ?? 0, facts.nowMs);
@@ -67,7 +67,10 @@ function replaceInPlace(facts: DaemonFacts, names: readonly string[], maxUnavail
   return { create: [], delete: [...broken, ...candidates.slice(0, Math.max(0, maxUnavailable - unavailable))] };
 }
 
-/** Makes new pods beside old ones, and deletes an old one when its successor is available, or when it was of no use. */
+/**
+ * Creates new pods beside old ones, and deletes an old one when its successor is available, or if it was not available
+ * itself.
+ */
 function replaceBySurge(facts: DaemonFacts, names: readonly string[], maxSurge: number, wanted: number): RolloutPlan {
   const { nodes, eligibility } = facts;
   const available = (pod: Pod): boolean => isPodAvailable(pod, facts.daemonSet.spec.minReadySeconds ?? 0, facts.nowMs);
@@ -93,7 +96,7 @@ function replaceBySurge(facts: DaemonFacts, names: readonly string[], maxSurge: 
       continue;
     }
     const node = nodes.get(name);
-    // A pod on a node that is gone is the collector's.
+    // The pod garbage collector handles pods on deleted nodes.
     if (node === undefined) continue;
     const starts = eligibility.of(node).starts;
     if (available(old)) {
@@ -102,8 +105,7 @@ function replaceBySurge(facts: DaemonFacts, names: readonly string[], maxSurge: 
     } else if (starts) create.push(name);
     else deleted.push(old);
   }
-  // Surging means that nothing may be missing: where daemons are no longer wanted they stay until those elsewhere are
-  // available.
+  // With a surge, no pod may be unavailable: pods on nodes that need none stay until the others are available.
   const spare = Math.max(0, availableNodes - wanted);
   return {
     create: [...create, ...candidates.slice(0, Math.max(0, maxSurge - surging))],

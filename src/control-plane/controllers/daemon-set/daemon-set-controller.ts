@@ -31,14 +31,14 @@ import { computeDaemonStatus, isSameStatus } from './daemon-status.ts';
 
 /** Upstream: --concurrent-daemonset-syncs. */
 const WORKERS = 2;
-/** Made or deleted in one pass at most (upstream: BurstReplicas). */
+/** The maximum number of pods created or deleted in one pass (upstream: BurstReplicas). */
 const BURST = 250;
 /**
- * How soon a node gets another pod where one failed: from one second to fifteen minutes, forgotten after twice that.
+ * The back-off before a failed pod of a node is replaced: one second to fifteen minutes, reset after twice that time.
  */
 const failedCurve: BackoffCurve = { initialMs: 1_000, maxMs: 900_000, factor: 2 };
 
-/** Keeps one pod of each DaemonSet on each node that it is for. */
+/** Keeps one pod of each DaemonSet on each matching node. */
 export function createDaemonSetController(options: ControllerOptions): Controller {
   const { informers, clock } = options;
   const revisions = informers.for(controllerRevisions);
@@ -148,7 +148,7 @@ class DaemonSetSyncer {
       this.#recorder.event(daemonSets, daemonSet, { type: 'Warning', reason: 'SelectingAll', message });
       return undefined;
     }
-    // What it had may be deleted or orphaned by now: its state is unknown.
+    // Its dependents may be deleted or orphaned, so its state is unknown.
     if (daemonSet.metadata.deletionTimestamp !== undefined) return undefined;
     const mine = (): readonly Pod[] => this.#podIndex.ofOwner(daemonSet);
     const { hash, old } = await this.#revisions.settle(daemonSet, this.#revisionIndex.claimable(daemonSet), mine);
@@ -198,7 +198,8 @@ class DaemonSetSyncer {
   }
 
   /**
-   * Settles the placement; once that is settled, rolls on. In how many milliseconds to check again, if that is known.
+   * Corrects the placement and then continues the rollout. Returns the delay of the next pass in milliseconds, if
+   * known.
    */
   async #manage(key: string, facts: DaemonFacts): Promise<number | undefined> {
     const placement = planPlacement(facts, (nodeName) => this.#failedPodDelay(key, facts.daemonSet, nodeName));

@@ -5,8 +5,8 @@ import { concernedNodes } from './daemon-plan.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
 
 /**
- * The status as it should be now; each node counts by its oldest pod. `handled`: what the spec asks for was acted upon,
- * not only checked.
+ * Computes the status; each node counts by its oldest pod. `handled`: the pass acted on the spec and did not only read
+ * it.
  */
 export function computeDaemonStatus(facts: DaemonFacts, handled: boolean): DaemonSetStatus {
   const { daemonSet, starting, podsByNode, hash, nowMs } = facts;
@@ -39,7 +39,7 @@ export function computeDaemonStatus(facts: DaemonFacts, handled: boolean): Daemo
   };
 }
 
-/** Whether writing it would tell anything new; a number that is absent counts as 0. */
+/** Whether the status differs; an absent number counts as 0. */
 export function isSameStatus(left: DaemonSetStatus | undefined, right: DaemonSetStatus): boolean {
   const numbers = [
     'currentNumberScheduled',

@@ -30,7 +30,7 @@ import type { DeploymentFacts, NewSetEvent } from './deployment-status.ts';
 /** Upstream: --concurrent-deployment-syncs. */
 const WORKERS = 5;
 
-/** Leads the ReplicaSets of each Deployment from one template to the next. */
+/** Rolls the ReplicaSets of each Deployment from one template to the next. */
 export function createDeploymentController(options: ControllerOptions): Controller {
   const { informers, clock } = options;
   const sets = informers.for(replicaSets);
@@ -61,7 +61,7 @@ interface Parts {
   readonly podInformer: Informer<Pod>;
 }
 
-/** A deployment that waits for its old pods to end hears of each end; no other needs to hear of pods. */
+/** Pod events matter only to a deployment that waits for its old pods to end. */
 function wakeRecreates({ all, sets, podInformer }: Parts, add: (key: string) => void): () => void {
   const ended = (pod: Pod): void => {
     const setRef = controllerRefOf(pod);
@@ -77,13 +77,13 @@ function wakeRecreates({ all, sets, podInformer }: Parts, add: (key: string) => 
   });
 }
 
-/** What came of the steps. */
+/** The result of the steps. */
 interface Outcome {
   readonly sets: readonly ReplicaSet[];
   readonly newSet: ReplicaSet | undefined;
   readonly newSetEvent?: NewSetEvent;
   readonly collisionCount?: number;
-  /** Thrown after the status shows it. */
+  /** Thrown after the status has been written. */
   readonly failure?: unknown;
 }
 
@@ -147,7 +147,9 @@ class DeploymentSyncer {
     );
   }
 
-  /** Pods that have not ended, leaving ones included; or the set still counts some that are not seen here. */
+  /**
+   * Whether pods have not ended, including terminating ones, or the set still counts pods that are not in the cache.
+   */
   #hasRunningPods(oldSets: readonly ReplicaSet[]): boolean {
     return oldSets.some(
       (set) => (set.status?.replicas ?? 0) > 0 || this.#podIndex.ofOwner(set).some((pod) => !isTerminalPod(pod)),
@@ -215,7 +217,7 @@ class DeploymentSyncer {
     }
   }
 
-  /** The set as it is now; undefined when it is gone. */
+  /** The current set; undefined if it was deleted. */
   async #apply(
     deployment: Deployment,
     step: Exclude<DeploymentStep, { kind: 'create' }>,
@@ -244,7 +246,7 @@ class DeploymentSyncer {
     this.#recorder.event(deployments, deployment, { type: 'Normal', reason: 'ScalingReplicaSet', message });
   }
 
-  /** Status and, in the same write as upstream has it, the revision that the newest set has. */
+  /** Writes the status and, in the same request as upstream, the revision of the newest set. */
   async #write(
     deployment: Deployment,
     status: NonNullable<Deployment['status']>,

@@ -10,14 +10,14 @@ export const deploymentAnnotations = {
   maxReplicas: 'deployment.kubernetes.io/max-replicas',
 } as const;
 export const TEMPLATE_HASH_LABEL = 'pod-template-hash';
-/** This number in the spec means: no limit, no deadline. */
+/** This value in the spec means no limit or no deadline. */
 const UNLIMITED = 2 ** 31 - 1;
 
 export const wantedReplicas = ({ spec }: Deployment): number => spec.replicas ?? 1;
 export const sizeOf = ({ spec }: ReplicaSet): number => spec.replicas ?? 1;
 /**
- * Available pods that it will still have: one that was just made smaller says more until its controller has seen that,
- * and what will go must not be counted upon. Upstream counts it, and may take too many from the next set.
+ * The available pods that the set will keep. A set that was just scaled down reports more until its controller has
+ * acted, but pods that will be deleted must not count. Upstream counts them, and may remove too many from the next set.
  */
 export const availableOf = (set: ReplicaSet): number => Math.min(set.status?.availableReplicas ?? 0, sizeOf(set));
 export const isActiveSet = (set: ReplicaSet): boolean => sizeOf(set) > 0;
@@ -28,8 +28,8 @@ export const totalAvailable = (sets: readonly ReplicaSet[]): number =>
 export const isRollingUpdate = ({ spec }: Deployment): boolean => spec.strategy?.type !== 'Recreate';
 
 /**
- * Surge rounds up, unavailability down; both at 0 would go nowhere, so one may be missing then (upstream:
- * ResolveFenceposts).
+ * Surge is rounded up, unavailability down. If both are 0 the update could not progress, so one pod may be unavailable
+ * (upstream: ResolveFenceposts).
  */
 function fenceposts(deployment: Deployment): { surge: number; unavailable: number } {
   const wanted = wantedReplicas(deployment);
@@ -47,7 +47,7 @@ export function maxUnavailable(deployment: Deployment): number {
   return isRollingUpdate(deployment) ? Math.min(fenceposts(deployment).unavailable, wantedReplicas(deployment)) : 0;
 }
 
-/** 0 for what has none or no number. An int64, as users and tools may set any. */
+/** 0 if it is absent or not a number. An int64, because users and tools may set any value. */
 export function revisionOf(set: ReplicaSet): bigint {
   return revisionNumber(set.metadata.annotations?.[deploymentAnnotations.revision]) ?? 0n;
 }
@@ -60,7 +60,7 @@ export function revisionNumber(text: string | undefined): bigint | undefined {
   return revision > MOST_REVISION || revision < -MOST_REVISION - 1n ? undefined : revision;
 }
 
-/** That of the set that becomes the newest: above all others, as long as an int64 is. */
+/** The revision of the set that becomes the newest: above all others, limited to int64. */
 export function nextRevision(old: readonly ReplicaSet[]): bigint {
   const newest = old.map(revisionOf).reduce((most, each) => (each > most ? each : most), 0n);
   return newest < MOST_REVISION ? newest + 1n : newest;
@@ -80,7 +80,7 @@ export function revisionHistoryLimit({ spec }: Deployment): number | undefined {
   return spec.revisionHistoryLimit === UNLIMITED ? undefined : spec.revisionHistoryLimit;
 }
 
-/** The oldest whose pods are those of the deployment's template. */
+/** The oldest set with the deployment's template. */
 export function findNewSet(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
   return oldestFirst(sets).find((set) =>
     sameTemplate(set.spec.template, deployment.spec.template, TEMPLATE_HASH_LABEL),
@@ -97,7 +97,7 @@ export function compareAge(left: ReplicaSet, right: ReplicaSet): number {
   return left.metadata.name < right.metadata.name ? -1 : Number(left.metadata.name > right.metadata.name);
 }
 
-/** All wanted replicas are there, updated and available, and no old ones are left (upstream: DeploymentComplete). */
+/** All desired replicas are updated and available, and no old ones are left (upstream: DeploymentComplete). */
 export function isComplete(deployment: Deployment, status: DeploymentStatus | undefined): boolean {
   const wanted = wantedReplicas(deployment);
   const { updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0 } = status ?? {};

@@ -23,7 +23,7 @@ import {
 import { buildNewSet, syncNewSet, withReplicasAnnotations } from './new-replica-set.ts';
 import { shareReplicas } from './share-replicas.ts';
 
-/** What one pass does to the deployment's replica sets, in order. */
+/** The changes of one pass to the deployment's replica sets, in order. */
 export type DeploymentStep =
   | { readonly kind: 'create'; readonly set: ReplicaSet }
   | { readonly kind: 'update'; readonly before: ReplicaSet; readonly set: ReplicaSet }
@@ -31,16 +31,16 @@ export type DeploymentStep =
 
 export interface DeploymentPlan {
   readonly steps: readonly DeploymentStep[];
-  /** The set of the deployment's template, as it is before the steps; absent when there is none. */
+  /** The set of the deployment's template before the steps; absent if there is none. */
   readonly newSet: ReplicaSet | undefined;
-  /** A rollout is going on or may be, so its progress is judged; not while it is paused, scaled or deleted. */
+  /** Whether the progress of a rollout is evaluated; not while the deployment is paused, scaled or deleted. */
   readonly judgesProgress: boolean;
 }
 
 /**
- * What to do about the sets of a deployment: one round of a rollout, proportional scaling, or cleaning up (upstream:
- * controller/deployment). Every bound is kept at each step on its own, whatever becomes of the next. `oldPodsRunning`:
- * pods of old sets have not ended yet, leaving ones included.
+ * Plans the changes of the sets of a deployment: one round of a rollout, proportional scaling, or clean-up (upstream:
+ * controller/deployment). Each step alone respects every bound, even if the next one fails. `oldPodsRunning`: pods of
+ * old sets have not ended yet, leaving ones included.
  */
 export function planDeployment(
   deployment: Deployment,
@@ -71,7 +71,7 @@ function decide(draft: Draft, oldPodsRunning: boolean): boolean {
   return true;
 }
 
-/** The sets as they will be, and from that the steps. */
+/** Applies the changes to a model of the sets and collects the steps. */
 class Draft {
   readonly deployment: Deployment;
   readonly #revision: bigint;
@@ -93,7 +93,7 @@ class Draft {
     return this.newSet === undefined ? this.old : [...this.old, this.newSet];
   }
 
-  /** The set of the deployment's template, made if there is none. */
+  /** The set of the deployment's template; created if there is none. */
   ensureNewSet(): ReplicaSet {
     if (this.newSet === undefined) {
       const made = buildNewSet(this.deployment, this.#revision);
@@ -102,7 +102,7 @@ class Draft {
     return this.newSet;
   }
 
-  /** Whether its size changes. `force` writes down the deployment's size also where the set keeps its own. */
+  /** Returns whether its size changes. `force` records the deployment's size even if the set keeps its own. */
   resize(set: ReplicaSet, replicas: number, force = false): boolean {
     if (sizeOf(set) === replicas && !force) return false;
     const noted = withReplicasAnnotations(this.deployment, set);
@@ -129,7 +129,7 @@ class Draft {
   }
 }
 
-/** Some set was sized for another number of replicas than the deployment wants now. */
+/** Whether a set was sized for another number of replicas than the deployment now has. */
 function wasScaled({ all, deployment }: Draft): boolean {
   return all.filter(isActiveSet).some((set) => {
     const desired = wholeNumber(set.metadata.annotations?.[deploymentAnnotations.desiredReplicas]);
@@ -137,7 +137,7 @@ function wasScaled({ all, deployment }: Draft): boolean {
   });
 }
 
-/** Up to what surge allows in all, down to what is wanted (upstream: NewRSNewReplicas). */
+/** Scales up within the surge, or down to the desired number (upstream: NewRSNewReplicas). */
 function sizeOfNewSet(deployment: Deployment, old: readonly ReplicaSet[], set: ReplicaSet): number {
   const wanted = wantedReplicas(deployment);
   if (!isRollingUpdate(deployment)) return wanted;
@@ -163,10 +163,10 @@ function rollOut(draft: Draft): void {
 }
 
 /**
- * Takes replicas from old sets: first those that do not work anyway, then as many as are available beyond what must be.
- * What the new set lacks counts against it, so that a rollout that gets nowhere stops taking. As long as the controller
- * of replica sets has not seen a set's new size, the set's numbers are those of another size, and nothing is taken: a
- * set that was made smaller and larger again would count pods that are gone (upstream takes).
+ * Scales old sets down: first unhealthy replicas, then as many as are available above the minimum. Missing replicas of
+ * the new set count against it, so that a stuck rollout stops scaling down. Nothing is removed until the ReplicaSet
+ * controller has observed the set's new size, because the counts belong to the old size: a set that was scaled down and
+ * up again would count pods that are gone (upstream does not wait).
  */
 function shrinkOld(draft: Draft): boolean {
   const { deployment } = draft;
@@ -192,11 +192,11 @@ function shrinkOld(draft: Draft): boolean {
   return shrunk;
 }
 
-/** The status is that of the size in the spec. */
+/** Whether the status belongs to the size in the spec. */
 const isSizeSeen = ({ metadata, status }: ReplicaSet): boolean =>
   (metadata.generation ?? 0) <= (status?.observedGeneration ?? 0);
 
-/** No new pod before the last old one has ended. */
+/** Recreate: no new pod before the last old one has ended. */
 function recreate(draft: Draft, oldPodsRunning: boolean): void {
   const shrunk = draft.old.filter((set) => draft.resize(set, 0));
   if (shrunk.length > 0 || oldPodsRunning) return;
@@ -205,9 +205,9 @@ function recreate(draft: Draft, oldPodsRunning: boolean): void {
 }
 
 /**
- * After the deployment was scaled: gives each set its share, so that a rollout under way goes neither faster nor slower
- * for it. The new size is written down in every case: a set that happens to have it already would else look as if the
- * deployment was being scaled for ever, as it does upstream.
+ * After the deployment was scaled, distributes the replicas proportionally, so that the rollout continues at the same
+ * pace. The new size is always recorded; otherwise a set that already has it would look as if the deployment was still
+ * being scaled, as in upstream.
  */
 function scale(draft: Draft): void {
   const { deployment, newSet } = draft;
@@ -228,7 +228,7 @@ function scale(draft: Draft): void {
   for (const { set, replicas } of shares) draft.resize(set, replicas, true);
 }
 
-/** The new set has all replicas, all available, and knows how many are wanted. */
+/** The new set has all replicas available, and the desired number is recorded in it. */
 function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
   const wanted = wantedReplicas(deployment);
   return (
@@ -238,7 +238,7 @@ function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
   );
 }
 
-/** Old sets without pods beyond the history that is kept go, the oldest revisions first. */
+/** Deletes old sets without pods beyond the history limit, oldest revisions first. */
 function cleanUp(draft: Draft): void {
   const limit = revisionHistoryLimit(draft.deployment);
   if (limit === undefined) return;

@@ -5,7 +5,7 @@ import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime, parseTime } from '../../../api/time.ts';
 import { hasProgressDeadline, isComplete, maxUnavailable, totalSize, wantedReplicas } from './deployment-facts.ts';
 
-/** What happened to the set of the newest template in this pass, if anything that the status tells. */
+/** Changes of the newest set in this pass that the status reports. */
 export type NewSetEvent =
   | { readonly kind: 'created' | 'found' }
   | { readonly kind: 'failed'; readonly message: string };
@@ -20,7 +20,7 @@ export interface DeploymentFacts {
 
 type Conditions = readonly DeploymentCondition[];
 
-/** The status as it should be now (upstream: calculateStatus, checkPausedConditions, syncRolloutStatus in one). */
+/** Computes the status (upstream: calculateStatus, checkPausedConditions and syncRolloutStatus). */
 export function computeDeploymentStatus(
   deployment: Deployment,
   facts: DeploymentFacts,
@@ -47,10 +47,7 @@ export function computeDeploymentStatus(
   return conditions.length === 0 ? numbers : { ...numbers, conditions: [...conditions] };
 }
 
-/**
- * In how many milliseconds the rollout will have made no progress for too long; undefined when that is not so or was
- * said.
- */
+/** Milliseconds until the progress deadline; undefined if there is none or it was already reported. */
 export function progressCheckMs(deployment: Deployment, status: DeploymentStatus, nowMs: number): number | undefined {
   const condition = findCondition(status.conditions, 'Progressing');
   const updatedMs = parseTime(condition?.lastUpdateTime);
@@ -70,7 +67,7 @@ export function progressCheckMs(deployment: Deployment, status: DeploymentStatus
   return Math.max(0, updatedMs + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 - nowMs) + 1;
 }
 
-/** Whether writing it would tell anything new; a number that is absent counts as 0. */
+/** Whether the status differs; an absent number counts as 0. */
 export function isSameStatus(left: DeploymentStatus | undefined, right: DeploymentStatus): boolean {
   const numbers = [
     'observedGeneration',
@@ -92,7 +89,7 @@ function sum(sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | unde
   return sets.reduce((total, set) => total + (of(set) ?? 0), 0);
 }
 
-/** Unknown while one of the replica sets does not say. */
+/** Undefined while one of the replica sets does not report it. */
 function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
   const silent = sets.some(
     ({ status }) => (status?.observedGeneration ?? 0) > 0 && status?.terminatingReplicas === undefined,
@@ -102,7 +99,7 @@ function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
 
 type Said = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** One that says the same by status and reason stays as it is; the time of transition belongs to the status. */
+/** A condition with the same status and reason stays unchanged; the transition time belongs to the status. */
 function setCondition(conditions: Conditions, said: Said, nowMs: number): Conditions {
   const known = findCondition(conditions, said.type);
   if (known !== undefined && known.status === said.status && known.reason === said.reason) return conditions;
@@ -176,7 +173,7 @@ function availability(deployment: Deployment, available: number): Said {
       };
 }
 
-/** Done, getting on, or for too long not: what `kubectl rollout status` waits for. */
+/** The condition Progressing: complete, progressing, or deadline exceeded. `kubectl rollout status` waits for it. */
 function judgeProgress(
   deployment: Deployment,
   conditions: Conditions,
@@ -186,7 +183,7 @@ function judgeProgress(
 ): Conditions {
   const current = findCondition(conditions, 'Progressing');
   if (!hasProgressDeadline(deployment)) return conditions.filter((each) => each !== current);
-  // A rollout that is over is not judged again, whatever its pods do.
+  // A completed rollout is not evaluated again, even if its pods fail.
   if (numbers.replicas === numbers.updatedReplicas && current?.reason === 'NewReplicaSetAvailable') return conditions;
   const subject =
     newSet === undefined
@@ -198,7 +195,7 @@ function judgeProgress(
       progressing('True', 'NewReplicaSetAvailable', `${subject} has successfully progressed.`),
       nowMs,
     );
-  // Each progress counts, so the time is written down also when nothing else of the condition changes.
+  // Any progress restarts the deadline, so the time is updated even if nothing else in the condition changes.
   if (hasProgressed(deployment.status, numbers))
     return replaceCondition(conditions, progressing('True', 'ReplicaSetUpdated', `${subject} is progressing.`), nowMs);
   return hasTimedOut(deployment, current, nowMs)
@@ -228,7 +225,7 @@ function hasTimedOut(deployment: Deployment, condition: DeploymentCondition | un
   return updatedMs !== undefined && updatedMs + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 < nowMs;
 }
 
-/** What keeps a set from having its pods is said of the deployment, that of the newest set first. */
+/** ReplicaFailure is copied from the sets, that of the newest set first. */
 function withFailure(
   conditions: Conditions,
   sets: readonly ReplicaSet[],

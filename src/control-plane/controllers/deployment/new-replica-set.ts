@@ -11,10 +11,10 @@ import {
   wantedReplicas,
 } from './deployment-facts.ts';
 
-/** A history of revisions that is longer loses its oldest. */
+/** The limit of the revision history; the oldest entries are dropped. */
 const HISTORY_LIMIT_CHARS = 2000;
 const LONGEST_NAME = 253;
-/** Annotations of the deployment that are not those of its replica sets. */
+/** Annotations of the deployment that are not copied to its replica sets. */
 const notCopied: ReadonlySet<string> = new Set([
   ...Object.values(deploymentAnnotations),
   'kubectl.kubernetes.io/last-applied-configuration',
@@ -22,8 +22,8 @@ const notCopied: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The ReplicaSet for the deployment's template, with no replicas yet. Its name follows from the template, so that
- * making it twice makes one.
+ * The ReplicaSet for the deployment's template, without replicas. Its name derives from the template, so that it is
+ * created only once.
  */
 export function buildNewSet(deployment: Deployment, revision: bigint): ReplicaSet {
   const { spec, metadata, status } = deployment;
@@ -52,8 +52,8 @@ function nameOf(deployment: string, hash: string): string {
 }
 
 /**
- * The set with what it takes over from the deployment: annotations, minReadySeconds, and the newest revision. The same
- * object when nothing is to change.
+ * Copies annotations, minReadySeconds and the newest revision from the deployment to the set. Returns the same object
+ * if nothing changes.
  */
 export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: bigint): ReplicaSet {
   const annotations: Record<string, string> = { ...set.metadata.annotations };
@@ -74,7 +74,7 @@ export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: bi
   return { ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, minReadySeconds } };
 }
 
-/** A set that becomes the newest again keeps which revisions it was. */
+/** A set that becomes the newest again keeps its revision history. */
 function remember(annotations: Record<string, string>, revision: string): void {
   const before = (annotations[deploymentAnnotations.revisionHistory] ?? '').split(',').filter((each) => each !== '');
   const history = [...before, revision];
@@ -82,9 +82,7 @@ function remember(annotations: Record<string, string>, revision: string): void {
   annotations[deploymentAnnotations.revisionHistory] = history.join(',');
 }
 
-/**
- * How many replicas the deployment had when the set was sized: a later look tells from it whether it was scaled since.
- */
+/** Records the replicas of the deployment when the set was sized, so that a later pass can detect scaling. */
 export function withReplicasAnnotations(deployment: Deployment, set: ReplicaSet): ReplicaSet {
   const desired = String(wantedReplicas(deployment));
   const most = String(wantedReplicas(deployment) + maxSurge(deployment));

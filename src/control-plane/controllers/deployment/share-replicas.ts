@@ -16,9 +16,9 @@ export interface Share {
 }
 
 /**
- * The replicas that a deployment was given or lost, over its active sets in proportion to their sizes; what rounding
- * leaves goes to the largest (upstream: sync.go scale, GetReplicaSetProportion). Of equals the newer grow first and the
- * older shrink first.
+ * Distributes added or removed replicas over the active sets in proportion to their sizes; the rounding remainder goes
+ * to the largest (upstream: sync.go scale, GetReplicaSetProportion). Among equal sets, newer ones grow first and older
+ * ones shrink first.
  */
 export function shareReplicas(deployment: Deployment, active: readonly ReplicaSet[]): Share[] {
   const wanted = wantedReplicas(deployment);
@@ -45,7 +45,7 @@ function clampTo(left: number, share: number): number {
 function fractionOf(deployment: Deployment, set: ReplicaSet): number {
   const wanted = wantedReplicas(deployment);
   if (wanted === 0) return -sizeOf(set);
-  // What the deployment could be at most when the set got its size; without a note of it, what there is now.
+  // The maximum size of the deployment when the set was sized; without that annotation, the current size.
   const before =
     wholeNumber(set.metadata.annotations?.[deploymentAnnotations.maxReplicas]) || (deployment.status?.replicas ?? 0);
   if (before === 0) return 0;

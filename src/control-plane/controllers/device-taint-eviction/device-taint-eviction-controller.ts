@@ -99,7 +99,7 @@ interface DeviceEvictorParts {
 class DeviceEvictor {
   readonly #parts: DeviceEvictorParts;
   readonly #recorder: EventRecorder;
-  /** Pods that have to leave: later, or now, which was announced. */
+  /** Pods to evict: scheduled for later, or being evicted with an event. */
   readonly #entries = new Map<string, { readonly kind: 'waiting' | 'leaving'; readonly pod: Pod }>();
 
   constructor(parts: DeviceEvictorParts) {
@@ -111,7 +111,7 @@ class DeviceEvictor {
     return this.#entries.has(formatKey(keyOf(pod)));
   }
 
-  /** Answers after how many milliseconds to look again. */
+  /** Resolves to the delay of the next check in milliseconds. */
   async sync(key: string): Promise<number | undefined> {
     const { podInformer, claims, slicesOfPool, options } = this.#parts;
     const pod = podInformer.getByKey(key);

@@ -19,7 +19,7 @@ export function claimsInUse(pod: Pod, claimOf: (name: string) => ResourceClaim |
   });
 }
 
-/** The taints of an allocated device that make pods leave, as the newest generation of its pool has them. */
+/** The NoExecute taints of an allocated device, from the newest generation of its pool. */
 export function evictingDeviceTaints(
   { device: name }: DeviceRequestAllocationResult,
   slices: readonly ResourceSlice[],
@@ -34,8 +34,8 @@ export function evictingDeviceTaints(
 }
 
 /**
- * When the pods of the claims have to leave, in milliseconds since the epoch; undefined when they may stay. A taint
- * counts from when it was added; of tolerations that are limited the shortest counts (upstream: claimEvictionTime).
+ * When the pods of the claims must be evicted, in milliseconds since the epoch; undefined if they may stay. The time
+ * starts when a taint was added; the shortest limited toleration decides (upstream: claimEvictionTime).
  */
 export function planDeviceEviction(
   claims: readonly ResourceClaim[],

@@ -8,13 +8,13 @@ import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 
 /**
- * A pod whose eviction was granted is expected to be deleted within so long; else it counts again (upstream:
+ * A pod whose eviction was granted must be deleted within this time; otherwise it counts as healthy again (upstream:
  * DeletionTimeout).
  */
 const DELETION_TIMEOUT_MS = 120_000;
 const ALLOWED = 'DisruptionAllowed';
 
-/** How many pods the budget reckons with: those its controllers want, or simply those there are. */
+/** The expected number of pods: the scale of their controllers, or the number of existing pods. */
 export function needsScale({ spec }: PodDisruptionBudget): boolean {
   return spec.maxUnavailable !== undefined || typeof spec.minAvailable === 'string';
 }
@@ -25,7 +25,7 @@ export interface ExpectedPods {
 }
 
 /**
- * `scale` is what the pods' controllers want in all; it is not used where the budget is a plain number (upstream:
+ * `scale` is the total scale of the pods' controllers; it is not used if the budget is an absolute number (upstream:
  * getExpectedPodCount).
  */
 export function computeExpected({ spec }: PodDisruptionBudget, podCount: number, scale: number): ExpectedPods {
@@ -37,18 +37,15 @@ export function computeExpected({ spec }: PodDisruptionBudget, podCount: number,
 }
 
 export interface Disrupted {
-  /** Those whose deletion is still awaited. */
+  /** Granted evictions whose deletion is still expected. */
   readonly pods: Readonly<Record<string, string>>;
-  /** Those that should have been deleted by now, and were not. */
+  /** Pods that should have been deleted by now. */
   readonly notDeleted: readonly Pod[];
-  /** Milliseconds until the next of them is late. */
+  /** Milliseconds until the next one expires. */
   readonly nextMs: number | undefined;
 }
 
-/**
- * What is left of the evictions that were granted: pods that are gone or going need no place of their own any more
- * (upstream: buildDisruptedPodMap).
- */
+/** The remaining granted evictions, without pods that are deleted or terminating (upstream: buildDisruptedPodMap). */
 export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly Pod[], nowMs: number): Disrupted {
   const granted = status?.disruptedPods ?? {};
   const awaited: Record<string, string> = {};
@@ -79,7 +76,10 @@ export interface BudgetFacts extends ExpectedPods {
   readonly disruptedPods: Readonly<Record<string, string>>;
 }
 
-/** The status with these numbers. A budget that expects no pods allows nothing: its first ones may be just coming. */
+/**
+ * The status with these numbers. A budget without expected pods allows no disruption, because its first pods may be
+ * about to start.
+ */
 export function computeBudgetStatus(
   budget: PodDisruptionBudget,
   { currentHealthy, desiredHealthy, expectedPods, disruptedPods }: BudgetFacts,
@@ -106,7 +106,7 @@ export function computeBudgetStatus(
   };
 }
 
-/** What is said when the numbers cannot be known: nothing may be evicted then (upstream: failSafe). */
+/** The status if the numbers cannot be computed: no disruption is allowed (upstream: failSafe). */
 export function failedBudgetStatus(
   { status }: PodDisruptionBudget,
   why: string,
@@ -130,14 +130,14 @@ export function failedBudgetStatus(
   };
 }
 
-/** A kubelet may take its time after it has said that it ends a pod. */
+/** A kubelet may delete a pod some time after it set the condition. */
 const BY_KUBELET = 'TerminationByKubelet';
 /** Upstream: stalePodDisruptionTimeout. */
 const STALE_AFTER_MS = 120_000;
 
 /**
- * In how many milliseconds the pod's word that it is about to be disrupted is stale, because the pod is not being
- * deleted; undefined when it has not said so.
+ * Milliseconds until the pod's condition DisruptionTarget is stale, because the pod was not deleted; undefined without
+ * the condition.
  */
 export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): number | undefined {
   if (metadata.deletionTimestamp !== undefined || isTerminalPhase(status?.phase)) return undefined;
@@ -146,7 +146,7 @@ export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): num
   return Math.max(0, (parseTime(said.lastTransitionTime) ?? 0) + STALE_AFTER_MS - nowMs);
 }
 
-/** A selector as Go prints it, for a message that has it so. */
+/** A selector in Go's format, for upstream's message. */
 export function formatSelector({ spec }: PodDisruptionBudget): string {
   const labels = Object.entries(spec.selector?.matchLabels ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
   const expressions = (spec.selector?.matchExpressions ?? []).map(

@@ -22,7 +22,7 @@ export interface ScaleSources {
 export type ExpectedScale =
   | {
       readonly kind: 'known';
-      readonly scale: number /** Names of pods that nothing controls. */;
+      readonly scale: number /** Names of pods without a controller. */;
       readonly unmanaged: readonly string[];
     }
   /** In upstream's words. */
@@ -33,7 +33,7 @@ interface Scale {
   readonly replicas: number;
 }
 
-/** How many pods their controllers want in all; each controller counts once (upstream: getExpectedScale). */
+/** The total scale of the pods' controllers; each controller counts once (upstream: getExpectedScale). */
 export function expectedScale(pods: readonly Pod[], sources: ScaleSources): ExpectedScale {
   const scales = new Map<string, number>();
   const unmanaged: string[] = [];
@@ -54,7 +54,7 @@ export function expectedScale(pods: readonly Pod[], sources: ScaleSources): Expe
   return { kind: 'known', scale: [...scales.values()].reduce((sum, each) => sum + each, 0), unmanaged };
 }
 
-/** Text says what is wrong with the controller; undefined: it is not there. */
+/** A string is an error of the controller; undefined: it does not exist. */
 function scaleOf(
   { apiVersion, kind, name, uid }: OwnerReference,
   namespace: string,

@@ -44,9 +44,9 @@ export interface DisruptionOptions extends ControllerOptions {
 }
 
 /**
- * Says how many pods of each budget may be evicted, by which the API grants evictions (upstream: disruption
- * controller). What was granted counts as gone from then on, also before the pod is. Upstream notices a change of scale
- * with the next change of a pod; here it wakes the budget itself.
+ * Computes how many pods of each budget may be evicted; the API grants evictions by this number (upstream: disruption
+ * controller). A granted eviction counts immediately, before the pod is deleted. Upstream notices a change of scale
+ * with the next change of a pod; here the change wakes the budget.
  */
 export function createDisruptionController(options: DisruptionOptions): Controller {
   const { informers, clock, log, types } = options;
@@ -147,7 +147,7 @@ class BudgetSyncer {
     this.#recorder = createEventRecorder({ ...options, component: 'controllermanager' });
   }
 
-  /** A pass looks at every pod of the budget; pod events that come meanwhile are folded into one pass. */
+  /** A pass reads every pod of the budget; pod events meanwhile are merged into one pass. */
   restMs(key: string): number {
     const budget = this.#budgets.getByKey(key);
     return budget === undefined
@@ -192,7 +192,7 @@ class BudgetSyncer {
     return disrupted.nextMs;
   }
 
-  /** A pod whose announced disruption did not happen: it counts as an ordinary pod again. */
+  /** A pod whose disruption did not happen counts as an ordinary pod again. */
   async syncStale(key: string): Promise<number | undefined> {
     const pod = this.#pods.getByKey(key);
     const { clock, client } = this.#options;
@@ -213,7 +213,7 @@ class BudgetSyncer {
     return undefined;
   }
 
-  /** Only over the version that was judged: an eviction that was granted meanwhile is not to be forgotten. */
+  /** Written only over the evaluated version, so that an eviction granted meanwhile is not lost. */
   async #write(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus): Promise<void> {
     if (isDeepStrictEqual(budget.status, status)) return;
     try {

@@ -15,7 +15,7 @@ import type { Mirror } from './plan-mirrors.ts';
 
 const WORKERS = 5;
 
-/** Makes EndpointSlices of Endpoints that are written by hand (upstream: endpointslicemirroring controller). */
+/** Mirrors manually managed Endpoints to EndpointSlices (upstream: endpointslicemirroring controller). */
 export function createEndpointSliceMirroringController({
   client,
   informers,
@@ -84,7 +84,7 @@ export function createEndpointSliceMirroringController({
   });
 }
 
-/** Of a slice that this controller made. */
+/** The owner of a slice of this controller. */
 function serviceKeyOf({ metadata: { namespace, labels = {} } }: EndpointSlice): string | undefined {
   const name = labels[endpointLabels.serviceName];
   return labels[endpointLabels.slicesManagedBy] === MIRRORING_CONTROLLER && name !== undefined

@@ -7,7 +7,7 @@ import type { Endpoint, EndpointPort, EndpointSlice } from '../../../api/discove
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 
 export const MIRRORING_CONTROLLER = 'endpointslicemirroring-controller.k8s.io';
-/** How many addresses of a group of ports are mirrored at most (upstream: --mirroring-max-endpoints-per-subset). */
+/** The maximum number of mirrored addresses per group of ports (upstream: --mirroring-max-endpoints-per-subset). */
 const MAX_ENDPOINTS = 1000;
 const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
@@ -16,7 +16,7 @@ const notCopied = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
 ]);
 
-/** What a slice says of a group of addresses. */
+/** The content of a slice for a group of addresses. */
 export interface Mirror {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -32,8 +32,8 @@ export interface MirrorPlan {
 }
 
 /**
- * Whether Endpoints have slices made of them: those that a user wrote for a service without a selector
- * (upstream: endpointslicemirroring shouldMirror, syncEndpoints).
+ * Whether Endpoints are mirrored: those of a user for a service without a selector (upstream: endpointslicemirroring
+ * shouldMirror, syncEndpoints).
  */
 export function isMirrored(endpoints: Endpoints | undefined, service: Service | undefined): endpoints is Endpoints {
   if (endpoints === undefined || endpoints.metadata.deletionTimestamp !== undefined) return false;
@@ -42,7 +42,7 @@ export function isMirrored(endpoints: Endpoints | undefined, service: Service | 
   return service !== undefined && service.spec.selector === undefined;
 }
 
-/** What makes the slices of `existing` mirror the Endpoints, one for each group of ports and family. */
+/** The changes after which the slices mirror the Endpoints, one slice per group of ports and family. */
 export function planMirrors(existing: readonly EndpointSlice[], mirrors: readonly Mirror[]): MirrorPlan {
   const create: Mirror[] = [];
   const update: { slice: EndpointSlice; mirror: Mirror }[] = [];
@@ -67,7 +67,7 @@ const matchesMirror = ({ metadata, endpoints }: EndpointSlice, mirror: Mirror): 
   semanticEqual(metadata.annotations, mirror.annotations) &&
   semanticEqual(endpoints, mirror.endpoints);
 
-/** The desired slices. Addresses that are none are left out; a group without addresses has no slice. */
+/** The desired slices. Invalid addresses are left out; a group without addresses has no slice. */
 export function computeMirrors({ metadata, subsets = [] }: Endpoints): Mirror[] {
   const labels = {
     ...metadata.labels,
@@ -106,7 +106,7 @@ function portsOf({ ports = [] }: EndpointSubset): EndpointPort[] {
     .sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : one.port - other.port));
 }
 
-/** An address that is both ready and not ready is not (upstream: RepackSubsets). */
+/** An address that is listed as ready and as not ready counts as not ready (upstream: RepackSubsets). */
 function add(found: Map<string, Endpoint>, address: EndpointAddress, ready: boolean): void {
   const ip = canonicalIp(address.ip);
   if (ip === undefined) return;

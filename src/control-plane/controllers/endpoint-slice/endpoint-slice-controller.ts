@@ -26,12 +26,12 @@ import { groupEndpoints } from './group-endpoints.ts';
 import { planSlices } from './plan-slices.ts';
 
 const WORKERS = 5;
-/** Its coming wakes the service; this is only for a slice that was deleted before it came. */
+/** Its event wakes the service; this timeout covers a slice that was deleted before its event. */
 const AWAITED_MS = 1000;
 const CONTROLLER_NAME = 'endpointslice-controller.k8s.io';
 const { headless } = endpointLabels;
 
-/** Tells which pods are behind each service, in slices of a hundred (upstream: endpointslice controller). */
+/** Publishes the pods of each service, in slices of a hundred (upstream: endpointslice controller). */
 export function createEndpointSliceController(options: ControllerOptions): Controller {
   const { informers } = options;
   const parts = {
@@ -73,7 +73,7 @@ class SliceSyncer {
   readonly #parts: Parts;
   readonly #pods: LabelIndex<Pod>;
   readonly #byService: ObjectIndex<EndpointSlice>;
-  /** Slices that were made and have not come back by the watch yet: planning without them would make them twice. */
+  /** Created slices that the watch has not shown yet; planning without them would create them twice. */
   readonly #awaited = new Map<string, { readonly key: string; readonly sinceMs: number }>();
 
   constructor(options: ControllerOptions, parts: Parts) {
@@ -87,7 +87,7 @@ class SliceSyncer {
     );
   }
 
-  /** A pass looks at every pod of the service; pod events that come meanwhile are folded into one pass. */
+  /** A pass reads every pod of the service; pod events meanwhile are merged into one pass. */
   restMs(key: string): number {
     const service = this.#parts.services.getByKey(key);
     return service === undefined
@@ -108,7 +108,7 @@ class SliceSyncer {
   async sync(key: string): Promise<number | undefined> {
     if (this.#isAwaiting(key)) return AWAITED_MS;
     const service = this.#parts.services.getByKey(key);
-    // Slices of a service that is gone go with it, by their owner.
+    // The garbage collector deletes the slices of a deleted service.
     if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service))
       return undefined;
     const endpoints = endpointsOf(service, this.#pods.select(service.metadata.namespace, serviceSelector(service)));

@@ -6,10 +6,7 @@ import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 import type { AddressType, Group } from './plan-slices.ts';
 
-/**
- * The endpoints of a service by family and ports. A family without any endpoint has one empty group, which tells that
- * there are none.
- */
+/** The endpoints of a service by family and ports. A family without endpoints has one empty group. */
 export function groupEndpoints(
   service: Service,
   endpoints: readonly ServiceEndpoint[],
@@ -40,9 +37,9 @@ export function groupEndpoints(
 const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
 
 /**
- * For whom an endpoint is meant, by the distribution that the service asks for: clients of its zone, or of its node and,
- * while there is none on theirs, of its zone. An endpoint whose place is not known has no hint, and then none counts
- * (upstream: trafficdist ReconcileHints). The annotation of the older way of asking goes first; it gets no hints here.
+ * The hints of an endpoint for the service's traffic distribution: clients of its zone; or clients of its node, and of
+ * its zone for nodes without an endpoint. An endpoint with an unknown location has no hint, and then proxies ignore all
+ * hints (upstream: trafficdist ReconcileHints). The older annotation takes precedence; it sets no hints here.
  */
 function trafficHints({ metadata, spec }: Service): (endpoint: Endpoint) => Endpoint['hints'] {
   const mode = metadata.annotations?.[TOPOLOGY_MODE]?.toLowerCase();

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 
-/** As many endpoints as upstream puts into a slice at most (--max-endpoints-per-slice). */
+/** The maximum number of endpoints in a slice (upstream: --max-endpoints-per-slice). */
 export const MAX_ENDPOINTS = 100;
 
 export type AddressType = 'IPv4' | 'IPv6';
@@ -29,9 +29,9 @@ export interface SlicePlan {
 const identity = (endpoint: Endpoint): string => endpoint.targetRef?.uid ?? endpoint.addresses.join(',');
 
 /**
- * The smallest change of slices that publishes the groups (upstream: endpointslice reconciler): endpoints stay in the
- * slice they are in, new ones fill slices that change anyway, then those with room, then new ones; slices that become
- * empty go, but a service keeps one, empty if need be.
+ * The smallest change of slices that publishes the groups (upstream: endpointslice reconciler): existing endpoints stay
+ * in their slice; new ones fill slices that change anyway, then slices with room, then new slices. Empty slices are
+ * deleted, but a service keeps at least one.
  */
 export function planSlices(existing: readonly EndpointSlice[], groups: readonly Group[]): SlicePlan {
   const create: SliceContent[] = [];
@@ -67,7 +67,7 @@ function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoint
     return { slice, kept, changed };
   });
   const rest = [...missing.values()];
-  // What changes anyway is filled first: the fewer slices are written, the fewer are sent to every node.
+  // Slices that change anyway are filled first: fewer written slices mean fewer updates to every node.
   for (const draft of [...drafts].sort(
     (left, right) => Number(right.changed) - Number(left.changed) || right.kept.length - left.kept.length,
   )) {

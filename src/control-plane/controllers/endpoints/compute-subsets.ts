@@ -3,7 +3,7 @@ import type { Service } from '../../../api/core/service.ts';
 import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 
-/** The most addresses in an object (upstream: maxCapacity); EndpointSlices have them all. */
+/** The maximum number of addresses in an object (upstream: maxCapacity); EndpointSlices have them all. */
 const MAX_ADDRESSES = 1000;
 
 interface Collected {
@@ -35,7 +35,7 @@ export function computeSubsets(service: Service, endpoints: readonly ServiceEndp
 const byAddress = (left: EndpointAddress, right: EndpointAddress): number =>
   left.ip < right.ip ? -1 : left.ip > right.ip ? 1 : 0;
 
-/** A service is of one family here: that of its first address. */
+/** Endpoints contain only the family of the service's first address. */
 function addressOf(service: Service, { pod, hostname }: ServiceEndpoint): EndpointAddress | undefined {
   const wanted = service.spec.ipFamilies?.[0] === 'IPv6';
   const ip = (pod.status?.podIPs ?? []).find((each) => each.ip.includes(':') === wanted)?.ip;

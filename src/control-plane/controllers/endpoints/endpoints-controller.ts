@@ -24,10 +24,13 @@ import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 const WORKERS = 5;
 const { headless } = endpointLabels;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
-/** Kept by leader election, which needs no service. */
+/** Used by leader election, without a service. */
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 
-/** The older form of what EndpointSlices say, for those who still read it (upstream: endpoints controller). */
+/**
+ * Maintains Endpoints, the older form of EndpointSlices, for clients that still read them (upstream: endpoints
+ * controller).
+ */
 export function createEndpointsController(options: ControllerOptions): Controller {
   const { informers } = options;
   const parts = { services: informers.for(services), pods: informers.for(pods), endpoints: informers.for(endpoints) };
@@ -64,7 +67,7 @@ class EndpointsSyncer {
     this.#pods = new LabelIndex(parts.pods);
   }
 
-  /** A pass looks at every pod of the service; pod events that come meanwhile are folded into one pass. */
+  /** A pass reads every pod of the service; pod events meanwhile are merged into one pass. */
   restMs(key: string): number {
     const service = this.#parts.services.getByKey(key);
     return service === undefined

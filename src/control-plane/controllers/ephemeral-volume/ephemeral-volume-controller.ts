@@ -50,7 +50,7 @@ export function createEphemeralVolumeController(options: ControllerOptions): Con
     }
     if (conflict === undefined) return;
     fail(conflict.volume, conflict.why);
-    // Tried again with back-off, as upstream does: the claim of that name may go.
+    // Retried with back-off, as in upstream: the conflicting claim may be deleted.
     throw new ApiStatusError('Conflict', conflict.why);
   };
   const queue = new RateLimitingQueue({ name: 'ephemeral_volume', clock, log, workers: WORKERS, sync });

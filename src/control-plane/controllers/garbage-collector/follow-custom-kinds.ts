@@ -8,7 +8,9 @@ import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
 export interface CustomKindsFollower {
   start(): void;
   stop(): Promise<void>;
-  /** The version in which objects of a custom kind are patched; undefined: that is no custom kind, or none is served. */
+  /**
+   * The version for patches of objects of a custom kind; undefined if it is not a custom kind, or no version is served.
+   */
   servedOf(type: ResourceType): ResourceType | undefined;
 }
 
@@ -18,8 +20,8 @@ interface Followed {
 }
 
 /**
- * Keeps an informer for each custom kind, as long as the kind is there. `join` is called with each before it starts, and
- * answers with what is called when the kind has gone.
+ * Runs an informer for each custom kind as long as the kind exists. `join` is called with each informer before it
+ * starts, and returns a function that is called when the kind is removed.
  */
 export function followCustomKinds(
   options: Omit<ControllerOptions, 'informers'>,

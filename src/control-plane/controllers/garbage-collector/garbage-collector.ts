@@ -16,22 +16,20 @@ import type { GraphNode } from './owner-graph.ts';
 
 /** Upstream: --concurrent-gc-syncs. */
 const WORKERS = 20;
-/** How soon is tried again what waits for the first list of a kind. */
+/** The retry interval while the first list of a kind is pending. */
 const UNSYNCED_MS = 100;
 
 export interface GarbageCollectorOptions extends ControllerOptions {
-  /** The kinds that can own and be owned. Events are not among them: they go by time. */
+  /** The kinds that can be owners or dependents. Events are excluded, because they expire. */
   readonly types: readonly ResourceType[];
   readonly customKinds?: CustomKinds;
 }
 
 /**
- * Deletes objects without owners, and releases owners that wait for that (upstream: garbagecollector).
- * 1. That an owner is gone is asked of the server, never concluded from a cache. That it is there may be: its end would
- *    be an event.
- * 2. An object is deleted only if it is the one that was checked: another of its name, or a newer version, is checked
- *    again.
- * 3. Nothing is done while objects of a kind that came have not been seen yet.
+ * Deletes objects whose owners are gone, and releases owners that wait for their dependents (upstream:
+ * garbagecollector). 1. The absence of an owner is confirmed with the server, never taken from a cache. Its existence
+ * may be, because a deletion would be an event. 2. An object is deleted only with the uid and version that were
+ * checked; otherwise it is checked again. 3. Nothing is deleted while the first list of a new kind is pending.
  */
 export function createGarbageCollector(options: GarbageCollectorOptions): Controller {
   const { clock, log } = options;
@@ -42,7 +40,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
   const follower = followCustomKinds(options, options.customKinds ?? noCustomKinds, (informer) => {
     graph.add(informer);
     const end = informer.addHandlers(handlersFor(informer.type, graph, (key) => queue.add(key)));
-    // What names an owner of the kind could not be judged before.
+    // Objects with an owner of this kind could not be evaluated before.
     const judge = informer.whenSynced().then(() => graph.dependentsOfKind(informer.type).forEach(add));
     inBackground(log, `judge dependents of ${informer.type.kind}`, judge);
     return () => {
@@ -76,7 +74,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
 
 const noCustomKinds: CustomKinds = { list: () => [], onChange: () => () => undefined };
 
-/** Which objects a change of an object of this kind is about. */
+/** The objects to check after a change of an object of this kind. */
 function handlersFor(
   type: ResourceType,
   graph: OwnerGraph,
@@ -98,10 +96,10 @@ function handlersFor(
     onUpdate: (before, after) => {
       if (before.metadata.ownerReferences !== after.metadata.ownerReferences) {
         consider(after);
-        // An owner that it has held up so far may wait for nothing more.
+        // An owner that it blocked may now be deleted.
         wakeOwners(before, (reference) => !isHeldUpBy(after, reference));
       } else if (isLeaving(after)) consider(after);
-      // An owner that begins to wait has its dependents checked.
+      // When an owner begins to wait, its dependents are checked.
       if (isLeaving(after) && !isLeaving(before))
         for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
     },
@@ -117,12 +115,12 @@ const keyFor = (type: ResourceType, key: { readonly namespace: string; readonly 
   `${type.group}|${type.plural}|${formatKey(key)}`;
 const queueKey = ({ type, object }: GraphNode): string => keyFor(type, keyOf(object));
 
-/** Whether the object still keeps this owner from going first. */
+/** Whether the object still blocks the deletion of this owner. */
 function isHeldUpBy({ metadata }: GraphNode['object'], { uid }: OwnerReference): boolean {
   return (metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true);
 }
 
-/** Deleted, and held by a finalizer of the garbage collector. */
+/** Terminating, with a finalizer of the garbage collector. */
 function isLeaving({ metadata }: GraphNode['object']): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&
@@ -159,7 +157,7 @@ class Collector {
     return undefined;
   }
 
-  /** A deleted owner: its dependents are set free, or awaited. */
+  /** A deleted owner: its dependents are orphaned or waited for. */
   async #letGo(node: GraphNode): Promise<void> {
     const { uid, finalizers = [] } = node.object.metadata;
     const dependents = this.#graph.dependentsOf(uid);
@@ -167,7 +165,7 @@ class Collector {
       await Promise.all(dependents.map((dependent) => this.#dropReferences(dependent, [uid])));
       return this.#removeFinalizer(node, ORPHAN_FINALIZER);
     }
-    // What owns itself would wait for ever.
+    // An object that owns itself would wait forever.
     const blocking = dependents.filter(
       ({ object }) =>
         object.metadata.uid !== uid &&
@@ -182,7 +180,7 @@ class Collector {
     const owners: JudgedOwner[] = [];
     for (const reference of metadata.ownerReferences ?? []) {
       const state = await this.#stateOf(node, reference);
-      // Of an owner that cannot be known nothing is concluded.
+      // Nothing is decided about an owner whose existence is unknown.
       if (state === undefined) return;
       owners.push({ reference, state });
     }
@@ -201,7 +199,7 @@ class Collector {
   }
 
   /**
-   * Where what it owns waits for it in turn, one of them has to go first: it holds its owners up no longer (upstream:
+   * In a cycle of owners that wait for each other, one must be deleted first: it no longer blocks its owners (upstream:
    * unblockOwnerReferences).
    */
   async #breakCircle(node: GraphNode): Promise<void> {
@@ -221,7 +219,7 @@ class Collector {
     });
   }
 
-  /** Undefined: its kind is not known here, or it could never be an owner of this object. */
+  /** Undefined if its kind is unknown, or it can never own this object. */
   async #stateOf(
     { object }: GraphNode,
     { apiVersion, kind, name, uid }: OwnerReference,
@@ -262,7 +260,7 @@ class Collector {
     }
   }
 
-  /** A custom kind has no strategic patches: there the list is written as a whole, if it is still the one that was seen. */
+  /** A custom kind has no strategic patches: the whole list is written, on the condition that it has not changed. */
   async #patchReferences(
     { type, object }: GraphNode,
     { strategic, whole }: { readonly strategic: readonly object[]; readonly whole: readonly OwnerReference[] },

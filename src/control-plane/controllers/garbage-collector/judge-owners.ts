@@ -3,10 +3,7 @@ import type { OwnerReference } from '../../../api/core/meta.ts';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 export const ORPHAN_FINALIZER = 'orphan';
 
-/**
- * What is known of an owner: it is there, it is not (any more), or it is there but waits for its dependents to be
- * deleted first.
- */
+/** The state of an owner: it exists, it is absent, or it waits for its dependents to be deleted first. */
 export type OwnerState = 'solid' | 'absent' | 'waiting';
 
 export interface JudgedOwner {
@@ -16,20 +13,20 @@ export interface JudgedOwner {
 
 export type Judgement =
   | { readonly kind: 'keep' }
-  /** Some owner remains; the others are not worth mentioning any more. */
+  /** An owner remains; references to the others are removed. */
   | { readonly kind: 'dropReferences'; readonly uids: readonly string[] }
   | { readonly kind: 'delete'; readonly policy: 'Background' | 'Foreground' | 'Orphan' };
 
 export interface Dependent {
   readonly finalizers: readonly string[];
   readonly deleting: boolean;
-  /** It owns something itself. */
+  /** The object has dependents itself. */
   readonly hasDependents: boolean;
 }
 
 /**
- * What becomes of an object, by its owners (upstream: garbagecollector attemptToDeleteItem). Objects without owners are
- * left alone.
+ * Decides what happens to an object from the states of its owners (upstream: garbagecollector attemptToDeleteItem).
+ * Objects without owner references are not touched.
  */
 export function judgeByOwners(dependent: Dependent, owners: readonly JudgedOwner[]): Judgement {
   if (owners.length === 0 || dependent.deleting) return { kind: 'keep' };
@@ -40,7 +37,7 @@ export function judgeByOwners(dependent: Dependent, owners: readonly JudgedOwner
     const gone = [...absent, ...waiting];
     return gone.length === 0 ? { kind: 'keep' } : { kind: 'dropReferences', uids: gone };
   }
-  // The owner waits for all below it, so what is below this goes first, too.
+  // The owner waits for all levels below it, so the dependents of this object are deleted first too.
   if (waiting.length > 0 && dependent.hasDependents) return { kind: 'delete', policy: 'Foreground' };
   if (dependent.finalizers.includes(ORPHAN_FINALIZER)) return { kind: 'delete', policy: 'Orphan' };
   return { kind: 'delete', policy: dependent.finalizers.includes(FOREGROUND_FINALIZER) ? 'Foreground' : 'Background' };

@@ -3,7 +3,7 @@ import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
 
-/** An object and what kind it is of. */
+/** An object with its kind. */
 export interface GraphNode {
   readonly type: ResourceType;
   readonly object: ApiObject;
@@ -16,8 +16,8 @@ interface Watched {
 }
 
 /**
- * Which object owns which, over all kinds that can own or be owned; made of the informers' own indexes, so there is
- * nothing to keep up to date. Kinds may come and go.
+ * The ownership graph over all kinds. It reads the informers' indexes, so it needs no updates of its own. Kinds may be
+ * added and removed.
  */
 export class OwnerGraph {
   readonly #kinds = new Map<string, Watched>();
@@ -38,7 +38,7 @@ export class OwnerGraph {
     this.#kinds.delete(nameOf(type));
   }
 
-  /** Whether all that is there has been seen: until then nothing can be said to have no dependents. */
+  /** Whether all informers have synced: until then, no object can be said to have no dependents. */
   hasSynced(): boolean {
     return [...this.#kinds.values()].every(({ informer }) => informer.hasSynced());
   }
@@ -47,7 +47,7 @@ export class OwnerGraph {
     return this.#nodes(({ byOwner }) => byOwner.get(uid));
   }
 
-  /** Objects that name an owner of this kind, whether it is there or not. */
+  /** Objects with an owner reference to this kind, whether or not the owner exists. */
   dependentsOfKind({ group, kind }: ResourceType): readonly GraphNode[] {
     return this.#nodes(({ byOwnerKind }) => byOwnerKind.get(`${group}/${kind}`));
   }
@@ -69,7 +69,7 @@ export class OwnerGraph {
     return informer === undefined || object === undefined ? undefined : { type: informer.type, object };
   }
 
-  /** The kind an owner reference names, if it is one of those watched. Versions of a group count as one. */
+  /** The watched kind of an owner reference, if any, independent of the version. */
   typeOf(apiVersion: string, kind: string): ResourceType | undefined {
     const group = groupOf(apiVersion);
     let found: ResourceType | undefined;

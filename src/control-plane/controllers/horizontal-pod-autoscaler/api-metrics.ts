@@ -10,9 +10,8 @@ import { parseTime } from '../../../api/time.ts';
 import type { MetricsSource, PodMetric, ResourceQuery } from './metrics-source.ts';
 
 /**
- * Metrics from the APIs for them. metrics.k8s.io is asked through the client. custom.metrics.k8s.io and
- * external.metrics.k8s.io come from servers that the API server would have to be extended by, which it cannot be: the
- * answer is that of upstream without such a server.
+ * Reads metrics of metrics.k8s.io through the client. custom.metrics.k8s.io and external.metrics.k8s.io are not read,
+ * even if an APIService serves them: the error is upstream's for a cluster without these APIs.
  */
 export function createApiMetrics(client: ApiClient): MetricsSource {
   const custom = (): Promise<never> =>
@@ -63,7 +62,7 @@ async function listPods(
   }
 }
 
-/** Undefined where one container has no value: the sum would be too small. */
+/** Undefined if a container has no value, because the sum would be too small. */
 function usageOfPod({ containers }: ApiPodMetrics, resource: string): bigint | undefined {
   let sum = 0n;
   for (const { usage } of containers) {

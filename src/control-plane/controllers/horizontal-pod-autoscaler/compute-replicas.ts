@@ -4,13 +4,13 @@ import type { PodMetric, PodMetrics } from './metrics-source.ts';
 import { countReady, groupPods, requestsOf } from './pod-usage.ts';
 import type { PodGroups, ReadinessSettings } from './pod-usage.ts';
 
-/** How far from 1 the ratio of value and target may be without a change. */
+/** The tolerance: how far the ratio of value and target may be from 1 without a change. */
 export interface Tolerances {
   readonly up: number;
   readonly down: number;
 }
 
-/** What all computations are made of. */
+/** The input of all computations. */
 export interface ReplicaFacts {
   readonly currentReplicas: number;
   readonly pods: readonly Pod[];
@@ -19,7 +19,7 @@ export interface ReplicaFacts {
   readonly nowMs: number;
 }
 
-/** A number of pods, and the value it follows from. */
+/** A number of pods, and the value from which it was computed. */
 export interface Proposal {
   readonly replicas: number;
   readonly milliValue: bigint;
@@ -33,7 +33,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 const isWithin = ({ up, down }: Tolerances, ratio: number): boolean => 1 - down <= ratio && ratio <= 1 + up;
 const roundedUp = (replicas: number): number => Math.min(INT32_MAX, Math.ceil(replicas));
 
-/** By the share of what pods request that they use (upstream: GetResourceReplicas). A text says why there is none. */
+/** From the utilization of the pods' requests (upstream: GetResourceReplicas). A string is the error. */
 export function replicasForUtilization(
   facts: ReplicaFacts,
   metrics: PodMetrics,
@@ -48,7 +48,7 @@ export function replicasForUtilization(
   const fallback = BigInt(Math.max(100, target.percent));
   const replicas = replicasForPods(facts, groups, {
     ratio: utilization.percent / target.percent,
-    // What a pod without a value uses is unknown: on the way down it counts as using all that it requests.
+    // A pod without a value counts as using its full request when scaling down.
     assumed: (name) => ((requests.get(name) ?? 0n) * fallback) / 100n,
     // Pods with more values request no less.
     ratioOf: (filled) => (utilizationOf(filled, requests) ?? utilization).percent / target.percent,
@@ -56,7 +56,7 @@ export function replicasForUtilization(
   return { replicas, ...utilization };
 }
 
-/** By the average of a value of each pod (upstream: calcPlainMetricReplicas). */
+/** From the average of a value per pod (upstream: calcPlainMetricReplicas). */
 export function replicasForAverage(
   facts: ReplicaFacts,
   metrics: PodMetrics,
@@ -73,7 +73,7 @@ export function replicasForAverage(
   return { replicas, milliValue: averageOf(groups.metrics) };
 }
 
-/** By one value for all pods (upstream: getUsageRatioReplicaCount). */
+/** From one value for all pods (upstream: getUsageRatioReplicaCount). */
 export function replicasForValue(
   { currentReplicas, pods, tolerances }: ReplicaFacts,
   milliValue: bigint,
@@ -86,7 +86,10 @@ export function replicasForValue(
   return { replicas: roundedUp(ratio * countReady(pods)), milliValue };
 }
 
-/** By one value that is shared by the pods (upstream: GetObjectPerPodMetricReplicas, GetExternalPerPodMetricReplicas). */
+/**
+ * From one value that is divided by the number of pods (upstream: GetObjectPerPodMetricReplicas,
+ * GetExternalPerPodMetricReplicas).
+ */
 export function replicasForShare(
   statusReplicas: number,
   tolerances: Tolerances,
@@ -100,7 +103,7 @@ export function replicasForShare(
   return { replicas, milliValue: shareOf(milliValue, statusReplicas) };
 }
 
-/** The series of an external metric together. */
+/** The sum of the series of an external metric. */
 export function sumOf(values: readonly bigint[]): bigint {
   const sum = values.reduce((total, value) => total + value, 0n);
   return sum > INT64_MAX ? INT64_MAX : sum;
@@ -121,13 +124,13 @@ function groupsOf(facts: ReplicaFacts, metrics: PodMetrics, resource: string): P
 
 interface Ratios {
   readonly ratio: number;
-  /** What a pod without a value counts as, on the way down. */
+  /** The assumed value of a pod without a value, when scaling down. */
   readonly assumed: (name: string) => bigint;
-  /** The ratio with values for pods that have none. */
+  /** The ratio with assumed values for pods without one. */
   readonly ratioOf: (filled: PodMetrics) => number;
 }
 
-/** Pods whose values are unknown never make the number change further, nor turn its direction. */
+/** Assumed values never increase the change or reverse its direction. */
 function replicasForPods(
   { currentReplicas, tolerances }: ReplicaFacts,
   { ready, unready, missing, metrics }: PodGroups,

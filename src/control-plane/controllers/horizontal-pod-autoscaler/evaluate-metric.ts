@@ -18,10 +18,10 @@ import {
 import type { Proposal, ReplicaFacts } from './compute-replicas.ts';
 import type { MetricsSource, PodMetrics } from './metrics-source.ts';
 
-/** What one metric asks for, or why it asks for nothing. */
+/** The proposal of one metric, or its error. */
 export type Evaluation =
   | { readonly kind: 'proposed'; readonly replicas: number; readonly name: string; readonly status: MetricStatus }
-  /** `message` is that of the condition and the event, `error` that of the whole pass. */
+  /** `message` is for the condition and the event, `error` for the whole pass. */
   | { readonly kind: 'failed'; readonly reason: string; readonly message: string; readonly error: string };
 
 export interface MetricFacts extends ReplicaFacts {
@@ -30,7 +30,7 @@ export interface MetricFacts extends ReplicaFacts {
   readonly podSelector: string;
 }
 
-/** Reads a metric and computes the number of pods that follows from it (upstream: computeReplicasForMetric). */
+/** Reads a metric and computes the number of pods (upstream: computeReplicasForMetric). */
 export function evaluateMetric(source: MetricsSource, facts: MetricFacts, spec: MetricSpec): Promise<Evaluation> {
   const { resource, containerResource, pods, object, external } = spec;
   if (spec.type === 'Resource' && resource !== undefined) return evaluateResource(source, facts, resource);

@@ -35,9 +35,9 @@ import type { ScalingHistory } from './scaling-history.ts';
 
 /** Upstream: --concurrent-horizontal-pod-autoscaler-syncs. */
 const WORKERS = 5;
-/** The longest period of a policy: no change of the number is remembered for longer. */
+/** The longest period of a policy; older changes of the number are dropped. */
 const LONGEST_PERIOD_MS = 1_800_000;
-/** Edits that follow each other more closely share a pass, so that what is remembered stays small. */
+/** Edits within this time share a pass, so that the history stays small. */
 const REST_MS = 1_000;
 
 export interface AutoscalerSettings extends PlanSettings, ReadinessSettings {
@@ -78,7 +78,7 @@ export function createHorizontalPodAutoscalerController(options: AutoscalerOptio
   const ends = [
     autoscalers.addHandlers({
       onAdd: wake,
-      // Its own status changes with each pass, which must not lead to the next.
+      // Each pass changes the status, which must not trigger another pass.
       onUpdate: (before, after) => {
         if (!semanticEqual(before.spec, after.spec)) wake(after);
       },
@@ -161,7 +161,7 @@ class AutoscalerSyncer {
     }
   }
 
-  /** Why it failed, if it did: the next attempt is as far away as the next pass. */
+  /** The error, if any: the next attempt is the next regular pass. */
   async #reconcile(key: string, autoscaler: HorizontalPodAutoscaler, noted: PassNotes): Promise<string | undefined> {
     const { status } = autoscaler;
     const { clock } = this.#options;
@@ -336,7 +336,7 @@ class AutoscalerSyncer {
     return failure ?? 'unrecognized resource';
   }
 
-  /** Undefined when it was written. Who else changed the workload meanwhile is overruled, as upstream does. */
+  /** Undefined if it was written. Concurrent changes of the workload's scale are overwritten, as in upstream. */
   async #writeScale({ type, scale }: Target, replicas: number): Promise<string | undefined> {
     const { client } = this.#options;
     let current = scale;
@@ -399,10 +399,10 @@ const rescaled = (replicas: number) => ({
   message: `the HPA controller was able to update the target scale to ${replicas}`,
 });
 
-/** What a pass turned out to be, for its figures. */
+/** The result of a pass, for metrics. */
 interface PassNotes {
   action: ScalingAction;
-  /** The autoscaler itself is wrong. */
+  /** The autoscaler's spec is invalid. */
   isSpec: boolean;
 }
 

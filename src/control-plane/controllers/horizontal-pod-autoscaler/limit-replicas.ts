@@ -8,12 +8,12 @@ import type { ScalingHistory } from './scaling-history.ts';
 
 export interface LimitFacts {
   readonly currentReplicas: number;
-  /** What the metrics ask for. */
+  /** The number that the metrics propose. */
   readonly wantedReplicas: number;
   readonly minReplicas: number;
   readonly maxReplicas: number;
   readonly behavior: HorizontalPodAutoscalerBehavior | undefined;
-  /** For rules that name no window (upstream: --horizontal-pod-autoscaler-downscale-stabilization). */
+  /** The default window of rules without one (upstream: --horizontal-pod-autoscaler-downscale-stabilization). */
   readonly downscaleWindowMs: number;
   readonly history: ScalingHistory;
   readonly nowMs: number;
@@ -21,7 +21,7 @@ export interface LimitFacts {
 
 export interface Limited {
   readonly replicas: number;
-  /** With what the metrics ask for now. */
+  /** Including the current proposal. */
   readonly history: ScalingHistory;
   readonly ableToScale: Reason;
   readonly scalingLimited: Reason & { readonly isLimited: boolean };
@@ -63,8 +63,8 @@ const tooFastDown: Reason = {
 };
 
 /**
- * What the metrics ask for, held back by what they asked for lately, by how quickly the number may change and by its
- * bounds (upstream: normalizeDesiredReplicas, normalizeDesiredReplicasWithBehaviors).
+ * Limits the proposal by recent proposals (stabilization), by the rate of change, and by the minimum and maximum
+ * (upstream: normalizeDesiredReplicas, normalizeDesiredReplicasWithBehaviors).
  */
 export function limitReplicas(facts: LimitFacts): Limited {
   const { behavior, wantedReplicas, history, nowMs, downscaleWindowMs } = facts;
@@ -99,7 +99,7 @@ function stabilizeDown({ wantedReplicas, history, nowMs, downscaleWindowMs }: Li
 }
 
 /**
- * The current number, moved no further than into the range of what was recommended in each window (upstream:
+ * The current number, moved only into the range of the recommendations in each window (upstream:
  * stabilizeRecommendationWithBehaviors).
  */
 function stabilize(
@@ -155,7 +155,7 @@ function scaleUpLimit(facts: LimitFacts, { selectPolicy = 'Max', policies = [] }
   if (selectPolicy === 'Disabled') return facts.currentReplicas;
   const allowed = policies.map(({ type, value, periodSeconds }) => {
     const before = replicasBefore(facts, periodSeconds);
-    // Rounded up: one pod of few percent could not be added otherwise.
+    // Rounded up, so that a small percentage allows at least one pod.
     return type === 'Pods' ? before + value : Math.ceil(before * (1 + value / 100));
   });
   return selectPolicy === 'Min' ? Math.min(INT32_MAX, ...allowed) : Math.max(-INT32_MAX - 1, ...allowed);

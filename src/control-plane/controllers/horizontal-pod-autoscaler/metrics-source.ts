@@ -6,15 +6,15 @@ import type {
 /** A value of one pod. Values are in thousandths, as whole numbers: of memory they are too large for a `number`. */
 export interface PodMetric {
   readonly milliValue: bigint;
-  /** The end of the time that the value is of, wall milliseconds. */
+  /** The end of the measured interval, in wall milliseconds. */
   readonly atMs: number;
-  /** How long that time was. */
+  /** The length of the interval. */
   readonly windowMs: number;
 }
 
 export type PodMetrics = ReadonlyMap<string, PodMetric>;
 
-/** Where values of metrics come from. Rejections say why there are none, in upstream's words. */
+/** The source of metric values. Rejects with upstream's message if there are none. */
 export interface MetricsSource {
   /** CPU or memory of the pods that the selector matches, by name; of one container where one is named. */
   resource(query: ResourceQuery): Promise<PodMetrics>;

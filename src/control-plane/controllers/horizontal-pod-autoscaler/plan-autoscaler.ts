@@ -19,22 +19,22 @@ export interface AutoscalerEvent {
 
 export type Conditions = readonly HorizontalPodAutoscalerCondition[];
 
-/** What is to be done with the workload. */
+/** The decision about the workload. */
 export interface ScalingPlan {
   readonly conditions: Conditions;
   readonly events: readonly AutoscalerEvent[];
   readonly metrics: readonly MetricStatus[];
   readonly history: ScalingHistory;
-  /** Undefined: the number of pods stays, and so does the one that is desired (no metric says anything). */
+  /** Undefined: the current and the desired number stay unchanged (no metric has a value). */
   readonly desiredReplicas: number | undefined;
   readonly reason: string;
   /** Why the pass failed, if it did. */
   readonly error?: string;
 }
 
-/** What is known of the number of pods before any metric is read. */
+/** The decision before any metric is read. */
 export type CountDecision =
-  /** A target of zero pods was switched off by its owner. */
+  /** The owner turned off a target with zero pods. */
   | { readonly kind: 'disabled' }
   | { readonly kind: 'outside'; readonly replicas: number; readonly reason: string }
   | { readonly kind: 'measure' };
@@ -72,7 +72,7 @@ export interface PlanFacts {
   readonly nowMs: number;
 }
 
-/** Of a workload that was switched off, or that has too many or too few pods whatever the metrics are. */
+/** For a workload that is turned off, or whose number of pods is outside its bounds regardless of the metrics. */
 export function planByCount(facts: PlanFacts, decision: Exclude<CountDecision, { kind: 'measure' }>): ScalingPlan {
   const { conditions, history, currentReplicas, nowMs } = facts;
   const same = { events: [], metrics: [], history };
@@ -93,15 +93,15 @@ export function planByCount(facts: PlanFacts, decision: Exclude<CountDecision, {
 }
 
 /**
- * The highest number that a metric asks for, within its limits. Where a metric fails, the others may add pods and not
- * remove any (upstream: computeReplicasForMetrics, reconcileAutoscaler).
+ * The highest proposal of a metric, within the limits. If a metric fails, the others may add pods but not remove any
+ * (upstream: computeReplicasForMetrics, reconcileAutoscaler).
  */
 export function planByMetrics(facts: PlanFacts, evaluations: readonly Evaluation[]): ScalingPlan {
   const { currentReplicas, history, nowMs } = facts;
   const proposed = evaluations.filter((each) => each.kind === 'proposed');
   const failed = evaluations.filter((each) => each.kind === 'failed');
   const [firstFailed] = failed;
-  // Of several that ask for the same, the first is named.
+  // Among equal proposals the first metric is reported.
   const best = proposed.reduce<(typeof proposed)[number] | undefined>(
     (highest, each) => (highest === undefined || each.replicas > highest.replicas ? each : highest),
     undefined,

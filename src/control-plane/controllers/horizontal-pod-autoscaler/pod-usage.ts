@@ -14,7 +14,7 @@ export interface ReadinessSettings {
   readonly initialReadinessMs: number;
 }
 
-/** Pods by what their metrics are worth. Names of pods. */
+/** Pods grouped by the usability of their metrics, by name. */
 export interface PodGroups {
   readonly ready: number;
   readonly unready: ReadonlySet<string>;
@@ -23,7 +23,7 @@ export interface PodGroups {
   readonly metrics: PodMetrics;
 }
 
-/** Upstream: groupPods. `resource` is empty for metrics that are no resource. */
+/** Upstream: groupPods. `resource` is empty for metrics that are not resources. */
 export function groupPods(
   pods: readonly Pod[],
   metrics: PodMetrics,
@@ -50,7 +50,7 @@ export function groupPods(
   return { ready, unready, missing, metrics: counted };
 }
 
-/** Whether the CPU that a pod used says something of its load, and not of its start. */
+/** Whether the CPU usage of a pod shows its load and not its startup. */
 function isCpuMeaningful(
   { status }: Pod,
   { atMs, windowMs }: PodMetric,
@@ -61,7 +61,7 @@ function isCpuMeaningful(
   const startMs = parseTime(status?.startTime);
   if (condition === undefined || startMs === undefined) return false;
   const sinceMs = parseTime(condition.lastTransitionTime) ?? -Infinity;
-  // While it starts: only when it is ready, and was so for the whole time that was measured.
+  // During startup, only if it was ready for the whole measured interval.
   if (startMs + cpuInitializationMs > nowMs) return condition.status !== 'False' && atMs >= sinceMs + windowMs;
   return condition.status !== 'False' || startMs + initialReadinessMs <= sinceMs;
 }
@@ -70,7 +70,7 @@ export function countReady(pods: readonly Pod[]): number {
   return pods.reduce((sum, pod) => (pod.status?.phase === 'Running' && isPodReady(pod) ? sum + 1 : sum), 0);
 }
 
-/** Thousandths that each pod requests, by name; a text says which request is missing (upstream: calculateRequests). */
+/** The requests of each pod in thousandths, by name; a string names a missing request (upstream: calculateRequests). */
 export function requestsOf(
   pods: readonly Pod[],
   resource: string,

@@ -2,7 +2,7 @@ import type { CrossVersionObjectReference } from '../../../api/autoscaling/horiz
 import type { Scale } from '../../../api/autoscaling/scale.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 
-/** The kinds that a reference may mean: its version does not count. A text says why there is none. */
+/** The kinds that match a reference, independent of its version. A string is the error. */
 export function findScaleTypes(
   { apiVersion = '', kind }: CrossVersionObjectReference,
   types: readonly ResourceType[],

@@ -1,6 +1,6 @@
-/** What an autoscaler remembers between passes. It is lost on a restart, as upstream's is. */
+/** The history of an autoscaler. As in upstream, a restart loses it. */
 export interface ScalingHistory {
-  /** Numbers of pods that metrics asked for, before any limit. */
+  /** Proposals of the metrics before limits. */
   readonly recommendations: readonly Recommendation[];
   /** Pods that were added, and pods that were removed. */
   readonly added: readonly ScaleChange[];
@@ -18,7 +18,7 @@ export interface ScaleChange {
   readonly atMs: number;
 }
 
-/** At first, what there is counts as recommended. */
+/** The initial number of pods counts as a recommendation. */
 export function firstHistory(currentReplicas: number, nowMs: number): ScalingHistory {
   return { recommendations: [{ replicas: currentReplicas, atMs: nowMs }], added: [], removed: [] };
 }
@@ -36,7 +36,7 @@ export function withRecommendation(
   };
 }
 
-/** With a change of the number of pods, and without those that no policy can look back to. */
+/** Adds a change of the number of pods, and drops those older than any policy's period. */
 export function withScaleChange(
   history: ScalingHistory,
   { from, to, atMs }: { readonly from: number; readonly to: number; readonly atMs: number },

@@ -7,9 +7,8 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { hasTrackingFinalizer, TRACKING_FINALIZER } from './job-facts.ts';
 
 /**
- * Takes the job's finalizer off a pod; what is gone, or is another one by now, needs none. With `onlyUnchanged` it
- * rejects with Conflict when the pod is not what it was: one that is not to be counted may have ended in the meantime,
- * and then has to be.
+ * Removes the job's finalizer from a pod; a deleted or replaced pod is success. With `onlyUnchanged` it rejects with
+ * Conflict if the pod changed: an uncounted pod may have ended meanwhile and must then be counted.
  */
 async function freePod(
   client: ApiClient,
@@ -30,7 +29,7 @@ async function freePod(
   }
 }
 
-/** Takes finalizers off pods, and knows of which the cache still shows them: those are not to be taken off again. */
+/** Removes finalizers from pods, and remembers those that the cache still shows, so that they are not removed again. */
 export class PodFreeing {
   readonly #client: ApiClient;
   readonly #pods: Informer<Pod>;

@@ -12,7 +12,7 @@ export class IndexSet {
     this.#ranges = ranges;
   }
 
-  /** What is no number is left out; so is what does not lie below `completions`. */
+  /** Invalid numbers and numbers not below `completions` are ignored. */
   static parse(text: string | undefined, completions: number): IndexSet {
     const ranges: Range[] = [];
     for (const part of (text ?? '').split(',')) {
@@ -41,7 +41,7 @@ export class IndexSet {
     return new IndexSet(joined([...this.#ranges, ...other.#ranges]));
   }
 
-  /** How many indexes both have. */
+  /** The number of common indexes. */
   overlap(other: IndexSet): number {
     let total = 0;
     for (const mine of this.#ranges)
@@ -50,7 +50,7 @@ export class IndexSet {
     return total;
   }
 
-  /** The first `count` indexes below `completions` that it lacks. */
+  /** The first `count` missing indexes below `completions`. */
   firstMissing(count: number, completions: number): number[] {
     const missing: number[] = [];
     let candidate = 0;
@@ -61,7 +61,7 @@ export class IndexSet {
     return missing;
   }
 
-  /** Two neighbours are written one by one, more as a range. */
+  /** Two adjacent indexes are written separately, more as a range. */
   toString(): string {
     return this.#ranges
       .map(({ first, last }) =>

@@ -9,15 +9,15 @@ import { parseTime } from '../../../api/time.ts';
 const curve: BackoffCurve = { initialMs: 10_000, maxMs: 600_000, factor: 2 };
 
 /**
- * Failures in a row, and when the last one was (wall milliseconds). In memory only: after a restart the next pod comes
- * at once.
+ * Failures in a row, and when the last one was (wall milliseconds). In memory only: after a restart the next pod is
+ * created immediately.
  */
 export interface FailureRecord {
   readonly failures: number;
   readonly lastMs: number;
 }
 
-/** The record after pods have ended: a success resets it, and only later failures count. */
+/** Updates the record after pods have ended: a success resets it, and only later failures count. */
 export function nextFailureRecord(
   record: FailureRecord | undefined,
   succeeded: readonly Pod[],
@@ -35,7 +35,7 @@ export function nextFailureRecord(
       };
 }
 
-/** How long until the next pod may be made; 0: now. */
+/** The remaining back-off before the next pod; 0: now. */
 export function failureWaitMs(record: FailureRecord | undefined, nowMs: number): number {
   return record === undefined || record.failures === 0
     ? 0
@@ -43,8 +43,8 @@ export function failureWaitMs(record: FailureRecord | undefined, nowMs: number):
 }
 
 /**
- * When the pod ended, as far as known: by its containers, by its readiness, by its deletion, else when it was
- * made (upstream: getFinishedTime).
+ * When the pod ended: from its containers, its readiness, its deletion, or at last its creation time (upstream:
+ * getFinishedTime).
  */
 export function finishedAtMs(pod: Pod): number {
   const { metadata, status } = pod;

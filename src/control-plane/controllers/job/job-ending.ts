@@ -7,8 +7,8 @@ import type { JobFacts, JobTally } from './job-facts.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 /**
- * How a job is going to end. First the status says what it will be (FailureTarget, SuccessCriteriaMet), then its pods
- * end and are counted, then it is so (Failed, Complete). `announced`: the status has said it before.
+ * How a job ends. First the status announces the result (FailureTarget, SuccessCriteriaMet), then its pods end and are
+ * counted, then the job is Failed or Complete. `announced`: the status already contains the announcement.
  */
 export interface Ending {
   readonly kind: 'failure' | 'success';
@@ -20,8 +20,8 @@ export interface Ending {
 const failure = (reason: string, message: string): Ending => ({ kind: 'failure', reason, message, announced: false });
 
 /**
- * Whether and how it ends, its completions left aside. What was announced stands; failures come before successes
- * (upstream: syncJob).
+ * Whether and how the job ends, apart from completions. An announced result is final; failures take precedence over
+ * successes (upstream: syncJob).
  */
 export function judgeEnding(facts: JobFacts, tally: JobTally): Ending | undefined {
   const { job, pods } = facts;
@@ -45,12 +45,12 @@ export const completionsReached: Ending = {
   announced: false,
 };
 
-/** So many successes as wanted, or one where no number is wanted, and nothing runs any more. */
+/** The required number of successes, or one success without a required number, and no active pods. */
 export function isCompleted({ spec }: Job, succeeded: number, active: number): boolean {
   return active === 0 && succeeded >= (spec.completions ?? 1);
 }
 
-/** In how many milliseconds the job will have been active for too long. */
+/** Milliseconds until the active deadline. */
 export function deadlineLeftMs(job: Job, nowMs: number): number | undefined {
   const { activeDeadlineSeconds } = job.spec;
   const startedMs = parseTime(job.status?.startTime);
@@ -127,7 +127,7 @@ export function jobCondition(
   return { type, status, lastProbeTime: now, lastTransitionTime: now, reason, message };
 }
 
-/** With the condition; the same list when it says so already, or would only say that something is not. */
+/** Adds the condition; returns the same list if it is already there, or if a False condition would be new. */
 export function withCondition(conditions: readonly JobCondition[], condition: JobCondition): readonly JobCondition[] {
   const known = conditions.find(({ type }) => type === condition.type);
   if (known === undefined) return condition.status === 'False' ? conditions : [...conditions, condition];

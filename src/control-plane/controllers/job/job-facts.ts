@@ -17,7 +17,7 @@ export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'In
 export const isSuspended = ({ spec }: Job): boolean => spec.suspend === true;
 /** Another controller manages it. */
 export const isManagedElsewhere = ({ spec }: Job): boolean => (spec.managedBy ?? THIS_CONTROLLER) !== THIS_CONTROLLER;
-/** Pods are replaced when they have ended, not already when they leave. */
+/** Pods are replaced when they have failed, not when they begin to terminate. */
 export const onlyReplacesFailed = ({ spec }: Job): boolean =>
   spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
 
@@ -29,19 +29,19 @@ export const isFinished = (job: Job): boolean => trueCondition(job, 'Complete', 
 export const hasTrackingFinalizer = ({ metadata }: Pod): boolean =>
   metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
 
-/** Deleted ones count, too, unless they are waited for: the pod of a node that is gone never gets as far as failing. */
+/** Terminating pods count too, unless the policy waits for them: a pod on a deleted node never fails. */
 export function isFailed(job: Job, pod: Pod): boolean {
   if (pod.status?.phase === 'Failed') return true;
   return !onlyReplacesFailed(job) && pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Succeeded';
 }
 
-/** Undefined for a pod that has none, or no number. */
+/** Undefined for a pod without an index or with an invalid one. */
 export function completionIndex({ metadata }: Pod): number | undefined {
   const text = metadata.annotations?.[jobAnnotations.completionIndex] ?? '';
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Undefined also for an index that the job does not have. */
+/** Also undefined for an index outside the job's range. */
 export function validIndex({ spec }: Job, pod: Pod): number | undefined {
   const index = completionIndex(pod);
   return index !== undefined && index < (spec.completions ?? 0) ? index : undefined;
@@ -57,9 +57,9 @@ export const indexIgnoredFailures = (pod: Pod): number => counted(pod, jobAnnota
 
 export interface JobFacts {
   readonly job: Job;
-  /** All pods of the job that are there. */
+  /** All existing pods of the job. */
   readonly pods: readonly Pod[];
-  /** Uids of pods of which the finalizer was taken off, though the cache does not show it yet: they are counted. */
+  /** Uids of pods whose finalizer was removed but which the cache still shows with it; they are counted. */
   readonly freed: ReadonlySet<string>;
   readonly nowMs: number;
 }
@@ -71,21 +71,22 @@ export interface JobTally {
   readonly terminating: number;
   readonly uncountedSucceeded: ReadonlySet<string>;
   readonly uncountedFailed: ReadonlySet<string>;
-  /** Ended since they were last counted. */
+  /** Pods that ended since the last count. */
   readonly newSucceeded: readonly Pod[];
   readonly newFailed: readonly Pod[];
-  /** In all, those that are still to be counted included. */
+  /** Totals, including pods that are not counted yet. */
   readonly succeeded: number;
   readonly failed: number;
   /**
-   * Of Indexed jobs: what the status says, what is so now, and with a limit per index which have failed permanently.
+   * For Indexed jobs: succeeded indexes in the status, succeeded indexes now, and, with a limit per index, permanently
+   * failed ones.
    */
   readonly knownIndexes: IndexSet;
   readonly succeededIndexes: IndexSet;
   readonly failedIndexes: IndexSet | undefined;
   /**
-   * With a limit per index: the last failed pod of each index that is to be tried again. It stays until its successor
-   * is there, for it holds the count.
+   * With a limit per index: the last failed pod of each index to retry. It stays until its successor exists, because it
+   * holds the failure count.
    */
   readonly heldByIndex: ReadonlyMap<number, Pod>;
 }
@@ -148,7 +149,7 @@ function tallyIndexes(facts: JobFacts, active: readonly Pod[]): IndexTally {
   return { ...result, failedIndexes, heldByIndex: heldPods(facts, settled) };
 }
 
-/** Whether its failure is the last that its index may have. */
+/** Whether its failure reaches the limit of its index. */
 function endsIndex(job: Job, pod: Pod): boolean {
   if (!isFailed(job, pod)) return false;
   const { action, counts } = matchFailurePolicy(job.spec.podFailurePolicy, pod);

@@ -16,19 +16,19 @@ import {
 } from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
 
-/** Made or deleted in one pass at most (upstream: MaxPodCreateDeletePerSync). */
+/** The maximum number of pods created or deleted in one pass (upstream: MaxPodCreateDeletePerSync). */
 const BURST = 500;
 
 export type JobPlan =
   | { readonly kind: 'nothing' }
-  /** Pods that are too many; they are not counted as failed. */
+  /** Surplus pods; they do not count as failed. */
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] }
-  /** Without indexes an `undefined` for each pod. */
+  /** Without indexes, `undefined` for each pod. */
   | { readonly kind: 'create'; readonly indexes: readonly (number | undefined)[] }
   /** Pods are missing but failed too recently. */
   | { readonly kind: 'wait'; readonly ms: number };
 
-/** What to do about the pods of a job that goes on (upstream: manageJob). */
+/** Plans the pods of an unfinished job (upstream: manageJob). */
 export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord | undefined): JobPlan {
   const { job, nowMs } = facts;
   const { active } = tally;
@@ -46,23 +46,20 @@ export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord
   return indexes.length === 0 ? { kind: 'nothing' } : { kind: 'create', indexes };
 }
 
-/**
- * With a number of completions never more than are missing; without one as many as may run beside each other, until one
- * has succeeded.
- */
+/** With completions, at most the missing number; without, up to the parallelism until one pod has succeeded. */
 function wantedActive({ spec }: Job, { succeeded, active }: JobTally): number {
   const parallelism = spec.parallelism ?? 1;
   if (spec.completions === undefined) return succeeded > 0 ? active.length : parallelism;
   return Math.max(0, Math.min(parallelism, spec.completions - succeeded));
 }
 
-/** At least `atLeast`; of an Indexed job also each that doubles an index or has none that is wanted. */
+/** At least `atLeast` pods; for Indexed jobs also pods with a duplicate or unneeded index. */
 function selectSurplus(job: Job, active: readonly Pod[], atLeast: number, nowMs: number): Pod[] {
   const ranked = rankForDeletion(active, [], nowMs);
   const surplus = new Set<Pod>();
   if (isIndexed(job)) {
     const seen = new Set<number>();
-    // The last to be given up stays.
+    // Keeps the pod with the lowest deletion rank.
     for (const pod of ranked.toReversed()) {
       const index = validIndex(job, pod);
       if (index === undefined || seen.has(index)) surplus.add(pod);
@@ -89,7 +86,7 @@ function firstPending(
     .firstMissing(count, job.spec.completions ?? 0);
 }
 
-/** Each index waits for itself. */
+/** Each index has its own back-off. */
 function planIndexes(facts: JobFacts, tally: JobTally, count: number): JobPlan {
   const waits = firstPending(facts, tally, count).map((index) => {
     const held = tally.heldByIndex.get(index);

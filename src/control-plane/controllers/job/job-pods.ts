@@ -11,8 +11,7 @@ const INDEX_ENV = 'JOB_COMPLETION_INDEX';
 const LONGEST_PREFIX = 58;
 
 /**
- * A pod of the job, for its index if it has any. `replaced` is the failed pod of that index whose counts it goes on
- * with.
+ * A pod of the job, with its index if any. `replaced` is the failed pod of that index whose failure count it continues.
  */
 export function buildJobPod(job: Job, index: number | undefined, replaced: Pod | undefined): Pod {
   const pod = podFromTemplate(jobs, job, job.spec.template);

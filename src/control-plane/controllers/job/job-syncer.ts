@@ -37,25 +37,25 @@ export interface JobParts {
   readonly podInformer: Informer<Pod>;
   readonly expectations: Expectations;
   readonly freeing: PodFreeing;
-  /** A pod could not be freed: its job may be over or gone by now. */
+  /** A finalizer could not be removed: the job may be finished or deleted by now. */
   readonly onNotFreed: (pod: Pod) => void;
 }
 
-/** What a pass did to the pods, and what follows from it. */
+/** The changes of a pass to the pods, and their consequences. */
 interface Acted {
   readonly ending?: Ending;
   /** Pods that were deleted in this pass. */
   readonly deleted: readonly Pod[];
   readonly created: number;
-  /** Whether the number of pods was managed: only then the status says whether the job is suspended. */
+  /** Whether the number of pods was managed; only then the status reports suspension. */
   readonly managed: boolean;
   readonly waitMs?: number;
   readonly failure?: unknown;
 }
 
 /**
- * One pass over a job: judges it, looks after its pods, and counts those that have ended. Safe to be ended anywhere,
- * see `Tracking`.
+ * One pass over a job: decides its end, manages its pods, and counts ended ones. May be interrupted at any point, see
+ * `Tracking`.
  */
 export class JobSyncer {
   readonly #options: ControllerOptions;
@@ -80,7 +80,7 @@ export class JobSyncer {
     this.#podIndex = new ControlledIndex(parts.podInformer);
   }
 
-  /** A pass looks at every pod of the job. */
+  /** A pass reads every pod of the job. */
   restMs(key: string): number {
     const job = this.#parts.all.getByKey(key);
     return job === undefined ? 0 : restOfSet(this.#podIndex.countOf(job));
@@ -95,12 +95,11 @@ export class JobSyncer {
       if (job === undefined) expectations.forget(key);
       return undefined;
     }
-    // The counters that the cache shows are older than what this controller wrote: its event will come.
+    // The cache shows older counters than this controller wrote; wait for the event.
     if (this.#writes.isBehind(key, job.metadata.resourceVersion)) return undefined;
     const expectedMs = expectations.waitMs(key);
     const objects = this.#podIndex.claimable(job);
-    // As of the same moment as the pods: what is seen during this pass must not make them look as if they were still to
-    // be counted.
+    // Taken at the same moment as the pods, so that later events do not make counted pods look uncounted.
     const freedBefore = new Set(objects.filter((pod) => freeing.has(pod)).map(({ metadata }) => metadata.uid));
     const facts: JobFacts = {
       job,
@@ -115,7 +114,7 @@ export class JobSyncer {
     await this.#track({ key, facts, tally, base, ending: acted.ending, record });
     if (acted.failure !== undefined) throw acted.failure;
     const deadlineMs = deadlineLeftMs({ ...job, status: base }, facts.nowMs) ?? 0;
-    // A deadline that has passed was judged: from here on events tell.
+    // A passed deadline was already handled; further passes are triggered by events.
     return earliest(
       earliest(acted.waitMs, expectedMs > 0 ? expectedMs : undefined),
       deadlineMs > 0 ? deadlineMs : undefined,
@@ -144,7 +143,7 @@ export class JobSyncer {
     const ending = judgeEnding(facts, tally);
     if (ending !== undefined) {
       const { deleted, failure } = await this.#deletePods(key, job, tally.active, false);
-      // While pods may be there that are not seen, or could not be deleted, it has not come to its end.
+      // The job is not finished while unseen pods may exist or deletions have failed.
       return { ...(settled && failure === undefined && { ending }), deleted, created: 0, managed: false, failure };
     }
     const managed = settled && job.metadata.deletionTimestamp === undefined;
@@ -177,7 +176,7 @@ export class JobSyncer {
     }
   }
 
-  /** `uncounted` takes the finalizer off first: such pods are no failures. */
+  /** `uncounted` removes the finalizer first, because such pods do not count as failures. */
   async #deletePods(
     key: string,
     job: Job,
@@ -205,7 +204,7 @@ export class JobSyncer {
     }
   }
 
-  /** The status but for what counting changes. */
+  /** The status without the counters. */
   #statusAfter({ job, nowMs }: JobFacts, tally: JobTally, acted: Acted): JobStatus {
     const { startTime: _startTime, ...known } = job.status ?? {};
     const suspended = isSuspended(job);

@@ -10,16 +10,16 @@ import { matchFailurePolicy } from './pod-failure-policy.ts';
 const MAX_UNCOUNTED = 500;
 
 /**
- * How pods are counted exactly once, wherever the controller is killed: a pod that has ended keeps its finalizer until
- * the status names its uid; then the finalizer goes; then the uid becomes one more in the number. A uid in the list
- * whose pod has no finalizer is counted, and not yet added.
+ * Counts each pod exactly once, even if the controller is killed at any point. An ended pod keeps its finalizer until
+ * the status lists its uid; then the finalizer is removed; then the uid is replaced by an incremented counter. A listed
+ * uid whose pod has no finalizer is counted but not yet added.
  */
 export interface Tracking {
-  /** With the counters and lists as they are to be written before any finalizer goes. */
+  /** The status with counters and lists to write before any finalizer is removed. */
   readonly status: JobStatus;
-  /** Pods whose finalizer may go once that is written. */
+  /** Pods whose finalizer may be removed after that write. */
   readonly freeable: readonly Pod[];
-  /** More are to be counted than fit in one pass. */
+  /** More pods remain than fit in one pass. */
   readonly partial: boolean;
 }
 
@@ -49,7 +49,9 @@ export function trackPods(facts: JobFacts, tally: JobTally, base: JobStatus, end
   return { status: isIndexed(job) ? withIndexes(counted, tally, newIndexes) : counted, freeable, partial };
 }
 
-/** Counts uids of the list whose pods have no finalizer any more. The same object when there are none. */
+/**
+ * Adds listed uids whose pods have no finalizer any more to the counters. Returns the same object if there are none.
+ */
 export function addCounted(status: JobStatus, withFinalizer: ReadonlySet<string>): JobStatus {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const leftSucceeded = succeeded.filter((uid) => withFinalizer.has(uid));
@@ -73,7 +75,7 @@ function mayBeFreed({ job }: JobFacts, { heldByIndex }: JobTally, pod: Pod, ends
   return isFailed(job, pod) && (index === undefined || heldByIndex.get(index) !== pod);
 }
 
-/** Of a job that fails every pod counts that has not succeeded. */
+/** In a failing job, every pod that has not succeeded counts as failed. */
 function countsAsFailure({ job }: JobFacts, { uncountedFailed }: JobTally, pod: Pod): boolean {
   if (uncountedFailed.has(pod.metadata.uid) || (isIndexed(job) && validIndex(job, pod) === undefined)) return false;
   return matchFailurePolicy(job.spec.podFailurePolicy, pod).counts;

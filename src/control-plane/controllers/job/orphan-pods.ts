@@ -7,7 +7,7 @@ import { ControlledIndex, controllerRefOf } from '../../controller-runtime/contr
 import type { PodFreeing } from './free-pod.ts';
 import { hasTrackingFinalizer, isFinished, isManagedElsewhere } from './job-facts.ts';
 
-/** Whether no job will ever count the pod, so that its finalizer would hold it permanently. */
+/** Whether no job will ever count the pod, so that its finalizer would block it permanently. */
 function isOrphan(pod: Pod, all: Informer<Job>): boolean {
   if (!hasTrackingFinalizer(pod)) return false;
   const ref = controllerRefOf(pod);
@@ -24,12 +24,12 @@ export interface OrphanParts {
   readonly freeing: PodFreeing;
 }
 
-/** The cache may show a job's end before it shows that the job freed its pods. */
+/** The cache may show the end of a job before it shows that the job removed the finalizers. */
 const isToBeFreed = ({ all, freeing }: OrphanParts, pod: Pod): boolean => isOrphan(pod, all) && !freeing.has(pod);
 
 /**
- * Finds pods whose finalizer no job will remove: those of jobs that are gone or finished, and those that were let go.
- * Returns what ends it.
+ * Finds pods whose finalizer no job will remove: those of deleted or finished jobs, and released ones. Returns the
+ * function that stops it.
  */
 export function wakeOrphans(parts: OrphanParts, add: (key: string) => void): () => void {
   const { all, podInformer } = parts;

@@ -14,7 +14,10 @@ export interface FailureMatch {
   readonly message: string | undefined;
 }
 
-/** What the first rule that fits says of a failed pod; where none does, it counts (upstream: matchPodFailurePolicy). */
+/**
+ * The action of the first matching rule for a failed pod; without a match the failure counts (upstream:
+ * matchPodFailurePolicy).
+ */
 export function matchFailurePolicy(policy: PodFailurePolicy | undefined, pod: Pod): FailureMatch {
   for (const [index, rule] of (policy?.rules ?? []).entries()) {
     const why = explainMatch(rule, pod);

@@ -17,7 +17,7 @@ export interface TokenCleanerOptions extends ControllerOptions {
   readonly cleanUpMs: number;
 }
 
-/** Once a day, marks tokens that nothing has used for long as invalid, and deletes those that were marked long ago. */
+/** Once a day, marks unused tokens as invalid, and deletes those that were marked long ago. */
 export function createLegacyTokenCleaner(options: TokenCleanerOptions): Controller {
   const { client, informers, clock, log, cleanUpMs } = options;
   const accounts = informers.for(serviceAccounts);
@@ -32,7 +32,7 @@ export function createLegacyTokenCleaner(options: TokenCleanerOptions): Controll
       throw error;
     }
   };
-  /** Each namespace's pods are read once, and only where a token is in question. */
+  /** The pods of a namespace are read once, and only if a token is a candidate. */
   const mountedNames = (): ((secret: Secret) => boolean) => {
     const known = new Map<string, Set<string>>();
     return ({ metadata: { namespace, name } }) => {
@@ -81,7 +81,7 @@ const withUid = ({ metadata }: { readonly metadata: object }, { metadata: { uid 
   metadata: { ...metadata, uid },
 });
 
-/** Who was faster decides; the next day shows what is left. */
+/** A concurrent write wins; the next run handles the rest. */
 async function unlessGone(work: Promise<unknown>): Promise<void> {
   try {
     await work;

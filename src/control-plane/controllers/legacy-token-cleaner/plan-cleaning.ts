@@ -7,13 +7,16 @@ import { parseTime } from '../../../api/time.ts';
 const DAY_MS = 86_400_000;
 
 export interface CleaningFacts {
-  /** Says since when use is recorded. */
+  /** The label with the date since when use is recorded. */
   readonly tracker: ConfigMap | undefined;
   readonly secrets: readonly Secret[];
   readonly accountOf: (secret: Secret) => ServiceAccount | undefined;
   /** Whether a pod names it. */
   readonly isMounted: (secret: Secret) => boolean;
-  /** How long a token may be unused, and then be marked as invalid (upstream: --legacy-service-account-token-clean-up-period). */
+  /**
+   * The period without use before a token is marked as invalid, and again before it is deleted (upstream:
+   * --legacy-service-account-token-clean-up-period).
+   */
   readonly cleanUpMs: number;
   readonly nowMs: number;
 }
@@ -23,10 +26,7 @@ export interface CleaningPlan {
   readonly delete: readonly Secret[];
 }
 
-/**
- * Tokens that were made for accounts, not by people, and that nothing has used for long: first marked as invalid, then
- * deleted (upstream: evaluateSATokens).
- */
+/** Unused auto-generated tokens: first marked as invalid, then deleted (upstream: evaluateSATokens). */
 export function planCleaning(facts: CleaningFacts): CleaningPlan {
   const { tracker, cleanUpMs, nowMs } = facts;
   const sinceMs = parseDay(tracker?.data?.[legacyToken.trackerKey]);
@@ -52,10 +52,10 @@ function isUnused(
   if (!isTokenSecret(secret) || deletionTimestamp !== undefined) return false;
   if ((parseTime(creationTimestamp) ?? 0) >= nowMs - cleanUpMs) return false;
   const lastUsed = labels?.[legacyToken.lastUsed];
-  // What is no day cannot be judged.
+  // An invalid date cannot be evaluated.
   if (lastUsed !== undefined && (parseDay(lastUsed) === undefined || lastUsed >= lastKeptDay)) return false;
   const account = accountOf(secret);
-  // Only Secrets that were made by a controller are named by their account.
+  // Only auto-generated Secrets are listed in their service account.
   const isGenerated =
     isTokenOf(secret, account) && (account.secrets ?? []).some((reference) => reference.name === name);
   return isGenerated && !isMounted(secret);

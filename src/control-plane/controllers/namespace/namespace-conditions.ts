@@ -1,12 +1,12 @@
 import type { Namespace, NamespaceCondition } from '../../../api/core/namespace.ts';
 
-/** What was found in a terminating namespace, after the deletion of its objects was requested. */
+/** The remaining content of a terminating namespace, after the deletion of its objects was requested. */
 export interface Remains {
-  /** `pods.` (upstream writes the dot of the core group, too) or `deployments.apps`, and how many there are. */
+  /** `pods.` (upstream writes the dot of the core group, too) or `deployments.apps`, with the number of objects. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Finalizers of what remains, and how many objects each holds. */
+  /** Finalizers of remaining objects, with the number of objects for each. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** What could not be deleted, and why. */
+  /** Errors of deletions. */
   readonly failures: readonly string[];
 }
 
@@ -17,7 +17,8 @@ const listed = (counts: ReadonlyMap<string, number>, format: (name: string, coun
     .join(', ');
 
 /**
- * The conditions that say what a namespace still waits for, in upstream's words (pkg/controller/namespace/deletion).
+ * The conditions that show why a namespace is still terminating, with upstream's texts
+ * (pkg/controller/namespace/deletion).
  */
 export function namespaceConditions(
   namespace: Namespace,

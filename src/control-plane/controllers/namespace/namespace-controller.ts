@@ -15,12 +15,9 @@ import type { Remains } from './namespace-conditions.ts';
 /** Upstream: --concurrent-namespace-syncs. */
 const WORKERS = 10;
 const FINALIZER = 'kubernetes';
-/** What is not initialized yet has to go as well. */
+/** Uninitialized objects must be deleted too. */
 const everyObject = { includeUninitialized: true };
-/**
- * The end of each object wakes its namespace; this is for an object that came and went without the informers having
- * seen it.
- */
+/** The deletion of each object wakes its namespace; this interval covers objects that the informers never saw. */
 const UNSEEN_MS = 15_000;
 
 export interface NamespaceControllerOptions extends ControllerOptions {
@@ -30,9 +27,9 @@ export interface NamespaceControllerOptions extends ControllerOptions {
 }
 
 /**
- * Empties namespaces that are going, and lets go of them when nothing is left (upstream: namespace controller).
- * 1. Nothing is deleted in a namespace that was not deleted itself.
- * 2. Whether it is empty is asked of the server, not of a cache.
+ * Deletes the objects of terminating namespaces, and finalizes a namespace when nothing is left (upstream: namespace
+ * controller). 1. Objects are deleted only in terminating namespaces. 2. The server, not a cache, confirms that a
+ * namespace is empty.
  */
 export function createNamespaceController(options: NamespaceControllerOptions): Controller {
   const { informers, clock, log } = options;
@@ -85,7 +82,7 @@ class NamespaceEmptier {
       return undefined;
     const remains = await this.#empty(name);
     const current = await this.#report(space, remains);
-    // Tried again, later each time: nothing may happen in the namespace that would wake it.
+    // Retried with increasing delays, because no event may wake the namespace.
     if (remains.failures.length > 0)
       throw new ApiStatusError(
         'InternalError',
@@ -122,7 +119,8 @@ class NamespaceEmptier {
         if (!isApiError(error)) throw error;
         failures.push(`${formatGroupResource(type)}: ${error.message}`);
       }
-      // What pods may still need (policies, secrets) stays until they are gone (upstream: OrderedNamespaceDeletion).
+      // Objects that pods may still need (policies, secrets) are deleted after them (upstream:
+      // OrderedNamespaceDeletion).
       if (type.plural === pods.plural && type.group === pods.group && (counts.size > 0 || failures.length > 0)) break;
     }
     return { counts, finalizers, failures };
@@ -140,7 +138,7 @@ class NamespaceEmptier {
     }
   }
 
-  /** What is being waited for, as conditions. Answers with the namespace as it is then. */
+  /** Writes the remaining content as conditions. Resolves to the updated namespace. */
   async #report(space: Namespace, remains: Remains): Promise<Namespace | undefined> {
     const { client, clock } = this.#options;
     const nowText = formatTime(clock.nowMs());

@@ -2,14 +2,15 @@ import { formatIp } from '../../../base/ip-address.ts';
 import { overlapsPrefix, parseIpPrefix } from '../../../base/ip-prefix.ts';
 import type { IpPrefix } from '../../../base/ip-prefix.ts';
 
-/** A node's range may be at most so many bits longer than the cluster's (upstream: clusterSubnetMaxDiff). */
+/**
+ * The maximum difference in bits between the prefixes of a node and of the cluster (upstream: clusterSubnetMaxDiff).
+ */
 export const MAX_EXTRA_BITS = 16;
 
 /**
  * The node ranges of one cluster range, by number. Pure state:
- * 1. A number counts as used as long as anything that occupied it has not released it. Two nodes may claim the same
- *    range; it is free when both are gone.
- * 2. `next` goes round, so that the range of a deleted node is used again as late as possible.
+ * 1. A number is used until every occupant has released it. Two nodes may claim the same range; it is free when both
+ * are gone. 2. `next` wraps around, so that the range of a deleted node is reused as late as possible.
  * 3. `occupy` and `release` take any range: one may cover many node ranges or be part of one. What lies outside is
  *    ignored.
  */

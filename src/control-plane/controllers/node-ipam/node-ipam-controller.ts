@@ -16,7 +16,7 @@ export interface NodeIpamOptions extends ControllerOptions {
 }
 
 /**
- * Gives each node its ranges of pod addresses (upstream: nodeipam's rangeAllocator). Nodes for which no range is left
+ * Allocates ranges of pod addresses to nodes (upstream: nodeipam's rangeAllocator). Nodes for which no range is left
  * wait until another node is deleted.
  */
 export function createNodeIpamController({ client, informers, clock, log, ranges }: NodeIpamOptions): Controller {
@@ -45,9 +45,9 @@ export function createNodeIpamController({ client, informers, clock, log, ranges
         { type: 'strategic', body: { metadata: { uid }, spec: { podCIDR: cidrs[0], podCIDRs: cidrs } } },
       );
     } catch (error) {
-      // Deleted meanwhile, or replaced by another of the same name: the watch says so and releases.
+      // The node was deleted or replaced meanwhile: its watch event releases the range.
       if (isApiError(error, 'NotFound', 'Conflict')) return;
-      // Another range was written meanwhile; it comes by the watch.
+      // Another range was written meanwhile; its watch event updates the state.
       if (!isApiError(error, 'Invalid', 'Forbidden')) throw error;
       held.release(uid);
       recordStatus(node, 'CIDRAssignmentFailed');
@@ -68,7 +68,7 @@ export function createNodeIpamController({ client, informers, clock, log, ranges
     if (outside.length > 0)
       log.warn('a node has a range that is not part of --cluster-cidr', { node: node.metadata.name, ranges: outside });
   };
-  // The handlers see all nodes of the first list before the queue starts: what is in use is occupied by then.
+  // The handlers see all nodes of the first list before the queue starts, so used ranges are occupied by then.
   const end = all.addHandlers({
     onAdd: consider,
     onUpdate: (before, after) => {

@@ -10,8 +10,8 @@ export interface NodeRangeSettings {
 }
 
 /**
- * Which node has which ranges. Pure state; a node is known by its uid, so that one that is deleted and created again
- * counts as another. Invariant: no two nodes hold the same range, unless their objects claim it.
+ * The ranges of each node. Pure state; nodes are identified by uid, so that a recreated node counts as another one.
+ * Invariant: no two nodes hold the same range, unless their objects claim it.
  */
 export class NodeRanges {
   readonly #sets: readonly CidrSet[];
@@ -23,7 +23,7 @@ export class NodeRanges {
       for (const set of this.#sets) set.occupy(prefix);
   }
 
-  /** Records what a node's object says. Returns the ranges that belong to no range of the cluster. */
+  /** Records the ranges in a node object. Returns those outside of the cluster's ranges. */
   occupy(uid: string, cidrs: readonly string[]): readonly string[] {
     const held = this.#held.get(uid);
     if (held === undefined || held.join() !== cidrs.join()) {
@@ -38,8 +38,8 @@ export class NodeRanges {
   }
 
   /**
-   * One range of each family. The same answer for a node until it is released: a write whose result is unknown is
-   * repeated with the same values. Undefined when a family has no range left; then the node holds none.
+   * Allocates one range per family. The result for a node stays the same until it is released, so that a write with an
+   * unknown result is repeated with the same values. Undefined if a family has no free range; the node then holds none.
    */
   allocate(uid: string): readonly string[] | undefined {
     const held = this.#held.get(uid);

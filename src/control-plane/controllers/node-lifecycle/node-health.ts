@@ -4,7 +4,7 @@ import type { Node, NodeCondition } from '../../../api/core/node.ts';
 /** Conditions that a kubelet reports; others report the network's condition. */
 const reported = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The conditions of a node that has not been heard of for too long. */
+/** The conditions of a node whose heartbeats have stopped. */
 export function unknownConditions(node: Node, nowText: string): NodeCondition[] {
   const before = node.status?.conditions ?? [];
   const changed = before.map(
@@ -38,22 +38,22 @@ export function unknownConditions(node: Node, nowText: string): NodeCondition[] 
 
 export type ZoneState = 'normal' | 'partialDisruption' | 'fullDisruption';
 
-/** How a zone is, by the nodes that are ready in it (upstream: ComputeZoneState, --unhealthy-zone-threshold 0.55). */
+/** The state of a zone, from its ready nodes (upstream: ComputeZoneState, --unhealthy-zone-threshold 0.55). */
 export function zoneState(ready: number, notReady: number): ZoneState {
   if (ready === 0 && notReady > 0) return 'fullDisruption';
   return notReady > 2 && notReady / (ready + notReady) >= 0.55 ? 'partialDisruption' : 'normal';
 }
 
 /**
- * Nodes a second that may begin to lose their pods: few, and fewer when much of the zone is gone, for then the fault is
- * more likely the network's.
+ * The number of nodes per second that may be tainted for eviction. It is lower if a large part of the zone is down,
+ * because then a network fault is more likely.
  */
 export function evictionsPerSecond(state: ZoneState, nodesInZone: number): number {
   if (state === 'partialDisruption') return nodesInZone > 50 ? 0.01 : 0;
   return 0.1;
 }
 
-/** What a node that is part of a zone is named by: its region and zone. */
+/** The key of a node's zone: region and zone. */
 export function zoneKey({ metadata }: Node): string {
   const { labels = {} } = metadata;
   return `${labels[nodeLabels.region] ?? ''}:${labels[nodeLabels.zone] ?? ''}`;

@@ -18,9 +18,9 @@ import { evictionTaint, readyOf, withEvictionTaint, withScheduleTaints } from '.
 import { ZoneRateLimiter } from './zone-rate-limiter.ts';
 
 export interface NodeLifecycleOptions extends ControllerOptions {
-  /** A node not heard of for so long is unknown (--node-monitor-grace-period). */
+  /** A node without heartbeats for this time is unknown (--node-monitor-grace-period). */
   readonly graceMs: number;
-  /** The same for a node that has never said that it is ready (--node-startup-grace-period). */
+  /** The same for a node that was never ready (--node-startup-grace-period). */
   readonly startupGraceMs: number;
 }
 
@@ -31,11 +31,9 @@ const LEASE_NAMESPACE = 'kube-node-lease';
 const WORKERS = 8;
 
 /**
- * Watches over nodes (upstream: node lifecycle controller): says what a silent node no longer says itself, and taints
- * nodes by their conditions.
- * 1. When a node was last heard of is measured by this process's clock, from what it sees change; a node's own clock
- *    counts for nothing.
- * 2. Every node has one time at which it is checked again, moved by each sign of life.
+ * Monitors nodes (upstream: node lifecycle controller): sets the conditions of silent nodes to Unknown, and taints
+ * nodes by their conditions. 1. The time of the last heartbeat is measured with this process's clock from observed
+ * changes; the node's clock is ignored. 2. Every node has one next check time, which each heartbeat moves.
  * 3. If no node is ready anywhere, no pods are evicted, and pending evictions are cancelled.
  */
 export function createNodeLifecycleController(options: NodeLifecycleOptions): Controller {
@@ -91,7 +89,7 @@ class NodeWatcher {
   readonly #podsByNode: ObjectIndex<Pod>;
   readonly #recorder: EventRecorder;
   readonly #heardAtMs = new Map<string, number>();
-  /** What was last done for: so that pods are marked once. */
+  /** The last handled transition, so that pods are marked once. */
   readonly #wasReady = new Map<string, boolean>();
   readonly #rateLimiter: ZoneRateLimiter;
   readonly #wakeAll: () => void;
@@ -116,7 +114,7 @@ class NodeWatcher {
     this.#heardAtMs.set(name, this.#options.clock.monotonicMs());
   }
 
-  /** How the node is said to be; all that are known count before the first is judged. */
+  /** The reported state of the node; all nodes are counted before the first one is evaluated. */
   observe(node: Node): void {
     if (this.#rateLimiter.set(node, isConditionTrue(node.status?.conditions, 'Ready'))) this.#wakeAll();
   }
@@ -156,7 +154,7 @@ class NodeWatcher {
     );
   }
 
-  /** When a node ceases to be ready, its pods do, too: they are updated once for each time. */
+  /** When a node becomes not ready, its pods are marked not ready, once per transition. */
   async #followReady(node: Node): Promise<void> {
     const { name } = node.metadata;
     const ready = isConditionTrue(node.status?.conditions, 'Ready');
@@ -164,8 +162,7 @@ class NodeWatcher {
     this.observe(node);
     if (before === true && !ready)
       this.#report(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    // What happened before this process began is another's work, unless it may have ended in the middle of it: a silent
-    // node marks nothing itself.
+    // Earlier transitions were handled by the previous process, except if it may have been interrupted.
     if (before === true ? !ready : before === undefined && readyOf(node)?.status === 'Unknown')
       await this.#markPodsNotReady(name);
     this.#wasReady.set(name, ready);
@@ -192,7 +189,7 @@ class NodeWatcher {
     );
   }
 
-  /** Milliseconds until a taint that has to wait its turn may be set. */
+  /** Milliseconds until a rate-limited taint may be set. */
   async #taint(node: Node): Promise<number | undefined> {
     const nowText = this.#nowText();
     const before = node.spec?.taints ?? [];

@@ -6,7 +6,7 @@ const notReadyTaint = nodeTaints.notReady;
 const unreachableTaint = nodeTaints.unreachable;
 const unschedulableTaint = nodeTaints.unschedulable;
 
-/** Which state of which condition keeps pods off a node, and by which taint. */
+/** The taint for each condition and state. */
 const byCondition: Readonly<Record<string, Readonly<Partial<Record<NodeCondition['status'], string>>>>> = lookupTable({
   Ready: { False: notReadyTaint, Unknown: unreachableTaint },
   MemoryPressure: { True: nodeTaints.memoryPressure },
@@ -24,7 +24,7 @@ export function readyOf(node: Node): NodeCondition | undefined {
 }
 
 /**
- * Taints that keep new pods away, by conditions and by being cordoned; other people's taints are left alone (upstream:
+ * NoSchedule taints for conditions and cordoned nodes; other taints are not changed (upstream:
  * doNoScheduleTaintingPass).
  */
 export function withScheduleTaints(taints: readonly Taint[], node: Node, nowText: string): readonly Taint[] {
@@ -42,8 +42,8 @@ export function withScheduleTaints(taints: readonly Taint[], node: Node, nowText
 export type EvictionTaint = { readonly kind: 'none' } | { readonly kind: 'swap' | 'add'; readonly key: string };
 
 /**
- * The taint that makes pods leave. Exchanging one for the other is nothing new for the pods; adding the first has to be
- * paced.
+ * The NoExecute taint of the node. Replacing one by the other does not affect pods; adding the first one is
+ * rate-limited.
  */
 export function evictionTaint(node: Node): EvictionTaint {
   const status = readyOf(node)?.status;
@@ -54,7 +54,7 @@ export function evictionTaint(node: Node): EvictionTaint {
   return { kind: has(key === notReadyTaint ? unreachableTaint : notReadyTaint) ? 'swap' : 'add', key };
 }
 
-/** The taints with exactly this one of the two that make pods leave, or with none. */
+/** The taints with exactly this one of the two NoExecute taints, or with none. */
 export function withEvictionTaint(
   taints: readonly Taint[],
   key: string | undefined,

@@ -6,12 +6,12 @@ export type Turn =
   /** And it is taken. */
   | { readonly kind: 'now' }
   | { readonly kind: 'after'; readonly waitMs: number }
-  /** Until the zone is better. */
+  /** Until the zone recovers. */
   | { readonly kind: 'held' };
 
 /**
- * How fast nodes of each zone may be evicted. When no zone has a ready node, none may: then it is more
- * likely this side that is cut off.
+ * Limits the eviction rate per zone. If no zone has a ready node, eviction stops: then the control plane is more likely
+ * to be disconnected.
  */
 export class ZoneRateLimiter {
   readonly #monotonicMs: () => number;
@@ -23,7 +23,7 @@ export class ZoneRateLimiter {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Answers whether this changes what the others may. */
+  /** Returns whether this changes the limits of other zones. */
   set(node: Node, ready: boolean): boolean {
     const { name } = node.metadata;
     const zone = zoneKey(node);
@@ -51,7 +51,7 @@ export class ZoneRateLimiter {
     return this.#situation(zone) !== before;
   }
 
-  /** Not one node is ready anywhere. */
+  /** No zone has a ready node. */
   get isAllDown(): boolean {
     for (const zone of this.#zones.keys()) if (this.#stateOf(zone) !== 'fullDisruption') return false;
     return this.#zones.size > 0;

@@ -12,8 +12,8 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 const FINALIZER = 'kubernetes.io/pvc-protection';
 
 /**
- * Whether the pod has the claim's data in use: it has a node. What was made for the pod itself is free when the kubelet
- * is done with it.
+ * Whether the pod uses the claim's data: it is bound to a node. A claim of an ephemeral volume is released when the pod
+ * has ended.
  */
 export function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
   if ((pod.spec.nodeName ?? '') === '' || pod.metadata.namespace !== claim.metadata.namespace) return false;
@@ -29,7 +29,7 @@ export function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
   );
 }
 
-/** A claim that a pod uses is not gone before the pod is (upstream: persistentvolumeclaim-protection-controller). */
+/** Keeps claims that pods use (upstream: persistentvolumeclaim-protection-controller). */
 export function createClaimProtectionController({ client, informers, clock, log }: ControllerOptions): Controller {
   const claims = informers.for(persistentVolumeClaims);
   const podInformer = informers.for(pods);

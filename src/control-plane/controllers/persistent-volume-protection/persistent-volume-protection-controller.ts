@@ -6,7 +6,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 
 const FINALIZER = 'kubernetes.io/pv-protection';
 
-/** A volume that is bound is not gone before it is free (upstream: persistentvolume-protection-controller). */
+/** Keeps volumes that are bound (upstream: persistentvolume-protection-controller). */
 export function createVolumeProtectionController({ client, informers, clock, log }: ControllerOptions): Controller {
   const volumes = informers.for(persistentVolumes);
   const sync = async (name: string): Promise<void> => {
@@ -15,7 +15,7 @@ export function createVolumeProtectionController({ client, informers, clock, log
     const { finalizers = [], deletionTimestamp } = volume.metadata;
     const isHeld = finalizers.includes(FINALIZER);
     const shouldHold = deletionTimestamp === undefined || volume.status?.phase === 'Bound';
-    // What is on its way out already can only be let go.
+    // For a terminating volume the finalizer can only be removed.
     if (isHeld === shouldHold || (!isHeld && deletionTimestamp !== undefined)) return;
     const wanted = shouldHold ? [...finalizers, FINALIZER] : finalizers.filter((each) => each !== FINALIZER);
     try {

@@ -5,9 +5,9 @@ import { matchesLabelSelector } from '../../../api/selectors.ts';
 import { classOf, differsInMode, hasModes, isBoundTo, isLargeEnough, sameAttributes, sizeOf } from './volume-facts.ts';
 
 /**
- * The volume for a claim that names none: one that is kept for it; else, unless the scheduler is to choose (`delayed`),
- * of those that can do no more than needed in access modes the smallest that is large enough (upstream:
- * findBestMatchForClaim). Of equals the first by name.
+ * The volume for a claim without a volume name: one that is reserved for it; otherwise, unless the scheduler chooses
+ * (`delayed`), the smallest one that is large enough and has the best matching access modes (upstream:
+ * findBestMatchForClaim). Among equals the first by name.
  */
 export function selectVolume(
   claim: PersistentVolumeClaim,
@@ -47,7 +47,7 @@ function best(volumes: readonly PersistentVolume[]): PersistentVolume | undefine
   return [...volumes].sort(order)[0];
 }
 
-/** Why the volume that a claim names cannot be its; in upstream's words (checkVolumeSatisfyClaim). */
+/** Why a claim cannot be bound to the volume that it names, with upstream's message (checkVolumeSatisfyClaim). */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined)
     return `the volume is marked for deletion "${volume.metadata.name}"`;

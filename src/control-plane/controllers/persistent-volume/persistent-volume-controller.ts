@@ -18,10 +18,9 @@ const volumeKey = (name: string): string => `volume ${name}`;
 
 /**
  * Binds claims and volumes to each other (upstream: persistentvolume-binder-controller).
- * 1. A volume is written first, then the claim; a pass that finds only the first writes the second.
- * 2. One pass at a time: two claims do not reach for the same volume. What a cache shows too late is refused by the
- *    version, and done again.
- * 3. Volumes are made and deleted by programs outside only.
+ * 1. The volume is written first, then the claim; a pass that finds only the first write does the second. 2. One pass
+ * runs at a time, so that two claims do not select the same volume. A write based on an outdated cache fails with a
+ * conflict and is retried. 3. Only external provisioners create and delete volumes.
  */
 export function createPersistentVolumeController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;

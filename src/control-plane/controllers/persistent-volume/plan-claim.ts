@@ -15,23 +15,23 @@ export interface Word {
 export type ClaimPlan =
   | { readonly kind: 'bind'; readonly volume: PersistentVolume }
   | { readonly kind: 'pending'; readonly word?: Word }
-  /** For ever: what was written is gone. Said once. */
+  /** Permanently: the bound volume is gone. Reported once. */
   | { readonly kind: 'lost'; readonly word: Word }
   | { readonly kind: 'assignClass'; readonly className: string }
-  /** Asks a program outside to make a volume. */
+  /** Requests a volume from an external provisioner. */
   | { readonly kind: 'provision'; readonly provisioner: string; readonly word: Word };
 
 export interface ClaimFacts {
   readonly volumes: readonly PersistentVolume[];
   readonly volumeOf: (name: string) => PersistentVolume | undefined;
   readonly classOf: (name: string) => StorageClass | undefined;
-  /** The one for claims that say none; undefined when there is none. */
+  /** The default class; undefined if there is none. */
   readonly defaultClass: string | undefined;
-  /** Names of pods that use the claim and have no node yet, sorted. */
+  /** Names of unscheduled pods that use the claim, sorted. */
   readonly waitingPods: readonly string[];
 }
 
-/** What a claim needs next (upstream: syncClaim). */
+/** The next step for a claim (upstream: syncClaim). */
 export function planClaim(claim: PersistentVolumeClaim, facts: ClaimFacts): ClaimPlan {
   if (hasAnnotation(claim, storageAnnotations.bindCompleted)) return planBound(claim, facts);
   const { volumeName = '' } = claim.spec;
@@ -119,10 +119,7 @@ function waitingWord(pods: readonly string[]): Word {
   };
 }
 
-/**
- * The youngest of the classes that say they are the default, of several equally young the first by name (upstream:
- * GetDefaultClass).
- */
+/** The newest default class; among those of the same age the first by name (upstream: GetDefaultClass). */
 export function selectDefaultClass(classes: readonly StorageClass[]): string | undefined {
   const marked = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
   const defaults = classes.filter(({ metadata }) => marked.some((name) => metadata.annotations?.[name] === 'true'));

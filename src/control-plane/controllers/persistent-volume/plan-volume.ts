@@ -6,11 +6,13 @@ import { differsInMode, hasAnnotation } from './volume-facts.ts';
 
 export type VolumePlan =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
-  /** Its claim is gone: it is released, and then what its policy says; `failure` is said with the phase Failed. */
+  /**
+   * Its claim is gone: it is released, then its reclaim policy applies; `failure` is the message of the phase Failed.
+   */
   | { readonly kind: 'release'; readonly failure?: Word }
-  /** It was taken for a claim that got another one: it is free again. */
+  /** The controller reserved it for a claim that was bound to another volume: it is free again. */
   | { readonly kind: 'unbind' }
-  /** The claim's own pass does the rest. */
+  /** The pass over the claim completes the binding. */
   | { readonly kind: 'wakeClaim' }
   | {
       readonly kind: 'mismatch';
@@ -19,7 +21,7 @@ export type VolumePlan =
       readonly claimWord: Word;
     };
 
-/** What a volume needs next; `claim` is the one its reference means, by its uid (upstream: syncVolume). */
+/** The next step for a volume; `claim` is the claim in its reference, by uid (upstream: syncVolume). */
 export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumePlan {
   const reference = volume.spec.claimRef;
   if (reference === undefined || (reference.uid ?? '') === '') return { kind: 'phase', phase: 'Available' };
@@ -46,7 +48,7 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
 }
 
 /**
- * There are no deleters and recyclers in here; those outside know by themselves what is theirs (upstream:
+ * There are no built-in deleters and recyclers; external provisioners handle their own volumes (upstream:
  * findDeletablePlugin).
  */
 function reclaim({ metadata, spec }: PersistentVolume): { readonly failure?: Word } {

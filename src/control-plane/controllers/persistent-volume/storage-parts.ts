@@ -4,7 +4,7 @@ import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 
-/** What binding claims and volumes looks at. */
+/** Informers and clients for binding claims and volumes. */
 export interface StorageParts {
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;

@@ -18,7 +18,7 @@ import { hasAnnotation, isBoundTo, withPhase } from './volume-facts.ts';
 
 type Phase = PersistentVolumeClaimStatus['phase'];
 
-/** Carries out what a claim needs. */
+/** Executes the step for a claim. */
 export class ClaimSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: StorageParts;
@@ -79,7 +79,7 @@ export class ClaimSyncer {
     };
   }
 
-  /** Volume, its phase, claim, its phase: each only where it is not so yet. */
+  /** Writes volume, volume phase, claim and claim phase, each only if it differs. */
   async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
     const { client } = this.#options;
     const { namespace, name, uid, resourceVersion } = claim.metadata;
@@ -116,7 +116,7 @@ export class ClaimSyncer {
     await this.#writeStatus(bound, 'Bound', taken);
   }
 
-  /** What is said of size and modes is the volume's; a size that differs later is the resizer's business. */
+  /** Capacity and access modes come from the volume; the resizer handles later differences of the size. */
   async #writeStatus(claim: PersistentVolumeClaim, phase: Phase, volume: PersistentVolume | undefined): Promise<void> {
     const { accessModes: _, capacity, currentVolumeAttributesClassName: __, ...rest } = claim.status ?? {};
     const { accessModes, capacity: size, volumeAttributesClassName } = volume?.spec ?? {};

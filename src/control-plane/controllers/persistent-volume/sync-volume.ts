@@ -13,7 +13,7 @@ import type { Word } from './plan-claim.ts';
 import { planVolume } from './plan-volume.ts';
 import { hasAnnotation, withPhase } from './volume-facts.ts';
 
-/** Carries out what a volume needs. */
+/** Executes the step for a volume. */
 export class VolumeSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: StorageParts;
@@ -57,8 +57,8 @@ export class VolumeSyncer {
   }
 
   /**
-   * The claim a volume is bound to. That it is gone is believed only of the server: else data might be given up for a
-   * cache that is late.
+   * The claim to which a volume is bound. Only the server confirms that it is gone; a late cache could otherwise cause
+   * data loss.
    */
   async #claimOf({ spec, status }: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
     const { namespace = '', name = '', uid = '' } = spec.claimRef ?? {};
@@ -84,7 +84,7 @@ export class VolumeSyncer {
     this.#recorder.event(persistentVolumes, failed, failure);
   }
 
-  /** What a controller took is free for everyone; what a user kept for a claim stays kept for it. */
+  /** A volume that the controller bound becomes available; a volume that a user reserved for a claim stays reserved. */
   async #unbind(volume: PersistentVolume): Promise<void> {
     const { claimRef, ...spec } = volume.spec;
     const { [storageAnnotations.boundByController]: _, ...others } = volume.metadata.annotations ?? {};

@@ -20,7 +20,7 @@ export function saysClass(claim: Classed): boolean {
   return hasAnnotation(claim, storageAnnotations.betaClass) || claim.spec.storageClassName !== undefined;
 }
 
-/** Bound to, or kept for, this claim. */
+/** Bound to, or reserved for, this claim. */
 export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const reference = spec.claimRef;
   if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace)
@@ -42,7 +42,7 @@ export const isLargeEnough = (volume: PersistentVolume, claim: PersistentVolumeC
 export const sameAttributes = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
 
-/** Only a failure has something to say. */
+/** Only the phase Failed has a message. */
 export function withPhase(volume: PersistentVolume, phase: PersistentVolumePhase, message = ''): PersistentVolume {
   const { message: _, ...status } = volume.status ?? {};
   return { ...volume, status: { ...status, phase, ...(message !== '' && { message }) } };

@@ -18,7 +18,7 @@ export function isLeftLeaving(pod: Pod, node: Node | undefined): boolean {
   return (pod.spec.nodeName ?? '') === '' || isOutOfService(node);
 }
 
-/** Nothing is left to be done: only finalizers hold it. */
+/** Only finalizers remain. */
 export function isForced(pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined &&
@@ -27,10 +27,7 @@ export function isForced(pod: Pod): boolean {
   );
 }
 
-/**
- * The terminated pods that are too many: first those that a kubelet evicted, then the oldest (upstream:
- * byEvictionAndCreationTimestamp).
- */
+/** The surplus terminated pods: evicted ones first, then the oldest (upstream: byEvictionAndCreationTimestamp). */
 export function selectSurplus(terminated: readonly Pod[], threshold: number): readonly Pod[] {
   if (threshold <= 0 || terminated.length <= threshold) return [];
   const rank = (pod: Pod): string =>

@@ -14,21 +14,21 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { isForced, isLeftLeaving, isOutOfService, selectSurplus } from './judge-pods.ts';
 
 export interface PodGarbageCollectorOptions extends ControllerOptions {
-  /** So many terminated pods are kept (--terminated-pod-gc-threshold); 0 keeps all. */
+  /** The number of terminated pods to keep (--terminated-pod-gc-threshold); 0 keeps all. */
   readonly terminatedThreshold: number;
 }
 
 /**
- * A node that is not there is waited for so long, in case only its pods have been seen yet (upstream: quarantineTime).
+ * The wait before pods of a missing node are deleted, in case the cache shows its pods before the node (upstream:
+ * quarantineTime).
  */
 const QUARANTINE_MS = 40_000;
 const WORKERS = 8;
 const TERMINATED_KEY = 'terminated';
 
 /**
- * Removes pods that nothing else would: those of nodes that are gone, terminating ones without a kubelet,
- * and the oldest of too many that have ended (upstream: podgc). Each is checked when something happens to it, not
- * every so often.
+ * Deletes pods that no other component deletes: pods of deleted nodes, terminating pods without a kubelet, and the
+ * oldest of too many ended pods (upstream: podgc). Pods are checked on events, not periodically.
  */
 export function createPodGarbageCollector(options: PodGarbageCollectorOptions): Controller {
   const { informers, clock, log } = options;
@@ -76,7 +76,7 @@ class PodCollector {
   readonly #pods: Informer<Pod>;
   readonly #byNode: ObjectIndex<Pod>;
   readonly #terminated: ObjectIndex<Pod>;
-  /** Since when a node with pods is missed, by the monotonic clock. */
+  /** Since when a node with pods is missing, on the monotonic clock. */
   readonly #missedSinceMs = new Map<string, number>();
 
   constructor(options: PodGarbageCollectorOptions, nodeInformer: Informer<Node>, podInformer: Informer<Pod>) {
@@ -134,7 +134,7 @@ class PodCollector {
     return undefined;
   }
 
-  /** Whether a node is gone is asked of the server: the cache may only not have it yet. */
+  /** The server confirms that a node is gone, because the cache may be late. */
   async #isGone(name: string): Promise<boolean> {
     try {
       await this.#options.client.get(nodes, { namespace: '', name });

@@ -5,21 +5,21 @@ import { isPodActive, isPodReady, isPodTerminating, readySinceMs } from '../../c
 
 /** The pods that a set controls, as its status and its plan need them. */
 export interface ReplicaCounts {
-  /** Neither over nor leaving, and selected. */
+  /** Active and selected. */
   readonly active: number;
   readonly ready: number;
   readonly available: number;
   /** Active, and with all labels of the template. */
   readonly fullyLabeled: number;
-  /** Leaving and not over, and selected. */
+  /** Terminating, not ended, and selected. */
   readonly terminating: number;
-  /** Active, but no longer selected: to be let go of. */
+  /** Active but no longer selected: to be released. */
   readonly strays: number;
-  /** In how many milliseconds the next pod becomes available by waiting alone. */
+  /** Milliseconds until the next ready pod becomes available. */
   readonly nextAvailableMs: number | undefined;
 }
 
-/** What one pod counts as in a set that controls it. */
+/** The contribution of one pod to the counts of its set. */
 export type PodStanding =
   | { readonly kind: 'stray' | 'terminating' | 'none' }
   | {
@@ -30,7 +30,7 @@ export type PodStanding =
       readonly availableFromMs: number | undefined;
     };
 
-/** Does not depend on the time, so that it changes only with the pod and the set's spec. */
+/** Independent of the time, so that it changes only with the pod and the set's spec. */
 export function standingOf({ spec }: ReplicaSet, pod: Pod): PodStanding {
   const labels = pod.metadata.labels ?? {};
   const isSelected = matchesLabelSelector(spec.selector, labels);

@@ -30,22 +30,22 @@ import { ReplicaTally } from './replica-tally.ts';
 
 /** Upstream: --concurrent-replicaset-syncs. */
 const WORKERS = 5;
-/** Pod events of so many milliseconds become one status at most. */
+/** Pod events within this time cause at most one status write. */
 const LONGEST_FOLD_MS = 100;
 
-/** A kind that asks for a number of pods, shown as ReplicaSets. */
+/** A kind with a number of replicas, viewed as ReplicaSets. */
 export interface ReplicaKind {
   /** Of its queue. */
   readonly name: string;
-  /** What its pods refer to, and what events are about. */
+  /** The kind in owner references and events. */
   readonly type: ResourceType<ReplicaSet>;
   readonly sets: Informer<ReplicaSet>;
-  /** Whether its status has a count of pods that are leaving. */
+  /** Whether its status counts terminating pods. */
   readonly countsTerminating: boolean;
   writeStatus(set: ReplicaSet, status: ReplicaSetStatus): Promise<unknown>;
 }
 
-/** Keeps as many pods as each ReplicaSet asks for. */
+/** Maintains the desired number of pods of each ReplicaSet. */
 export function createReplicaSetController(options: ControllerOptions): Controller {
   const { informers, client } = options;
   return createReplicaController(options, {
@@ -57,7 +57,7 @@ export function createReplicaSetController(options: ControllerOptions): Controll
   });
 }
 
-/** The same for any kind of that sort. */
+/** The same for similar kinds. */
 export function createReplicaController(options: ControllerOptions, kind: ReplicaKind): Controller {
   const { informers, clock } = options;
   const { name, sets } = kind;
@@ -103,7 +103,7 @@ class ReplicaSetSyncer {
     this.#setIndex = new ControlledIndex(parts.kind.sets);
   }
 
-  /** A pass that gives pods up looks at each of the set; others write one status for all that has happened. */
+  /** A pass that deletes pods reads every pod of the set; other passes merge changes into one status write. */
   restMs(key: string): number {
     const set = this.#parts.kind.sets.getByKey(key);
     if (set === undefined) return 0;
@@ -131,9 +131,7 @@ class ReplicaSetSyncer {
     return waitMs > 0 ? Math.min(waitMs, nextAvailableMs ?? waitMs) : nextAvailableMs;
   }
 
-  /**
-   * The counts of the set's pods. Pods to adopt or to let go of are rare, and the only reason to look at each of them.
-   */
+  /** The counts of the set's pods. Individual pods are read only for adoption and release, which are rare. */
   async #take(replicaSet: ReplicaSet, nowMs: number): Promise<{ counts: ReplicaCounts; active: () => readonly Pod[] }> {
     const { selector } = replicaSet.spec;
     const counts = this.#parts.tally.of(replicaSet, nowMs);
@@ -165,7 +163,7 @@ class ReplicaSetSyncer {
     });
   }
 
-  /** What went wrong, if anything: it becomes a condition before it is tried again. */
+  /** The error, if any; it becomes a condition before the retry. */
   async #manage(
     key: string,
     replicaSet: ReplicaSet,
@@ -204,7 +202,7 @@ class ReplicaSetSyncer {
     try {
       await this.#parts.kind.writeStatus(replicaSet, status);
     } catch (error) {
-      // Gone, or changed: the change itself wakes this again.
+      // Deleted or changed: the event triggers the next pass.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
       if (this.#parts.kind.sets.get(keyOf(replicaSet)) !== replicaSet) return;
       throw error;

@@ -2,7 +2,7 @@ import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { rankForDeletion } from '../../controller-runtime/deletion-rank.ts';
 
-/** So many pods are made or deleted in one pass at most (upstream: BurstReplicas). */
+/** The maximum number of pods created or deleted in one pass (upstream: BurstReplicas). */
 const BURST = 500;
 
 export type ReplicaSetPlan =
@@ -10,15 +10,15 @@ export type ReplicaSetPlan =
   | { readonly kind: 'create'; readonly count: number }
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] };
 
-/** Asked for only where some are too many. */
+/** Called only if there are surplus pods. */
 export interface PodsToRank {
   /** Those that count. */
   active(): readonly Pod[];
-  /** The pods of all replica sets of the same owner: who goes first depends on them. */
+  /** The pods of all replica sets of the same owner, for the deletion order. */
   related(): readonly Pod[];
 }
 
-/** What to do about the number of pods. */
+/** Plans the changes to the number of pods. */
 export function planReplicas(
   replicaSet: ReplicaSet,
   activeCount: number,

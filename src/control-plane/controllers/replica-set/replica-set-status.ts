@@ -6,11 +6,11 @@ import type { ReplicaCounts } from './replica-counts.ts';
 
 export interface ReplicaSetFacts {
   readonly counts: ReplicaCounts;
-  /** What went wrong with making or deleting pods. */
+  /** The error of creating or deleting pods. */
   readonly failure: Error | undefined;
 }
 
-/** The status as it should be now (upstream: replica_set_utils.go calculateStatus). */
+/** Computes the status (upstream: replica_set_utils.go calculateStatus). */
 export function computeReplicaSetStatus(
   replicaSet: ReplicaSet,
   { counts, failure }: ReplicaSetFacts,
@@ -45,7 +45,7 @@ function computeConditions(
   ];
 }
 
-/** Whether writing it would tell anything new; a field that is absent counts as 0. */
+/** Whether the status differs; an absent field counts as 0. */
 export function isSameStatus(left: ReplicaSetStatus | undefined, right: ReplicaSetStatus): boolean {
   const numbers = [
     'replicas',

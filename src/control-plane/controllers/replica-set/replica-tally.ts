@@ -7,23 +7,24 @@ import { ControlledIndex, controllerRefOf } from '../../controller-runtime/contr
 import { standingOf } from './replica-counts.ts';
 import type { PodStanding, ReplicaCounts } from './replica-counts.ts';
 
-/** So many cancelled times may lie in a set's heap, beside one for each active pod, before all is counted again. */
+/**
+ * The number of cancelled entries in a set's heap, in addition to one per active pod, after which everything is
+ * recounted.
+ */
 const MOST_CANCELLED = 1000;
 
-/** What a pod was counted as, so that exactly that can be taken back. */
+/** The contribution of a pod, so that exactly this can be subtracted. */
 interface Counted {
   readonly tally: SetTally;
   readonly standing: PodStanding;
-  /** While it is ready and has still to wait. */
+  /** Set while it is ready but not available yet. */
   waiting: DueEntry | undefined;
 }
 
 /**
- * The counts of each set's pods, changed pod by pod. Invariants:
- * 1. `of` gives what `countReplicas` gives for the pods that the informer shows the set to control.
- * 2. A change of a pod costs the same however many pods its set has. The first question about a set, and the first one
- *    after a change of its spec, count all of them; so does one after the wall clock was set back.
- * 3. A set that is gone, and a pod that is gone, leave nothing behind.
+ * Incremental counts of each set's pods. Invariants: 1. `of` equals `countReplicas` over the pods that the set controls
+ * in the informer. 2. A change of a pod has constant cost. The first query for a set, and the first after a change of
+ * its spec or after the wall clock was set back, count all pods. 3. Deleted sets and pods leave no state.
  */
 export class ReplicaTally {
   readonly #pods: ControlledIndex<Pod>;
@@ -38,7 +39,7 @@ export class ReplicaTally {
       pods.addHandlers({
         onAdd: (pod) => this.#put(pod),
         onUpdate: (_before, after) => this.#put(after),
-        // Its last state may be new; what is taken back is what was counted.
+        // The last state may be newer; the recorded contribution is subtracted.
         onDelete: ({ metadata }) => this.#remove(metadata.uid),
       }),
     ];
@@ -55,7 +56,7 @@ export class ReplicaTally {
     return tally.read(replicaSet, nowMs);
   }
 
-  /** How many sets and pods it knows. */
+  /** The number of tracked sets and pods. */
   get sizes(): { readonly sets: number; readonly pods: number } {
     return { sets: this.#tallies.size, pods: this.#counted.size };
   }
@@ -120,7 +121,7 @@ class SetTally {
     };
   }
 
-  /** Undefined when it does not count. */
+  /** Undefined if it does not count. */
   add(pod: Pod): Counted | undefined {
     const standing = standingOf(this.#set, pod);
     if (standing.kind === 'none') return undefined;

@@ -8,10 +8,10 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { viewInformer } from '../../controller-runtime/view-informer.ts';
 import { createReplicaController } from './replica-set-controller.ts';
 
-/** Of an object in the view only names and metadata are used where the type goes to the API. */
+/** For API calls, only names and metadata of the viewed object are used. */
 const viewType = replicationControllers as unknown as ResourceType<ReplicaSet>;
 
-/** Keeps as many pods as each ReplicationController asks for (upstream: NewReplicationManager). */
+/** Maintains the desired number of pods of each ReplicationController (upstream: NewReplicationManager). */
 export function createReplicationController(options: ControllerOptions): Controller {
   const source = options.informers.for(replicationControllers);
   return createReplicaController(options, {

@@ -6,7 +6,7 @@ import type { ClaimCount } from '../../controller-runtime/claim-metrics.ts';
 export const hasAdminAccess = ({ spec }: Pick<ResourceClaim, 'spec'>): boolean =>
   (spec.devices.requests ?? []).some(({ exactly }) => exactly?.adminAccess === true);
 
-/** Claims by what they are (upstream: resourceclaim controller customCollector). */
+/** Counts claims by their labels for metrics (upstream: resourceclaim controller customCollector). */
 export function countClaims(claims: Iterable<ResourceClaim>): readonly ClaimCount[] {
   const counts = new Map<string, ClaimCount>();
   for (const claim of claims) {

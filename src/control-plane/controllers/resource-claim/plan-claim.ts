@@ -4,15 +4,15 @@ import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
 import type { ResourceClaim, ResourceClaimConsumerReference } from '../../../api/resource/resource-claim.ts';
 
 export interface ClaimPlan {
-  /** The status with the users that are left; undefined leaves it. */
+  /** The status with the remaining users; undefined: unchanged. */
   readonly status?: NonNullable<ResourceClaim['status']>;
-  /** Take the finalizer off, after the status is written. */
+  /** Remove the finalizer after the status is written. */
   readonly release: boolean;
   /** Delete the claim, which was generated for a pod that will not run any more. */
   readonly remove: boolean;
 }
 
-/** A pod that will use its claims no more (upstream: isPodDone). */
+/** A pod that does not use its claims any more (upstream: isPodDone). */
 export function isPodDone(pod: Pod): boolean {
   return isTerminalPod(pod) || (pod.metadata.deletionTimestamp !== undefined && (pod.spec.nodeName ?? '') === '');
 }
@@ -28,7 +28,7 @@ export function owningPod({ metadata }: ResourceClaim): { readonly name: string;
 }
 
 /**
- * What is to be done about a claim whose users may have gone. `podOf` answers the pod of a name as it is now (upstream:
+ * Plans the clean-up of a claim whose users may be gone. `podOf` returns the current pod with a name (upstream:
  * resourceclaim controller syncClaim).
  */
 export function planClaim(claim: ResourceClaim, podOf: (name: string) => Pod | undefined): ClaimPlan {

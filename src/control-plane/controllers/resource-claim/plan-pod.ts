@@ -6,7 +6,7 @@ import type { ResourceClaimTemplate } from '../../../api/resource/resource-claim
 import { newPodClaim, podOwnsClaim } from './generated-claim.ts';
 import { isPodDone } from './plan-claim.ts';
 
-/** The claims of one pod as far as they are known. */
+/** The known claims of one pod. */
 export interface PodClaimFacts {
   claim(name: string): ResourceClaim | undefined;
   template(name: string): ResourceClaimTemplate | undefined;
@@ -19,7 +19,7 @@ export interface PodPlan {
   readonly creates: readonly { readonly podClaim: string; readonly claim: ResourceClaim }[];
   /** Entries to write to `status.resourceClaimStatuses`, of claims that exist already. */
   readonly statuses: readonly { readonly name: string; readonly resourceClaimName: string }[];
-  /** Claims to be reserved for the pod, which has a node that the scheduler did not choose. */
+  /** Claims to reserve for the pod, whose node was not chosen by the scheduler. */
   readonly reserves: readonly ResourceClaim[];
   /** Why a claim cannot be created, for events. */
   readonly failure?: string;
@@ -27,9 +27,9 @@ export interface PodPlan {
 
 const nothing: PodPlan = { creates: [], statuses: [], reserves: [] };
 
-/** What a pod lacks (upstream: resourceclaim controller syncPod). */
+/** The missing claims of a pod (upstream: resourceclaim controller syncPod). */
 export function planPod(pod: Pod, facts: PodClaimFacts): PodPlan {
-  // Upstream creates another claim for a pod that is over when its claim is deleted, and deletes that again.
+  // Upstream creates another claim for an ended pod when its claim is deleted, and then deletes that one again.
   if (pod.metadata.deletionTimestamp !== undefined || isPodDone(pod)) return nothing;
   const creates: PodPlan['creates'][number][] = [];
   const statuses: PodPlan['statuses'][number][] = [];
@@ -70,7 +70,7 @@ function planClaim(pod: Pod, podClaim: PodResourceClaim, facts: PodClaimFacts): 
   return { kind: 'create', claim: newPodClaim(pod, podClaim.name, template) };
 }
 
-/** Of a pod that was bound past the scheduler: its claims, if something has allocated them. */
+/** For a pod that was bound without the scheduler: its allocated claims. */
 function claimsToReserve(pod: Pod, facts: PodClaimFacts): ResourceClaim[] {
   return (pod.spec.resourceClaims ?? []).flatMap((podClaim) => {
     const known = podClaimName(pod, podClaim);

@@ -23,7 +23,7 @@ export function buildNode(name: string, ...taints: (keyof typeof TAINTS)[]): Nod
   return { metadata: { name, namespace: '', uid: name }, spec: { taints: taints.map((each) => TAINTS[each]) } };
 }
 const TAINTS = {
-  /** Keeps daemons away, and lets those stay that are there. */
+  /** A taint that keeps new daemon pods away and lets existing ones stay. */
   closed: { key: 'closed', effect: 'NoSchedule' },
   /** Ends daemons too. */
   evicts: { key: 'evicts', effect: 'NoExecute' },

@@ -1,4 +1,4 @@
-// The deployment controller among the objects it works on, and questions of its tests about them.
+// The deployment controller with its objects, and queries for its tests.
 import type { Deployment } from '../../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../../api/apps/replica-set.ts';
 import { deployments, replicaSets } from '../../../../api/client/resource-types.ts';

@@ -1,4 +1,4 @@
-// A job controller on a cluster with three nodes whose pods end as the test says.
+// A job controller on a cluster with three nodes; the test defines how pods end.
 import type { Job, JobSpec } from '../../../../api/batch/job.ts';
 import { jobs } from '../../../../api/client/resource-types.ts';
 import type { Pod } from '../../../../api/core/pod.ts';

@@ -15,7 +15,7 @@ export interface VolumeShape {
   readonly spec?: Partial<PersistentVolume['spec']>;
 }
 
-/** Free and of 10 Gi, unless it is said otherwise. */
+/** An available volume of 10 Gi by default. */
 export function buildVolume(
   name: string,
   {

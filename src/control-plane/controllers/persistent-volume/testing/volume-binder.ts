@@ -1,2 +1,2 @@
-/** The real binder, for the tests of provisioners, which work beside it. */
+/** The real binder, for tests of provisioners. */
 export { createPersistentVolumeController as createVolumeBinder } from '../persistent-volume-controller.ts';
