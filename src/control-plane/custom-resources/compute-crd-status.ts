@@ -18,7 +18,7 @@ export interface NewCondition {
   readonly message: string;
 }
 
-/** The conditions with one of them as it is now; its time is that of its last change of status. */
+/** The conditions with one of them updated; its time changes only with its status. */
 export function setCondition(
   conditions: readonly CustomResourceDefinitionCondition[],
   { type, status, reason, message }: NewCondition,
@@ -32,8 +32,8 @@ export function setCondition(
 }
 
 /**
- * The status of a definition as its names, its schemas and the other definitions of its group make it; undefined when it
- * is so already (upstream: controller/status, establish, nonstructuralschema, apiapproval).
+ * Computes the status of a definition from its names, its schemas and the other definitions of its group; undefined if
+ * it is unchanged (upstream: controller/status, establish, nonstructuralschema, apiapproval).
  */
 export function computeCrdStatus(
   definition: CustomResourceDefinition,
@@ -55,7 +55,7 @@ export function computeCrdStatus(
   return JSON.stringify(next) === JSON.stringify(before) ? undefined : next;
 }
 
-/** Served once is served for ever, whatever becomes of the names. */
+/** Established stays true, even if the names are no longer accepted. */
 function establishedCondition(definition: CustomResourceDefinition, isAccepted: boolean): NewCondition | undefined {
   if (findCrdCondition(definition, 'Established')?.status === 'True') return undefined;
   const message = 'the initial names have been accepted';
@@ -69,7 +69,7 @@ interface Accepted {
   readonly conflict?: { readonly reason: string; readonly message: string };
 }
 
-/** Names that no other definition of the group has are accepted; of the others the old ones stay. */
+/** Names that no other definition of the group uses are accepted; for the others the old names stay. */
 function acceptNames(
   { spec, status }: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],
@@ -135,7 +135,7 @@ function withOptional(
   return conditions.some((each) => each.type === type) ? conditions.filter((each) => each.type !== type) : conditions;
 }
 
-/** What was checked of a schema once; definitions share their schemas with the cache, unchanged. */
+/** Cached results of schema checks; definitions share immutable schemas with the cache. */
 const problemsOf = new WeakMap<object, readonly string[]>();
 
 function nonStructural({ spec }: CustomResourceDefinition): NewCondition | undefined {

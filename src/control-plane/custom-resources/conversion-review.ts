@@ -6,7 +6,7 @@ import { formatFieldError } from '../../api/validation/field-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
 import { validateAnnotations, validateLabels } from '../../api/validation/metadata.ts';
 
-/** The versions of ConversionReview that this server speaks; a webhook names those that it does. */
+/** The versions of ConversionReview that this server supports; a webhook lists its own. */
 const spoken = ['v1', 'v1beta1'];
 const GROUP = 'apiextensions.k8s.io';
 
@@ -17,7 +17,7 @@ export interface ConversionQuestion {
   readonly reviewVersions: readonly string[];
 }
 
-/** The review to send, in the first of the webhook's versions that is known here. */
+/** The review to send, in the first supported version of the webhook. */
 export function conversionReview({ objects, apiVersion, uid, reviewVersions }: ConversionQuestion): object {
   const version = reviewVersionOf(reviewVersions);
   return {
@@ -33,7 +33,7 @@ function reviewVersionOf(versions: readonly string[]): string {
   return version;
 }
 
-/** What is '' inside is absent outside. */
+/** '' becomes absent. */
 function wireForm({ metadata, ...rest }: ApiObject): object {
   const { name, namespace, uid, ...more } = metadata;
   return {
@@ -43,8 +43,8 @@ function wireForm({ metadata, ...rest }: ApiObject): object {
 }
 
 /**
- * The objects of an answer, checked as upstream does: it is for this question, and metadata but labels and annotations
- * is as it was (upstream: conversion/webhook_converter.go). Throws an error that says what is wrong.
+ * The objects of a response, validated as in upstream: the response belongs to the request, and metadata except labels
+ * and annotations is unchanged (upstream: conversion/webhook_converter.go). Throws an error with the problem.
  */
 export function convertedObjects(answer: unknown, question: ConversionQuestion, kind: string): readonly ApiObject[] {
   const found = objectsOf(answer, question, kind);
@@ -74,7 +74,7 @@ function objectsOf(answer: unknown, question: ConversionQuestion, kind: string):
   if (given !== wanted) fail(`expected webhook response of ${wanted}, got ${given}`);
   const { response } = review as { readonly response?: unknown };
   if (!isRecord(response)) return fail('no response provided');
-  // Version v1beta1 never had its uid checked.
+  // Upstream does not check the uid of v1beta1.
   if (version === 'v1' && response['uid'] !== question.uid)
     fail(`expected response.uid=${goQuote(question.uid)}, got ${goQuote(textOf(response['uid']))}`);
   const result = isRecord(response['result']) ? response['result'] : {};

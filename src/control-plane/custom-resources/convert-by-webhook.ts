@@ -13,7 +13,7 @@ import type { ConvertObjects } from './convert-object.ts';
 type ClientConfig = NonNullable<WebhookConversion['clientConfig']>;
 
 export interface ConversionCalls {
-  /** Sends a review to where the definition says, in bounded time; answers with its parsed body. */
+  /** Sends a review to the webhook of the definition with a timeout; resolves to the parsed body. */
   readonly post: (client: ClientConfig, review: object, timeoutSeconds: number) => Promise<unknown>;
   readonly newUid: () => string;
 }
@@ -24,7 +24,7 @@ const TIMEOUT_SECONDS = 30;
 const MOST_CHARACTERS = 4 << 20;
 const MOST_OBJECTS = 10_000;
 
-/** Asks the webhook of a definition. Objects of one question may be of several versions. */
+/** Calls the conversion webhook of a definition. The objects of one call may have several versions. */
 export function convertByWebhook(
   { spec: { conversion, names, group } }: CustomResourceDefinition,
   { post, newUid }: ConversionCalls,

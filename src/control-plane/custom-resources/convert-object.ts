@@ -1,19 +1,19 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 
-/** Has objects of other versions converted to one, in their order. Rejects with `ApiStatusError`. */
+/** Converts objects of other versions to one version, in order. Rejects with `ApiStatusError`. */
 export type ConvertObjects = (objects: readonly ApiObject[], apiVersion: string) => Promise<readonly ApiObject[]>;
 
 type Normalise = (object: ApiObject) => ApiObject;
 
-/** Stored objects as one version shows them, each made once however many read it. */
+/** Stored objects converted to one version; each is converted once for all readers. */
 export interface ShownObjects {
   readonly fromStored: (object: ApiObject) => ApiObject;
-  /** To be awaited before `fromStored`. Absent, and undefined: there is nothing to wait for. */
+  /** Must be awaited before `fromStored`. Absent or undefined: no wait is needed. */
   readonly prepare?: (objects: readonly ApiObject[]) => Promise<void> | undefined;
 }
 
-/** Without a webhook, a version differs from another in its name and in what its schema knows. */
+/** Without a webhook, versions differ only in name and schema. */
 export function renamed(apiVersion: string, normalise: Normalise): ShownObjects {
   const known = new WeakMap<ApiObject, ApiObject>();
   return {
@@ -28,7 +28,7 @@ export function renamed(apiVersion: string, normalise: Normalise): ShownObjects 
   };
 }
 
-/** Through a webhook: an object is sent once, also when several ask for it at the same time. */
+/** With a webhook: an object is sent once, even for concurrent readers. */
 export function converted(apiVersion: string, normalise: Normalise, convert: ConvertObjects): ShownObjects {
   const own = renamed(apiVersion, normalise);
   const known = new WeakMap<ApiObject, ApiObject>();
@@ -64,7 +64,7 @@ export function converted(apiVersion: string, normalise: Normalise, convert: Con
   };
 }
 
-/** An object as it is stored: in the storage version, whatever version it was written in. */
+/** Converts an object to the storage version. */
 export function renamedTo(apiVersion: string): (object: ApiObject) => ApiObject {
   return (object) => (object.apiVersion === apiVersion ? object : { ...object, apiVersion });
 }

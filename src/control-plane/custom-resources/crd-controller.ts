@@ -23,12 +23,12 @@ export interface CrdControllerOptions {
 
 const WORKERS = 5;
 const DELETIONS_PER_TURN = 20;
-/** The end of an object wakes its definition; this is for one whose end was not seen. */
+/** The deletion of an object wakes its definition; this interval covers missed deletions. */
 const UNSEEN_MS = 5000;
 
 /**
- * Keeps the conditions of custom resource definitions, and empties those that are deleted (upstream: the controllers of
- * apiextensions-apiserver). Each pass reads the definition as it is; conflicts are tried again.
+ * Maintains the conditions of CustomResourceDefinitions, and deletes the objects of deleted ones (upstream: the
+ * controllers of apiextensions-apiserver). Each pass reads the current definition; conflicts are retried.
  */
 export function createCrdController(options: CrdControllerOptions): { start(): void; stop(): Promise<void> } {
   const { reader, clock, log } = options;
@@ -45,7 +45,7 @@ export function createCrdController(options: CrdControllerOptions): { start(): v
     start: () => {
       stopWatching = reader.onChange(customResourceDefinitions, (before, after) => {
         if (after !== undefined) return queue.add(after.metadata.name);
-        // Its names are free: others of its group may have waited for them.
+        // Its names are free; other definitions of the group may have waited for them.
         syncer.forget(before?.metadata.name ?? '');
         for (const each of reader.list(customResourceDefinitions, ''))
           if (each.spec.group === before?.spec.group) queue.add(each.metadata.name);
@@ -64,7 +64,7 @@ export function createCrdController(options: CrdControllerOptions): { start(): v
 class CrdSyncer {
   readonly #options: CrdControllerOptions;
   readonly #wake: (name: string) => void;
-  /** Ends the watches of objects that are awaited. */
+  /** Ends the watches on objects whose deletion is awaited. */
   readonly #awaited = new Map<string, () => void>();
 
   constructor(options: CrdControllerOptions, wake: (name: string) => void) {

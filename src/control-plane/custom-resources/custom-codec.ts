@@ -9,7 +9,7 @@ import { coerceEmbedded } from '../../api/structural/embedded-resources.ts';
 import { prune } from '../../api/structural/prune.ts';
 import type { SchemaNode } from '../../api/structural/schema-node.ts';
 
-/** Objects in custom kinds are read by the structural schema: what it does not know is dropped, and named. */
+/** Decodes embedded objects of custom kinds by the structural schema: unknown fields are dropped and reported. */
 export function readCustomBody(value: unknown, root: SchemaNode): Decoded<unknown> {
   if (!isRecord(value)) return { value: {}, errors: [], warnings: [] };
   const metadata = decodeAny(ObjectMetaSchema, value['metadata'] ?? {}, {
@@ -27,19 +27,19 @@ export function readCustomBody(value: unknown, root: SchemaNode): Decoded<unknow
     }),
   );
   return {
-    // Metadata is that of any object, where Go writes no empty lists.
+    // Metadata follows the rules of all objects: Go omits empty lists.
     value: { ...kept, metadata: dropZeros(metadata.value as object, ObjectMetaSchema) },
     errors: metadata.errors,
     warnings: [...warnings, ...metadata.warnings],
   };
 }
 
-/** Without what the schema does not know, as it is stored. */
+/** Pruned, as stored. */
 export function pruned(object: ApiObject, root: SchemaNode): ApiObject {
   return prune(object as unknown as Readonly<Record<string, unknown>>, root) as unknown as ApiObject;
 }
 
-/** As the server would have stored it, with what the schema fills in and without what it does not know. */
+/** Defaulted and pruned, as the server would have stored it. */
 export function normalise(object: ApiObject, root: SchemaNode): ApiObject {
   // Metadata is kept as it is, and so an object stays one.
   return applySchemaDefaults(pruned(object, root), root);

@@ -13,7 +13,7 @@ import type { RuleTree } from '../cel/rule-tree.ts';
 import { ruleTree } from '../cel/rule-tree.ts';
 import type { LongCheck, ResourceRules } from '../model/resource-definition.ts';
 
-/** What upstream's strategy of custom resources asks of objects (upstream: registry/customresource strategy.go). */
+/** Validation of custom objects (upstream: registry/customresource strategy.go). */
 export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
   const problems = (object: ApiObject, old?: ApiObject): readonly FieldError[] => {
     const root = node();
@@ -28,7 +28,7 @@ export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
     applyDefaults: (object) => applySchemaDefaults(object, node()),
     validate: (object) => problems(object),
     validateUpdate: problems,
-    // A write of the status changes nothing of metadata but whose the fields are.
+    // A write of the status changes only managedFields in the metadata.
     prepareForStatusUpdate: (object, old) => ({
       ...object,
       metadata: {
@@ -46,10 +46,10 @@ export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
 }
 
 const noErrors = Promise.resolve<readonly FieldError[]>([]);
-/** What makes the value so that expressions could not read it by its schema. */
+/** Errors that would prevent expressions from reading the value by its schema. */
 const blocking: ReadonlySet<FieldErrorType> = new Set(['Required value', 'Unsupported value', 'Too long', 'Too many']);
 
-/** `x-kubernetes-validations`, for as much as one budget pays. */
+/** Evaluates `x-kubernetes-validations` within one budget. */
 function judgeByRules(
   tree: RuleTree,
   object: ApiObject,
@@ -68,7 +68,7 @@ function judgeByRules(
   return evaluateRules(tree, object, { old: old && { value: old }, ratchets: true, budget, warn });
 }
 
-/** Elements that stood twice before may go on doing so (upstream: validateCustomResource ratcheting of list types). */
+/** Existing duplicate elements may stay (upstream: validateCustomResource ratcheting of list types). */
 function listProblems(object: ApiObject, old: ApiObject | undefined, root: SchemaNode): readonly FieldError[] {
   const found = validateListTypes(object, root);
   return found.length > 0 && old !== undefined && validateListTypes(old, root).length > 0 ? [] : found;

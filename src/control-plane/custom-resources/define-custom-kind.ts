@@ -23,7 +23,7 @@ import { openApiOf } from './open-api.ts';
 import { printerColumns } from './printer-columns.ts';
 import type { FormatAge } from './printer-columns.ts';
 
-/** A value that is made when it is first asked for: most versions of most kinds are never used. */
+/** A lazily computed value: most versions of most kinds are never used. */
 function lazily<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
@@ -35,10 +35,7 @@ const noRules: ResourceRules<ApiObject> = {
   validateUpdate: () => [],
 };
 
-/**
- * Where the objects of a custom kind are kept, in whichever version they were written. It stays the same while the
- * definition changes, and so do the objects.
- */
+/** The storage of a custom kind for objects of any version. It is not affected by changes of the definition. */
 export function customPlace({ spec: { group, names, scope } }: CustomResourceDefinition): ResourceDefinition {
   return {
     type: { group, version: '', kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced' },
@@ -60,7 +57,7 @@ const whileTerminating: readonly ResourceVerb[] = [
   'deletecollection',
 ];
 
-/** What the definitions of custom kinds need besides what defines them. */
+/** Dependencies of the definitions of custom kinds. */
 export interface CustomKindParts {
   readonly formatAge: FormatAge;
   readonly conversion: ConversionCalls;
@@ -84,7 +81,7 @@ export function customVersions(
 
 interface Surroundings extends CustomKindParts {
   readonly place: ResourceDefinition;
-  /** Of all versions, those that are not served included. */
+  /** All versions, including those that are not served. */
   readonly nodes: ReadonlyMap<string, VersionNode>;
   readonly siblings: () => readonly ResourceDefinition[];
 }
@@ -99,7 +96,7 @@ function schemaNodeOf({ schema }: CustomResourceDefinitionVersion): VersionNode 
   return { json, node: lazily(() => compileSchema(json())) };
 }
 
-/** How stored objects become those of a version, and back. */
+/** Conversion between stored objects and a version. */
 function conversionOf(
   crd: CustomResourceDefinition,
   { name }: CustomResourceDefinitionVersion,
@@ -163,7 +160,7 @@ function customVersion(
   };
 }
 
-/** Without the subresource, a status is a part of what is wanted. */
+/** Without the status subresource, changes of status increase the generation. */
 function statusChanged(object: ApiObject, old: ApiObject): boolean {
   const statusOf = (of: ApiObject): unknown => (of as { readonly status?: unknown }).status;
   return JSON.stringify(statusOf(object)) !== JSON.stringify(statusOf(old));

@@ -4,7 +4,7 @@ import type {
   CustomResourceDefinitionVersion,
 } from '../../api/apiextensions/custom-resource-definition.ts';
 
-/** The warning with every answer about a deprecated version, if it is one. */
+/** The warning for every response of a deprecated version; undefined for others. */
 export function deprecationOf(
   { spec: { group, names, versions } }: CustomResourceDefinition,
   { name, deprecated, deprecationWarning }: CustomResourceDefinitionVersion,

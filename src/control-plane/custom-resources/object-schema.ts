@@ -6,8 +6,8 @@ import type { SchemaNode } from '../../api/structural/schema-node.ts';
 const fieldOf = (schema: Schema): Field => ({ schema, required: false, mustBeWritten: false, keepsZero: true });
 
 /**
- * A custom kind as the schema by which managed fields, server-side apply and patches go. What is missing of it there
- * (limits, alternatives) is validated by the structural schema itself.
+ * Converts a custom kind to the schema for managed fields, server-side apply and patches. Other constraints (limits,
+ * alternatives) are validated by the structural schema.
  */
 export function objectSchemaOf(kind: string, root: SchemaNode): ObjectSchema {
   const fields: Record<string, Field> = {};

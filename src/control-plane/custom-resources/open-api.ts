@@ -2,14 +2,14 @@ import type { JsonSchema } from '../../api/structural/json-schema.ts';
 
 type Shown = Readonly<Record<string, unknown>>;
 
-/** What version 2 of OpenAPI cannot say. */
+/** Keywords that OpenAPI 2 does not support. */
 const onlyInVersion3: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'nullable', 'default']);
 const below: ReadonlySet<string> = new Set(['items', 'not', 'additionalProperties']);
 const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
 
 /**
- * A schema as the documents of OpenAPI show it: as its author wrote it in version 3; in version 2 without what clients
- * of that version cannot read (upstream: pkg/controller/openapi/builder, v2 ToStructuralOpenAPIV2).
+ * A schema for the OpenAPI documents: unchanged in version 3; in version 2 without unsupported keywords (upstream:
+ * pkg/controller/openapi/builder, v2 ToStructuralOpenAPIV2).
  */
 export function openApiOf(schema: JsonSchema, version: 2 | 3): Shown {
   return version === 2 ? inVersion2(schema) : inVersion3(schema);
@@ -22,7 +22,7 @@ function inVersion3(schema: JsonSchema): Shown {
   return shown;
 }
 
-/** Alternatives are left out, and so is what would make kubectl refuse values that the schema allows. */
+/** Alternatives are left out, and so are constraints that would make kubectl refuse valid values. */
 function inVersion2(schema: JsonSchema): Shown {
   const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const isOpen = preserves || schema.nullable === true;
@@ -42,7 +42,7 @@ function inVersion2(schema: JsonSchema): Shown {
   return shown;
 }
 
-/** A field that may be null need not be there for such a client. */
+/** A nullable field is not required for such a client. */
 function requiredIn2({
   required = [],
   properties = {},

@@ -22,7 +22,7 @@ import type { CSINode } from '../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../api/storage/volume-attachment.ts';
 
-/** The objects of a cluster as one who asks may see them, at one moment. */
+/** A snapshot of the objects that the user may read. */
 export interface ClusterView {
   readonly pods: readonly Pod[];
   readonly nodes: readonly Node[];
@@ -45,9 +45,9 @@ export interface ClusterView {
   readonly resourceClaims: readonly ResourceClaim[];
   readonly resourceSlices: readonly ResourceSlice[];
   readonly deviceClasses: readonly DeviceClass[];
-  /** Lists that could not be had, by the names above: what is not in them may exist all the same. */
+  /** The names of lists that could not be read; their objects may still exist. */
   readonly unseen: ReadonlySet<string>;
-  /** What agents of nodes say of their pods, by `namespace/name`. */
+  /** Explanations from the agents of nodes, by `namespace/name` of the pod. */
   readonly agents: ReadonlyMap<string, PodExplanation>;
 }
 
@@ -79,7 +79,7 @@ export const emptyView: ClusterView = {
 
 export const podKeyOf = ({ metadata }: ApiObject): string => `${metadata.namespace}/${metadata.name}`;
 
-/** When an event was seen last, by whichever of the two APIs it was written. */
+/** When an event last happened, for events of either API. */
 export function eventTimeMs(event: Event): number {
   return timeMs(event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp) ?? 0;
 }

@@ -7,10 +7,7 @@ import type { ClusterView } from './cluster-view.ts';
 
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
-/**
- * The claims of a pod that have no volume, and why. One that waits for the pod's node is none: it is the node that is
- * missing.
- */
+/** The unbound claims of a pod, with the reason. A claim that waits for the pod to be scheduled is not included. */
 export function explainClaims(pod: Pod, view: ClusterView): readonly Blocker[] {
   if (view.unseen.has('claims')) return [];
   return (pod.spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {

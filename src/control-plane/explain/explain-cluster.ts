@@ -10,11 +10,11 @@ import { snapshotOf } from './static-snapshot.ts';
 export interface ExplainQuestion {
   /** Absent: all namespaces. */
   readonly namespace?: string;
-  /** Of a pod or of what makes pods, also as `deployment/web`. Absent: everything. */
+  /** The name of a pod or a workload, also as `deployment/web`. Absent: everything. */
   readonly name?: string;
 }
 
-/** Short names that kubectl has for what makes pods. */
+/** kubectl's short names of workloads. */
 const shortNames: ReadonlyMap<string, string> = new Map([
   ['po', 'pod'],
   ['pods', 'pod'],
@@ -30,8 +30,8 @@ const shortNames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Explanations of pods, and of controllers that lack pods, in this order. What is named comes whether it is settled or
- * not, with what it owns. Pure.
+ * Explanations of pods, then of controllers with missing pods. A named object is included even if it is settled, with
+ * its dependents. Pure.
  */
 export function explainCluster(view: ClusterView, { namespace, name }: ExplainQuestion): readonly PodExplanation[] {
   let snapshot: Snapshot | undefined;
@@ -97,7 +97,7 @@ function parseName(text: string): { readonly kind: string | undefined; readonly 
   return { kind: shortNames.get(kind) ?? kind, name: second };
 }
 
-/** The agent's own record has the events and more. */
+/** The agent's timeline contains the events and more. */
 function timelineOf(events: readonly Event[], agent?: PodExplanation): readonly TimelineEntry[] {
   if (agent !== undefined && agent.timeline.length > 0) return agent.timeline;
   return events.map((event) => ({

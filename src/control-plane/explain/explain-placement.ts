@@ -13,7 +13,7 @@ import { claimNotFound } from '../scheduler/plugins/claims.ts';
 import { timeMs } from './cluster-view.ts';
 import type { ClusterView } from './cluster-view.ts';
 
-/** What helps against the refusal of a plugin. */
+/** Suggestions for the refusal of a plugin. */
 const suggestions: ReadonlyMap<string, string> = new Map([
   ['NodeResourcesFit', 'lower the requests of the pod, free resources on a node, or add a node'],
   ['TaintToleration', 'add a toleration to the pod, or remove the taint: kubectl taint node NODE KEY-'],
@@ -38,8 +38,8 @@ const suggestions: ReadonlyMap<string, string> = new Map([
 const MOST_NODES = 50;
 
 /**
- * Why a pod has no node: what the scheduler said last, and what each node says now. Pure: the plugins of the scheduler
- * themselves are asked.
+ * Why a pod has no node: the last message of the scheduler, and the current reason for each node. Pure: it runs the
+ * scheduler's plugins.
  */
 export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, snapshotOf: () => Snapshot): Blocker {
   const said = findCondition(pod.status?.conditions, 'PodScheduled');
@@ -87,7 +87,7 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
         ...rejections.values(),
         ...(preFilterReasons.length > 0 || rejections.size < nodeCount ? [absent] : []),
       ];
-      // Several plugins look at claims; the first of them says that one is missing, whatever it is about otherwise.
+      // Several plugins read claims; whichever runs first reports a missing one.
       const missing = claimNamesOf(pod).map(claimNotFound);
       const plugins = new Set(
         all.map(({ plugin, reasons }) =>

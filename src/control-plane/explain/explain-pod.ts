@@ -10,9 +10,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { explainClaims } from './explain-claims.ts';
 import { explainPlacement } from './explain-placement.ts';
 
-/**
- * Why a pod does not run or is not ready, or is not gone; empty for one that is as it is to be, or that is over. Pure.
- */
+/** Why a pod does not run, is not ready, or is not deleted; empty for a settled or ended pod. Pure. */
 export function explainPod(pod: Pod, view: ClusterView, snapshotOf: () => Snapshot): readonly Blocker[] {
   if (pod.metadata.deletionTimestamp !== undefined) return explainDeletion(pod, view);
   const { phase } = pod.status ?? {};
@@ -70,7 +68,7 @@ function explainDeletion(pod: Pod, view: ClusterView): readonly Blocker[] {
   return [{ ...base, cause: 'its node has not confirmed the deletion', nextTryAtMs: endMs }];
 }
 
-/** A node that runs no pods; undefined for one that does, and for one that cannot be seen. */
+/** The problem of a node that cannot run pods; undefined for a working or an unreadable node. */
 function nodeTrouble(
   name: string,
   view: ClusterView,
@@ -108,8 +106,8 @@ const statusesOf = ({ status }: Pod): readonly ContainerStatus[] => [
 ];
 
 /**
- * What the node's agent says, with what helps against what the containers' statuses show. What the agent itself would
- * do is about what no status speaks of.
+ * The agent's explanation, with suggestions for the problems in the container statuses. The agent's own suggestions
+ * cover problems that are not in a status.
  */
 function explainByAgent(pod: Pod, { blockers, suggestions }: PodExplanation): readonly Blocker[] {
   const specs = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
@@ -134,7 +132,7 @@ function explainByAgent(pod: Pod, { blockers, suggestions }: PodExplanation): re
   );
 }
 
-/** None for a container that is yet to be made: of what it lacks the agent knows more. */
+/** None for a container that does not exist yet: the agent knows more about its missing dependencies. */
 function suggestionsFor(pod: Pod, container: Container, status: ContainerStatus): readonly string[] {
   const { waiting } = status.state ?? {};
   if (status.ready || (waiting !== undefined && !/Image|Registry|^CrashLoopBackOff$/.test(waiting.reason ?? '')))
@@ -145,7 +143,7 @@ function suggestionsFor(pod: Pod, container: Container, status: ContainerStatus)
   );
 }
 
-/** What the pod's status and its events say, where its node's agent says nothing itself. */
+/** The explanation from the pod's status and events, if the node's agent provides none. */
 function explainContainers(pod: Pod, view: ClusterView): readonly Blocker[] {
   const { spec, status } = pod;
   if (isTrue(pod, 'Ready')) return [];
@@ -178,7 +176,7 @@ function explainContainers(pod: Pod, view: ClusterView): readonly Blocker[] {
           isPlainInit: container.restartPolicy !== 'Always',
         });
   });
-  // Those behind it wait for nothing but the first that holds them up.
+  // Later init containers only wait for the first one that is blocked.
   const [first] = init;
   if (first !== undefined) return [first];
   return spec.containers.flatMap((container) => {
@@ -298,7 +296,7 @@ function explainReadinessGates(pod: Pod): readonly Blocker[] {
 
 const isTrue = ({ status }: Pod, type: string): boolean => findCondition(status?.conditions, type)?.status === 'True';
 
-/** When the events of a pod are of use to who asks about it alone. */
+/** Whether the events of a pod are shown when it is queried alone. */
 export const eventsOf = (view: Pick<ClusterView, 'events'>, uid: string): ClusterView['events'] =>
   view.events
     .filter(({ involvedObject }) => involvedObject.uid === uid)

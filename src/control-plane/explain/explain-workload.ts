@@ -9,21 +9,21 @@ import { explainRefusal } from './refusal.ts';
 
 export type WorkloadKind = 'deployment' | 'replicaset' | 'statefulset' | 'daemonset' | 'job';
 
-/** A controller's object, as far as it is about how many pods there are. */
+/** The facts about a workload that concern its number of pods. */
 export interface Workload {
   readonly kind: WorkloadKind;
   readonly object: ApiObject;
   readonly wanted: number;
   readonly has: number;
-  /** What the controller knows of is older than what is wanted. */
+  /** The controller has not observed the current spec yet. */
   readonly isUnseen: boolean;
-  /** Why it makes no pods, on purpose. */
+  /** Why it intentionally creates no pods. */
   readonly rests: { readonly cause: string; readonly suggestion: string } | undefined;
   /** Objects whose events report pods that were not created. */
   readonly makers: readonly string[];
-  /** What the controller says of its failure. */
+  /** The failure condition from the controller. */
   readonly failure: { readonly message: string; readonly sinceMs: number } | undefined;
-  /** A StatefulSet makes its pods one after the other. */
+  /** A StatefulSet creates its pods one after another. */
   readonly waitsFor: string | undefined;
 }
 
@@ -34,7 +34,7 @@ interface Condition {
   readonly lastTransitionTime?: string | undefined;
 }
 
-/** All that are to have pods and are not over. A ReplicaSet of a Deployment counts as part of it. */
+/** All unfinished workloads. A ReplicaSet of a Deployment counts as part of it. */
 export function workloadsOf(view: ClusterView): readonly Workload[] {
   const podsOf = ownedPods(view);
   const setsOf = Map.groupBy(view.replicaSets, (set) => ownerOf(set) ?? '');
@@ -163,7 +163,7 @@ function failureOf(conditions: readonly Condition[] | undefined, type: string): 
 }
 
 /**
- * Why there are fewer pods than wanted. `isNamed`: one that rests on purpose is explained only to who asks about it.
+ * Why there are fewer pods than desired. `isNamed`: a paused or suspended workload is explained only if it is named.
  * Pure.
  */
 export function explainWorkload(workload: Workload, view: ClusterView, isNamed: boolean): readonly Blocker[] {

@@ -1,4 +1,4 @@
-/** Why the API server does not take a controller's pods, and what would help. */
+/** Why the API server refuses a controller's pods, and what helps. */
 export interface Refusal {
   readonly cause: string;
   readonly suggestion: string;
@@ -9,10 +9,7 @@ interface Known {
   readonly explain: (found: RegExpExecArray, namespace: string) => Refusal;
 }
 
-/**
- * What is to be read out of messages of an API server, the most telling first. Their words are upstream's, which tools
- * know.
- */
+/** Patterns of API server messages, most specific first. The texts are upstream's. */
 const known: readonly Known[] = [
   {
     text: /exceeded quota: ([^,\s]{1,253})/,
@@ -100,7 +97,7 @@ const known: readonly Known[] = [
   },
 ];
 
-/** Pure. What is not known is shown as it was said. */
+/** Pure. Unknown messages are shown unchanged. */
 export function explainRefusal(message: string, namespace: string): Refusal {
   for (const { text, explain } of known) {
     const found = text.exec(message);

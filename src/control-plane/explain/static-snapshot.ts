@@ -8,7 +8,7 @@ import { extendedResourcesOf } from '../scheduler/devices/extended-resources.ts'
 import { poolsOfSlices } from '../scheduler/devices/slice-index.ts';
 import type { ClusterView } from './cluster-view.ts';
 
-/** A view as the scheduler's plugins read a cluster. */
+/** A cluster view as a snapshot for the scheduler's plugins. */
 export function snapshotOf(view: ClusterView): Snapshot {
   const cache = new SchedulerCache(objectsOf(view));
   for (const node of view.nodes) cache.setNode(node);

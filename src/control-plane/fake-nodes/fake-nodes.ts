@@ -33,10 +33,10 @@ export interface FakeNodesOptions {
 }
 
 export interface FakeNodes {
-  /** Resolves when all nodes are there. */
+  /** Resolves when all nodes are registered. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** As if the machine lost power: the node says nothing any more and does nothing. */
+  /** Simulates a power failure: the node sends and does nothing any more. */
   silence(name: string): void;
   revive(name: string): void;
 }
@@ -45,10 +45,13 @@ const LEASE_SECONDS = 40;
 const LEASE_NAMESPACE = 'kube-node-lease';
 const POD_WORKERS = 64;
 const REGISTERED_AT_ONCE = 16;
-/** Nodes renew their leases in so many groups. */
+/** The number of groups in which nodes renew their leases. */
 const LEASE_GROUPS = 50;
 
-/** Nodes that only say that they run pods: for tests of control planes, and to try things without machines. */
+/**
+ * Nodes that report pods as running without running them, for tests of control planes and for trying things without
+ * machines.
+ */
 export function createFakeNodes(options: FakeNodesOptions): FakeNodes {
   return new FakeKubelets(options);
 }
@@ -217,7 +220,7 @@ class FakeKubelets implements FakeNodes {
         else await this.#write(pod, { ...pod, status: endedStatus(pod, exitCode, clock.nowMs()) });
       }
     } catch (error) {
-      // Gone, or another one by now: the change itself comes.
+      // Deleted or replaced: the event follows.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
     }
   }
@@ -239,7 +242,7 @@ class FakeKubelets implements FakeNodes {
     this.#timers.add(timer);
   }
 
-  /** Addresses of a node's pods in the order they came; they need not be unique for long. */
+  /** Pod addresses in the order of arrival; they may be reused. */
   #addressOf(pod: Pod, index: number): string {
     let host = this.#addresses.get(pod.metadata.uid);
     if (host === undefined) this.#addresses.set(pod.metadata.uid, (host = (this.#addresses.size % 250) + 2));

@@ -5,7 +5,7 @@ import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
 import { findCondition, transitionTime } from '../../api/conditions.ts';
 import { formatTime } from '../../api/time.ts';
 
-/** What a fake node says it has. */
+/** The capacity of a fake node. */
 export interface FakeNodeShape {
   readonly cpu: string;
   readonly memory: string;
@@ -13,7 +13,7 @@ export interface FakeNodeShape {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A node that looks like a ready Linux machine. `index` makes its address and pod range its own. */
+/** A node that looks like a ready Linux machine. `index` makes its address and pod range unique. */
 export function fakeNode(
   name: string,
   index: number,
@@ -92,11 +92,11 @@ export function readyConditions(
 }
 
 /**
- * How a fake pod's life goes, by annotations: `fake-nodes/run-ms` until its containers end by themselves,
+ * The behaviour of a fake pod, from annotations: `fake-nodes/run-ms` (run time of its containers),
  * `fake-nodes/exit-code`, `fake-nodes/ready: "false"`.
  */
 export interface FakeLife {
-  /** Undefined: as long as the pod is there. */
+  /** Undefined: until the pod is deleted. */
   readonly runMs: number | undefined;
   readonly exitCode: number;
   readonly ready: boolean;
@@ -105,7 +105,7 @@ export interface FakeLife {
 const PREFIX = 'fake-nodes/';
 const DEFAULT_JOB_MS = 500;
 
-/** Pods that are not restarted are taken for jobs: they end soon, and well, unless they say otherwise. */
+/** Pods with restartPolicy Never or OnFailure count as jobs: by default they succeed quickly. */
 export function fakeLife(pod: Pod): FakeLife {
   const annotations = pod.metadata.annotations ?? {};
   const number = (name: string): number | undefined =>

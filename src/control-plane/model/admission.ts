@@ -4,11 +4,11 @@ import type { RequestContext } from './request-context.ts';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
-/** What an admission plugin judges (upstream: admission.Attributes). */
+/** The attributes of a request for admission plugins (upstream: admission.Attributes). */
 export interface AdmissionAttributes {
   readonly operation: AdmissionOperation;
   readonly definition: ResourceDefinition;
-  /** In which version the request was made, where a plugin is shown another one. */
+  /** The version of the request, if a plugin sees the object in another one. */
   readonly requested?: ResourceDefinition;
   /** '' for the resource itself. */
   readonly subresource: string;
@@ -20,22 +20,22 @@ export interface AdmissionAttributes {
    * absent for DELETE.
    */
   readonly object: ApiObject | undefined;
-  /** What stands there now; absent for CREATE. */
+  /** The existing object; absent for CREATE. */
   readonly oldObject: ApiObject | undefined;
-  /** CreateOptions, UpdateOptions or DeleteOptions as the request had them. */
+  /** CreateOptions, UpdateOptions or DeleteOptions of the request. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly context: RequestContext;
 }
 
 /**
- * One gate between a request and the store. All mutating ones run first, in their order, then all validating ones, also
- * on what no mutator touched. A refusal is a thrown `ApiStatusError`.
+ * An admission plugin. All mutating plugins run first, in order, then all validating ones. A refusal is a thrown
+ * `ApiStatusError`.
  */
 export interface AdmissionPlugin {
   /** Upstream's name, as in `--disable-admission-plugins`. */
   readonly name: string;
   handles(attributes: AdmissionAttributes): boolean;
-  /** The object to go on with; the same one when nothing is to change. */
+  /** The changed object, or the same one if nothing changes. */
   mutate?(attributes: AdmissionAttributes): ApiObject | Promise<ApiObject>;
   validate?(attributes: AdmissionAttributes): void | Promise<void>;
 }

@@ -1,19 +1,19 @@
-/** A version of an API that another server serves, behind a Service (upstream: APIService with a service). */
+/** An API version that another server serves behind a Service (upstream: APIService with a service). */
 export interface ApiBackend {
   /** Of the APIService: `v1beta1.metrics.k8s.io`. */
   readonly name: string;
   readonly group: string;
   readonly version: string;
   readonly service: BackendService;
-  /** PEM. Absent: the authorities of the system. */
+  /** CA certificates in PEM. Absent: the system's. */
   readonly caBundle?: string;
   readonly insecureSkipTLSVerify: boolean;
   readonly groupPriority: number;
   readonly versionPriority: number;
   readonly isAvailable: boolean;
-  /** What it said last of its resources, kept while it is not available. */
+  /** Its last resource list, kept while it is unavailable. */
   readonly resources?: readonly BackendResource[];
-  /** Under which hash its document of OpenAPI 3 is, as it says. */
+  /** The hash of its OpenAPI 3 document. */
   readonly openApiHash?: string;
   /** Its part of the document of OpenAPI 2. */
   readonly openApi2?: BackendOpenApi;
@@ -30,7 +30,7 @@ export interface BackendService {
   readonly port: number;
 }
 
-/** A line of an APIResourceList, as far as it could be read. */
+/** A valid entry of an APIResourceList. */
 export interface BackendResource {
   readonly name: string;
   readonly singularName: string;
@@ -46,14 +46,14 @@ export interface BackendResource {
 /** All of them as they are now. */
 export interface ApiBackends {
   readonly all: readonly ApiBackend[];
-  /** Changes with them: what is made of them is then to be made again. */
+  /** Changes whenever they change; derived data must then be rebuilt. */
   readonly generation: number;
   find(group: string, version: string): ApiBackend | undefined;
 }
 
 export const noBackends: ApiBackends = { all: [], generation: 0, find: () => undefined };
 
-/** Where a Service is reached now. */
+/** The current address of a Service. */
 export interface BackendAddress {
   readonly host: string;
   readonly port: number;

@@ -1,26 +1,26 @@
 import type { ResourceDefinition } from './resource-definition.ts';
 
-/** Kinds that came and went at once. A kind that changed did both, as two definitions. */
+/** Added and removed definitions of one change. A changed kind is in both. */
 export interface DefinitionsChange {
   readonly removed: readonly ResourceDefinition[];
   readonly added: readonly ResourceDefinition[];
-  /** Objects are shown as before, so watches of them go on. */
+  /** The representation of objects is unchanged, so watches continue. */
   readonly keepsWatches?: boolean;
 }
 
-/** The kinds there are. Those of custom resources come and go while the server runs; all are found in the same way. */
+/** The registered kinds. Custom kinds are added and removed while the server runs. */
 export interface Definitions {
   readonly all: readonly ResourceDefinition[];
-  /** Called synchronously after each change; returns what ends it. */
+  /** Calls the listener synchronously after each change; returns the function that unsubscribes. */
   onChange(listener: (change: DefinitionsChange) => void): () => void;
 }
 
-/** Kinds that stay as they are. */
+/** A fixed set of kinds. */
 export function fixedDefinitions(all: readonly ResourceDefinition[]): Definitions {
   return { all, onChange: () => () => undefined };
 }
 
-/** Where kinds that come and go are announced. */
+/** Notifies of added and removed kinds. */
 export interface DefinitionsTarget extends Definitions {
   change(change: DefinitionsChange): void;
 }

@@ -6,7 +6,7 @@ import type { AuthorizationAttributes, AuthorizationDecision } from './user-info
 
 /**
  * 403 as kubectl shows it: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace
- * "default"`, and why, if anybody said.
+ * "default"`, with the authorizer's reason, if any.
  */
 export function forbiddenRequest(
   attributes: AuthorizationAttributes,
@@ -18,7 +18,7 @@ export function forbiddenRequest(
   return forbidden({ group: apiGroup, plural: resource }, name, why === '' ? said : `${said}: ${why}`);
 }
 
-/** The text once went into HTML pages; it is still written so. */
+/** The text is HTML-escaped, as in upstream. */
 const escaped: Readonly<Record<string, string>> = lookupTable({ '&': '&amp;', '<': '&lt;', '>': '&gt;' });
 
 function sentence({

@@ -1,16 +1,16 @@
 import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
 
 /**
- * The newest objects as the API server's cache holds them: for authorizers and admission, which must not wait. Objects
- * are never changed in place.
+ * Reads the newest objects from the API server's cache, synchronously, for authorizers and admission. Objects are
+ * immutable.
  */
 export interface ObjectReader {
   get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey): T | undefined;
   /** `namespace` '' reads all. */
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string): readonly T[];
   /**
-   * Calls `listener` after each change: `before` is absent for a new object, `after` for a deleted one. Returns what
-   * ends it.
+   * Calls `listener` after each change: `before` is absent for a new object, `after` for a deleted one. Returns the
+   * function that unsubscribes.
    */
   onChange<T extends ApiObject>(
     type: ResourceType<T>,

@@ -2,19 +2,19 @@ import type { UserInfo } from './user-info.ts';
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
-/** What a write carries along besides its object. */
+/** The context of a write in addition to its object. */
 export interface RequestContext {
   readonly user: UserInfo;
-  /** Everything happens, nothing is stored. */
+  /** Runs all steps without storing anything. */
   readonly dryRun: boolean;
-  /** Who is written into `managedFields`; '' keeps the field manager that the user agent gives. */
+  /** The field manager; '' uses the user agent. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
-  /** For `apply`: takes over fields that others own. */
+  /** For `apply`: takes over fields of other managers. */
   readonly force?: boolean;
-  /** A creation answers at once, though initializers have yet to act on the object. */
+  /** A creation returns immediately without waiting for initializers. */
   readonly takesUninitialized?: boolean;
-  /** An update that was asked for as a patch. */
+  /** An update that was requested as a patch. */
   readonly isPatch?: boolean;
   /** A `Warning:` header of the answer. Repetitions count once. */
   warn(text: string): void;

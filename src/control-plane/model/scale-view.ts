@@ -8,19 +8,19 @@ import type { SubresourceView } from './resource-definition.ts';
 export interface ScaleFigures {
   readonly desired: number;
   readonly actual: number;
-  /** Of the pods that are counted, as text; empty: none is shown. */
+  /** The selector of the pods, as text; empty: not shown. */
   readonly selector: string;
 }
 
 export interface ScaleViewParts<T extends ApiObject> extends Pick<SubresourceView<T>, 'validate' | 'columns'> {
   readonly figures: (object: T) => ScaleFigures;
-  /** The object with this number of replicas wanted. */
+  /** The object with this desired number of replicas. */
   readonly withReplicas: (object: T, replicas: number) => T;
 }
 
 const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
-/** The subresource `scale`: reads and writes the number of replicas alone, in one form for all kinds. */
+/** The subresource `scale`: reads and writes only the number of replicas, in the same form for all kinds. */
 export function scaleView<T extends ApiObject>(parts: ScaleViewParts<T>): SubresourceView<T> {
   const { figures, withReplicas, validate, columns } = parts;
   return {

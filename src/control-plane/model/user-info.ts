@@ -1,4 +1,4 @@
-/** Who asks. Upstream: authentication/user. */
+/** The user of a request. Upstream: authentication/user. */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;
@@ -6,23 +6,21 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What an authenticator may look at. */
+/** The credentials of a request. */
 export interface AuthenticationRequest {
-  /**
-   * The client's certificate in DER when TLS checked it against the client CA, and what stands between it and the CA.
-   */
+  /** The client's certificate in DER if TLS verified it with the client CA, and the intermediate certificates. */
   readonly clientCertificate?: { readonly der: Uint8Array };
   /** The `Authorization` header. */
   readonly authorization?: string;
   /** Tokens that WebSocket clients send as a subprotocol. */
   readonly webSocketToken?: string;
-  /** All headers, by names in small letters, each line a value of its own: for proxies that say in them who asks. */
+  /** All headers by lower-case name, one value per line, for authenticating proxies. */
   readonly readHeaders?: () => ReadonlyMap<string, readonly string[]>;
 }
 
 /**
- * `none`: these credentials are not of my kind; ask the next. `failed`: they are, and are wrong (the others are asked
- * all the same, as upstream's union does).
+ * `none`: the authenticator does not handle these credentials. `failed`: it does, and they are invalid (the others are
+ * still tried, as in upstream's union).
  */
 export type AuthenticationResult =
   | { readonly outcome: 'user'; readonly user: UserInfo; readonly audiences?: readonly string[] }
@@ -34,13 +32,13 @@ export interface Authenticator {
   authenticate(request: AuthenticationRequest): Promise<AuthenticationResult>;
 }
 
-/** TokenReview asks these with audiences; the request path with none, meaning the API's own. */
+/** TokenReview passes audiences; the request path passes none, which means the API's own. */
 export interface TokenAuthenticator {
   readonly name: string;
   authenticateToken(token: string, audiences?: readonly string[]): Promise<AuthenticationResult>;
 }
 
-/** What is asked for: the attributes authorizers judge by (upstream: authorizer.Attributes). */
+/** The attributes of a request for authorizers (upstream: authorizer.Attributes). */
 export interface AuthorizationAttributes {
   readonly user: UserInfo;
   /**
@@ -58,7 +56,7 @@ export interface AuthorizationAttributes {
   readonly name: string;
   /** For requests that are not about resources: `/healthz`. */
   readonly path: string;
-  /** Selectors of lists, watches and deletecollections, as asked. */
+  /** The selectors of lists, watches and deletecollections. */
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
 }
@@ -66,14 +64,14 @@ export interface AuthorizationAttributes {
 export interface AuthorizationDecision {
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   readonly reason: string;
-  /** Something went wrong on the way (a missing role, say); the decision stands. */
+  /** An error during the decision (such as a missing role); the decision is still valid. */
   readonly evaluationError?: string;
 }
 
 export interface Authorizer {
   readonly name: string;
   authorize(attributes: AuthorizationAttributes): AuthorizationDecision | Promise<AuthorizationDecision>;
-  /** What the user may do in the namespace, for SelfSubjectRulesReview. */
+  /** The rules of the user in the namespace, for SelfSubjectRulesReview. */
   rulesFor?(user: UserInfo, namespace: string): Promise<UserRules>;
 }
 

@@ -3,7 +3,7 @@ import type { FieldMap, ObjectSchema, Schema } from '../../api/schema/schema.ts'
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const CORE = 'io.k8s.api.core.v1';
 
-/** Types of meta/v1, wherever they are used. */
+/** Types of meta/v1. */
 const metaTypes: ReadonlySet<string> = new Set([
   'Condition',
   'DeleteOptions',
@@ -45,7 +45,7 @@ const ownPackages: ReadonlyMap<string, string> = new Map([
   ['apiregistration.k8s.io', 'io.k8s.kube-aggregator.pkg.apis.apiregistration'],
 ]);
 
-/** `io.k8s.api.apps.v1`: where upstream keeps the Go types of a group. */
+/** `io.k8s.api.apps.v1`: the prefix of upstream's Go types of a group. */
 export function packageOf({ group, version }: { readonly group: string; readonly version: string }): string {
   const own = ownPackages.get(group);
   if (own !== undefined) return `${own}.${version}`;
@@ -53,9 +53,9 @@ export function packageOf({ group, version }: { readonly group: string; readonly
 }
 
 /**
- * Full names of object types. A type belongs to the group that came first to use it, so groups must be shown with core
- * first, because what several share is core's. Types of the same name in different groups (Event, EndpointPort) are
- * distinguished by their fields: copies that only add a list or map type share them.
+ * Assigns full names to object types. A type belongs to the first group that uses it, so the core group must be
+ * registered first, because shared types are core's. Types of the same name in different groups (Event, EndpointPort)
+ * are distinguished by their fields: copies that only add a list or map type share them.
  */
 export class DefinitionNames {
   readonly #names = new Map<FieldMap, string>();
@@ -68,12 +68,12 @@ export class DefinitionNames {
     return name;
   }
 
-  /** Gives a type its name, and nothing to what it is made of. */
+  /** Names a type without its nested types. */
   call(schema: ObjectSchema, name: string): void {
     this.#names.set(schema.fields, name);
   }
 
-  /** Shows everything that a kind of this group and version is made of. */
+  /** Registers all types of a kind of this group and version. */
   show(schema: Schema, home: { readonly group: string; readonly version: string }): void {
     if (schema.kind === 'array') this.show(schema.items, home);
     if (schema.kind === 'map') this.show(schema.values, home);

@@ -27,7 +27,7 @@ export class Kinds {
   readonly #kinds: readonly Kind[];
 
   constructor(definitions: readonly ResourceDefinition[]) {
-    // What several groups share is core's, so core comes first.
+    // The core group comes first, because it owns shared types.
     const sorted = [...definitions].sort((a, b) => Number(a.type.group !== '') - Number(b.type.group !== ''));
     this.#kinds = sorted.flatMap((definition) => this.#kindsOf(definition));
     for (const schema of [StatusSchema, DeleteOptionsSchema]) this.names.show(schema, { group: '', version: 'v1' });
@@ -104,7 +104,7 @@ export class Kinds {
     };
     if (definition.openApi === undefined) this.names.show(definition.schema, { group, version });
     else {
-      // Its own shape is written as it was given; only what every kind has refers to other types.
+      // The schema of a custom kind is written unchanged; only the common fields refer to other types.
       this.names.call(definition.schema, own.name);
       for (const shared of sharedFields(definition.schema)) this.names.show(shared, { group: '', version: 'v1' });
     }
@@ -138,7 +138,7 @@ export class Kinds {
   }
 }
 
-/** Types that are no objects to the documents: numbers and times in a text, and what has no fixed shape. */
+/** Types that are not described as objects: strings for numbers and times, and types without a fixed structure. */
 function scalar({ version }: Dialect, name: string): OpenApiSchema {
   const description = describeScalar(name.slice(name.lastIndexOf('.') + 1));
   switch (name) {

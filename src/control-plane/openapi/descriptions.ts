@@ -36,7 +36,7 @@ const scalars: Readonly<Record<string, string>> = lookupTable({
 
 export const describeScalar = (name: string): string | undefined => scalars[name];
 
-/** What `kubectl explain` says of a type. */
+/** The description of a type for `kubectl explain`. */
 export function describeType({ name, fields, variantOf }: ObjectSchema): string | undefined {
   const text = byFields.get(variantOf ?? fields)?.text;
   if (text !== undefined) return text;
@@ -44,8 +44,8 @@ export function describeType({ name, fields, variantOf }: ObjectSchema): string 
 }
 
 /**
- * What `kubectl explain` says of a field. Allowed values that neither the text nor an enum of the document names are
- * added.
+ * The description of a field for `kubectl explain`. Allowed values that are neither in the text nor in an enum of the
+ * document are added.
  */
 export function describeField(owner: ObjectSchema, name: string, schema: Schema): string | undefined {
   const text = byFields.get(owner.variantOf ?? owner.fields)?.fields[name] ?? commonDescriptions[name];

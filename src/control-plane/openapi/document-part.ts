@@ -4,7 +4,7 @@ import { encodeV2 } from './encode-v2-protobuf.ts';
 import { renderV2, renderV3 } from './render-document.ts';
 import type { JsonObject } from './render-document.ts';
 
-/** What a part adds to the document of version 2: the inner text of two of its objects. */
+/** The contribution of a part to the version 2 document: the inner text of two objects. */
 export interface PartOfV2 {
   readonly whole: JsonObject;
   readonly paths: string;
@@ -12,8 +12,8 @@ export interface PartOfV2 {
 }
 
 /**
- * Kinds whose documents are made and kept together: the built-in ones, which share types, or the custom ones of one
- * group and version, so that a change of one costs no more than its own part. Everything is made when first asked for.
+ * Kinds whose documents are built and cached together: the built-in ones, which share types, or the custom ones of one
+ * group version, so that a change rebuilds only its own part. Everything is built lazily.
  */
 export class DocumentPart {
   readonly #definitions: readonly ResourceDefinition[];
@@ -42,7 +42,7 @@ export class DocumentPart {
     return this.#v2;
   }
 
-  /** Messages written one after the other are read as one, with all of their entries. */
+  /** Concatenated protobuf messages are decoded as one, with all entries. */
   v2Protobuf(isFirst: boolean): Uint8Array {
     const { paths, definitions } = this.v2().whole;
     this.#v2Protobuf ??= encodeV2(isFirst ? this.v2().whole : { paths, definitions });

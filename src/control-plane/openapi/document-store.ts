@@ -14,11 +14,11 @@ import type { JsonObject } from './render-document.ts';
 import type { OpenApiDocument, OpenApiDocuments } from './served-document.ts';
 
 const JSON_TYPE = 'application/json';
-/** What is sent; the first form of the name, with its `@`, is no valid media type, but what older clients ask with. */
+/** The sent content types. The first name, with `@`, is not a valid media type, but older clients request it. */
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const protobufNames: readonly string[] = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', PROTOBUF_TYPE];
 
-/** Everything here is made at the first request for it, and again after its kinds have changed. */
+/** Documents are built at the first request, and again after their kinds have changed. */
 export function documentStore(
   definitions: Definitions,
   version: string,
@@ -36,7 +36,7 @@ export function documentStore(
     acceptedForm(accept, [JSON_TYPE]);
     if (path === '/openapi/v3' || path === '/openapi/v3/') return store.root();
     const document = store.groupVersion(path.slice('/openapi/v3/'.length));
-    // Who names the very content may keep it; another hash gets what is there now, unkept.
+    // A request with the current hash may be cached; another hash gets the current content without caching.
     return query?.get('hash') === document.etag.slice(1, -1)
       ? { ...document, cacheControl: 'public, immutable' }
       : document;
@@ -71,7 +71,7 @@ class DocumentStore {
     });
   }
 
-  /** Documents with the parts of other servers are made again when those have changed. */
+  /** Documents with parts of other servers are rebuilt when those change. */
   follow(): void {
     if (this.#generation === this.#backends.generation) return;
     this.#generation = this.#backends.generation;
@@ -96,7 +96,7 @@ class DocumentStore {
     });
   }
 
-  /** Each document is hashed; between them others have their turn. */
+  /** Yields to other work between the hashing of documents. */
   async root(): Promise<OpenApiDocument> {
     const known = this.#made.get('3');
     if (known !== undefined) return known;

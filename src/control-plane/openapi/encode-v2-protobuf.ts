@@ -3,8 +3,8 @@ import type { JsonObject } from './render-document.ts';
 
 /**
  * A document of OpenAPI 2 in the protobuf form of gnostic's `openapi.v2.Document`, the only form in which kubectl reads
- * version 2. Messages are described by their documented field numbers; what a document has beyond them (`x-...`) goes
- * where gnostic keeps such things, as YAML (JSON is YAML).
+ * version 2. Messages are described by their documented field numbers; extensions (`x-...`) are stored in gnostic's
+ * vendor extension fields as YAML (JSON is YAML).
  */
 export function encodeV2(document: JsonObject): Uint8Array {
   const writer = new BinaryWriter();
@@ -16,7 +16,7 @@ type FieldWriter = (writer: BinaryWriter, number: number, value: unknown) => voi
 
 interface Message {
   readonly fields: Readonly<Record<string, readonly [number: number, write: FieldWriter]>>;
-  /** Where keys without a field go: extensions, or for maps all entries. */
+  /** The field for unknown keys: extensions, or for maps all entries. */
   readonly others?: { readonly number: number; readonly entry: FieldWriter; readonly all?: boolean };
 }
 
@@ -34,7 +34,7 @@ function write(writer: BinaryWriter, { fields, others }: Message, value: unknown
 }
 
 function asObject(value: unknown): JsonObject {
-  // The documents are made by this folder: what is read as an object is one.
+  // This folder creates the documents, so the types are known.
   return value as JsonObject;
 }
 
@@ -53,7 +53,7 @@ const repeated =
   (writer, number, value) => {
     for (const item of value as readonly unknown[]) each(writer, number, item);
   };
-/** Messages that refer to themselves are looked up when they are written. */
+/** Recursive messages are resolved when they are encoded. */
 const message =
   (get: () => Message): FieldWriter =>
   (writer, number, value) =>

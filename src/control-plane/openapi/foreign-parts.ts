@@ -2,13 +2,13 @@ import type { ApiBackends } from '../model/api-backends.ts';
 import type { PartOfV2 } from './document-part.ts';
 import { encodeV2 } from './encode-v2-protobuf.ts';
 
-/** What another server adds to the document of OpenAPI 2, in both of its forms. */
+/** The contribution of another server to the OpenAPI 2 document, in both encodings. */
 export interface ForeignPart {
   readonly v2: PartOfV2;
   readonly protobuf: Uint8Array;
 }
 
-/** Where the documents of OpenAPI 3 of other servers are: this server passes requests for them on. */
+/** The paths of OpenAPI 3 documents of other servers; this server proxies requests for them. */
 export const backendRoots = ({ all }: ApiBackends): Readonly<Record<string, object>> =>
   Object.fromEntries(
     all
@@ -19,7 +19,7 @@ export const backendRoots = ({ all }: ApiBackends): Readonly<Record<string, obje
       ]),
   );
 
-/** A server whose document is not in order is left out: it must not take that of the others away. */
+/** A server with an invalid document is left out, so that it does not break the others. */
 export function foreignParts({ all }: ApiBackends, known: ReadonlySet<string>): readonly ForeignPart[] {
   const taken = new Set(known);
   return all.flatMap(({ openApi2 }) => {

@@ -4,9 +4,8 @@ import { groupVersionsOf } from './group-versions.ts';
 import type { OpenApiDocuments } from './served-document.ts';
 
 /**
- * The OpenAPI documents of these kinds. Nothing is created before the first request: a cluster that only controllers
- * and kubelets talk to never pays for them. Each document is made once, and kept as what is sent until one of its kinds
- * changes.
+ * The OpenAPI documents of these kinds. Nothing is built before the first request, so a cluster that only controllers
+ * and kubelets use has no cost. Each document is built once and cached as bytes until one of its kinds changes.
  */
 export function createOpenApiDocuments(
   definitions: Definitions,

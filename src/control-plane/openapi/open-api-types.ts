@@ -1,7 +1,4 @@
-/**
- * The parts of OpenAPI 2 and 3 that Kubernetes' documents are made of, as plain data: what is built here is written out
- * as JSON as it is.
- */
+/** The parts of OpenAPI 2 and 3 that Kubernetes' documents use, as plain data that is serialized unchanged. */
 
 export interface GroupVersionKind {
   readonly group: string;
@@ -29,7 +26,7 @@ export interface OpenApiSchema {
   readonly 'x-kubernetes-group-version-kind'?: readonly GroupVersionKind[];
 }
 
-/** Where the documents of the two versions differ in how they say a thing. */
+/** The differences between the two versions. */
 export interface Dialect {
   readonly version: 2 | 3;
   readonly refPrefix: string;

@@ -1,8 +1,8 @@
 import type { Parameter } from './open-api-types.ts';
 
 /**
- * The query parameters of the API; which verb takes which follows upstream. Clients look for `fieldValidation` and
- * `dryRun` by name before they use them.
+ * The query parameters of the API; which verb takes which follows upstream. Clients check whether `fieldValidation` and
+ * `dryRun` exist before they use them.
  */
 const query = (name: string, type: Parameter['type'], description: string): Parameter => ({
   name,

@@ -4,17 +4,14 @@ import { named } from './definition-names.ts';
 import { describeField, describeType } from './descriptions.ts';
 import type { Dialect, OpenApiSchema } from './open-api-types.ts';
 
-/**
- * Schemas written in one dialect. Types that are met on the way are given to `meet`, by the name under which they are
- * referred to.
- */
+/** Renders schemas in one dialect. `meet` is called with each referenced type and its name. */
 export interface RenderContext {
   readonly dialect: Dialect;
   readonly names: DefinitionNames;
   readonly meet: (name: string, schema: ObjectSchema | undefined) => void;
 }
 
-/** The definition of an object type, without what only kinds have. */
+/** The definition of an object type, without the fields of kinds. */
 export function renderObject(context: RenderContext, name: string, schema: ObjectSchema): OpenApiSchema {
   const fields = Object.entries(schema.fields);
   const required = fields.filter(([, facts]) => facts.mustBeWritten).map(([field]) => field);
@@ -36,7 +33,7 @@ export function sharedFields({ fields }: ObjectSchema): readonly ObjectSchema[] 
   return metadata?.kind === 'object' ? [metadata] : [];
 }
 
-/** The definition of a custom kind: what its author wrote, with the fields that every kind has. */
+/** The definition of a custom kind: its schema with the common fields. */
 export function renderCustom(
   context: RenderContext,
   schema: ObjectSchema,
@@ -105,11 +102,11 @@ function reference(context: RenderContext, name: string, schema?: ObjectSchema):
   return { $ref: context.dialect.refPrefix + name };
 }
 
-/** What server-side apply and strategic merge patches need to know of a field. */
+/** The extensions of a field for server-side apply and strategic merge patches. */
 function extensionsOf(names: DefinitionNames, schema: Schema): Partial<OpenApiSchema> {
   if (schema.kind === 'map') return schema.atomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {};
   if (schema.kind === 'object') {
-    // Here fields have owners of their own, though the type says otherwise of itself.
+    // The field overrides the type's atomic ownership: here its fields are owned separately.
     const granular = schema.atomic !== true && names.isAtomic(names.nameOf(schema));
     const strategy = schema.patch === 'replace' ? 'replace' : schema.retainKeys === true ? 'retainKeys' : undefined;
     return {

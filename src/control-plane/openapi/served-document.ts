@@ -1,8 +1,8 @@
-/** What a client asks for: the path and its Accept header. */
+/** A request for a document: the path and the Accept header. */
 export interface OpenApiRequest {
   readonly path: string;
   readonly accept: string | undefined;
-  /** `?hash=` of version 3: who asks with the hash of what is there may keep the answer forever. */
+  /** `?hash=` of version 3: a response for the current hash can be cached forever. */
   readonly query?: URLSearchParams;
 }
 
@@ -16,8 +16,8 @@ export interface OpenApiDocument {
 
 export interface OpenApiDocuments {
   /**
-   * The document of a path; undefined when there is none. Rejects with `ApiStatusError` NotAcceptable when no form of
-   * it is accepted.
+   * The document of a path; undefined when there is none. Rejects with `ApiStatusError` NotAcceptable if the client
+   * accepts no available encoding.
    */
   get(request: OpenApiRequest): Promise<OpenApiDocument | undefined>;
   /** For the list at `/`. */

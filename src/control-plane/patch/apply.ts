@@ -34,7 +34,7 @@ export interface ApplyOptions {
   /** As the client sent it, not decoded. */
   readonly config: unknown;
   readonly manager: string;
-  /** Takes over what others own. */
+  /** Takes over fields of other managers. */
   readonly force: boolean;
   readonly subresource: string;
   readonly nowMs: number;
@@ -52,11 +52,11 @@ type Outcome =
   | { readonly conflicts: readonly Conflict[] };
 
 /**
- * Server-side apply: the configuration is merged into the live object by its schema, what this manager applied before
- * and does not apply now is removed unless another manager owns it too, and the manager owns what it applied, alone or
- * beside others who set the same. The object is yet to be decoded and defaulted, with its managed fields as they are.
- * Throws `ApiStatusError`: Conflict with a cause for each field of another manager, BadRequest, or one without a reason
- * for what does not fit the schema (upstream: FieldManager.Apply).
+ * Server-side apply. The configuration is merged into the live object by its schema. Fields that this manager applied
+ * before but not now are removed, unless another manager owns them too. The manager owns the applied fields, alone or
+ * shared with managers that set the same value. The result is not decoded and defaulted yet. Throws `ApiStatusError`:
+ * Conflict with a cause for each field of another manager, BadRequest, or an error without a reason if the
+ * configuration does not match the schema (upstream: FieldManager.Apply).
  */
 export function applyPatch(options: ApplyOptions): { readonly object: ApiObject } {
   const config = checkedConfig(options);
@@ -147,11 +147,11 @@ function applyOrConflict(options: ApplyOptions, { base, config, entries, force }
   const changed = base === undefined || !equalJson(live, object);
   const time = changed ? formatTime(options.nowMs) : previous?.time;
   const result = kept === undefined ? rest : [...rest, sameAsBefore(previous, { ...mine, fields: kept, time })];
-  // The compiler knows merged values as unknown; merging two objects gives one.
+  // Merging two objects gives an object; the compiler cannot infer that.
   return { object: (changed ? object : live) as JsonObject, entries: result, changed };
 }
 
-/** The entry as it was, when it says the same: so nothing need be written. */
+/** Returns the old entry if nothing changed, so that nothing must be written. */
 function sameAsBefore(previous: ManagerEntry | undefined, entry: ManagerEntry): ManagerEntry {
   return previous !== undefined && previous.time === entry.time && equalJson(previous.fields, entry.fields)
     ? previous
@@ -176,9 +176,9 @@ function prune(
     set === undefined ? merged : removeFields(schema, merged, set);
   const all = named(appliedFields(schema, merged));
   const bare = named(appliedFields(schema, without(lastNamed)));
-  // What others own comes back, and with it what contains it ...
+  // Restore fields that other managers own, with their parents ...
   const left = named(appliedFields(schema, without(difference(difference(all, bare), ownedNamed))));
-  // ... and so does what was never this manager's: it only stood in what it owned.
+  // ... and fields that were never this manager's but were inside of its fields.
   return without(intersection(difference(all, left), lastNamed));
 }
 
@@ -205,7 +205,7 @@ function afterConflicts(
   return forced;
 }
 
-/** So many conflicts are named: every field may be one with every other manager. */
+/** Limit of reported conflicts: every field may conflict with every other manager. */
 const MOST_NAMED = 1000;
 
 function conflictError(conflicts: readonly Conflict[]): ApiStatusError {

@@ -8,9 +8,9 @@ import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, itemElement } from './path-element.ts';
 import { isAbsent, isAtomic, wholeNode } from './typed-fields.ts';
 
-/** What a write did, field by field. No field is in more than one of them. */
+/** The changes of a write by field. The sets are disjoint. */
 export interface Comparison {
-  /** Fields that are new or have another value now: the writer's from here on. */
+  /** New and changed fields, which the writer now owns. */
   readonly changed: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
 }
@@ -18,9 +18,8 @@ export interface Comparison {
 const same: Comparison = { changed: undefined, removed: undefined };
 
 /**
- * Compares two values of one schema. What is the same object costs nothing. `emptied`: an atomic list or map that
- * became empty counts as changed (because it was applied) and not as removed (as it is once written). Throws
- * `PathElementError`.
+ * Compares two values of one schema. Identical objects cost nothing. `emptied`: an atomic list or map that became empty
+ * counts as changed (because it was applied) instead of removed (as in a stored object). Throws `PathElementError`.
  */
 export function compareFields(
   schema: Schema,
@@ -107,7 +106,7 @@ class Comparer {
     else this.removed.add(element, leaf);
   }
 
-  /** Elements that are there twice are one thing, that changes as a whole. */
+  /** Duplicate elements are compared as one value. */
   #repeated(element: string, schema: Schema, old: readonly unknown[], items: readonly unknown[]): void {
     if (old.length > 1 && items.length > 1) {
       if (!equalJson(old, items)) this.changed.add(element, leaf);

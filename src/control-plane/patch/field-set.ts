@@ -1,14 +1,13 @@
 import { setOwn } from '../../api/schema/decode.ts';
 
 /**
- * Fields of an object, just as `fieldsV1` of a managedFields entry writes them, so nothing is ever encoded or decoded:
- * a tree of path elements (`f:spec`, `k:{"name":"web"}`, `v:"x"`), in which an element is a member of the set if it has
- * nothing below it, or `.` beside what it has. Sets are never changed; operations share what they can. The empty set is
- * `undefined` inside, never `{}`.
+ * A set of fields, in the format of `fieldsV1` of a managedFields entry, so that no encoding is needed: a tree of path
+ * elements (`f:spec`, `k:{"name":"web"}`, `v:"x"`). An element is a member of the set if it has no children, or `.`
+ * among them. Sets are immutable; operations share subtrees. The empty set is `undefined` inside, never `{}`.
  */
 export type FieldSet = { readonly [element: string]: FieldSet };
 
-/** What stands below a member without children. One object for all of them. */
+/** The node of a member without children; a single shared object. */
 export const leaf: FieldSet = Object.freeze({});
 const SELF = '.';
 
@@ -17,10 +16,7 @@ export function isMember(node: FieldSet): boolean {
   return node === leaf || Object.hasOwn(node, SELF);
 }
 
-/**
- * Whether anything below the element is in the set. There are no nodes but `leaf` with nothing below them: to look
- * would take time with large sets.
- */
+/** Whether a descendant of the element is in the set. Only `leaf` has no children, so no search is needed. */
 export function hasChildren(node: FieldSet): boolean {
   return node !== leaf;
 }
@@ -83,12 +79,12 @@ function combineNodes(left: FieldSet, right: FieldSet): FieldSet {
   return combine(left, right);
 }
 
-/** What is in `left` and not in `right`, element by element: taking away a parent leaves its children. */
+/** The elements in `left` and not in `right`; removing a parent keeps its children. */
 export function difference(left: FieldSet | undefined, right: FieldSet | undefined): FieldSet | undefined {
   return subtract(left, right, false);
 }
 
-/** As `difference`, but with every member of `right` goes all that is below it. */
+/** Like `difference`, but also removes all descendants of members of `right`. */
 export function recursiveDifference(left: FieldSet | undefined, right: FieldSet | undefined): FieldSet | undefined {
   return subtract(left, right, true);
 }
@@ -111,8 +107,8 @@ function subtract(left: FieldSet | undefined, right: FieldSet | undefined, recur
 }
 
 /**
- * Up to so many elements are taken out of a copy; more are left out while copying, since deleting from large objects is
- * slow.
+ * Up to this many elements are deleted from a copy; more are skipped while copying, because deleting from large objects
+ * is slow.
  */
 const FEW_ELEMENTS = 50;
 

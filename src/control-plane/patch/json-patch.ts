@@ -6,10 +6,10 @@ import type { JsonObject } from './json-value.ts';
 import { checkDepth, MAX_DEPTH } from './patch-limits.ts';
 
 const MAX_OPERATIONS = 10_000;
-/** What all copies of a patch may add together, in bytes of JSON (apiserver: JSONPatchMaxCopyBytes). */
+/** Limit of the bytes of JSON that all copy operations of a patch may add (apiserver: JSONPatchMaxCopyBytes). */
 const MAX_COPY_BYTES = 3 * 1024 * 1024;
 /**
- * Elements that inserting and removing in lists may move; a patch of permitted size could otherwise keep the server
+ * Limit of list elements that insertions and removals may move; otherwise a patch of allowed size could keep the server
  * busy for minutes.
  */
 const MAX_MOVED_ELEMENTS = 25_000_000;
@@ -22,10 +22,10 @@ interface Operation {
 }
 
 /**
- * The document with a JSON patch applied (RFC 6902), or all of it refused. Neither is changed. As the API server:
- * negative indexes count from the end, and `replace` of a field that is not there sets it. Throws BadRequest for what
- * is no patch, RequestEntityTooLarge, and Invalid when an operation does not apply; why goes into the cause, since the
- * API server does not say either.
+ * Applies a JSON patch (RFC 6902) completely or not at all, without changing its arguments. As in upstream, negative
+ * indexes count from the end, and `replace` of a missing field sets it. Throws BadRequest for an invalid patch,
+ * RequestEntityTooLarge, and Invalid if an operation does not apply; the reason is in the cause, because upstream's
+ * message does not contain it.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
   const operations = readOperations(patch);
@@ -104,10 +104,7 @@ interface Place {
   readonly key: string;
 }
 
-/**
- * A document under change. Containers are copied before their first change and changed in place from then on, so that
- * many operations cost no more than their sum.
- */
+/** A document with copy-on-write containers, so that many operations cost no more than their sum. */
 class Patcher {
   document: unknown;
   readonly #own = new WeakSet<object>();
@@ -178,7 +175,7 @@ class Patcher {
     if (!equalJson(found ?? null, value)) throw new PatchFailure(`testing value ${path} failed`);
   }
 
-  /** What stands at a path; undefined for a field that is not there. */
+  /** The value at a path; undefined for a missing field. */
   #get(path: string, op: string): unknown {
     const { parent, key } = this.#find(path, op, 'read');
     if (Array.isArray(parent)) return parent[indexOf(key, parent.length, parent.length - 1)];
@@ -203,7 +200,7 @@ class Patcher {
     if (this.#movedElements > MAX_MOVED_ELEMENTS) throw new PatchFailure('the patch moves too many elements');
   }
 
-  /** The container a path ends in, ours to change unless only to be read. */
+  /** The container of a path; copied unless it is only read. */
   #find(path: string, op: string, purpose: 'change' | 'read' = 'change'): Place {
     const [first, ...keys] = path.split('/').map(unescapeKey);
     const key = keys.pop();
@@ -257,7 +254,7 @@ function indexOf(key: string, size: number, last: number): number {
   return index;
 }
 
-/** Operations can nest shallow values without end. */
+/** A sequence of operations can nest values without limit. */
 function checkShallow(value: unknown): void {
   if (isDeeperThan(value, MAX_DEPTH)) throw new PatchFailure(`nested deeper than ${MAX_DEPTH} levels`);
 }

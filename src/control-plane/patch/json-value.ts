@@ -1,4 +1,4 @@
-/** Questions about values as JSON gives them. Numbers beyond 2^53 may be bigints. */
+/** Functions on JSON values. Numbers beyond 2^53 may be bigints. */
 import { isRecord } from '../../base/json-record.ts';
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** The value under a key that the object itself has; undefined counts as absent. */
+/** The value of an own property; undefined counts as absent. */
 export function own(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -41,7 +41,7 @@ function equalNumbers(left: unknown, right: unknown): boolean {
   return typeof left === 'number' && typeof right === 'bigint' && equalNumbers(right, left);
 }
 
-/** Whether anything stands deeper than `levels` containers. Never goes deeper than that itself. */
+/** Whether the value is nested deeper than `levels`. Its own recursion is limited to that depth. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels <= 0) return true;

@@ -15,8 +15,8 @@ const ANNOTATIONS_LIMIT_BYTES = 256 * 1024;
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Fields that kubectl set by client-side apply and that were not changed since, by its annotation; undefined when
- * there is none to go by (upstream: lastAppliedManager).
+ * Fields that kubectl set by client-side apply and that did not change since, from its annotation; undefined without a
+ * usable annotation (upstream: lastAppliedManager).
  */
 export function forgiveLastApplied(
   schema: ObjectSchema,
@@ -46,8 +46,8 @@ function parseObject(text: string): JsonObject | undefined {
 }
 
 /**
- * Keeps the annotation of client-side apply in step when kubectl applies server-side, so that it may go back (upstream:
- * lastAppliedUpdater).
+ * Updates the annotation of client-side apply when kubectl applies server-side, so that users can switch back
+ * (upstream: lastAppliedUpdater).
  */
 export function refreshLastApplied(object: ApiObject, config: JsonObject): ApiObject {
   const { metadata } = object;

@@ -6,10 +6,7 @@ import { canonicalFieldSet } from './path-element.ts';
 import { equalJson } from './json-value.ts';
 import { SharedSets } from './shared-sets.ts';
 
-/**
- * One entry of `metadata.managedFields`. Entries and the list are never changed; what stays as it was stays the same
- * object.
- */
+/** One entry of `metadata.managedFields`. Entries and the list are immutable; unchanged parts stay the same object. */
 export interface ManagerEntry {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -18,23 +15,23 @@ export interface ManagerEntry {
   /** RFC 3339, in whole seconds. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** The entry as it stands in the object, while nothing changed in it. */
+  /** The original entry of the object, while it is unchanged. */
   readonly written?: ManagedFieldsEntry;
 }
 
-/** At most so many entries of updates; older ones become one (upstream: DefaultMaxUpdateManagers). */
+/** The maximum number of update entries; older ones are merged (upstream: DefaultMaxUpdateManagers). */
 const MAX_UPDATE_ENTRIES = 10;
 const canonical = new WeakMap<object, FieldSet>();
 const sharedSets = new SharedSets();
 
-/** The entries of an object, or what is wrong with them. A string is the API server's words. */
+/** The entries of an object. A string is the API server's error message. */
 export function readEntries(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | string {
   const entries: ManagerEntry[] = [];
   const places = new Map<string, number[]>();
   for (const [index, written] of (managedFields ?? []).entries()) {
     const entry = readEntry(written, index);
     if (typeof entry === 'string') return entry;
-    // A later one of the same manager takes the place of the earlier.
+    // A later entry of the same manager replaces the earlier one.
     const key = managerKey(entry);
     const alike = places.get(key) ?? [];
     const twin = alike.find((place) => isSameManager(entries[place] ?? entry, entry));
@@ -85,10 +82,7 @@ function readFields(fieldsV1: unknown): FieldSet | string {
   return shared;
 }
 
-/**
- * The same text for entries of one manager. What is no text, as an object that was never decoded may have it, says
- * nothing here.
- */
+/** The key of an entry's manager. Values that are not strings, which undecoded objects may have, are ignored. */
 function managerKey({ manager, operation, subresource, apiVersion }: ManagerEntry): string {
   const parts: readonly unknown[] = [manager, operation, subresource, operation === 'Apply' ? '' : apiVersion];
   return JSON.stringify(parts.map((part) => (typeof part === 'string' ? part : null)));
@@ -117,7 +111,7 @@ export function writeEntries(
   return before !== undefined && equalJson(written, before) ? (before as ManagedFieldsEntry[]) : written;
 }
 
-/** The entries of an object that comes out of the store, their sets shared with those of others. */
+/** The entries of a stored object, with shared field sets. */
 export function shareManagedFields<T extends { readonly managedFields?: ManagedFieldsEntry[] }>(metadata: T): T {
   const { managedFields } = metadata;
   if (managedFields === undefined || managedFields.length === 0) return metadata;

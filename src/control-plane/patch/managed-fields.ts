@@ -17,16 +17,15 @@ export interface TrackOptions {
   readonly schema: ObjectSchema;
   /** `apps/v1`. */
   readonly apiVersion: string;
-  /** What stands there now; absent for a create. */
+  /** The existing object; absent for a create. */
   readonly old: ApiObject | undefined;
   /**
-   * What is to be stored, decoded and defaulted, but before strategy and admission change it: what they set has
-   * no manager.
+   * The decoded and defaulted object before strategy and admission change it: fields that those set have no manager.
    */
   readonly new: ApiObject;
-  /** Of requests that name none, the user agent's name; '' is `unknown`. */
+  /** The field manager; by default the user agent's name, and `unknown` for ''. */
   readonly manager: string;
-  /** '' for the object itself. A client's `managedFields` count only there. */
+  /** '' for the object itself. Only there a client may set `managedFields`. */
   readonly subresource: string;
   readonly nowMs: number;
   /**
@@ -39,10 +38,10 @@ export interface TrackOptions {
 }
 
 /**
- * Says in `metadata.managedFields` who owns what after a create, an update or a patch that is not an apply: what
- * changed belongs only to the writer, and removed fields have no owner. Upstream:
- * FieldManager.UpdateNoErrors; no errors, at worst there are no managed fields afterwards. A write that changes nothing
- * leaves the entries as they are, time included. `[]` clears them, and no writes are tracked until the next apply.
+ * Updates `metadata.managedFields` after a create, an update or a patch other than apply: changed fields belong only to
+ * the writer, and removed fields have no owner. Upstream: FieldManager.UpdateNoErrors; no errors, at worst there are no
+ * managed fields afterwards. A write that changes nothing leaves the entries as they are, time included. `[]` clears
+ * them, and no writes are tracked until the next apply.
  */
 export function trackWrite(options: TrackOptions): ApiObject {
   const { old, new: object, subresource } = options;
@@ -146,7 +145,7 @@ export function filtered({ changed, removed }: Comparison, filter: FieldSet | un
 
 const resetSets = new Map<string, FieldSet | undefined>();
 
-/** The fields to leave out. There are as many different lists as ways to write, so each is looked up once. */
+/** The fields to leave out, cached per list. */
 export function resetSet(names: readonly string[]): FieldSet | undefined {
   if (names.length === 0) return undefined;
   const key = names.join(' ');
@@ -158,7 +157,7 @@ export function resetSet(names: readonly string[]): FieldSet | undefined {
   return set;
 }
 
-/** What says which object this is, and what only the server writes (upstream: stripMetaManager). */
+/** Fields that identify the object or that only the server writes (upstream: stripMetaManager). */
 export const neverOwned = fieldSetOfNames([
   'apiVersion',
   'kind',
@@ -177,8 +176,8 @@ export const neverOwned = fieldSetOfNames([
 ]);
 
 /**
- * The object to store for a write: `old` when nothing is different but the times of managed fields, so that nothing
- * need be stored (upstream: IgnoreManagedFieldsTimestampsTransformer). Asked after strategy and admission.
+ * The object to store: `old` if only the times of managed fields differ, so that nothing is written (upstream:
+ * IgnoreManagedFieldsTimestampsTransformer). Asked after strategy and admission.
  */
 export function unlessOnlyTimes(old: ApiObject, object: ApiObject): ApiObject {
   if (old === object) return old;

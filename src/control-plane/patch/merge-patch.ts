@@ -6,8 +6,8 @@ import type { JsonObject } from './json-value.ts';
 import { checkDepth } from './patch-limits.ts';
 
 /**
- * The document with a JSON merge patch applied (RFC 7386). Neither is changed; what the patch leaves alone is shared.
- * Throws BadRequest for a patch that is no object.
+ * Applies a JSON merge patch (RFC 7386) without changing its arguments; unchanged parts are shared. Throws BadRequest
+ * unless the patch is an object.
  */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) throw badRequest('Invalid JSON Patch');

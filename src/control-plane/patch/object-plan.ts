@@ -2,7 +2,7 @@ import type { ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { opaque } from '../../api/schema/schema.ts';
 import { fieldElement } from './path-element.ts';
 
-/** What is asked of a field for every object again, looked up once. */
+/** Precomputed facts about a field. */
 interface FieldPlan {
   readonly element: string;
   readonly schema: Schema;
@@ -21,7 +21,7 @@ const valueFields = new Set(
     'regarding resources roleRef scaleTargetRef source spec state status strategy target template updateStrategy user userInfo'
   ).split(' '),
 );
-/** Fields of these names that are pointers after all. */
+/** Exceptions: fields of these names that are pointers. */
 const pointerFields = new Set([
   'ContainerStatus.resources',
   'ContainerStatus.user',
@@ -60,7 +60,7 @@ function planObject(schema: ObjectSchema): ObjectPlan {
   return plan;
 }
 
-/** What is known of a field that was found in an object; undefined: the type has none of that name. */
+/** The facts about a field; undefined if the type has no field of that name. */
 export function planField(schema: ObjectSchema, name: string): FieldPlan | undefined {
   const known = planObject(schema).get(name);
   if (known !== undefined || schema.custom?.rest === undefined || name === 'managedFields') return known;

@@ -1,10 +1,10 @@
 import { badRequest } from '../../api/status/api-status-error.ts';
 import { isDeeperThan } from './json-value.ts';
 
-/** No object of the API is nested so deeply; what is would only be refused later, by decoding. */
+/** No valid object is nested this deeply; deeper ones would be refused later by decoding. */
 export const MAX_DEPTH = 200;
 
-/** Refuses patches that are nested too deeply to walk through. */
+/** Refuses patches that are nested too deeply. */
 export function checkDepth(patch: unknown): void {
   if (isDeeperThan(patch, MAX_DEPTH)) throw badRequest(`error decoding patch: nested deeper than ${MAX_DEPTH} levels`);
 }

@@ -7,7 +7,7 @@ import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { own } from './json-value.ts';
 
-/** What keeps an element of a list from having a name of its own: the text is the API server's. */
+/** Why a list element has no path element; the text is the API server's. */
 export class PathElementError extends Error {
   override readonly name = 'PathElementError';
 }
@@ -60,7 +60,7 @@ interface KeyPlan {
 }
 const keyPlans = new WeakMap<ArraySchema, KeyPlan>();
 
-/** Merge keys in the order in which they are written, with what an element means that leaves one out. */
+/** Merge keys in their written order, with the defaults for missing keys. */
 function keyPlan(schema: ArraySchema): KeyPlan {
   let plan = keyPlans.get(schema);
   if (plan === undefined) {
@@ -120,8 +120,8 @@ export function formatPath(path: readonly string[]): string {
 }
 
 /**
- * Checks what a client sent as `fieldsV1` and writes its elements the way this server does, so that sets can be
- * compared; the same object when nothing was to change. A string says what is wrong with it.
+ * Validates a client's `fieldsV1` and normalizes its elements, so that sets can be compared; returns the same object if
+ * nothing changes. A string is the error.
  */
 export function canonicalFieldSet(input: unknown, levels = 100): FieldSet | string {
   if (!isRecord(input)) return 'expected a map of fields';

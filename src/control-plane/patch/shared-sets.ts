@@ -3,17 +3,17 @@ import { inWrittenOrder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 
 /**
- * Beyond so many different subtrees, or so much text of their keys, the table starts over: subtrees in use stay shared,
- * only later sets do not find it.
+ * Beyond this number of subtrees, or this size of their keys, the table is cleared: existing sets stay shared, but
+ * later ones do not match them.
  */
 const MAX_SETS = 20_000;
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Field sets of which equal subtrees are one object. The pods of a cluster own the same few sets thousands of times:
- * with 5000 pods that is the difference between 30 MB and 3. Elements are put in the order in which upstream writes
- * them: clients compare the bytes of a set that came as protobuf with one that came as JSON. A memo otherwise: sets are
- * values.
+ * Interns equal subtrees of field sets. The pods of a cluster own the same few sets thousands of times: with 5000 pods
+ * that is the difference between 30 MB and 3. Elements are put in the order in which upstream writes them: clients
+ * compare the bytes of a set that came as protobuf with one that came as JSON. Sets are
+ * immutable, so they can be shared.
  */
 export class SharedSets {
   readonly #known = new Map<string, FieldSet>();

@@ -3,7 +3,7 @@ import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts
 import { formatGoValue, isJsonArray } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 
-/** Lists of a strategic merge patch: how elements find each other, and in which order they end. */
+/** Lists of a strategic merge patch: matching and ordering of elements. */
 interface MergeRule {
   /** Undefined for lists of scalars, which are merged as sets. */
   readonly mergeKey: string | undefined;
@@ -53,10 +53,7 @@ export function mergeLists(
   });
 }
 
-/**
- * Each element that names another again is merged with all that came of it before, which may be a large list: no client
- * needs to do that often.
- */
+/** Limit of repeated merges into the same element, whose cost grows with its size. No client needs many. */
 const MOST_REPEATS = 100;
 
 function mergeItems(
@@ -83,10 +80,7 @@ function mergeItems(
   return merged;
 }
 
-/**
- * Elements that say `$patch: delete` take their like away; one that says `replace` makes the rest of the patch the
- * list.
- */
+/** Elements with `$patch: delete` remove matching elements; with `replace`, the rest of the patch becomes the list. */
 function applyItemDirectives(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],
@@ -130,10 +124,7 @@ interface OrderRule {
   readonly merge: (() => readonly unknown[]) | undefined;
 }
 
-/**
- * A list after its change, in the order that the patch gives for the elements it knows. Undefined when there is no
- * list.
- */
+/** A merged list in the order that the patch defines for its elements. Undefined if there is no list. */
 export function orderList(
   before: readonly unknown[] | undefined,
   change: readonly unknown[] | undefined,
@@ -158,8 +149,8 @@ export function orderList(
 }
 
 /**
- * The places of elements as upstream remembers them: what the patch adds takes, as far as it goes, the places of what
- * it deletes, at the end. So an element that only the server has stays before one that replaces another.
+ * The positions of elements as in upstream: added elements take the positions of deleted ones, at the end. So an
+ * element that only the server has stays before a replacement.
  */
 function orderAfterDeletions(
   before: readonly unknown[],
@@ -178,7 +169,7 @@ function orderAfterDeletions(
   return [...kept, ...added.slice(0, before.length - kept.length)];
 }
 
-/** The elements of the patch must come in the order it asks for. */
+/** The elements of the patch must be in the order that it defines. */
 function checkOrder(change: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
   if (change.length === 0 || order.length === 0) return;
   const keyOf = (item: unknown): unknown => (mergeKey === undefined ? item : keyValue(asMap(item), mergeKey));

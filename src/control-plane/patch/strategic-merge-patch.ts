@@ -15,9 +15,9 @@ const ELEMENT_ORDER = '$setElementOrder';
 /**
  * The document with a strategic merge patch applied: as a merge patch, but lists are merged where the schema says so,
  * by key or as sets of scalars, and the patch may give directives: `$patch: replace | delete | merge`, `$retainKeys`,
- * `$deleteFromPrimitiveList/x`, `$setElementOrder/x`. Nothing given is changed. Throws `ApiStatusError`: BadRequest or
- * Invalid for malformed directives, and without a reason for what upstream gives none (an element without its merge
- * key).
+ * `$deleteFromPrimitiveList/x`, `$setElementOrder/x`. The arguments are not changed. Throws `ApiStatusError`:
+ * BadRequest or Invalid for malformed directives, and without a reason where upstream has none (an element without its
+ * merge key).
  */
 export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) return document;
@@ -27,7 +27,7 @@ export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObj
   return mergeStruct(schema, document, patch);
 }
 
-/** What has no field of a schema to it: maps of scalars, and values of any form. */
+/** Values without a schema for their members: maps of scalars, and arbitrary values. */
 const untyped: Schema = { kind: 'opaque' };
 
 function mergeStruct(schema: Schema, original: JsonObject, given: JsonObject): JsonObject {
@@ -87,7 +87,7 @@ function mergeListField(
       });
 }
 
-/** Keys that the patch says stay; all others go. What the patch itself sets must be among them. */
+/** `$retainKeys`: all other keys are removed. Keys that the patch sets must be included. */
 function applyRetainKeys(out: Record<string, unknown>, patch: Record<string, unknown>): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const kept = patch[RETAIN_KEYS];
@@ -156,8 +156,8 @@ function targetOf(key: string, prefix: string): string {
 }
 
 /**
- * A value that comes new: without what is only said to the merge. Undefined for an element or field that is to be
- * deleted, which there is none of. In maps null means nothing as well; in lists it stays.
+ * A new value without directives. Undefined for an element or field that the patch deletes and that does not exist. In
+ * maps null is dropped too; in lists it stays.
  */
 function withoutDirectives(value: unknown): unknown {
   if (isJsonArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);

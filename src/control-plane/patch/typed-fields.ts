@@ -7,16 +7,15 @@ import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 
-/** A list or map that has one owner for all of it, as scalars have; of what has no schema, lists. */
+/** A list or map that is owned as a whole; without a schema, lists only. */
 export function isAtomic(schema: Schema, value: unknown): boolean {
   if (!isRecord(value)) return !(isJsonArray(value) && schema.kind === 'array' && isAssociative(schema));
   return (schema.kind === 'object' || schema.kind === 'map') && schema.atomic === true;
 }
 
 /**
- * The fields a configuration mentions, as the one who applies it owns them: scalars, whole atomic lists and maps,
- * elements of lists, entries of maps, and containers only when they are empty. Throws `PathElementError`. `undefined`
- * when there are none.
+ * The fields of a configuration that its applier owns: scalars, whole atomic lists and maps, elements of lists, entries
+ * of maps, and containers only when they are empty. Throws `PathElementError`. `undefined` when there are none.
  */
 export function appliedFields(schema: Schema, value: unknown): FieldSet | undefined {
   return applied(schema, value, false);
@@ -51,7 +50,7 @@ function addEntries(out: FieldSetBuilder, values: Schema, value: JsonObject): vo
     if (value[key] !== undefined) out.add(fieldElement(key), applied(values, value[key], true));
 }
 
-/** An element that is there twice is owned as such, without what is in it. */
+/** A duplicate element is owned as a whole, without its fields. */
 function addItems(out: FieldSetBuilder, schema: Schema, items: readonly unknown[]): void {
   if (schema.kind !== 'array') return;
   const seen = new Set<string>();
@@ -71,15 +70,12 @@ function isEmptyMap(value: unknown): boolean {
 interface Whole {
   /** The element itself is in the set. */
   readonly member: boolean;
-  /** The container was there already: of its fields, those that are always there count only by what is in them. */
+  /** The container already existed: fields that are always present count only through their members. */
   readonly inherited: boolean;
 }
 const inside: Whole = { member: true, inherited: false };
 
-/**
- * The fields that come with a new value, or go with an old one: all that is there, containers included. Of `kept`
- * containers only what is in them.
- */
+/** All fields of a new or removed value, including containers. For `kept` containers only their members. */
 export function wholeFields(schema: Schema, value: unknown, container: 'kept' | 'new' = 'new'): FieldSet | undefined {
   return whole(schema, value, { member: false, inherited: container === 'kept' });
 }

@@ -10,9 +10,9 @@ import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 import { isAtomic } from './typed-fields.ts';
 
 /**
- * The live value with the applied configuration laid over it: its scalars and atomic parts replace, the rest is merged
- * by the schema; nothing goes. Elements of lists stand in the order of the configuration, the others keep their place
- * between those. Both values are valid by the schema. Throws `PathElementError`.
+ * Merges the applied configuration into the live value: scalars and atomic parts are replaced, the rest is merged by
+ * the schema, and nothing is removed. List elements are in the order of the configuration; other elements keep their
+ * position between them. Both values are valid by the schema. Throws `PathElementError`.
  */
 export function mergeConfig(schema: Schema, live: unknown, config: unknown): unknown {
   if (live === undefined || live === config) return config;
@@ -24,7 +24,7 @@ export function mergeConfig(schema: Schema, live: unknown, config: unknown): unk
   }
   if (isJsonArray(live) && isJsonArray(config) && schema.kind === 'array' && isAssociative(schema))
     return config.length === 0 ? live : mergeItems(schema, live, config);
-  // A list or map that is merged loses nothing by null.
+  // Null removes nothing from a merged list or map.
   const merged =
     schema.kind === 'array'
       ? isAssociative(schema)
@@ -55,7 +55,7 @@ function mergeObjects(schema: Schema, live: JsonObject, config: JsonObject): Jso
 function mergeItems(schema: ArraySchema, live: readonly unknown[], config: readonly unknown[]): readonly unknown[] {
   const liveElements = live.map((item) => itemElement(schema, item));
   const known = new Map<string, unknown>();
-  // What is there twice is not merged with: the configuration's element takes the place of all of them.
+  // Duplicate elements are not merged: the configuration's element replaces all of them.
   for (const [index, element] of liveElements.entries())
     known.set(element, known.has(element) ? undefined : live[index]);
   const elements = config.map((item) => itemElement(schema, item));
@@ -100,7 +100,7 @@ function interleave(
   return order;
 }
 
-/** The value without the members of the set; what is left empty by that stays, empty. */
+/** The value without the members of the set; containers that become empty stay. */
 export function removeFields(schema: Schema, value: unknown, set: FieldSet): unknown {
   if (isAtomic(schema, value)) return value;
   if (isJsonArray(value)) return schema.kind === 'array' ? removeItems(schema, value, set) : value;
@@ -130,8 +130,8 @@ function removeItems(schema: ArraySchema, items: readonly unknown[], set: FieldS
 }
 
 /**
- * The set with the named fields of types added that something below them is in, as removing needs it: `spec` where
- * there is `spec.replicas`, but no list element and no entry of a map.
+ * Adds the parents of members that are named fields of types, as removal requires: `spec` where there is
+ * `spec.replicas`, but no list element and no entry of a map.
  */
 export function withNamedFields(schema: Schema | undefined, set: FieldSet | undefined): FieldSet | undefined {
   return set === undefined ? undefined : withNamed(schema, set, false);

@@ -91,7 +91,7 @@ export function createResourceClaimController(
       onUpdate: (_before, after) => claimChanged(after),
       onDelete: (claim) => {
         claimChanged(claim);
-        // The pod whose claim this was gets another one.
+        // The pod of a deleted generated claim gets another one.
         const { name: pod = '' } = owningPod(claim) ?? {};
         podQueue.add(formatKey({ namespace: claim.metadata.namespace, name: pod }));
       },

@@ -17,7 +17,7 @@ export interface ClaimSyncParts {
 
 /** One pass over a claim: removes users that are done, and frees or removes what is unused. */
 export function createClaimSync({ client, podInformer, claims }: ClaimSyncParts): (key: string) => Promise<void> {
-  /** The pods that a claim names, as the cache has them; the server is asked about those it lacks. */
+  /** The pods in a claim's reservations from the cache; the server is queried for missing ones. */
   const podsOf = async (claim: ResourceClaim): Promise<ReadonlyMap<string, Pod>> => {
     const { namespace } = claim.metadata;
     const found = new Map<string, Pod>();

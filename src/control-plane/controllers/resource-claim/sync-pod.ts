@@ -23,7 +23,7 @@ export interface PodSyncParts {
   readonly created: Map<string, Map<string, ResourceClaim>>;
 }
 
-/** One pass over a pod: creates what it lacks and names it in the status. */
+/** One pass over a pod: creates missing claims and records them in the status. */
 export function createPodSync(parts: PodSyncParts): (key: string) => Promise<void> {
   const { client, podInformer, claims, templates, byOwner, recorder, created, claimMetrics } = parts;
   const generatedFor = (pod: Pod): readonly ResourceClaim[] => [

@@ -16,20 +16,20 @@ const WORKERS = 5;
 /** Upstream: --resource-quota-sync-period. */
 const RESYNC_MS = 5 * 60_000;
 /**
- * What admission has charged may not be stored yet, nor seen here: usage is lowered only when no request has charged
- * the quota for so long. (Upstream lowers at once, and so now and then lets a namespace have more than its quota.)
+ * A charged object may not be stored or visible here yet, so usage is lowered only if no request has charged the quota
+ * for this time. (Upstream lowers it immediately, so a namespace can occasionally exceed its quota.)
  */
 const SETTLE_MS = 200;
-/** After charges, usage is counted once more, since a request that was charged may have failed after that. */
+/** After a charge, usage is recomputed, because the charged request may have failed later. */
 const RECOUNT_MS = 10_000;
 
 export interface ResourceQuotaControllerOptions extends ControllerOptions {
-  /** The kinds that are kept, in namespaces. */
+  /** All stored namespaced kinds. */
   readonly types: readonly ResourceType[];
 }
 
 /**
- * Counts what each quota's namespace uses, at first, and whenever something is given back (upstream: resourcequota
+ * Recomputes the usage of each quota at first and whenever usage may have decreased (upstream: resourcequota
  * controller).
  */
 export function createResourceQuotaController(options: ResourceQuotaControllerOptions): Controller {
@@ -84,7 +84,7 @@ class QuotaSyncer {
   readonly #options: ResourceQuotaControllerOptions;
   readonly #parts: Parts;
   readonly #informerOf: ReadonlyMap<ResourceType, Informer<ApiObject>>;
-  /** When each quota was last seen to change, monotonic. */
+  /** When each quota last changed, in monotonic time. */
   readonly #changedMs = new Map<string, number>();
 
   constructor(options: ResourceQuotaControllerOptions, parts: Parts) {
@@ -101,7 +101,7 @@ class QuotaSyncer {
     this.#changedMs.delete(formatKey(keyOf(quota)));
   }
 
-  /** A pass looks at every object that the quota may count. */
+  /** A pass reads every object that the quota may count. */
   restMs(key: string): number {
     const quota = this.#parts.quotas.getByKey(key);
     if (quota === undefined) return 0;
@@ -110,7 +110,7 @@ class QuotaSyncer {
     return restOfSet(objects);
   }
 
-  /** Answers in how many milliseconds to check again. */
+  /** Resolves to the delay of the next check in milliseconds. */
   async sync(key: string): Promise<number | undefined> {
     const quota = this.#parts.quotas.getByKey(key);
     if (quota === undefined) return undefined;
@@ -131,7 +131,7 @@ class QuotaSyncer {
     try {
       await client.update(resourceQuotas, { ...quota, status }, { subresource: 'status' });
     } catch (error) {
-      // It was charged, or it is gone: either way an event follows and queues it again.
+      // The quota was charged or deleted; the event queues it again.
       if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
       return SETTLE_MS;
     }

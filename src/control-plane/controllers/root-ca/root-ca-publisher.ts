@@ -10,13 +10,13 @@ const DESCRIPTION =
   'By this authority pods check the certificate of the API server when they reach it by its service or as kubernetes.default.svc.';
 
 export interface RootCaOptions extends ControllerOptions {
-  /** PEM: by what the API server's certificate is judged. */
+  /** PEM of the CA of the API server's certificate. */
   readonly rootCa: string;
 }
 
 /**
- * Every namespace has the ConfigMap with the CA of the API server; it is restored when it is changed
- * (upstream: rootcacertpublisher).
+ * Maintains a ConfigMap with the CA of the API server in every namespace; changes are reverted (upstream:
+ * rootcacertpublisher).
  */
 export function createRootCaPublisher({ client, informers, clock, log, rootCa }: RootCaOptions): Controller {
   const spaces = informers.for(namespaces);

@@ -9,8 +9,8 @@ export type TokenPlan =
   | { readonly kind: 'fill'; readonly needsToken: boolean; readonly data: Readonly<Record<string, string>> };
 
 /**
- * What is to be done with a Secret for a token (upstream: tokens_controller syncSecret, secretUpdateNeeded). `data` has
- * everything but the token, in base64.
+ * The change that a Secret for a token needs (upstream: tokens_controller syncSecret, secretUpdateNeeded). `data`
+ * contains all fields except the token, in base64.
  */
 export function planToken(secret: Secret, account: ServiceAccount | undefined, rootCa: string): TokenPlan {
   if (secret.metadata.deletionTimestamp !== undefined) return { kind: 'nothing' };

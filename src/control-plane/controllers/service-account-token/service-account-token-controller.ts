@@ -22,8 +22,8 @@ export interface TokenControllerOptions extends ControllerOptions {
 }
 
 /**
- * Puts tokens without an end into Secrets of type kubernetes.io/service-account-token, and deletes those whose account
- * is gone.
+ * Writes tokens without expiry into Secrets of type kubernetes.io/service-account-token, and deletes Secrets of deleted
+ * accounts.
  */
 export function createServiceAccountTokenController(options: TokenControllerOptions): Controller {
   const { informers, clock, log } = options;
@@ -45,7 +45,7 @@ export function createServiceAccountTokenController(options: TokenControllerOpti
       if (secret !== undefined && isTokenSecret(secret)) await syncer.syncSecret(secret, await findAccount(secret));
     },
   });
-  /** Keys: namespace, account and Secret that is gone. */
+  /** Keys: namespace, account and deleted Secret. */
   const references = new RateLimitingQueue({
     name: 'serviceaccount_tokens_service',
     clock,
@@ -53,7 +53,7 @@ export function createServiceAccountTokenController(options: TokenControllerOpti
     workers: WORKERS,
     sync: (key) => syncer.removeReference(key),
   });
-  /** The cache may be behind: only the API server knows that an account is gone. */
+  /** The cache may be late; only the API server confirms that an account is gone. */
   const findAccount = async (secret: Secret): Promise<ServiceAccount | undefined> => {
     const key = { namespace: secret.metadata.namespace, name: accountOfToken(secret).name };
     const cached = accounts.get(key);
@@ -111,12 +111,12 @@ class TokenSyncer {
         await client.update(secrets, filledSecret(secret, account, data));
       }
     } catch (error) {
-      // Written or deleted by another client; the event of that comes, and brings the next pass.
+      // Another client wrote or deleted it; that event triggers the next pass.
       if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
     }
   }
 
-  /** An account of earlier versions names its Secrets (upstream: removeSecretReference). */
+  /** Accounts of earlier versions list their Secrets (upstream: removeSecretReference). */
   async removeReference(key: string): Promise<void> {
     const { client } = this.#options;
     const [namespace = '', name = '', secretName = ''] = key.split('/');

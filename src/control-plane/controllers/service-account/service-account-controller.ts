@@ -8,9 +8,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 
 const NAME = 'default';
 
-/**
- * Every namespace has the service account `default`, for as long as it is there (upstream: serviceaccount controller).
- */
+/** Maintains the service account `default` in every namespace (upstream: serviceaccount controller). */
 export function createServiceAccountController(options: ControllerOptions): Controller {
   const { client, informers, clock, log } = options;
   const spaces = informers.for(namespaces);

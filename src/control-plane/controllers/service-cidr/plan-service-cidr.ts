@@ -6,7 +6,7 @@ import { SERVICE_CIDR_FINALIZER } from '../../../api/networking/service-cidr.ts'
 import type { ServiceCIDR } from '../../../api/networking/service-cidr.ts';
 import { parseTime } from '../../../api/time.ts';
 
-/** Allocators may not have seen the deletion yet: for so long addresses may still come from the range. */
+/** Allocators may not have seen the deletion yet: for this time they may still use addresses of the range. */
 const DELETION_GRACE_MS = 10_000;
 
 export type ServiceCidrPlan =
@@ -43,8 +43,8 @@ export function planServiceCidr(
 }
 
 /**
- * Whether every address of a service that it covers is covered by another one, too (upstream: canDeleteCIDR). One that
- * is to go as well does not count: both would go because of each other, which upstream lets happen.
+ * Whether another range covers every used service address in it (upstream: canDeleteCIDR). A terminating range does not
+ * count, because otherwise both would be deleted because of each other, which upstream allows.
  */
 function mayGo(cidr: ServiceCIDR, others: readonly ServiceCIDR[], addresses: readonly IPAddress[]): boolean {
   const own = prefixesOf(cidr);
@@ -58,7 +58,7 @@ function mayGo(cidr: ServiceCIDR, others: readonly ServiceCIDR[], addresses: rea
   );
 }
 
-/** Whether a change of one can matter to the other. */
+/** Whether a change of one range can affect the other. */
 export function overlaps(left: ServiceCIDR, right: ServiceCIDR): boolean {
   const others = prefixesOf(right);
   return prefixesOf(left).some((prefix) => others.some((other) => overlapsPrefix(prefix, other)));

@@ -21,7 +21,10 @@ const conditions = {
   },
 };
 
-/** Makes ranges of service addresses ready, and lets them go when no service has an address that only they cover. */
+/**
+ * Marks ServiceCIDRs as ready, and removes the finalizer of a terminating one when no service uses an address that only
+ * it covers.
+ */
 export function createServiceCidrController({ client, informers, clock, log }: ControllerOptions): Controller {
   const cidrs = informers.for(serviceCidrs);
   const addresses = informers.for(ipAddresses);
@@ -29,7 +32,7 @@ export function createServiceCidrController({ client, informers, clock, log }: C
     const cidr = cidrs.get({ namespace: '', name });
     if (cidr === undefined) return undefined;
     const others = cidrs.list().filter(({ metadata }) => metadata.name !== name);
-    // Only a range that is to go is compared with all addresses.
+    // Only a terminating range is compared with all addresses.
     const known = cidr.metadata.deletionTimestamp === undefined ? [] : addresses.list();
     const plan = planServiceCidr(cidr, others, known, clock.nowMs());
     if (plan.kind === 'wait') return plan.forMs;
@@ -58,7 +61,7 @@ export function createServiceCidrController({ client, informers, clock, log }: C
   };
   const queue = new RateLimitingQueue({ name: 'ipaddresses', clock, log, workers: 1, sync });
   const wake = ({ metadata }: ServiceCIDR): void => queue.add(metadata.name);
-  /** Ranges that are to go wait for others to cover them, and for addresses to go. */
+  /** Terminating ranges wait for other ranges and for deleted addresses. */
   const wakeLeaving = (concerns: (cidr: ServiceCIDR) => boolean): void => {
     for (const cidr of cidrs.list()) if (cidr.metadata.deletionTimestamp !== undefined && concerns(cidr)) wake(cidr);
   };

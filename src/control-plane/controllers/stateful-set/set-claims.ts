@@ -11,7 +11,7 @@ import { claimName, isInRange, ordinalOf } from './set-names.ts';
 /** The claims that the cache knows, by name, in the set's namespace. */
 export type ClaimLookup = (name: string) => PersistentVolumeClaim | undefined;
 
-/** What a pod's claims are made of, one for each template (upstream: getPersistentVolumeClaims). */
+/** The claims of a pod, one per template (upstream: getPersistentVolumeClaims). */
 export function buildClaims(set: StatefulSet, pod: Pod): PersistentVolumeClaim[] {
   const ordinal = ordinalOf(pod) ?? 0;
   return (set.spec.volumeClaimTemplates ?? []).map((template) => ({
@@ -30,12 +30,12 @@ function claimsOf(set: StatefulSet, pod: Pod, lookup: ClaimLookup): PersistentVo
   return (set.spec.volumeClaimTemplates ?? []).flatMap((template) => lookup(claimName(set, template, ordinal)) ?? []);
 }
 
-/** Whether the cache knows of fewer claims than the pod is to have. */
+/** Whether claims of the pod are missing in the cache. */
 export function lacksClaims(set: StatefulSet, pod: Pod, lookup: ClaimLookup): boolean {
   return claimsOf(set, pod, lookup).length < (set.spec.volumeClaimTemplates ?? []).length;
 }
 
-/** The pod's claims that are being deleted: it cannot be made before they are gone. */
+/** The pod's terminating claims: the pod cannot be created before they are gone. */
 export function leavingClaims(set: StatefulSet, pod: Pod, lookup: ClaimLookup): string[] {
   return claimsOf(set, pod, lookup)
     .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
@@ -47,8 +47,8 @@ function deletes(set: StatefulSet, when: 'whenDeleted' | 'whenScaled'): boolean 
 }
 
 /**
- * The claim of an earlier pod of this name, which goes with it: a new pod has to wait for that, or it would lose its
- * data (upstream: PodClaimIsStale).
+ * The claim belongs to an earlier pod of this name and will be deleted with it: a new pod must wait, or it would lose
+ * its data (upstream: PodClaimIsStale).
  */
 export function findStaleClaim(set: StatefulSet, pod: Pod, lookup: ClaimLookup): string | undefined {
   if (!deletes(set, 'whenScaled')) return undefined;
@@ -80,7 +80,7 @@ export function hasOtherController(set: StatefulSet, pod: Pod, claim: Persistent
   });
 }
 
-/** Which of the two may own the claim, so that the garbage collector deletes it with them. */
+/** Whether pod or set own the claim, so that the garbage collector deletes it with them. */
 function wantedOwners(set: StatefulSet, pod: Pod): { readonly bySet: boolean; readonly byPod: boolean } {
   const isCondemned = !isInRange(set, ordinalOf(pod) ?? -1);
   const byPod = deletes(set, 'whenScaled') && isCondemned;

@@ -26,15 +26,15 @@ export interface SetExecutorOptions {
 }
 
 export interface Performed {
-  /** How many pods were deleted to be updated. */
+  /** The number of pods deleted for the update. */
   readonly updating: number;
-  /** Pods that were made, which the cache may not show yet. */
+  /** Created pods that the cache may not show yet. */
   readonly created: readonly Pod[];
   /** What went wrong first. */
   readonly error?: unknown;
 }
 
-/** Does what a plan says. Every step may be repeated. */
+/** Executes a plan. Every step may be repeated. */
 export class SetExecutor {
   readonly #options: SetExecutorOptions;
   readonly #podControl: PodControl<StatefulSet>;
@@ -175,7 +175,7 @@ export class SetExecutor {
   }
 }
 
-/** A claim cannot be had yet. */
+/** A claim is not available yet. */
 class ClaimError extends Error {}
 
 async function inOrder(count: number, work: (index: number) => Promise<void>): Promise<{ readonly error?: unknown }> {

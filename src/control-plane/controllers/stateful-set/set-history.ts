@@ -24,7 +24,7 @@ import {
 import { revisionOf } from './set-pods.ts';
 import type { SetRevision, SetRevisions } from './set-pods.ts';
 
-/** So many hashes of one template are not taken by others by accident. */
+/** Limit of hash collisions; more are not accidental. */
 const MOST_COLLISIONS = 20;
 
 export interface SetHistory {
@@ -49,7 +49,7 @@ export function sortRevisions(revisions: readonly ControllerRevision[]): Control
   );
 }
 
-/** Which revision the set's template is; `sorted` are those there are (upstream: getStatefulSetRevisions). */
+/** The revision of the set's template; `sorted` are the existing ones (upstream: getStatefulSetRevisions). */
 function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): HistoryPlan {
   const last = sorted.at(-1);
   const number = nextRevision(sorted);
@@ -60,7 +60,7 @@ function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): H
     : { kind: 'renumber', revision: same, to: number };
 }
 
-/** The oldest ones beyond the limit that neither pods nor the status use. */
+/** The oldest revisions beyond the limit that neither pods nor the status use. */
 export function selectForgotten(
   set: StatefulSet,
   sorted: readonly ControllerRevision[],
@@ -74,7 +74,7 @@ export function selectForgotten(
   return unused.slice(0, Math.max(0, unused.length - revisionHistoryLimit));
 }
 
-/** Keeps a ControllerRevision for each template that the set had. Safe to be ended anywhere. */
+/** Keeps a ControllerRevision for each template of the set. May be interrupted at any point. */
 export class SetHistories {
   readonly #client: ApiClient;
   readonly #unseen: UnseenObjects<ControllerRevision>;
@@ -84,7 +84,7 @@ export class SetHistories {
     this.#unseen = unseen;
   }
 
-  /** The revisions that pods are made of; the one of the template is made or renumbered where need be. */
+  /** The current and the update revision; the revision of the template is created or renumbered if necessary. */
   async settle(set: StatefulSet, sorted: readonly ControllerRevision[]): Promise<SetHistory> {
     const plan = planHistory(set, sorted);
     const collisions = set.status?.collisionCount ?? 0;
@@ -127,7 +127,7 @@ export class SetHistories {
   }
 }
 
-/** The revision of the template; its name follows from the template, so that making it twice makes one. */
+/** The revision of the template. Its name derives from the template, so that it is created only once. */
 function buildSetRevision(set: StatefulSet, revision: number | bigint, collisions: number): ControllerRevision {
   const { metadata, spec } = set;
   const data = templatePatch(spec.template);
@@ -146,7 +146,7 @@ function buildSetRevision(set: StatefulSet, revision: number | bigint, collision
   };
 }
 
-/** The template that a revision holds. Users can write revisions: what is no template is refused. */
+/** The template in a revision. Users can write revisions, so invalid templates are refused. */
 function restored(set: StatefulSet, { metadata, data }: ControllerRevision): SetRevision {
   const found = (data as { spec?: { template?: object } } | undefined)?.spec?.template;
   if (found === undefined) return { name: metadata.name, template: set.spec.template };

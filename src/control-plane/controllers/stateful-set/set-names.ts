@@ -6,7 +6,7 @@ export const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 export const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 const LARGEST_ORDINAL = 2 ** 31 - 1;
 
-/** The name of the set and the ordinal that a pod's name says; undefined when it says none. */
+/** The set's name and the ordinal in a pod's name; undefined if it has none. */
 function parsePodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
   const found = /^(.*)-([0-9]+)$/.exec(name);
   if (found === null) return undefined;
@@ -18,7 +18,7 @@ export function ordinalOf({ metadata }: ApiObject): number | undefined {
   return parsePodName(metadata.name)?.ordinal;
 }
 
-/** Whether the pod is called as one of the set's would be. */
+/** Whether the name of the pod matches the set. */
 export function isMember(set: StatefulSet, { metadata }: ApiObject): boolean {
   return parsePodName(metadata.name)?.parent === set.metadata.name;
 }
@@ -33,7 +33,7 @@ export const startOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.st
 
 export const replicasOf = ({ spec }: StatefulSet): number => spec.replicas ?? 1;
 
-/** Whether the set wants a pod of this ordinal. */
+/** Whether the ordinal is in the set's range. */
 export function isInRange(set: StatefulSet, ordinal: number): boolean {
   const start = startOrdinal(set);
   return ordinal >= start && ordinal < start + replicasOf(set);

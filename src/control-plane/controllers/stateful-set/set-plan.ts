@@ -20,8 +20,8 @@ export interface SetFacts {
 }
 
 /**
- * `create` with its claims; `claims` makes what is missing of them; `retain` settles who owns them; `repair` restores
- * labels, volumes and claims.
+ * `create` includes the claims; `claims` creates missing ones; `retain` sets their owners; `repair` restores labels,
+ * volumes and claims.
  */
 export interface SetStep {
   readonly kind: 'create' | 'delete' | 'claims' | 'retain' | 'repair';
@@ -31,13 +31,13 @@ export interface SetStep {
 }
 
 export interface SetPlan {
-  /** Each group begins when the one before is done. Steps of a Parallel set need not wait for each other. */
+  /** Each group starts after the previous one has finished. Steps of a Parallel set run concurrently. */
   readonly groups: readonly (readonly SetStep[])[];
-  /** Claims that have to go before a pod can be made. */
+  /** Claims that must be deleted before a pod can be created. */
   readonly waitsForClaims: readonly string[];
 }
 
-/** A pod that is wanted; `exists` is false for one that is to be made. */
+/** A desired pod; `exists` is false for one that must be created. */
 interface Replica {
   readonly pod: Pod;
   readonly exists: boolean;
@@ -50,7 +50,7 @@ interface Draft {
 
 type Progress = 'next' | 'stop';
 
-/** What to do next about pods and claims (upstream: defaultStatefulSetControl.updateStatefulSet). */
+/** Plans the next steps for pods and claims (upstream: defaultStatefulSetControl.updateStatefulSet). */
 export function planStatefulSet(facts: SetFacts): SetPlan {
   const { set } = facts;
   if (set.metadata.deletionTimestamp !== undefined) return { groups: [], waitsForClaims: [] };
@@ -78,7 +78,7 @@ function isAvailable({ set, nowMs }: SetFacts, pod: Pod): boolean {
 
 const isRunningAndReady = (pod: Pod): boolean => pod.status?.phase === 'Running' && isPodReady(pod);
 
-/** All that are wanted by ordinal, and the others from the highest ordinal down. */
+/** Desired pods by ordinal, and surplus pods from the highest ordinal down. */
 function partitionPods({ set, revisions, pods }: SetFacts): {
   readonly replicas: readonly Replica[];
   readonly condemned: readonly Pod[];
@@ -100,12 +100,12 @@ function partitionPods({ set, revisions, pods }: SetFacts): {
   return { replicas, condemned };
 }
 
-/** Upstream: processReplica. An ordered set stops at the first pod that is not as it should be. */
+/** Upstream: processReplica. An ordered set stops at the first pod that is not in its desired state. */
 function planReplica(facts: SetFacts, { pod, exists }: Replica, draft: Draft): Progress {
   const { set, claimOf } = facts;
   const blocked: Progress = isOrdered(set) ? 'stop' : 'next';
   if (exists && isTerminalPod(pod)) {
-    // It is made again when it is gone.
+    // It is recreated when it is gone.
     if (!isLeaving(pod)) draft.steps.push({ kind: 'delete', pod });
     return blocked;
   }
@@ -123,7 +123,9 @@ function planReplica(facts: SetFacts, { pod, exists }: Replica, draft: Draft): P
   return 'next';
 }
 
-/** Upstream: processCondemned. An ordered set takes one at a time, and waits while another one is not available. */
+/**
+ * Upstream: processCondemned. An ordered set deletes one pod at a time, and waits while another one is not available.
+ */
 function planScaleDown(facts: SetFacts, replicas: readonly Replica[], condemned: readonly Pod[]): SetStep[] {
   const deletion = (pod: Pod): SetStep => ({ kind: 'delete', pod });
   if (!isOrdered(facts.set)) return condemned.filter((pod) => !isLeaving(pod)).map(deletion);
@@ -133,11 +135,11 @@ function planScaleDown(facts: SetFacts, replicas: readonly Replica[], condemned:
   const firstUnavailable =
     replicas.find(({ pod }) => isUnavailable(pod))?.pod ?? condemned.toReversed().find(isUnavailable);
   const isHealthy = isRunningAndReady(next) && isAvailable(facts, next);
-  // One that has ended never becomes ready: upstream waits for it, and so for ever where a lower one has ended too.
+  // An ended pod never becomes ready. Upstream waits for it, and blocks forever if a lower one has ended too.
   return isHealthy || next === firstUnavailable || isTerminalPod(next) ? [deletion(next)] : [];
 }
 
-/** Pods to make again of the new revision, from the highest ordinal down to the partition. */
+/** Pods to recreate with the new revision, from the highest ordinal down to the partition. */
 function planUpdate(facts: SetFacts, replicas: readonly Replica[]): SetStep[] {
   const { type, rollingUpdate } = facts.set.spec.updateStrategy ?? {};
   if (type === 'OnDelete') return [];
@@ -152,7 +154,7 @@ const isOld = ({ revisions }: SetFacts, { pod, exists }: Replica): boolean =>
 
 const updating = ({ pod }: Replica): SetStep => ({ kind: 'delete', pod, isUpdate: true });
 
-/** The next old one, unless one above it is still on its way. */
+/** The next old pod, unless a higher one is still being updated. */
 function updateOneByOne(facts: SetFacts, candidates: readonly Replica[]): SetStep[] {
   for (const candidate of candidates) {
     if (isOld(facts, candidate)) return [updating(candidate)];
@@ -165,7 +167,10 @@ function isReplicaUnavailable(facts: SetFacts, { pod, exists }: Replica): boolea
   return !exists || isLeaving(pod) || !isAvailable(facts, pod);
 }
 
-/** As many as may be unavailable beside those that are (upstream: updateStatefulSetAfterInvariantEstablished). */
+/**
+ * As many as may be unavailable in addition to those that already are (upstream:
+ * updateStatefulSetAfterInvariantEstablished).
+ */
 function updateMany(
   facts: SetFacts,
   replicas: readonly Replica[],

@@ -7,21 +7,21 @@ import { podFromTemplate } from '../../controller-runtime/pod-control.ts';
 import { REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.ts';
 import { claimName, ordinalOf, POD_INDEX_LABEL, podName, POD_NAME_LABEL, startOrdinal } from './set-names.ts';
 
-/** A template that pods are made of, by the name of its revision. */
+/** A pod template with the name of its revision. */
 export interface SetRevision {
   readonly name: string;
   readonly template: PodTemplateSpec;
 }
 
 export interface SetRevisions {
-  /** Of pods that are not updated yet. */
+  /** The revision of pods that are not updated yet. */
   readonly current: SetRevision;
   /** Of the set as it is. */
   readonly update: SetRevision;
 }
 
 /**
- * The pod of an ordinal as it is to be created: of the current revision below the partition, else of the new one
+ * The pod to create for an ordinal: with the current revision below the partition, otherwise with the new one
  * (upstream: newVersionedStatefulSetPod).
  */
 export function buildSetPod(set: StatefulSet, { current, update }: SetRevisions, ordinal: number): Pod {
@@ -63,7 +63,7 @@ function withClaims(set: StatefulSet, spec: PodSpec, ordinal: number): Pick<PodS
   return volumes.length === 0 ? {} : { volumes };
 }
 
-/** Whether the pod has the label and the volumes that its ordinal gives it. */
+/** Whether the pod has the label and the volumes of its ordinal. */
 export function isConsistent(set: StatefulSet, pod: Pod): boolean {
   const ordinal = ordinalOf(pod);
   if (ordinal === undefined || pod.metadata.labels?.[POD_NAME_LABEL] !== pod.metadata.name) return false;
@@ -73,7 +73,7 @@ export function isConsistent(set: StatefulSet, pod: Pod): boolean {
   );
 }
 
-/** The pod with the labels and volumes that its ordinal gives it. */
+/** The pod with the labels and volumes of its ordinal. */
 export function repairedPod(set: StatefulSet, pod: Pod): Pod {
   const ordinal = ordinalOf(pod) ?? 0;
   return {

@@ -5,9 +5,9 @@ import type { SetFacts } from './set-plan.ts';
 import { revisionOf } from './set-pods.ts';
 
 /**
- * The status as it should be now, with the pods that this pass made: upstream counts them once its cache shows them,
- * which takes a second write for each pod. `updating`: how many pods of the current revision this pass deletes for the update.
- * The update is complete when all pods are ready and of the new revision (upstream: updateStatus,
+ * Computes the status, including the pods created in this pass. Upstream counts them when its cache shows them, which
+ * needs a second write for each pod. `updating`: how many pods of the current revision this pass deletes for the
+ * update. The update is complete when all pods are ready and of the new revision (upstream: updateStatus,
  * completeRollingUpdate).
  */
 export function computeSetStatus(facts: SetFacts, collisionCount: number, updating: number): StatefulSetStatus {
@@ -44,7 +44,7 @@ export function computeSetStatus(facts: SetFacts, collisionCount: number, updati
   };
 }
 
-/** Whether writing it would tell anything new; a field that is absent counts as its zero. */
+/** Whether the status differs; an absent field counts as zero. */
 export function isSameStatus(left: StatefulSetStatus | undefined, right: StatefulSetStatus): boolean {
   const numbers = [
     'observedGeneration',

@@ -35,7 +35,7 @@ interface Parts {
   readonly expectations: Expectations;
 }
 
-/** Keeps the numbered pods of each StatefulSet, with their claims. */
+/** Maintains the numbered pods of each StatefulSet and their claims. */
 export function createStatefulSetController(options: ControllerOptions): Controller {
   const { informers, clock } = options;
   const revisions = informers.for(controllerRevisions);
@@ -70,7 +70,7 @@ class StatefulSetSyncer {
   readonly #histories: SetHistories;
   readonly #executor: SetExecutor;
   readonly #ownWrites = new OwnWrites();
-  /** Keys of sets by the key of a claim that has to go first. */
+  /** Keys of sets by the key of a claim that must be deleted first. */
   readonly #waiting = new Map<string, string>();
 
   constructor(options: ControllerOptions, parts: Parts) {
@@ -90,7 +90,7 @@ class StatefulSetSyncer {
     return waiting === undefined ? [] : [waiting];
   }
 
-  /** A pass looks at every pod of the set. */
+  /** A pass reads every pod of the set. */
   restMs(key: string): number {
     const set = this.#parts.sets.getByKey(key);
     return set === undefined ? 0 : restOfSet(this.#podIndex.countOf(set));
@@ -104,7 +104,7 @@ class StatefulSetSyncer {
       this.#ownWrites.forget(key);
       return undefined;
     }
-    // What the revisions of pods are is in the status: acting upon an old one would go back and forth.
+    // The status records the revisions of pods; acting on an outdated status would alternate between revisions.
     if (this.#ownWrites.isBehind(key, set.metadata.resourceVersion)) return undefined;
     const sorted = sortRevisions(await this.#claimRevisions(set));
     const mine = await this.#claimPods(set);
@@ -121,7 +121,7 @@ class StatefulSetSyncer {
     const plan = planStatefulSet(facts);
     this.#remember(key, set, plan);
     const { updating, created, error } = await this.#executor.perform(set, plan);
-    // With the pods of this pass: what the cache shows of them later is not worth another status.
+    // Includes the pods of this pass, so that their appearance in the cache needs no further status write.
     const after = { ...facts, pods: [...mine, ...created] };
     await this.#writeStatus(key, set, computeSetStatus(after, collisionCount, updating));
     if (error !== undefined) throw error instanceof Error ? error : new Error(String(error));
@@ -162,7 +162,7 @@ class StatefulSetSyncer {
       await this.#options.client.update(statefulSets, { ...set, status }, { subresource: 'status' });
       this.#ownWrites.wroteOver(key, set.metadata.resourceVersion);
     } catch (error) {
-      // Gone, or changed: the change itself wakes this again.
+      // Deleted or changed: the event triggers the next pass.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
       if (this.#parts.sets.getByKey(key) === set) throw error;
     }

@@ -4,20 +4,20 @@ import type { Toleration } from '../../../api/core/scheduling.ts';
 import { tolerates } from '../../../api/node-selection.ts';
 import { parseTime } from '../../../api/time.ts';
 
-/** The taints that make pods leave. */
+/** The NoExecute taints. */
 export function evictingTaints(node: Node | undefined): readonly Taint[] {
   return (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
 }
 
 export type EvictionPlan =
-  /** The node has nothing against the pod, or the pod stands it for ever. */
+  /** The node has no such taints, or the pod tolerates them forever. */
   | { readonly kind: 'stay' }
-  /** Whatever time it has been there. */
+  /** Immediately, regardless of its toleration time. */
   | { readonly kind: 'leave' }
   | { readonly kind: 'leaveAfter'; readonly stayMs: number };
 
 /**
- * How long a pod may stay with these taints, each judged by the first toleration that speaks of it (upstream:
+ * How long a pod tolerates these taints; the first matching toleration of each taint counts (upstream:
  * processPodOnNode, getMinTolerationTime).
  */
 export function planEviction(tolerations: readonly Toleration[], taints: readonly Taint[]): EvictionPlan {
@@ -32,9 +32,8 @@ export function planEviction(tolerations: readonly Toleration[], taints: readonl
 }
 
 /**
- * For how long the pod has tolerated the taints, as far as known when they are first seen. Where the taints
- * say when they were added, a restart of the controller does not extend the time. For a pod that came later, its time
- * starts then.
+ * For how long the pod has already tolerated the taints when they are first seen. If the taints have a time, a restart
+ * of the controller does not extend the toleration. For a pod that was bound later, the time starts then.
  */
 export function stoodForMs(pod: Pod, taints: readonly Taint[], nowMs: number): number {
   const addedMs = Math.min(...taints.map(({ timeAdded }) => parseTime(timeAdded) ?? nowMs));
@@ -43,7 +42,7 @@ export function stoodForMs(pod: Pod, taints: readonly Taint[], nowMs: number): n
   return Math.max(0, nowMs - Math.max(addedMs, cameMs));
 }
 
-/** Whether two lists of taints make the same pods leave. */
+/** Whether two lists of taints evict the same pods. */
 export function sameTaints(left: readonly Taint[], right: readonly Taint[]): boolean {
   return (
     left.length === right.length &&

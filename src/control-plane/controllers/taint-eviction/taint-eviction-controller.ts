@@ -18,9 +18,8 @@ const WORKERS = 8;
 /**
  * Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer (upstream:
  * taint-eviction-controller).
- * 1. Each pass decides again from node and pod; only since when it stands its taints is
- *    remembered.
- * 2. A taint that takes the place of another does not give the pod more time.
+ * 1. Each pass decides again from node and pod; only the start of the toleration is remembered. 2. Replacing one taint
+ * by another does not extend the time.
  */
 export function createTaintEvictionController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
@@ -90,7 +89,7 @@ function podHandlers(
   };
 }
 
-/** What is being done to a pod: it may stay until then, or its deletion was announced. */
+/** The state of a pod: it may stay until a time, or its deletion was recorded as an event. */
 type Entry =
   | { readonly kind: 'waiting'; readonly pod: Pod; readonly sinceMs: number }
   | { readonly kind: 'leaving'; readonly pod: Pod };

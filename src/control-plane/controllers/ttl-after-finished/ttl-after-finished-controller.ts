@@ -11,7 +11,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 /** Upstream: --concurrent-ttl-after-finished-syncs. */
 const WORKERS = 5;
 
-/** Deletes Jobs, and their pods with them, so long after they finished as they say. */
+/** Deletes finished Jobs with their pods after `ttlSecondsAfterFinished`. */
 export function createTtlAfterFinishedController({ informers, client, clock, log }: ControllerOptions): Controller {
   const all = informers.for(jobs);
   const queue = new RateLimitingQueue({
@@ -29,7 +29,7 @@ export function createTtlAfterFinishedController({ informers, client, clock, log
   return runController({ name: 'ttl-after-finished controller', log, queues: [queue], informers: [all], ends: [end] });
 }
 
-/** In how many milliseconds the job may go, once it has finished; undefined for one that stays. */
+/** Milliseconds until a finished job is deleted; undefined for a job that stays. */
 function ttlLeftMs(job: Job, nowMs: number): number | undefined {
   const { ttlSecondsAfterFinished } = job.spec;
   const finished = job.status?.conditions?.find(
@@ -42,8 +42,8 @@ function ttlLeftMs(job: Job, nowMs: number): number | undefined {
 }
 
 /**
- * Deletes an expired job. Its time to live may have been extended: the server is asked first. Answers when to look
- * again.
+ * Deletes an expired job. The server is queried first, because the TTL may have been extended. Resolves to the delay of
+ * the next check.
  */
 async function syncTtl(client: ApiClient, job: Job | undefined, nowMs: number): Promise<number | undefined> {
   const leftMs = job === undefined ? undefined : ttlLeftMs(job, nowMs);

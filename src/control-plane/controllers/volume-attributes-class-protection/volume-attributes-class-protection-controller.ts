@@ -15,7 +15,7 @@ const FINALIZER = 'kubernetes.io/vac-protection';
 const named = (names: readonly (string | undefined)[]): string[] =>
   [...new Set(names.filter((name) => name !== undefined && name !== ''))] as string[];
 
-/** The classes that a claim wants, has, or is being changed to. */
+/** The desired, current and target classes of a claim. */
 const classesOfClaim = ({ spec, status }: PersistentVolumeClaim): string[] =>
   named([
     spec.volumeAttributesClassName,
@@ -25,7 +25,7 @@ const classesOfClaim = ({ spec, status }: PersistentVolumeClaim): string[] =>
 
 const classesOfVolume = ({ spec }: PersistentVolume): string[] => named([spec.volumeAttributesClassName]);
 
-/** A class is not gone before no claim and no volume uses it (upstream: vacprotection). */
+/** Keeps classes that claims or volumes use (upstream: vacprotection). */
 export function createAttributesClassProtectionController(options: ControllerOptions): Controller {
   const { client, informers, clock, log } = options;
   const classes = informers.for(volumeAttributesClasses);
@@ -49,7 +49,7 @@ export function createAttributesClassProtectionController(options: ControllerOpt
   };
   const queue = new RateLimitingQueue({ name: 'vacprotection', clock, log, workers: 1, sync });
   const wake = (names: readonly string[]): void => names.forEach((name) => queue.add(name));
-  /** Only the classes that are no longer used may now be free. */
+  /** Only classes that are no longer used need a check. */
   const released = <T>(namesOf: (object: T) => string[]) => ({
     onUpdate: (before: T, after: T): void => {
       const kept = namesOf(after);

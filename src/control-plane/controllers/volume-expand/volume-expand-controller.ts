@@ -9,8 +9,8 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { runController } from '../../controller-runtime/run-controller.ts';
 
 /**
- * Says of a claim that grew what it waits for: every kind of volume that can grow has a resizer of its own outside the
- * control plane, as a CSI driver has (upstream: persistentvolume-expander-controller without expandable plugins).
+ * Records an event for a claim that waits for expansion: every expandable kind of volume has an external resizer, as
+ * CSI drivers have (upstream: persistentvolume-expander-controller without expandable plugins).
  */
 export function createVolumeExpandController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
