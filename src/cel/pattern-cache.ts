@@ -1,5 +1,11 @@
 import type { LinearPattern } from '../base/linear-pattern.ts';
 import { compilePattern } from '../base/linear-pattern.ts';
+import { CelError } from './values.ts';
+
+/** The cost of cel-go does not see how many states a pattern has. */
+export const textTooLong = new CelError(
+  'the text is too long for the pattern; use a shorter text or a simpler pattern',
+);
 
 const LONGEST_PATTERN = 64 * 1024;
 const CACHE_LIMIT = 500;

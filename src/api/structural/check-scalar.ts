@@ -1,3 +1,4 @@
+import type { PatternBudget } from '../../base/pattern-budget.ts';
 import { fieldOf, invalid } from './finding.ts';
 import type { Finding } from './finding.ts';
 import type { SchemaNode } from './schema-node.ts';
@@ -22,13 +23,21 @@ function countCharacters(text: string): number {
 }
 
 /** The first problem only, as upstream. */
-export function checkString(value: string, { json, pattern }: SchemaNode, path: string): readonly Finding[] {
+export function checkString(
+  value: string,
+  { json, pattern }: SchemaNode,
+  path: string,
+  budget: PatternBudget,
+): readonly Finding[] | 'no-time' {
   const { minLength, maxLength } = json;
   const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(value);
   if (maxLength !== undefined && length > maxLength) return [(errors) => errors.tooLong(fieldOf(path), maxLength)];
   if (minLength !== undefined && length < minLength)
     return [invalid(path, value, `should be at least ${minLength} chars long`)];
-  return pattern?.test(value) === false ? [invalid(path, value, `should match '${json.pattern ?? ''}'`)] : [];
+  if (pattern === undefined) return [];
+  const matches = budget.test(pattern, value);
+  if (matches === undefined) return 'no-time';
+  return matches ? [] : [invalid(path, value, `should match '${json.pattern ?? ''}'`)];
 }
 
 const INT32_MAX = 2_147_483_647;

@@ -121,7 +121,7 @@ describe('hostile schemas', () => {
   it('with patterns of many states are tried on less text than others', () => {
     const large = field({ type: 'string', pattern: '(a|b|ab){900}c' });
     const small = field({ type: 'string', pattern: '^([a-z0-9]+[.])*[a-z]+$' });
-    assert.match(problems({ a: `c${'ab'.repeat(5000)}` }, large).join(), /need more than \d+ checks/);
+    assert.match(problems({ a: `c${'ab'.repeat(5000)}` }, large).join(), /a pattern of the schema could take too long/);
     assert.deepEqual(problems({ a: `${'ab.'.repeat(200_000)}ab` }, small), []);
     assert.match(problems({ a: 'ab.'.repeat(400_000) }, small).join(), /need more than \d+ checks/);
   });

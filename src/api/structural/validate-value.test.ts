@@ -230,14 +230,14 @@ it('a value that needs too many checks is refused as a whole, however simple its
   assert.deepEqual(more, []);
 });
 
-it('a pattern counts by the length of its text and of its program', () => {
+it('a pattern counts by the length of its text, and a large one is tried on short texts only', () => {
   const matched = (pattern: string, texts: number, length: number): string =>
     problems(
       { a: Array.from({ length: texts }, () => 'a'.repeat(length)) },
       of({ a: { type: 'array', items: { type: 'string', pattern } } }),
     ).join();
   const tooMany = /need more than 400000 checks/;
-  assert.deepEqual([matched('a+', 100, 900), matched('a{900}', 10, 900)], ['', '']);
+  assert.deepEqual([matched('a+', 100, 900), matched('a{400}', 10, 900)], ['', '']);
   assert.match(matched('a+', 2, 900_000), tooMany);
-  assert.match(matched('a{900}', 100, 900), tooMany);
+  assert.match(matched('a{900}', 1, 9000), /a pattern of the schema could take too long for the texts/);
 });

@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/json-record.ts';
-import type { LinearPattern } from '../../base/linear-pattern.ts';
+import { PatternBudget } from '../../base/pattern-budget.ts';
 import { goQuote } from '../go-quote.ts';
 import { FieldErrors } from '../validation/field-error.ts';
 import type { FieldError } from '../validation/field-error.ts';
@@ -24,15 +24,8 @@ interface Before {
 
 /** Checks of one value, each about 250 ns: more would hold the event loop for longer than 100 ms. */
 const MOST_STEPS = 400_000;
-/**
- * What a character costs while a pattern is an automaton with few states, as nearly all are: at most 100 ns. A large
- * program may have so many states that the cost grows with its size.
- */
+/** What a character costs while a pattern is an automaton with few states. The budget for patterns bounds others. */
 const STEPS_OF_A_CHARACTER = 0.4;
-const SMALL_PROGRAM = 20;
-
-const patternSteps = (text: string, { size }: LinearPattern): number =>
-  Math.ceil(text.length * STEPS_OF_A_CHARACTER * Math.max(1, size / SMALL_PROGRAM));
 
 /**
  * What is wrong with a value by its schema, in upstream's words (kube-openapi validate). `old` is the value before an
@@ -43,7 +36,12 @@ export function validateValue(value: unknown, root: SchemaNode, old?: { readonly
   const check = new Check();
   const { findings } = check.node(value, root, { path: '', before: old, isRoot: true });
   const errors = new FieldErrors();
-  if (check.isExhausted)
+  if (check.isOutOfTime)
+    errors.invalidHidden(
+      '<nil>',
+      'a pattern of the schema could take too long for the texts of the value; use shorter texts or a simpler pattern',
+    );
+  else if (check.isExhausted)
     errors.invalidHidden(
       '<nil>',
       `the value and its schema need more than ${MOST_STEPS} checks; use a smaller value or a schema with fewer alternatives`,
@@ -59,10 +57,12 @@ interface At {
 }
 
 class Check {
+  readonly #patterns = new PatternBudget();
   #steps = 0;
+  isOutOfTime = false;
 
   get isExhausted(): boolean {
-    return this.#steps > MOST_STEPS;
+    return this.isOutOfTime || this.#steps > MOST_STEPS;
   }
 
   /** A value whose old one was the same passes, whatever is wrong with it. */
@@ -101,9 +101,14 @@ class Check {
 
   #content(result: Result, value: unknown, node: SchemaNode, at: At): void {
     if (typeof value === 'string') {
-      if (node.pattern !== undefined) this.#steps += patternSteps(value, node.pattern);
+      if (node.pattern !== undefined) this.#steps += Math.ceil(value.length * STEPS_OF_A_CHARACTER);
       if (this.isExhausted) return;
-      for (const finding of checkString(value, node, at.path)) fail(result, finding);
+      const found = checkString(value, node, at.path, this.#patterns);
+      if (found === 'no-time') {
+        this.isOutOfTime = true;
+        return;
+      }
+      for (const finding of found) fail(result, finding);
       const { format } = node.json;
       if (format !== undefined && (node.type === 'string' || node.type === '') && !matchesFormat(format, value))
         fail(result, typeError(at.path, format, value));

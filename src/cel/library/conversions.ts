@@ -1,7 +1,8 @@
 import type { Library } from '../environment.ts';
 import { globalFunction as fn, memberFunction as member } from '../environment.ts';
 import { doubleToInt, doubleToUint, formatDouble, parseDouble, parseInteger, parseUnsigned } from '../numbers.ts';
-import { cachedPattern } from '../pattern-cache.ts';
+import { couldHoldLoop } from '../../base/pattern-budget.ts';
+import { cachedPattern, textTooLong } from '../pattern-cache.ts';
 import { timeFunctions } from '../time/fields.ts';
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from '../time/formats.ts';
 import { checkedTimestamp } from '../time/limits.ts';
@@ -59,7 +60,8 @@ const unixSeconds = ({ nanos }: Timestamp): bigint =>
 
 function matches(text: string, pattern: string): CelResult {
   const regex = cachedPattern(pattern);
-  return typeof regex === 'string' ? new CelError(regex) : regex.test(text);
+  if (typeof regex === 'string') return new CelError(regex);
+  return couldHoldLoop(regex, text, 'test') ? textTooLong : regex.test(text);
 }
 
 const sizes = (id: string, type: CelType, size: (value: never) => bigint) => [

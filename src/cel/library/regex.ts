@@ -1,7 +1,8 @@
 import type { Library } from '../environment.ts';
 import { memberFunction as member } from '../environment.ts';
 import type { Work } from '../work.ts';
-import { cachedPattern } from '../pattern-cache.ts';
+import { couldHoldLoop } from '../../base/pattern-budget.ts';
+import { cachedPattern, textTooLong } from '../pattern-cache.ts';
 import { intType, listOf, stringType } from '../types.ts';
 import type { CelResult } from '../values.ts';
 import { ArrayList, CelError } from '../values.ts';
@@ -9,6 +10,7 @@ import { ArrayList, CelError } from '../values.ts';
 function find(text: string, pattern: string): CelResult {
   const regex = cachedPattern(pattern);
   if (typeof regex === 'string') return new CelError(`Illegal regex: ${regex}`);
+  if (couldHoldLoop(regex, text, 'search')) return textTooLong;
   const [first = ''] = regex.matches(text);
   return first;
 }
@@ -19,6 +21,7 @@ const STEPS_PER_MATCH = 20;
 function findAll(text: string, pattern: string, limit: bigint | Work, rest?: Work): CelResult {
   const regex = cachedPattern(pattern);
   if (typeof regex === 'string') return new CelError(`Illegal regex: ${regex}`);
+  if (couldHoldLoop(regex, text, 'search')) return textTooLong;
   const work = (typeof limit === 'bigint' ? rest : limit) as Work;
   const most = typeof limit === 'bigint' && limit >= 0n ? limit : -1n;
   const found: string[] = [];
