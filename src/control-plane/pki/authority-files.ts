@@ -9,28 +9,28 @@ import { readIfThere, writePublicFile, writeSecretFile } from '../../pki/pki-fil
 
 const AUTHORITY_YEARS = 10;
 const YEAR_MS = 365 * 86_400_000;
-/** For clocks of others that are behind. */
+/** Tolerates clocks that are behind. */
 const BACKDATE_MS = 5 * 60_000;
 
 export interface Authority {
   readonly certificatePem: string;
   readonly certificate: X509Certificate;
-  /** `undefined`: kept elsewhere, so nothing can be signed here. */
+  /** `undefined`: the key is kept elsewhere, so this process cannot sign. */
   readonly key: KeyObject | undefined;
 }
 
-/** Which authority: the name of its files, and that in its certificate. */
+/** The name of its files, and its common name. */
 export interface AuthoritySpec {
   readonly file: string;
   readonly commonName: string;
 }
 const clusterAuthority: AuthoritySpec = { file: 'ca', commonName: 'kubernetes' };
-/** Signs for proxies that say in headers who asks, and for nothing else (kubeadm's names). */
+/** Signs only the certificates of authenticating proxies (kubeadm's names). */
 export const frontProxyAuthority: AuthoritySpec = { file: 'front-proxy-ca', commonName: 'front-proxy-ca' };
 
 /**
- * An authority from `ca.crt` and `ca.key`; made only when neither is there. What is there is never replaced:
- * all that the cluster has issued depends on it. Rejects with `Invalid`, naming the file and what to do.
+ * An authority from `ca.crt` and `ca.key`; created only if neither file exists. Existing files are never replaced,
+ * because all issued certificates depend on them. Rejects with `Invalid`, which names the file and what to do.
  */
 export async function ensureAuthority(
   folder: string,
@@ -42,8 +42,8 @@ export async function ensureAuthority(
   if (certificatePem === undefined) {
     if (keyPem === undefined) return createAuthority(certificateFile, keyFile, { ...spec, nowMs });
     const key = readKey(keyFile, keyPem);
-    // The key is written first; a start that died right after it is gone on with, as long as nothing else was made from
-    // it.
+    // The key is written first. If a start was killed right after that, the next one reuses the key, unless other files
+    // were made from it.
     if (spec !== clusterAuthority || (await isAlone(folder, 'ca.key')))
       return writeAuthority(certificateFile, key, { ...spec, nowMs });
     throw broken(

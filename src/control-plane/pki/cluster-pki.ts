@@ -17,7 +17,7 @@ export interface ClusterPkiOptions {
   readonly log: Logger;
   /** Where clients on this machine reach the API server. */
   readonly serverUrl: string;
-  /** Names and addresses the API server is reached by, beside those that all have. */
+  /** Names and addresses of the API server, beside the default ones. */
   readonly hostname: string;
   readonly addresses: readonly string[];
   readonly extraNames?: readonly string[];
@@ -34,15 +34,15 @@ export interface ClusterPki {
   readonly serving: Issued;
   /** What it shows to kubelets. */
   readonly kubeletClient: Issued;
-  /** By which servers behind this one know it: what it shows to them, and who signed that. */
+  /** The client certificate for aggregated API servers, and the authority that signed it. */
   readonly frontProxy: { readonly authorityPem: string; readonly client: Issued };
   readonly serviceAccountKey: KeyObject;
 }
 
 /**
- * Everything the cluster proves itself with, in kubeadm's layout; makes what is missing and renews what expires soon,
- * so it may be called again at any time. Never touches an authority that is there. Rejects with `Invalid` naming the
- * file that is wrong and what to do.
+ * All certificates, keys and kubeconfigs of the cluster, in kubeadm's layout. Creates missing files and renews
+ * certificates that expire soon, so it may be called at any time. Never changes an existing authority. Rejects with
+ * `Invalid`, which names the invalid file and what to do.
  */
 export async function ensureClusterPki(options: ClusterPkiOptions): Promise<ClusterPki> {
   const { folder, nowMs, log, serverUrl } = options;
@@ -79,7 +79,9 @@ export async function ensureClusterPki(options: ClusterPkiOptions): Promise<Clus
   return { authority, authorityKeyPem, serving, kubeletClient, frontProxy, serviceAccountKey };
 }
 
-/** kubeadm's group of administrators: bound to cluster-admin, so that, unlike system:masters, it can be taken away. */
+/**
+ * kubeadm's group of administrators: bound to cluster-admin, so that, unlike system:masters, its rights can be revoked.
+ */
 const ADMINISTRATORS = 'kubeadm:cluster-admins';
 
 const kubeconfigs: readonly (readonly [string, string, readonly string[]])[] = [
@@ -123,7 +125,7 @@ function servingSpec({
   };
 }
 
-/** `sa.key` and `sa.pub`. RSA, which all who check tokens by the published keys know. */
+/** `sa.key` and `sa.pub`. RSA, which every verifier of tokens supports. */
 async function ensureServiceAccountKey(folder: string): Promise<KeyObject> {
   const [privateFile, publicFile] = [path.join(folder, 'sa.key'), path.join(folder, 'sa.pub')];
   const [privatePem, publicPem] = await Promise.all([readIfThere(privateFile), readIfThere(publicFile)]);

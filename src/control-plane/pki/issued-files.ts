@@ -12,7 +12,7 @@ import { readIfThere, writePublicFile, writeSecretFile } from '../../pki/pki-fil
 const LIFE_MS = 365 * 86_400_000;
 const BACKDATE_MS = 5 * 60_000;
 
-/** What one of the cluster's own certificates says. */
+/** The contents of one of the cluster's own certificates. */
 export interface IssuedSpec {
   readonly commonName: string;
   readonly organizations: readonly string[];

@@ -27,8 +27,8 @@ export interface PkiRenewalOptions {
 }
 
 /**
- * Renews certificates while the server runs, and notices when its own was replaced. What cannot be renewed or used is
- * logged, and the old stays in force.
+ * Renews certificates while the server runs, and notices when its own was replaced. If a certificate cannot be renewed
+ * or used, this is logged, and the old one stays in use.
  */
 export function createPkiRenewal(options: PkiRenewalOptions): { start(): void; stop(): Promise<void> } {
   const { folder, ensure, servingChanged, clock, random, log } = options;

@@ -1,7 +1,7 @@
 import type { AltNames, KeyUsageName } from '../../pki/certificate-template.ts';
 import { extendedUsages, noNames } from '../../pki/certificate-template.ts';
 
-/** The signers of kubernetes.io that the control plane itself is. */
+/** The `kubernetes.io` signers that the control plane implements. */
 export const signerNames = {
   apiServerClient: 'kubernetes.io/kube-apiserver-client',
   apiServerClientKubelet: 'kubernetes.io/kube-apiserver-client-kubelet',
@@ -39,7 +39,7 @@ export function refuseRequest(
   }
 }
 
-/** Of the names asked for, those that the signer puts into a certificate. */
+/** The requested names that the signer puts into the certificate. */
 export function issuedNames(signer: SignerName, { dnsNames, ipAddresses, emailAddresses, uris }: AltNames): AltNames {
   switch (signer) {
     case signerNames.apiServerClient:
@@ -53,8 +53,8 @@ export function issuedNames(signer: SignerName, { dnsNames, ipAddresses, emailAd
 }
 
 /**
- * The group that may do everything is never signed for. Admission says so too (CertificateSubjectRestriction), but it
- * may be off.
+ * A certificate for `system:masters` is never signed. Admission refuses it too (CertificateSubjectRestriction), but may
+ * be off.
  */
 function refuseMasters({ organizations }: RequestFacts): string | undefined {
   return organizations.includes('system:masters') ? 'subject organization system:masters is not allowed' : undefined;
@@ -92,7 +92,7 @@ function refuseKubeletServing(
 
 const NOT_NODES = 'subject organization is not system:nodes';
 const NOT_A_NODE = 'subject common name does not begin with system:node:';
-/** A name that no Node object can have would pass the prefix; upstream lets it. */
+/** Upstream checks only the prefix, and so accepts names that no Node object can have. */
 function isNodeName(commonName: string): boolean {
   const prefix = 'system:node:';
   const name = commonName.slice(prefix.length);
@@ -125,15 +125,15 @@ const SHORT_MS = 8 * 60 * 60 * SECOND_MS;
 export interface ValidityQuestion {
   /** What the request asks for. */
   readonly expirationSeconds: number | undefined;
-  /** The longest a signer gives (--cluster-signing-duration). */
+  /** The signer's longest validity (--cluster-signing-duration). */
   readonly longestMs: number;
   readonly authorityNotAfterMs: number;
   readonly nowMs: number;
 }
 
 /**
- * From when until when: never beyond the authority, five minutes back for clocks that are behind, which only
- * short-lived ones get on top (upstream: authority/policies.go).
+ * The validity: it never ends after the authority's, and begins five minutes ago for clocks that are behind. Only
+ * short-lived certificates are extended by these five minutes (upstream: authority/policies.go).
  */
 export function requestValidity(
   question: ValidityQuestion,
@@ -184,7 +184,7 @@ const extended: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The words of a request as a certificate has them; `unknown` is one that means nothing. */
+/** The usages of a request in the terms of a certificate; `unknown` is a usage without a meaning. */
 export function usagesOf(words: readonly string[]): {
   readonly keyUsages: readonly KeyUsageName[];
   readonly extendedKeyUsages: readonly string[];

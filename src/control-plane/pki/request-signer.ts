@@ -23,17 +23,17 @@ export type SigningOutcome =
   | { readonly kind: 'ignored' };
 
 export interface RequestSignerOptions {
-  /** Asked for each request, so that an authority that was exchanged is used at once. PEM both. */
+  /** Called for each request, so that a replaced authority is used at once. Both are PEM. */
   readonly authority: () => { readonly certificate: string; readonly key: string };
   readonly nowMs: () => number;
-  /** The longest any certificate lives; a year unless said otherwise (--cluster-signing-duration). */
+  /** The longest validity of a certificate; default: a year (--cluster-signing-duration). */
   readonly longestMs?: number;
 }
 
 /**
- * Judges and signs approved CertificateSigningRequests. Approval counts for nothing here: all is judged again, as a
- * request may have been made while no admission plugin checked it. Rejects when it cannot now (the authority is
- * broken), which is worth trying again.
+ * Judges and signs approved CertificateSigningRequests. All rules are checked again in spite of the approval, because
+ * no admission plugin may have checked the request. Rejects if it cannot sign now (the authority is invalid); the
+ * caller may retry.
  */
 export function createRequestSigner(
   options: RequestSignerOptions,

@@ -12,7 +12,7 @@ const PERIOD_MS = 3 * 60_000;
 
 export interface AllocationRepairOptions {
   readonly storage: Storage;
-  /** Everything that objects of the cluster hold, from the cache. */
+  /** All allocations that the cluster's objects use, from the cache. */
   readonly held: () => readonly HeldAllocation[];
   readonly clock: Clock;
   readonly random: Random;
@@ -23,7 +23,7 @@ export interface AllocationRepairOptions {
 type Suspects = ReadonlyMap<string, number>;
 
 export interface AllocationRepairs {
-  /** Allocations without an object for a whole period. */
+  /** Allocations that had no object for a whole period. */
   readonly release: readonly StoredValue[];
   /** Held by objects but not in the store: after a restore, or from before allocations existed. */
   readonly take: readonly HeldAllocation[];
@@ -33,8 +33,9 @@ export interface AllocationRepairs {
 }
 
 /**
- * A server that dies between taking a name and writing its object, or between deletion and release, leaves an
- * allocation without an object. A name that was just taken has no object yet either, so one period has to pass.
+ * A server that dies between an allocation and the write of its object, or between deletion and release, leaves an
+ * allocation without an object. A new allocation has no object yet either, so one is released only after a whole
+ * period.
  */
 export function computeAllocationRepairs(
   stored: readonly StoredValue[],

@@ -4,7 +4,7 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import type { AllocationObjects, AllocationStore } from '../../model/resource-definition.ts';
 import type { Storage } from '../../storage/storage.ts';
 
-/** Each allocation is a key in the store: the server that creates the key has the name. */
+/** Each allocation is a key in the store: the server that creates the key owns the allocation. */
 export const ALLOCATIONS_PREFIX = '/registry/ranges/';
 
 export const allocationKey = ({ space, name }: { readonly space: string; readonly name: string }): string =>
@@ -16,7 +16,7 @@ export interface AllocationStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly settings: AllocationStore['settings'];
-  /** The API server's own way to its API; asked for only once there are requests. */
+  /** The API server's client for its own API; called only after the server is complete. */
   readonly client: () => AllocationObjects;
 }
 

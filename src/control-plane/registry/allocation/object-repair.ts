@@ -14,9 +14,9 @@ const PERIOD_MS = 3 * 60_000;
 export interface ObjectRepairOptions<T extends ApiObject> {
   readonly type: ResourceType<T>;
   readonly client: ApiClient;
-  /** Those that the cluster should have. */
+  /** The objects that the cluster should have. */
   readonly wanted: () => readonly T[];
-  /** Those that it has, of the same maker. */
+  /** The existing objects of the same creator. */
   readonly actual: () => readonly T[];
   readonly clock: Clock;
   readonly random: Random;
@@ -25,13 +25,15 @@ export interface ObjectRepairOptions<T extends ApiObject> {
 
 export interface ObjectRepairs<T> {
   readonly create: readonly T[];
-  /** Wanted by nothing for a whole period. */
+  /** Not wanted for a whole period. */
   readonly remove: readonly T[];
-  /** Uids of those that nothing wants, by key. */
+  /** Uids of unwanted objects, by key. */
   readonly suspects: ReadonlyMap<string, string>;
 }
 
-/** An object that was just made is wanted by what is not written yet: one period has to pass before it is removed. */
+/**
+ * The object that needs a new one may not be written yet, so an unwanted object is removed only after a whole period.
+ */
 export function computeObjectRepairs<T extends ApiObject>(
   wanted: readonly T[],
   actual: readonly T[],
@@ -47,7 +49,9 @@ export function computeObjectRepairs<T extends ApiObject>(
   };
 }
 
-/** Makes the objects that stand for allocations agree with those that have them, every few minutes. */
+/**
+ * Every few minutes, creates and deletes the objects that represent allocations, so that they match the allocations.
+ */
 export function createObjectRepair<T extends ApiObject>(options: ObjectRepairOptions<T>): Loop {
   const { type, client, wanted, actual, log } = options;
   let suspects: ReadonlyMap<string, string> = new Map();

@@ -6,8 +6,8 @@ import type { CacheEvent } from './event-window.ts';
 import type { KindCache, WatchCache } from './watch-cache.ts';
 
 /**
- * The cache for those who must not wait. What the definitions say of a kind is what its objects are, so its type is
- * known by the kind alone.
+ * Synchronous reads from the cache. The definitions decide the type of a kind's objects, so the kind alone determines
+ * it.
  */
 export function createCacheReader(caches: Pick<WatchCache, 'find'>, definitions: DefinitionIndex): ObjectReader {
   const kindOf = (type: ResourceType): KindCache | undefined => {

@@ -11,8 +11,8 @@ export interface CacheEvent {
 }
 
 /**
- * The newest changes of a kind, so that a watch that was cut off can go on where it was. Bounded: what is older is
- * forgotten, and `oldest` says so.
+ * The newest changes of a kind, so that an interrupted watch can resume. Bounded: older changes are dropped, and
+ * `oldest` is the boundary.
  */
 export class EventWindow {
   readonly #capacity: number;
@@ -38,14 +38,14 @@ export class EventWindow {
     this.#next++;
   }
 
-  /** Nothing before `revision` can be answered from here any more. */
+  /** Drops all changes: watches from before `revision` cannot resume. */
   restart(revision: number): void {
     this.#events.length = 0;
     this.#next = 0;
     this.#oldest = revision;
   }
 
-  /** The changes after `revision` in order, or undefined when some of them are forgotten. */
+  /** The changes after `revision` in order, or undefined if some of them were dropped. */
   after(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#oldest) return undefined;
     const found: CacheEvent[] = [];

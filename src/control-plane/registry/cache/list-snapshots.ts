@@ -3,19 +3,22 @@ import type { ObjectList } from './object-list.ts';
 
 /** How many lists are kept for their next pages. The oldest goes first. */
 const LIMIT = 16;
-/** How long one is kept. After that its pages are read from the store, until the store forgets the version. */
+/**
+ * How long one is kept, in milliseconds. Later pages are read from the store, until the store has compacted the
+ * version.
+ */
 const LIFE_MS = 60_000;
 
-/** Which list is read in pages: everything below `place` in the store, at `revision`. */
+/** Identifies a list: everything below `place` in the store, at `revision`. */
 export interface ListSnapshotId {
   readonly place: string;
   readonly revision: number;
 }
 
 /**
- * Lists that clients read in pages, as they were at the first page, so that writes meanwhile do not send every next
- * page to the store. A snapshot shares its objects with the cache: it costs a reference for each object, and what was
- * replaced since.
+ * Lists that clients read in pages, as of the first page. So the next pages need not be read from the store after a
+ * write. A snapshot shares its objects with the cache: it costs a reference for each object, and the memory of objects
+ * that were replaced since.
  */
 export class ListSnapshots {
   readonly #clock: Clock;

@@ -62,7 +62,7 @@ export class ObjectList {
     return copy;
   }
 
-  /** Where `key` stands, or would. */
+  /** The index of `key`, or where it would be inserted. */
   #position(key: string): number {
     let low = 0;
     let high = this.#keys.length;

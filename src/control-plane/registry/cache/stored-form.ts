@@ -6,10 +6,10 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { shareManagedFields } from '../../patch/managed-entries.ts';
 import type { Served } from '../registry.ts';
 
-/** How every stored object of a kind begins; what follows is the rest of its metadata. */
+/** The text with which every stored object of a kind begins; the rest of its metadata follows. */
 const openings = new WeakMap<ResourceDefinition, string>();
 
-/** Where objects of several versions are kept, each says its own. */
+/** If objects of several versions are stored, each contains its own version. */
 const versionIn = (definition: ResourceDefinition, { apiVersion }: ApiObject): string =>
   definition.isInternal === true ? (apiVersion ?? '') : apiVersionOf(definition.type);
 
@@ -26,7 +26,7 @@ function openingOf(definition: ResourceDefinition, object: ApiObject): string {
 const formatOpening = (kind: string, apiVersion: string): string =>
   `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":{`;
 
-/** Metadata as it goes over the wire: what is '' inside, so that code need not ask, is absent outside. */
+/** Metadata in the wire format: fields that are '' in memory are absent. */
 function wireMetadata(metadata: ApiObject['metadata'], resourceVersion: string | undefined): object {
   const { name, namespace, uid, resourceVersion: _, ...rest } = metadata;
   return {
@@ -43,7 +43,7 @@ export function wireJson(definition: ResourceDefinition, object: ApiObject): str
   return toJson(definition, object, object.metadata.resourceVersion);
 }
 
-/** What is put into the store: the version is the store's own. */
+/** The stored text. It has no resource version, because the store keeps that. */
 export function storedJson(definition: ResourceDefinition, object: ApiObject): string {
   return toJson(definition, object, undefined);
 }
@@ -67,24 +67,24 @@ function toWire(
   };
 }
 
-/** The object as clients see it, before it becomes text: what patches start from. Shares its parts with the object. */
+/** The object in the wire format, not serialized; patches are applied to it. Shares its parts with the object. */
 export function wireValue(definition: ResourceDefinition, object: ApiObject): Readonly<Record<string, unknown>> {
   return toWire(definition, object, object.metadata.resourceVersion);
 }
 
 /**
- * An object out of the store, whole: with its version, and '' where the wire has nothing. Throws `SyntaxError` for what
- * is not JSON.
+ * An object from the store, with its resource version, and '' for absent fields. Throws `SyntaxError` for what is not
+ * JSON.
  */
 export function fromStored(value: string, revision: number): ApiObject {
-  // Written by this server, or by another that keeps JSON: checked when it was written.
+  // This server, or another that stores JSON, validated it when writing.
   const object = parseExactJson(value) as ApiObject;
   return withVersion({ ...object, metadata: shareManagedFields(object.metadata) }, revision);
 }
 
 export function withVersion(object: ApiObject, revision: number): ApiObject {
   const { name, namespace, uid, ...rest } = object.metadata;
-  // An object may have been stored without what the type promises.
+  // A stored object may lack fields that the type requires.
   return {
     ...object,
     metadata: {
@@ -97,7 +97,7 @@ export function withVersion(object: ApiObject, revision: number): ApiObject {
   };
 }
 
-/** An object of the cache. Its JSON is made when first asked for, from the stored text where possible. */
+/** An object of the cache. Its JSON is created at the first use, from the stored text if possible. */
 export class CachedObject implements Served {
   readonly object: ApiObject;
   readonly revision: number;

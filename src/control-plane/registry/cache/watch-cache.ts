@@ -15,14 +15,14 @@ import { ListSnapshots } from './list-snapshots.ts';
 import { ObjectList } from './object-list.ts';
 import { CachedObject, fromStored, withVersion } from './stored-form.ts';
 
-/** How many changes of one kind a watch may be behind and still go on (upstream: at least 100, growing under load). */
+/** How many changes of one kind a watch may be behind and still resume (upstream: at least 100, growing under load). */
 const WINDOW_LENGTH = 1024;
-/** How long a request for a version that is not there yet waits (upstream: 3 s). */
+/** How long a request waits for a version that the cache has not reached (upstream: 3 s). */
 const FUTURE_VERSION_WAIT_MS = 3000;
 const RETRY_MS = 500;
 const PAGE_LENGTH = 1000;
 
-/** What the cache holds of one kind. */
+/** The cached objects and changes of one kind. */
 export interface KindCache {
   readonly definition: ResourceDefinition;
   readonly objects: ObjectList;
@@ -31,19 +31,20 @@ export interface KindCache {
   lastChange: number;
   readonly listeners: Set<(event: CacheEvent) => void>;
   /**
-   * Ends the watches of clients: with an error when changes are not known one by one, without one when the kind itself
-   * changed or went. Their clients watch again.
+   * Ends the watches of clients: with an error if the single changes are unknown, without one if the kind was changed
+   * or removed. Clients then start new watches.
    */
   readonly watches: Set<(error: Error | undefined) => void>;
 }
 
 /**
- * All objects, as the store has them, kept new by one watch over the whole store.
+ * All objects of the store, updated by one watch over the whole store.
  * 1. An object is visible here before its write is acknowledged to the client, when the store
  *    reports writes in order.
  * 2. Listeners hear every change once, in order of revision, after it is visible.
  * 3. What is read is never older than what was read before.
- * 4. A kind that comes is there before any of its objects: what it is made of (`defining`) is read first.
+ * 4. A new kind is registered before any of its objects is read: the objects that define it (`defining`) are read
+ * first.
  */
 export class WatchCache {
   readonly snapshots: ListSnapshots;
@@ -82,12 +83,12 @@ export class WatchCache {
     return this.#revision;
   }
 
-  /** Undefined for what is not stored. */
+  /** Undefined for kinds that are not stored. */
   find(definition: ResourceDefinition): KindCache | undefined {
     return this.#kinds.get(this.#definitions.storedOf(definition));
   }
 
-  /** Throws NotFound for a kind that went while its request was served. */
+  /** Throws NotFound for a kind that was removed while its request was served. */
   kind(definition: ResourceDefinition): KindCache {
     const kind = this.find(definition);
     if (kind !== undefined) return kind;
@@ -101,7 +102,7 @@ export class WatchCache {
     return new Map([...this.#kinds.values()].map(({ definition, objects }) => [definition, objects.size]));
   }
 
-  /** Reads everything, then follows. Rejects when the store cannot be read. */
+  /** Reads everything, then watches. Rejects when the store cannot be read. */
   async start(): Promise<void> {
     await this.#loadAll();
     this.#follow();
@@ -114,10 +115,10 @@ export class WatchCache {
   }
 
   /**
-   * Resolves when everything written before the call is visible here. Calls in a row share one question to the store.
+   * Resolves when everything written before the call is visible here. Concurrent calls share one request to the store.
    */
   async fresh(): Promise<void> {
-    // A question that is under way may have been asked before the write this caller must see; the next one was not.
+    // A request in flight may have been sent before the write that this caller must see; the next one was not.
     this.#asked ??= Promise.resolve().then(() => {
       this.#asked = undefined;
       return this.#storage.revision();
@@ -146,7 +147,7 @@ export class WatchCache {
     }
   }
 
-  /** Says what is about to be written, so that it need not be parsed when the store reports it. */
+  /** Announces a write, so that the object need not be parsed when the store reports it. */
   expect(key: string, value: string, object: ApiObject): void {
     this.#expected.set(key, { value, object });
   }
@@ -155,7 +156,7 @@ export class WatchCache {
     this.#expected.delete(key);
   }
 
-  /** The objects of a page of the store, parsed; those of other kinds and what is not JSON left out. */
+  /** The parsed objects of a page of the store, without those of unknown kinds and values that are not JSON. */
   decode(definition: ResourceDefinition, item: StoredValue): CachedObject | undefined {
     try {
       return new CachedObject(definition, fromStored(item.value, item.revision), item.revision, item.value);
@@ -203,9 +204,9 @@ export class WatchCache {
   }
 
   /**
-   * What changed while the store could not be followed, as what it came to: one by one it is not known. So watches end
-   * (their clients list again), and no watch resumes from a version in between. Listeners hear what differs, in order
-   * of revision. Nothing waits once the last page is there: all that is read here is of one version.
+   * Applies the difference after the store's watch was interrupted; the single changes are not known. So watches end
+   * (their clients list again), and no watch resumes from a version in between. Listeners get the differences in order
+   * of revision. There is no `await` after the last page, so all that is read here is of one version.
    */
   async #loadAgain(): Promise<void> {
     const seen = new Map<KindCache, Set<string>>();
@@ -227,7 +228,10 @@ export class WatchCache {
     this.#advance(revision);
   }
 
-  /** Every object of one revision of the store, which is the answer; those that define kinds come first. */
+  /**
+   * Loads every object of one revision of the store, and resolves to this revision. Objects that define kinds come
+   * first.
+   */
   async #readAll(take: (kind: KindCache, objectKey: string, item: StoredValue) => void): Promise<number> {
     const first = this.#defining;
     if (first === undefined) return this.#readPages(REGISTRY_PREFIX, undefined, take);
@@ -337,7 +341,7 @@ export class WatchCache {
       try {
         listener(event);
       } catch (error) {
-        // Its own loss: the others hear of the change, and the cache goes on.
+        // An error of one listener must not stop the others or the cache.
         this.#log.error('a listener of the cache failed', {
           kind: kind.definition.type.kind,
           key: event.key,
