@@ -39,19 +39,19 @@ import { watchKind } from './read/watch-kind.ts';
 import { asServed, servedBody } from './write/write-tools.ts';
 import type { WriteTools } from './write/write-tools.ts';
 
-/** So many objects of a collection are deleted before others have their turn. */
+/** How many objects of a collection are deleted before the event loop gets its turn. */
 const DELETIONS_PER_TURN = 20;
 
 export interface RegistryOptions {
   readonly homes: Homes;
   readonly reader: ObjectReader;
-  /** The main store, which keeps what is allocated. */
+  /** The main store, which keeps allocations. */
   readonly storage: Storage;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
   readonly random: Random;
   readonly allocationSettings: AllocationStore['settings'];
-  /** For objects that show what is allocated. */
+  /** For objects that represent allocations. */
   readonly allocationClient: () => AllocationObjects;
   readonly policy: ClusterPolicy;
   /** In the order in which they are asked. */
@@ -147,12 +147,12 @@ class ObjectRegistry implements Registry {
     const list = await this.list(request, { ...selection, includeUninitialized: true });
     for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
-      // A dry run waits for nothing.
+      // A dry run does not wait.
       if (index % DELETIONS_PER_TURN === 0) await nextTurn();
       try {
         await this.delete({ ...request, name, namespace }, options);
       } catch (error) {
-        // Another client was faster; the object is gone, as requested.
+        // Another client has deleted it already.
         if (!(error instanceof ApiStatusError) || error.reason !== 'NotFound') throw error;
       }
     }
@@ -171,7 +171,7 @@ class ObjectRegistry implements Registry {
     return converted;
   }
 
-  /** The answer to a write of a subresource with a kind of its own shows that kind. */
+  /** The response to a write of a subresource with its own kind has that kind. */
   #partOf({ definition, subresource }: ResourceRequest, written: Written): Written {
     if (subresource === '' || subresource === 'status') return written;
     const part = readPart(definition, subresource, written.object);

@@ -6,9 +6,9 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 export const REGISTRY_PREFIX = '/registry/';
 
 /**
- * The registry of kinds: the definitions, found by what requests and keys of the store say. Built-in kinds are there
- * from the beginning; those of custom resources come and go by `change`. Two versions of a kind may share a place in
- * the store: the others say in `storedAs` which one owns it.
+ * Looks up the definition of a kind, by request or by key of the store. Built-in kinds are always registered; `change`
+ * adds and removes those of custom resources. Versions of a kind may share a place in the store: `storedAs` names the
+ * one that owns it.
  */
 export class DefinitionIndex implements DefinitionsTarget {
   readonly #all = new Set<ResourceDefinition>();
@@ -44,7 +44,7 @@ export class DefinitionIndex implements DefinitionsTarget {
     if (isStored(definition)) this.#byStoragePath.set(definition.storagePath, definition);
   }
 
-  /** Another definition may have taken its place already. */
+  /** Another definition may have replaced it already. */
   #remove(definition: ResourceDefinition): void {
     this.#all.delete(definition);
     const forget = (map: Map<string, ResourceDefinition>, key: string): void => {
@@ -59,7 +59,7 @@ export class DefinitionIndex implements DefinitionsTarget {
     return this.#byResource.get(resourceName(type));
   }
 
-  /** By what stands in an object or an owner reference: `apps/v1`, `Deployment`. */
+  /** By apiVersion and kind: `apps/v1`, `Deployment`. */
   byKind(apiVersion: string, kind: string): ResourceDefinition | undefined {
     return this.#byKind.get(`${apiVersion}/${kind}`);
   }
@@ -79,7 +79,7 @@ export class DefinitionIndex implements DefinitionsTarget {
     return long === undefined ? undefined : { definition: long, objectKey: rest.slice(second + 1) };
   }
 
-  /** The definition whose objects are really stored for this one. */
+  /** The definition whose objects are stored for this one. */
   storedOf(definition: ResourceDefinition): ResourceDefinition {
     return definition.storedAs === undefined ? definition : (this.byType(definition.storedAs.stored) ?? definition);
   }
@@ -90,7 +90,7 @@ const resourceName = ({ group, version, plural }: Pick<ResourceType, 'group' | '
 
 const kindName = ({ type }: ResourceDefinition): string => `${apiVersionOf(type)}/${type.kind}`;
 
-/** Reviews are answered and forgotten, others are computed, or stored as objects of another kind. */
+/** Reviews are not stored; others are computed, or stored as objects of another kind. */
 export function isStored({ review, storedAs, storagePath }: ResourceDefinition): boolean {
   return review === undefined && storedAs === undefined && storagePath !== '';
 }

@@ -15,8 +15,8 @@ export interface HomeOfKinds extends Home {
 }
 
 /**
- * Where the objects of each kind are: in the main store, but for kinds that have another one. Versions are those of each
- * store, so they say nothing about objects of kinds that are elsewhere.
+ * The store of each kind: the main store, except for kinds with a store of their own. Resource versions of different
+ * stores cannot be compared.
  */
 export class Homes {
   readonly all: readonly Home[];
@@ -35,7 +35,7 @@ export class Homes {
     return this.#byStored.get(this.#definitions.storedOf(definition)) ?? this.#main;
   }
 
-  /** Undefined for what is not stored. */
+  /** Undefined for kinds that are not stored. */
   find(definition: ResourceDefinition): KindCache | undefined {
     return this.of(definition).cache.find(definition);
   }

@@ -28,8 +28,8 @@ export interface LocalClientOptions {
 }
 
 /**
- * The API for callers in this process: no sockets and no text, but the same rules, as the user it is made for. Objects
- * it answers with are those of the cache, shared by all.
+ * An API client for callers in this process, with the rights of one user. It needs no sockets and no serialization, but
+ * the same rules apply. It returns objects of the cache, which are shared and must not be changed.
  */
 export function createLocalClient(options: LocalClientOptions): ApiClient {
   return new LocalClient(options);
@@ -134,7 +134,7 @@ class LocalClient implements ApiClient {
       subresource: options.subresource ?? '',
       write: options,
     });
-    // What is applied says what it is; here the type does.
+    // An apply configuration needs apiVersion and kind; here the type supplies them.
     const value =
       patch.type === 'apply' ? { apiVersion: apiVersionOf(type), kind: type.kind, ...patch.body } : patch.body;
     return shown(await this.#options.registry.patch(request, { type: patch.type, value, duplicates: [] }));
@@ -183,7 +183,7 @@ class LocalClient implements ApiClient {
   }
 }
 
-/** The kind asked for says what the objects are. */
+/** The requested kind determines the type of the objects. */
 function shown<T extends ApiObject>(served: Served): T {
   return served.object as T;
 }

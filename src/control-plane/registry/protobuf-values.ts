@@ -18,9 +18,8 @@ const isProtobuf = (bytes: Uint8Array): boolean => magic.equals(bytes.subarray(0
 export type StorageMediaType = 'application/json' | 'application/vnd.kubernetes.protobuf';
 
 /**
- * Values of a store that API servers of upstream may have written, or are to read: objects of built-in kinds in
- * protobuf or as JSON, whichever they are; written in the one that is asked for. What is no object of a built-in kind
- * stays text.
+ * Encodes values of a store that is shared with upstream's API servers. It reads objects of built-in kinds in protobuf
+ * or JSON, and writes them in the configured format. All other values are text.
  */
 export function objectValues(definitions: readonly ResourceDefinition[], mediaType: StorageMediaType): ValueCodec {
   const byKind = new Map(definitions.map((each) => [`${apiVersionOf(each.type)}/${each.type.kind}`, each]));
@@ -33,7 +32,7 @@ export function objectValues(definitions: readonly ResourceDefinition[], mediaTy
 
 type DefinitionsByKind = ReadonlyMap<string, ResourceDefinition>;
 
-/** Undefined for what has no protobuf form. */
+/** Undefined for values without a protobuf form. */
 function toProtobuf(text: string, byKind: DefinitionsByKind): Uint8Array | undefined {
   if (!text.startsWith('{"kind":')) return undefined;
   const { kind = '', apiVersion = '', ...value } = parseExactJson(text) as ApiObject;

@@ -5,8 +5,8 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 
 /**
  * The verbs of the API, written once for all kinds: decoding, defaults, validation, admission, optimistic locking,
- * storing, and reading from the watch cache. The HTTP layer and the callers in this process are the same to it.
- * Authentication, authorization and limits have been passed before. Every method rejects with `ApiStatusError`.
+ * storing, and reading from the watch cache. The HTTP layer and callers in this process use it alike. Authentication,
+ * authorization and limits come before it. Every method rejects with `ApiStatusError`.
  */
 export interface Registry {
   get(request: ResourceRequest, options: { readonly resourceVersion?: string }): Promise<Served>;
@@ -20,8 +20,8 @@ export interface Registry {
   update(request: ResourceRequest, body: WriteBody): Promise<Written>;
   patch(request: ResourceRequest, patch: PatchBody): Promise<Written>;
   /**
-   * `gone` false: the object stays for now, by grace or finalizers, and is what is answered with. Else a Status that
-   * says which it was, or the object for kinds with `returnsDeleted`.
+   * `gone` is false if the object stays for now because of its grace period or finalizers; the object is returned then.
+   * Otherwise a Status that names the object is returned, or the object for kinds with `returnsDeleted`.
    */
   delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }>;
   deleteCollection(request: ResourceRequest, selection: ListOptions, options: unknown): Promise<ServedList>;
@@ -29,7 +29,7 @@ export interface Registry {
 
 export interface ResourceRequest {
   readonly definition: ResourceDefinition;
-  /** '' for all namespaces and for kinds in none. */
+  /** '' for all namespaces and for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
   /** '' for the object itself. */
@@ -44,11 +44,14 @@ export interface ResourceRequest {
 export interface WriteBody {
   readonly value: unknown;
   readonly protobuf?: Uint8Array;
-  /** Fields that stood twice in the text: only its parser can know. `duplicate field "spec.x"`, or as `form` says. */
+  /**
+   * Fields that were repeated in the text; only the parser of the text knows them. `duplicate field "spec.x"`, or as
+   * `form` says.
+   */
   readonly duplicates: readonly string[];
   /** `yaml`: the text was YAML, and its duplicates are lines: `line 3: key "x" already set in map`. */
   readonly form?: 'yaml';
-  /** A text of JSON that has duplicates, to find unknown fields between them. */
+  /** JSON text with duplicates, needed for the order of unknown fields among them. */
   readonly text?: string;
 }
 
@@ -56,7 +59,7 @@ export interface PatchBody extends WriteBody {
   readonly type: 'json' | 'merge' | 'strategic' | 'apply';
 }
 
-/** An object and its JSON, which is made once for however many readers. Neither is ever changed. */
+/** An object and its JSON, which is created once for all readers. Both are immutable. */
 export interface Served {
   readonly object: ApiObject;
   readonly json: string;
@@ -79,8 +82,8 @@ export interface WatchSink {
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', served: Served): void;
   bookmark(resourceVersion: string, initialEventsEnd: boolean): void;
   /**
-   * Over: by error (410 Expired when the reader was too slow or the past is forgotten) or, without one, because the
-   * server stops.
+   * Ends the watch: with an error (410 Expired if the reader was too slow or the version was compacted), or without one
+   * when the server stops.
    */
   end(error: Error | undefined): void;
 }

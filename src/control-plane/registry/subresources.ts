@@ -12,8 +12,7 @@ import type {
 import type { BodyKind } from './write/decode-body.ts';
 
 /**
- * The parts of an object that may be written on their own: `status`, which all kinds have alike, and the views of a
- * kind.
+ * The parts of an object with writes of their own: `status`, which is the same for all kinds, and the views of a kind.
  */
 function viewOf(definition: ResourceDefinition, subresource: string): SubresourceView<ApiObject> {
   const view = definition.views?.find((each) => each.name === subresource);
@@ -34,7 +33,7 @@ export function otherVersions({ siblings }: ResourceDefinition): readonly string
 
 const ownKind = (subresource: string): boolean => subresource === '' || subresource === 'status';
 
-/** What a body of the subresource is. */
+/** The type of the subresource's body. */
 export function bodyKind(definition: ResourceDefinition, subresource: string): BodyKind {
   const hideValues = definition.hideValues === true && { hideValues: true };
   const own = {
@@ -52,7 +51,7 @@ export function readPart(definition: ResourceDefinition, subresource: string, ob
   return ownKind(subresource) ? object : (viewOf(definition, subresource).read?.(object) ?? object);
 }
 
-/** What admission sees of a write: the object, or the body where the subresource has a kind of its own. */
+/** The object that admission gets: the whole object, or the body if the subresource has a kind of its own. */
 export function shownAs(
   definition: ResourceDefinition,
   subresource: string,
@@ -70,7 +69,7 @@ interface Parts {
 
 type WithStatus = ApiObject & { status?: unknown };
 
-/** The whole object after a write of `body`: a write to the object leaves status alone, one to status all the rest. */
+/** The whole object after a write of `body`: a write to the object keeps status, one to status keeps all the rest. */
 export function writePart(definition: ResourceDefinition, subresource: string, { old, body, facts }: Parts): ApiObject {
   const { rules } = definition;
   if (subresource === '') {

@@ -2,23 +2,23 @@ import { Buffer } from 'node:buffer';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 
 /**
- * Where the next page of a list begins, and of which version the list is. -1: of the newest, for lists whose version is
- * forgotten.
+ * Where the next page of a list begins, and the version of the list. -1: the newest version, for lists whose version
+ * was compacted.
  */
 export interface ContinueToken {
   readonly revision: number;
-  /** The key below the kind's place in the store of the last object of the page before. */
+  /** The key of the previous page's last object, below the kind's place in the store. */
   readonly afterKey: string;
 }
 
 const VERSION = 'meta.k8s.io/v1';
 
-/** Opaque to clients; of the form upstream's tokens have. */
+/** Opaque to clients; in the format of upstream's tokens. */
 export function formatContinueToken({ revision, afterKey }: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: VERSION, rv: revision, start: `${afterKey}\0` })).toString('base64url');
 }
 
-/** Throws BadRequest for a text that no list gave out. */
+/** Throws BadRequest for an invalid token. */
 export function parseContinueToken(text: string): ContinueToken {
   let token: unknown;
   try {

@@ -8,14 +8,13 @@ interface Waiting {
   readonly deliver: () => void;
 }
 
-/** A reader whose objects are converted so slowly has to begin again. */
+/** If conversion is this slow, the reader has to start again. */
 const MOST_WAITING = 10_000;
 
 /**
- * Delivers in order what may have to wait for a conversion webhook.
- * 1. What needs nothing is delivered at once, unless something before it waits.
- * 2. All that waits is prepared in one call.
- * 3. After an error nothing more is delivered.
+ * Delivers items in order, although some wait for a conversion webhook. 1. An item that needs no conversion is
+ * delivered at once, unless an earlier one waits. 2. All waiting items are converted in one call. 3. After an error
+ * nothing more is delivered.
  */
 export class OrderedDelivery {
   readonly #prepare: Prepare;
@@ -60,7 +59,7 @@ export class OrderedDelivery {
     }
   }
 
-  /** Asked again after each delivery, which may close the watch. */
+  /** Checked again after each delivery, because a delivery may close the watch. */
   #hasEnded(): boolean {
     return this.#isClosed;
   }

@@ -1,9 +1,9 @@
-/** Begins a source that pushes, and says how it is stopped. */
+/** Starts a source that pushes events; returns the function that stops it. */
 export type PushSource<T> = (push: (event: T) => void, end: () => void) => Promise<() => void>;
 
 /**
- * What is pushed, as something to iterate over. The source begins when iteration does; it is stopped when the reader
- * leaves or `signal` aborts. A reader in this process is as fast as the process itself, so what waits is not bounded.
+ * Pushed events as an async iterable. The source starts with the iteration, and stops when the reader leaves the loop
+ * or `signal` aborts. The queue is not bounded, because the reader runs in the same process.
  */
 export async function* createPushedEvents<T>(signal: AbortSignal, source: PushSource<T>): AsyncGenerator<T, void> {
   let queue: T[] = [];

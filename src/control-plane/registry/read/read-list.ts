@@ -15,10 +15,10 @@ import type { ObjectList } from '../cache/object-list.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { parseRevision } from './parse-revision.ts';
 
-/** One page as it is being gathered. */
+/** A page while it is collected. */
 interface Page {
   readonly kind: KindCache;
-  /** The version that is asked for. */
+  /** The requested version. */
   readonly shown: ResourceDefinition;
   readonly prefix: string;
   readonly selection: Selection;
@@ -79,8 +79,8 @@ function continueToken({ continue: text, resourceVersion = '' }: ListOptions): C
 }
 
 /**
- * The one version that the list is to be of. A client that asks for pages of a version and not how it is to be matched
- * wants exactly that one.
+ * The exact version of the list. A request for pages of a version without `resourceVersionMatch` means exactly that
+ * version.
  */
 function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: ListOptions): number | undefined {
   const revision = parseRevision(resourceVersion);
@@ -88,15 +88,16 @@ function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: Lis
   return resourceVersionMatch === undefined && limit > 0 && revision > 0 ? revision : undefined;
 }
 
-/** Absent: the newest. `0`: whatever is here. Else at least that version. */
+/** Absent: the newest version. `0`: any cached version. Otherwise at least that version. */
 export async function notOlderThan(cache: WatchCache, resourceVersion: string | undefined): Promise<void> {
   if (resourceVersion === undefined || resourceVersion === '') await cache.fresh();
   else await cache.waitFor(parseRevision(resourceVersion));
 }
 
 /**
- * Lists whose first page was read lately are here, and so is what has not changed since; the store has the rest. What
- * the store forgot is refused also when it has not changed: clients see versions end as they do with upstream.
+ * Snapshots hold lists whose first page was read recently, and the cache holds lists that have not changed since; the
+ * rest is read from the store. Compacted versions are refused even if nothing has changed, so that versions expire as
+ * with upstream.
  */
 async function ofRevision(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
   const snapshot = cache.snapshots.find(snapshotId(page, revision));
@@ -118,7 +119,7 @@ async function mustBeRemembered(storage: Storage, page: Page, revision: number):
     .catch((error: unknown) => refuseForgotten(error, page, page.afterKey));
 }
 
-/** Only a first page keeps the list: else one that is asked for again and again would never end. */
+/** Only a first page stores a snapshot; otherwise repeated requests would keep it forever. */
 function fromCache(cache: WatchCache, page: Page, revision: number): Gathered {
   const { objects } = page.kind;
   const gathered = gather(page, objects, revision);
@@ -127,10 +128,10 @@ function fromCache(cache: WatchCache, page: Page, revision: number): Gathered {
   return gathered;
 }
 
-/** How often objects that came while others were converted are converted too. */
+/** How often objects that arrived during a conversion are converted too. */
 const PREPARE_ATTEMPTS = 20;
 
-/** Has objects ready whose fields the selection asks for. Once it resolves, none of them has to be waited for. */
+/** Converts the objects whose fields the selection needs. After it resolves, reading them needs no wait. */
 async function prepareFields(
   { kind, prefix, selection, shown }: Page,
   objects: Pick<ObjectList, 'range'>,
@@ -197,7 +198,7 @@ async function fromStore(cache: WatchCache, storage: Storage, page: Page, revisi
   }
 }
 
-/** 410, with a token for those who would rather go on with a list that is not of one version. */
+/** 410, with a token to continue the list at the newest version (an inconsistent list). */
 function refuseForgotten(error: unknown, page: Page, afterKey: string): never {
   if (!isKind(error, 'Conflict')) throw error;
   if (page.afterKey === '')

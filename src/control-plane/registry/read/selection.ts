@@ -7,11 +7,11 @@ import { goQuote } from '../../../api/go-quote.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
-/** Which objects of a list or watch are meant; `matches` takes them as they are stored. */
+/** The objects that a list or watch selects; `matches` takes stored objects. */
 export interface Selection {
   /** Every object of the namespace passes. */
   readonly everything: boolean;
-  /** Set when a field selector names one object: no other needs to be checked. */
+  /** Set if a field selector names one object: only this one needs to be checked. */
   readonly name: string | undefined;
   readonly matches: (object: ApiObject) => boolean;
 }
@@ -24,14 +24,14 @@ const initialized: Selection = {
   matches: ({ metadata }) => initializersOf(metadata) === undefined,
 };
 
-/** What a reader asks for: the options of lists and watches that choose objects. */
+/** The options of lists and watches that select objects. */
 export interface SelectionOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly includeUninitialized?: boolean;
 }
 
-/** Throws BadRequest for selectors that cannot be read and for fields the kind cannot be selected by. */
+/** Throws BadRequest for invalid selectors and for fields that the kind does not support. */
 export function parseSelection(definition: ResourceDefinition, options: SelectionOptions): Selection {
   const selected = parseSelectors(definition, options);
   if (definition.isInitialized !== true || options.includeUninitialized === true) return selected;
@@ -62,10 +62,7 @@ function parseSelectors(definition: ResourceDefinition, { labelSelector, fieldSe
   };
 }
 
-/**
- * Kinds that say nothing about their fields are answered for by the machinery, in other words (runtime:
- * DefaultMetaV1FieldSelectorConversion).
- */
+/** For kinds without selectable fields upstream has another message (runtime: DefaultMetaV1FieldSelectorConversion). */
 function unknownField(definition: ResourceDefinition, field: string): string {
   return definition.selectableFields === undefined
     ? `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
@@ -86,7 +83,7 @@ function selectableNames(definition: ResourceDefinition): ReadonlySet<string> {
   let known = names.get(definition);
   if (known === undefined) {
     const { namespaced } = definition.type;
-    // An object in which all is there that decoding puts there.
+    // An object with all fields that decoding fills in.
     const probe = decodeAny(definition.schema, {}).value as ApiObject;
     const own = definition.selectableFields?.(probe) ?? {};
     known = new Set([

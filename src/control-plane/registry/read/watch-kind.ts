@@ -12,20 +12,20 @@ import { parseSelection } from './selection.ts';
 import type { Selection } from './selection.ts';
 import { parseRevision } from './parse-revision.ts';
 
-/** How often a watch that asked for bookmarks gets one (upstream: about once a minute). */
+/** The interval of bookmarks, if requested (upstream: about once a minute). */
 const BOOKMARK_MS = 60_000;
 
 export interface WatchSource {
   readonly cache: WatchCache;
   readonly clock: Clock;
-  /** How an object of the cache is shown: itself, or as a kind that is stored as another. */
+  /** Returns the object to send for an object of the cache: itself, or its form in a kind that is stored as another. */
   readonly serve: (object: Served) => Served;
 }
 
 /**
- * One watch. From nothing or `0` it begins with what is there, as ADDED; from a version with what happened after it;
- * `sendInitialEvents` with what is there and a bookmark behind it. An object that comes to match the selection is
- * ADDED, one that ceases to is DELETED, as it was before.
+ * One watch. Without a version or with `0` it begins with the existing objects as ADDED; with a version, with the
+ * changes after it; with `sendInitialEvents`, with the existing objects and a bookmark. An object that begins to match
+ * the selection is sent as ADDED, one that ceases to match as DELETED in its previous state.
  */
 export async function watchKind(
   source: WatchSource,
@@ -40,7 +40,7 @@ export async function watchKind(
   const fromState = options.sendInitialEvents === true || from === 0;
   if (options.sendInitialEvents === true) await notOlderThan(cache, options.resourceVersion);
   else await cache.waitFor(from);
-  // From here on nothing waits, so that no change can slip between state and events.
+  // There is no `await` from here on, so that no change is lost between state and events.
   const watch = new Watch(source, kind, {
     prefix: request.namespace === '' ? '' : `${request.namespace}/`,
     selection,
@@ -73,7 +73,7 @@ class Watch {
     try {
       this.#deliver(event);
     } catch (error) {
-      // It must not go on with a change left out.
+      // A watch must not continue after a lost change.
       this.#end(internalError(error));
       throw error;
     }
@@ -92,7 +92,7 @@ class Watch {
 
   replay(after: number): void {
     const missed = this.#kind.window.after(after);
-    // A version from before the window is still good when nothing of the kind has changed since.
+    // A version from before the window is valid if nothing of the kind has changed since.
     if (missed === undefined && this.#kind.lastChange > after)
       throw new ApiStatusError('Expired', `too old resource version: ${after} (${this.#kind.window.oldest})`);
     for (const event of missed ?? []) this.#deliver(event);
@@ -109,7 +109,7 @@ class Watch {
     );
   }
 
-  /** It says that all until this revision has been delivered, and so it waits for that. */
+  /** A bookmark promises that all changes until its revision were delivered, so it waits for them. */
   bookmark(initialEventsEnd: boolean): void {
     const revision = String(this.#source.cache.revision);
     this.#delivery.push([], () => this.#scope.sink.bookmark(revision, initialEventsEnd));

@@ -29,7 +29,7 @@ import {
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** How often a generated name that is taken is replaced (upstream: RetryGenerateName). */
+/** The retries for a generated name that is taken (upstream: RetryGenerateName). */
 const NAME_ATTEMPTS = 8;
 
 /** POST of an object. */
@@ -42,7 +42,7 @@ export async function createObject(tools: WriteTools, request: ResourceRequest, 
   return createDecoded(tools, request, decoded, 'update');
 }
 
-/** `tracked`: whose the fields are has been said already (server-side apply). */
+/** `tracked`: the field owners are already set (server-side apply). */
 export async function createDecoded(
   tools: WriteTools,
   request: ResourceRequest,
@@ -127,7 +127,7 @@ function prepare(tools: WriteTools, request: ResourceRequest, object: ApiObject)
   return withEmptyStatus(definition, definition.rules.prepareForCreate?.(draft, requestFacts(tools, context)) ?? draft);
 }
 
-/** A status is a struct in Go: it is there from the beginning, so that a JSON patch can add to it. */
+/** A status is a struct in Go, so it always exists, and a JSON patch can add to it. */
 function withEmptyStatus(definition: ResourceDefinition, object: ApiObject & { status?: unknown }): ApiObject {
   const isStruct = definition.hasStatus === true && definition.schema.custom === undefined;
   const status = isStruct ? definition.schema.fields.status : undefined;
@@ -141,8 +141,8 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
     tools.cache.kind(definition).objects.get(formatKey(object.metadata))?.object;
   const allocated = await definition.allocate?.(object, undefined, tools.claims(context.dryRun));
   const whole = allocated?.object ?? object;
-  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be
-  // in vain later, if it is.
+  // Undefined while it is unknown whether the store has the object. Its allocations are then kept; the repair releases
+  // them later if the object does not exist.
   let stored: boolean | undefined = false;
   try {
     if (context.dryRun) {
@@ -166,7 +166,7 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
   }
 }
 
-/** Says so when the object that has the name is about to go: then the same create works a little later. */
+/** Tells the client if the object of this name is being deleted: the same create succeeds later. */
 function nameTaken({ type }: ResourceDefinition, object: ApiObject, existing: ApiObject | undefined): ApiStatusError {
   const error = alreadyExists(type, object.metadata.name);
   if (existing?.metadata.deletionTimestamp === undefined) return error;

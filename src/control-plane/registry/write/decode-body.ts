@@ -25,8 +25,8 @@ export interface BodyKind {
 }
 
 /**
- * A body as the object it says it is. Of another kind, or of wrong types: BadRequest. Unknown and repeated fields are
- * refused, warned of or dropped without a word, as the request's field validation says.
+ * Decodes a body. Throws BadRequest for another kind or wrong types. Depending on the request's field validation,
+ * unknown and repeated fields are refused, cause a warning or are dropped silently.
  */
 export function decodeBody(body: WriteBody, expected: BodyKind, context: RequestContext): ApiObject {
   if (body.protobuf !== undefined && expected.readBody !== undefined) throw notProtobuf();
@@ -49,14 +49,14 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
     if (doubts !== undefined && context.fieldValidation === 'Strict') refuse([doubts.refusal]);
     for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
   }
-  // In a custom kind nothing is zero but what was written so.
+  // Custom kinds have no zero values for absent fields.
   const object =
     expected.readBody === undefined ? dropZeros(decoded as ApiObject, expected.schema) : (decoded as ApiObject);
   // The schema is that of an object of the API, whose metadata is required.
   return { ...object, kind, apiVersion };
 }
 
-/** A body as its kind reads it, leniently. Throws for too many values. */
+/** Decodes a body leniently. Throws for too many values. */
 export function readObject(
   expected: Pick<BodyKind, 'schema' | 'readBody' | 'hideValues'>,
   value: unknown,
@@ -76,14 +76,14 @@ function decodeObject(schema: Schema, value: unknown, options: DecodeOptions): D
   return decoded;
 }
 
-/** Custom kinds have no form in protobuf. */
+/** Custom kinds have no protobuf form. */
 const notProtobuf = (): ApiStatusError =>
   new ApiStatusError(
     'UnsupportedMediaType',
     'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
   );
 
-/** The kind is checked before the message is read: it would be nonsense as another. */
+/** The kind is checked before the message is decoded, because it cannot be decoded as another kind. */
 function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
   try {
     const { apiVersion, kind, raw } = openEnvelope(bytes);

@@ -12,9 +12,9 @@ import { computePatchDoubts } from './field-doubts.ts';
 import type { PatchBody } from '../registry.ts';
 
 /**
- * What a JSON, merge or strategic patch made of an object, as the object it has to be. What is not one is Invalid, with
- * `patch` as the field that is to blame; unknown and repeated fields are refused, warned of or dropped as the request's
- * field validation says (upstream: handlers/patch.go).
+ * Decodes the result of a JSON, merge or strategic patch. Throws Invalid with the field `patch` if it is not a valid
+ * object. Depending on the request's field validation, unknown and repeated fields are refused, cause a warning or are
+ * dropped (upstream: handlers/patch.go).
  */
 export function decodePatched(
   patched: unknown,

@@ -97,7 +97,7 @@ function checkPreconditions(
   object: ApiObject,
   { preconditions }: DeleteOptions,
 ): void {
-  // Upstream names the kind here where elsewhere it names the resource.
+  // Upstream's message has the kind here, not the resource.
   const kind = { group: definition.type.group, plural: definition.type.kind };
   const { uid, resourceVersion } = object.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {

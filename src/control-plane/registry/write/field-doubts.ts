@@ -10,13 +10,13 @@ import type { PatchBody, WriteBody } from '../registry.ts';
 
 /** The unknown and repeated fields of a body. */
 export interface FieldDoubts {
-  /** What strict validation answers: `strict decoding error: unknown field "spec.x"`. */
+  /** The error of strict validation: `strict decoding error: unknown field "spec.x"`. */
   readonly refusal: string;
   /** One warning each. */
   readonly warnings: readonly string[];
 }
 
-/** The order in which a decoder finds the fields of a text that has the keys of each object sorted. */
+/** The order of fields in a text with sorted keys. */
 function comparePaths({ path: left }: DecodeError, { path: right }: DecodeError): number {
   const at = left.findIndex((step, index) => textOf(step) !== textOf(right[index]));
   if (at < 0) return left.length - right.length;
@@ -29,8 +29,9 @@ const textOf = (step: PathStep | undefined): string =>
   step === undefined ? '' : typeof step === 'object' ? step.key : String(step);
 
 /**
- * The doubts about a whole object, undefined when there are none. Without a schema the order of the text is not known. A text of JSON has them in its order, a text of YAML
- * first the keys that stand twice, then unknown fields, sorted (upstream: serializer/json unmarshal).
+ * The doubts about a whole object, undefined when there are none. Without a schema the order of the text is not known.
+ * For JSON the order is that of the text. For YAML, repeated keys come first, then unknown fields, sorted (upstream:
+ * serializer/json unmarshal).
  */
 export function computeBodyDoubts(
   body: WriteBody,
@@ -46,7 +47,7 @@ export function computeBodyDoubts(
   );
 }
 
-/** The doubts about a patch and what it made: first what stands twice, then unknown fields, sorted. */
+/** The doubts about a patch and its result: first repeated fields, then unknown fields, sorted. */
 export function computePatchDoubts(patch: PatchBody, unknown: readonly DecodeError[]): FieldDoubts | undefined {
   const own = patch.type === 'json' ? operationDoubts(patch) : patch.duplicates;
   if (own.length === 0 && unknown.length === 0) return undefined;

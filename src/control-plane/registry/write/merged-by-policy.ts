@@ -6,9 +6,8 @@ import { mergeConfig } from '../../patch/typed-merge.ts';
 import { decodeChanged } from './patched-by-webhook.ts';
 
 /**
- * What the apply configuration of a policy makes of an object, with its defaults. Throws when it has fields that the
- * schema does not have, or changes lists or structs that only one owner can have (upstream: mutating/patch/smd.go
- * ApplyStructuredMergeDiff).
+ * Applies the apply configuration of a policy to an object and sets defaults. Throws if the configuration has fields
+ * that the schema lacks, or changes atomic lists or structs (upstream: mutating/patch/smd.go ApplyStructuredMergeDiff).
  */
 export function mergedByPolicy(
   attributes: AdmissionAttributes,

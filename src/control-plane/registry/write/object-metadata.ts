@@ -8,7 +8,7 @@ import { checkPathSegment } from '../../../api/validation/names.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
-/** Metadata of an object that is about to be: what only the server may say is said by it. */
+/** Metadata of a new object, with the fields that only the server may set. */
 export function metadataForCreate(
   metadata: ObjectMeta,
   { uid, nowMs, namespace }: { readonly uid: string; readonly nowMs: number; readonly namespace: string },
@@ -24,7 +24,7 @@ export function metadataForCreate(
   return { ...kept, namespace, uid, creationTimestamp: formatTime(nowMs) };
 }
 
-/** Metadata of a write over `old`: what only the server may say stays as it is. */
+/** Metadata of an update of `old`, which keeps the fields that only the server may set. */
 export function metadataForUpdate(metadata: ObjectMeta, old: ObjectMeta): ObjectMeta {
   const { deletionTimestamp, deletionGracePeriodSeconds, generation, creationTimestamp } = old;
   const { selfLink: _, deletionTimestamp: __, deletionGracePeriodSeconds: ___, generation: ____, ...kept } = metadata;
@@ -39,7 +39,7 @@ export function metadataForUpdate(metadata: ObjectMeta, old: ObjectMeta): Object
   };
 }
 
-/** The namespace and name of a body must be those of the path, where both say something. */
+/** The namespace and name of a body must equal those of the path, if both are set. */
 export function checkPlace(
   object: ApiObject,
   place: { readonly namespaced: boolean; readonly namespace: string; readonly name: string },
@@ -52,15 +52,15 @@ export function checkPlace(
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
 }
 
-/** What replaces an object names it (upstream: checkName). */
+/** The body of an update must have a name (upstream: checkName). */
 export function requireName({ metadata }: ApiObject, nameOfUrl: string): void {
   if (metadata.name === '')
     throw badRequest(`the name of the object (${nameOfUrl} based on URL) was undeterminable: name must be provided`);
 }
 
 /**
- * What an object had before it may keep, so that it can be written at all. That its name still suits its kind is asked
- * at its creation (upstream: validateCommonFields).
+ * Existing invalid values may stay, so that the object can be updated at all. The name is validated only at creation
+ * (upstream: validateCommonFields).
  */
 export function validateMetadata(
   definition: ResourceDefinition,
@@ -84,7 +84,7 @@ export function validateMetadata(
 
 const IMMUTABLE = 'field is immutable';
 
-/** What a write may not do to metadata (upstream: ValidateObjectMetaAccessorUpdate). */
+/** Metadata that an update may not change (upstream: ValidateObjectMetaAccessorUpdate). */
 export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
   const errors = new FieldErrors();
   for (const field of [

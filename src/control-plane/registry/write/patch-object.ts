@@ -40,7 +40,7 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
   return { object, json, created: true };
 }
 
-/** A custom kind does not say how its lists are merged by such a patch. */
+/** A custom kind has no merge keys for a strategic patch. */
 const notStrategic = (): ApiStatusError =>
   new ApiStatusError(
     'UnsupportedMediaType',

@@ -6,8 +6,8 @@ import type { AdmissionAttributes } from '../../model/admission.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 
 /**
- * What a webhook's JSON patch makes of an object, as the object it has to be, with its defaults. Unknown fields are
- * dropped. Throws when it does not apply, or is none.
+ * Applies a webhook's JSON patch to an object and sets defaults. Unknown fields are dropped. Throws if the patch is
+ * invalid or does not apply.
  */
 export function patchedByWebhook(
   attributes: AdmissionAttributes,
@@ -17,7 +17,7 @@ export function patchedByWebhook(
   return decodeChanged(attributes, document, applyJsonPatch(document, patch));
 }
 
-/** A changed document as the object it has to be, with its defaults. Throws when it is none. */
+/** Decodes a changed document and sets defaults. Throws if it is not a valid object. */
 export function decodeChanged(
   { definition, subresource }: AdmissionAttributes,
   document: Readonly<Record<string, unknown>>,

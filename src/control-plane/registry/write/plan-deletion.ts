@@ -7,15 +7,18 @@ const ORPHAN_FINALIZER = 'orphan';
 const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 /**
- * `remove` takes it out of the store, `mark` stores it as one that is being deleted, `keep` leaves it: that was said
- * before.
+ * `remove` deletes it from the store, `mark` stores it with a deletion timestamp, `keep` changes nothing because it is
+ * already marked.
  */
 export type DeletionPlan =
   | { readonly kind: 'remove' }
   | { readonly kind: 'mark'; readonly object: ApiObject }
   | { readonly kind: 'keep' };
 
-/** What a DELETE does to the object as it is (upstream: registry/rest/delete.go and the generic store). */
+/**
+ * Plans what a DELETE does to the object in its current state (upstream: registry/rest/delete.go and the generic
+ * store).
+ */
 export function planDeletion(
   definition: ResourceDefinition,
   object: ApiObject,
@@ -38,7 +41,7 @@ export function planDeletion(
     : { kind: 'mark', object: next };
 }
 
-/** A grace that runs already is only ever shortened. */
+/** A running grace period can only be shortened. */
 function gracefully(changed: ApiObject, object: ApiObject, graceSeconds: number, nowMs: number): DeletionPlan {
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined)
@@ -70,15 +73,12 @@ function terminating(object: ApiObject, graceSeconds: number, nowMs: number): Ap
   };
 }
 
-/** Being deleted is a change of what is wanted. */
+/** A deletion increments the generation, like a change of the spec. */
 function counted(metadata: ApiObject['metadata']): ApiObject['metadata'] {
   return metadata.generation === undefined ? metadata : { ...metadata, generation: metadata.generation + 1 };
 }
 
-/**
- * The finalizers with which the object goes on: those of the garbage collector come and go with the propagation that is
- * asked for.
- */
+/** The finalizers after the request: the propagation policy adds or removes those of the garbage collector. */
 function deletionFinalizers(
   { rules }: ResourceDefinition,
   { metadata }: ApiObject,

@@ -107,7 +107,7 @@ function createAccess(tools: WriteTools, request: ResourceRequest): ActionAccess
       change: (current: U) => U,
       subresource?: 'status',
     ) =>
-      // The definitions say what objects of a kind are, so the kind tells the type.
+      // The definitions decide the type of a kind's objects, so the kind determines it.
       changeStored(
         tools,
         { ...request, ...key, definition: definitionOf(tools, type), subresource: subresource ?? '' },
@@ -122,10 +122,7 @@ function definitionOf(tools: WriteTools, type: ResourceType): ResourceDefinition
   return definition;
 }
 
-/**
- * What an action does to an object is not a write of its user's: rules that keep users from changing fields are not
- * asked.
- */
+/** An action's change is not a write by the user, so the rules for users' updates do not apply. */
 async function changeStored(
   tools: WriteTools,
   request: ResourceRequest,

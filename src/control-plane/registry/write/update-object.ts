@@ -39,17 +39,17 @@ import type { WriteTools } from './write-tools.ts';
 /** How often writes without a version are retried after a conflict. */
 const UNCONDITIONAL_ATTEMPTS = 20;
 
-/** How the next version of an object comes from the one there is. */
+/** How the new version of an object is made from the existing one. */
 export interface Change {
-  /** The body as written: of the subresource's kind, if it has one of its own. Undefined: nothing is to be written. */
+  /** The body, in the subresource's own kind if it has one. Undefined: there is nothing to write. */
   readonly propose: (current: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** Whose the fields are has been said already (server-side apply). */
+  /** The field owners are already set (server-side apply). */
   readonly tracked?: boolean;
-  /** The version the writer has seen, if it says so: a newer one is not written over. */
+  /** The version that the client has read, if given: a newer version is not overwritten. */
   readonly conditional: boolean;
   /**
-   * By an action of the server (binding assigns a node), which may set what users may not: no rules of updates, no
-   * admission, no field owners, and no new generation (upstream binds so).
+   * Set for an action of the server, such as binding, which may set fields that users may not: without update rules,
+   * admission, field owners and a new generation (as upstream's binding).
    */
   readonly bySystem?: boolean;
 }
@@ -71,7 +71,7 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
     },
   };
   const propose = (): ApiObject => {
-    // Of what is not there yet no version can be named.
+    // Checked only if the object exists: a create has no resource version.
     if (subresource === '' && definition.rules.requiresResourceVersion === true && resourceVersion === '')
       throw versionMissing(request);
     return whole;
@@ -97,7 +97,7 @@ async function created(tools: WriteTools, request: ResourceRequest, object: ApiO
   return createDecoded(tools, request, { ...object, metadata }, 'update');
 }
 
-/** Reads, changes, checks and stores; undefined when the object is not there. */
+/** Reads, changes, validates and stores; undefined if the object does not exist. */
 export async function changeObject(
   tools: WriteTools,
   request: ResourceRequest,
@@ -158,7 +158,7 @@ async function changeCurrent(
   return store(tools, request, { object, old, current });
 }
 
-/** Stored in a version that is no longer the storage version: a write that changes nothing brings it into that. */
+/** The stored version is no longer the storage version: a write without changes converts it. */
 function isStale({ storedAs, type }: ResourceRequest['definition'], { object }: CachedObject): boolean {
   return storedAs?.version !== undefined && object.apiVersion !== apiVersionOf({ ...type, version: storedAs.version });
 }
