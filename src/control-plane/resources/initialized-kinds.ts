@@ -4,7 +4,7 @@ import type { Field, ObjectSchema, Schema } from '../../api/schema/schema.ts';
 import { validateInitializers, validateInitializersUpdate } from '../../api/validation/validate-initializers.ts';
 import type { ResourceDefinition, ResourceRules } from '../model/resource-definition.ts';
 
-/** The kinds as they are where initializers are on: metadata has the field, in templates too, and it is checked. */
+/** The kinds when initializers are enabled: metadata, also of templates, has the field, and it is validated. */
 export function initializedKinds(definitions: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
   const variants = new SchemaVariants();
   return definitions.map((definition) => {
@@ -37,7 +37,7 @@ function initializedRules({ type }: ResourceDefinition, rules: ResourceRules<Api
       ...validateInitializers(initializersOf(object.metadata)),
     ],
     validateUpdate: (object, old, policy) => [
-      // A pending pod runs nowhere yet, so all of it may change (upstream: isUpdatingUninitializedPod).
+      // An uninitialized pod runs nowhere yet, so all its fields may change (upstream: isUpdatingUninitializedPod).
       ...(type.kind === 'Pod' && isPending(old)
         ? rules.validate(object, policy)
         : rules.validateUpdate(object, old, policy)),
@@ -47,7 +47,7 @@ function initializedRules({ type }: ResourceDefinition, rules: ResourceRules<Api
   };
 }
 
-/** Types in which metadata has the field. A type without metadata in it stays the very type. */
+/** Types in which metadata has the field. A type without metadata is returned unchanged. */
 class SchemaVariants {
   readonly #known = new Map<Schema, Schema>(initializableMeta);
 

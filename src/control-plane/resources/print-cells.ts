@@ -3,10 +3,11 @@ import type { LabelSelector } from '../../api/core/meta.ts';
 import type { PodSpec } from '../../api/core/pod-spec.ts';
 import type { TableColumn } from '../model/resource-definition.ts';
 
-/** What the cells of `kubectl get` have in common, in upstream's forms (pkg/printers/internalversion). */
+/** Common cells of `kubectl get`, in upstream's formats (pkg/printers/internalversion). */
 
 /**
- * Ages for people: the largest unit, and the next one while it still says something (upstream: duration.HumanDuration).
+ * Human-readable durations: the largest unit, and the next smaller one if the number is small (upstream:
+ * duration.HumanDuration).
  */
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);

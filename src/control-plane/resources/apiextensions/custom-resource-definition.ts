@@ -53,7 +53,7 @@ export const customResourceDefinitionResource = defineResource<CustomResourceDef
   hasNoAge: true,
 });
 
-/** Rules are compiled once nothing else is wrong with the schemas. */
+/** Rules are compiled only if the schemas have no other error. */
 async function checkRules(
   definition: CustomResourceDefinition,
   { old, found, subresource }: LongCheck<CustomResourceDefinition>,
@@ -65,7 +65,7 @@ async function checkRules(
   return errors;
 }
 
-/** Every version that was the storage version may have objects, until a migration says that it has none. */
+/** Every earlier storage version may have stored objects, until a migration removes it from the status. */
 function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { status } = definition;
   const stored = storageVersionOf(definition);

@@ -45,7 +45,7 @@ function withPort(service: APIService): APIService {
   return { ...service, spec: { ...spec, service: { ...spec.service, port: HTTPS_PORT } } };
 }
 
-/** What is served here is available at once. */
+/** A version that this server serves is available at once. */
 function withLocalCondition(service: APIService, { nowMs }: RequestFacts): APIService {
   if (service.spec.service !== undefined) return service;
   return {

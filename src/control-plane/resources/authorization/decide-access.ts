@@ -19,7 +19,10 @@ interface Asked {
   readonly nonResourceAttributes?: NonResourceAttributes | undefined;
 }
 
-/** What of a selector authorizers can use, as text; the rest is left out, which asks for more, never for less. */
+/**
+ * The parts of a selector that authorizers can use, as text. Leaving out the rest can only widen the requested access,
+ * never narrow it.
+ */
 interface Selection {
   readonly text?: string;
   readonly problem?: 'ignored' | 'partially ignored';

@@ -24,7 +24,7 @@ import { AnnotatedMetricsSchema, annotatedMetric, metricOf } from './metric-form
 import type { AnnotatedStatus } from './metric-status-forms.ts';
 import { AnnotatedStatusesSchema, annotatedStatus, statusOf } from './metric-status-forms.ts';
 
-/** Where autoscaling/v1 keeps what it has no fields for. */
+/** The annotations of autoscaling/v1 for values without a field. */
 export const annotations = {
   metrics: 'autoscaling.alpha.kubernetes.io/metrics',
   behavior: 'autoscaling.alpha.kubernetes.io/behavior',
@@ -63,7 +63,7 @@ export function toV1Autoscaler({ spec, status, ...autoscaler }: HorizontalPodAut
   };
 }
 
-/** The same the other way. Annotations that are no JSON of their kind mean nothing. */
+/** The same the other way. Annotations with invalid JSON are ignored. */
 export function fromV1Autoscaler({ spec, status, ...autoscaler }: V1Autoscaler): HorizontalPodAutoscaler {
   const { targetCPUUtilizationPercentage: cpu, ...shared } = spec;
   const texts = autoscaler.metadata.annotations ?? {};

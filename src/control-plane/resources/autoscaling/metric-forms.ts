@@ -135,14 +135,14 @@ export function metricOf(metric: AnnotatedMetric): MetricSpec {
   };
 }
 
-/** Version 1 cannot leave the value out: next to an average, 0 means that there is none. */
+/** In version 1 the value is required: next to an average, 0 means that it is absent. */
 function objectTarget({ targetValue, averageValue }: NonNullable<AnnotatedMetric['object']>): MetricTarget {
   const value = amountOf(targetValue);
   if (averageValue === undefined) return { type: 'Value', value };
   return { type: 'AverageValue', ...(value !== '0' && { value }), averageValue };
 }
 
-/** What was left out is zero, as a struct of Go has it. */
+/** Absent values are zero, as in a Go struct. */
 export const amountOf = (amount: string): string => (amount === '' ? '0' : amount);
 
 function resourceTarget({

@@ -42,7 +42,7 @@ function withTimes(
   });
 }
 
-/** The signer writes what it likes but approvals, which stay as they were. */
+/** The signer may write everything except approvals, which are kept. */
 function prepareStatus(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,

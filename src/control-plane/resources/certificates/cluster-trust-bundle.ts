@@ -17,7 +17,7 @@ export const clusterTrustBundleResource = defineResource<ClusterTrustBundle>({
   rules: {
     applyDefaults: (bundle) => bundle,
     validate: validateClusterTrustBundle,
-    // Which names are valid depends on the signer, so `validate` judges them.
+    // Which names are valid depends on the signer, so `validate` checks them.
     validateName: checkPathSegment,
     validateUpdate: validateClusterTrustBundleUpdate,
     requiresResourceVersion: true,

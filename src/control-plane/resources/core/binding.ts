@@ -5,7 +5,7 @@ import { defineResource } from '../define-resource.ts';
 import { reviewRules } from '../review-rules.ts';
 import { podBinding } from './pod/pod-binding.ts';
 
-/** A Binding that is created as an object of its own puts the pod of its name on a node (upstream: LegacyBindingREST). */
+/** Creating a Binding binds the pod of the same name to a node (upstream: LegacyBindingREST). */
 export const bindingResource = defineResource<Binding>({
   type: bindings,
   verbs: ['create'],

@@ -5,7 +5,7 @@ import { defineResource } from '../define-resource.ts';
 
 const healthOf = ({ conditions = [] }: ComponentStatus) => conditions.find(({ type }) => type === 'Healthy');
 
-/** Not stored: the health of each component is asked when a client asks for it. */
+/** Not stored: each request checks the health of the components. */
 export const componentStatusResource = defineResource<ComponentStatus>({
   type: componentStatuses,
   singular: 'componentstatus',

@@ -12,7 +12,7 @@ import { defineResource } from '../define-resource.ts';
 
 const LIFECYCLE_FINALIZER = 'kubernetes';
 
-/** Every namespace is held by the controller that empties it. */
+/** Every namespace has the finalizer of the controller that empties it. */
 function withLifecycle(namespace: Namespace): Namespace {
   const { finalizers = [] } = namespace.spec;
   return finalizers.includes(LIFECYCLE_FINALIZER)
@@ -20,7 +20,7 @@ function withLifecycle(namespace: Namespace): Namespace {
     : { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, LIFECYCLE_FINALIZER] } };
 }
 
-/** Only `finalize` changes who holds a namespace. */
+/** Only `finalize` changes `spec.finalizers`. */
 function keepFinalizers(namespace: Namespace, { spec }: Namespace): Namespace {
   const { finalizers: _, ...rest } = namespace.spec;
   return { ...namespace, spec: { ...rest, ...(spec.finalizers !== undefined && { finalizers: spec.finalizers }) } };
@@ -39,7 +39,7 @@ export const namespaceResource = defineResource<Namespace>({
     validate: validateNamespace,
     validateName: checkDnsLabel,
     prepareForUpdate: keepFinalizers,
-    // Upstream looks at the metadata alone: what holds a namespace is the business of `finalize`.
+    // Upstream checks only the metadata; `spec.finalizers` are changed by `finalize`.
     validateUpdate: () => [],
     validateStatusUpdate: validateNamespaceStatus,
     holdDeletion: (namespace) => {

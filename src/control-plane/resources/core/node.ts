@@ -12,8 +12,8 @@ const ROLE_PREFIX = 'node-role.kubernetes.io/';
 const ROLE_LABEL = 'kubernetes.io/role';
 
 /**
- * Capacity is all allocatable where the node does not say less; the old field for the range of pods and the new one say
- * the same (upstream: SetDefaults_NodeStatus and conversion).
+ * Allocatable defaults to the capacity; `podCIDR` and `podCIDRs` are kept equal (upstream: SetDefaults_NodeStatus and
+ * conversion).
  */
 function defaultNode(node: Node): Node {
   const spec = pairRanges(node.spec ?? {});
@@ -30,7 +30,7 @@ function pairRanges(spec: NodeSpec): NodeSpec {
   return spec.podCIDR === first ? spec : { ...spec, podCIDRs: [spec.podCIDR] };
 }
 
-/** Configuration from the cluster is a feature that is gone. */
+/** Dynamic kubelet configuration was removed. */
 function dropConfigSource(node: Node, old?: Node): Node {
   const { configSource, ...spec } = node.spec ?? {};
   return configSource === undefined || old?.spec?.configSource !== undefined ? node : { ...node, spec };

@@ -15,7 +15,7 @@ import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
 import { formatAccessModes } from './access-modes.ts';
 
-/** The old and the new field for the source say the same (upstream: NormalizeDataSources). */
+/** `dataSource` and `dataSourceRef` are kept equal (upstream: NormalizeDataSources). */
 function pairSources(claim: PersistentVolumeClaim): PersistentVolumeClaim {
   const { dataSource, dataSourceRef } = claim.spec;
   if (dataSource !== undefined && dataSourceRef === undefined)

@@ -16,7 +16,7 @@ import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
 import { formatAccessModes } from './access-modes.ts';
 
-/** When the phase changed last; who knows better may say so. */
+/** When the phase last changed; a writer may set another time. */
 function keepTransitionTime(
   volume: PersistentVolume,
   old: PersistentVolume,

@@ -12,7 +12,7 @@ import {
 import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
 
-/** `cpu: 1/2, pods: 3/10`: used of what is allowed, limits apart from the rest. */
+/** `cpu: 1/2, pods: 3/10`: used of allowed, with limits in a column of their own. */
 function usageText({ status }: ResourceQuota, ofLimits: boolean): string {
   const names = Object.keys(status?.hard ?? {}).sort();
   return names

@@ -50,7 +50,7 @@ export const serviceAccountToken: SubresourceAction<ServiceAccount> = {
         creationTimestamp: formatTime(access.nowMs),
       },
       spec: { ...request.spec, audiences, expirationSeconds },
-      // Tokens may last longer than they say, for clients that read them only once.
+      // Tokens may be valid longer than reported, for clients that read them only once.
       status: {
         token,
         expirationTimestamp: formatTime(Math.min(expiresAtMs, access.nowMs + expirationSeconds * 1000)),
@@ -81,7 +81,7 @@ function bind(access: ActionAccess<ServiceAccount>, reference: BoundObjectRefere
   throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${boundKind}`);
 }
 
-/** Such a token also says on which node the pod runs. */
+/** Such a token also contains the pod's node. */
 function bindToPod(access: ActionAccess<ServiceAccount>, reference: BoundObjectReference, name: string): Bound {
   const pod = find(access, pods, access.namespace, name);
   if (pod.spec.serviceAccountName !== access.name)

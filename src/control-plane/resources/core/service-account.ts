@@ -7,7 +7,7 @@ import { serviceAccountToken } from './service-account-token.ts';
 
 const ENFORCE_MOUNTABLE = 'kubernetes.io/enforce-mountable-secrets';
 
-/** Of the secrets only their names count. */
+/** Only the names of the secrets are kept. */
 function withPlainSecrets(account: ServiceAccount): ServiceAccount {
   return account.secrets === undefined
     ? account

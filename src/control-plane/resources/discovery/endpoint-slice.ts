@@ -15,7 +15,7 @@ import { listSome } from '../print-cells.ts';
 
 const managers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io'];
 
-/** The old form of where endpoints are is not taken any more (upstream: dropTopologyOnV1). */
+/** `deprecatedTopology` cannot be set any more (upstream: dropTopologyOnV1). */
 function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSlice {
   if (old !== undefined && semanticEqual(old.endpoints, slice.endpoints)) return slice;
   if (slice.endpoints.every(({ deprecatedTopology }) => deprecatedTopology === undefined)) return slice;
@@ -50,7 +50,7 @@ export const endpointSliceResource = defineResource<EndpointSlice>({
     warnings,
   },
   countsGeneration: true,
-  // Its labels say whose service it is of.
+  // Its labels name the service.
   alsoCounts: (slice, old) => !semanticEqual(slice.metadata.labels, old.metadata.labels),
   columns: [
     {

@@ -6,8 +6,8 @@ import { checkPathSegment } from '../../../api/validation/names.ts';
 import { defineResource } from '../define-resource.ts';
 
 /**
- * That roles and bindings give no more than their writer has (`escalate`, `bind`) is asked of the authorizer, so it is no
- * rule of these kinds: admission asks it for creates, updates and patches of all four.
+ * Privilege escalation (`escalate`, `bind`) is checked with the authorizer, so admission does it, for creates, updates
+ * and patches of all four kinds.
  */
 export const roleResource = defineResource<Role>({
   type: roles,

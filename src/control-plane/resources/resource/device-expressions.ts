@@ -19,14 +19,14 @@ export function selectorsOfClaim(path: string, devices: DeviceClaim): readonly P
   });
 }
 
-/** What is wrong with the expressions of selectors. Those that are stored already (`before`) stay. */
+/** The errors of selector expressions. Stored expressions (`before`) are not checked again. */
 export function checkDeviceSelectors(places: readonly Place[], before: readonly Place[] = []): FieldError[] {
   const stored = new Set(before.flatMap(([, selectors = []]) => selectors.map(({ cel }) => cel?.expression)));
   const errors = new FieldErrors();
   for (const [path, selectors = []] of places)
     for (const [index, { cel }] of selectors.entries()) {
       const expression = cel?.expression ?? '';
-      // Those that are too long have been refused.
+      // Expressions that are too long were refused before.
       if (expression === '' || expression.length > LONGEST_EXPRESSION || stored.has(expression)) continue;
       const fault = checkDeviceExpression(expression);
       const field = `${path}[${index}].cel.expression`;

@@ -12,7 +12,7 @@ import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { defineResource } from '../define-resource.ts';
 import { checkDeviceSelectors, selectorsOfClaim } from './device-expressions.ts';
 
-/** What drivers reported about devices that are no longer allocated goes with the allocation. */
+/** The status of devices that are no longer allocated is removed. */
 function dropDeallocatedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
   if (claim.status?.devices === undefined) return claim;
   const freed = new Set((old.status?.allocation?.devices.results ?? []).map(deviceKey));

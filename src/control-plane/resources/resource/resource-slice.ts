@@ -21,7 +21,7 @@ function dropAlpha({ nodeAllocatableResourceMappings: _, ...device }: Device): D
   return { ...device, attributes };
 }
 
-/** A taint that does not say since when it is there is there since the request. */
+/** The time of a taint defaults to the time of the request. */
 function prepare(slice: ResourceSlice, { nowMs }: RequestFacts): ResourceSlice {
   if (slice.spec.devices === undefined) return slice;
   const devices = slice.spec.devices.map(dropAlpha).map((device) => {

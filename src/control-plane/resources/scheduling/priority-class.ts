@@ -17,7 +17,7 @@ export const priorityClassResource = defineResource<PriorityClass>({
       ...priorityClass,
       preemptionPolicy: priorityClass.preemptionPolicy ?? 'PreemptLowerPriority',
     }),
-    // Set once and never counted on, as upstream does it.
+    // The generation is set once and never incremented, as upstream.
     prepareForCreate: (priorityClass) => ({ ...priorityClass, metadata: { ...priorityClass.metadata, generation: 1 } }),
     validate: validatePriorityClass,
     validateName: checkDnsSubdomain,

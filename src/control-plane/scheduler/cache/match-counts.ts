@@ -4,9 +4,9 @@ import type { PodInfo } from '../framework/pod-info.ts';
 import { isCounted } from '../framework/pod-info.ts';
 import type { KeyedMatcher } from '../framework/label-matcher.ts';
 
-/** So many selectors are followed at once; the one that was asked for longest ago makes room. */
+/** The number of selectors that are tracked; the least recently used one is dropped. */
 const FOLLOWED = 1024;
-/** A selector whose text is longer is counted each time: a client must not fill the memory with texts. */
+/** Longer selectors are not cached, so that clients cannot fill the memory. */
 const LONGEST_KEY = 2048;
 
 interface Followed {
@@ -16,9 +16,9 @@ interface Followed {
 }
 
 /**
- * How many pods of a namespace a selector selects on each node, kept up to date pod by pod. The first question about a
- * selector counts all pods; each later one costs nothing, and a change of a pod costs one comparison with each selector
- * that is followed in its namespace.
+ * How many pods of a namespace a selector selects on each node, kept up to date pod by pod. The first request for a
+ * selector counts all pods, and later ones are free. A change of a pod costs one comparison with each tracked selector
+ * of its namespace.
  */
 export class MatchCounts {
   readonly #nodes: () => Iterable<NodeInfo>;

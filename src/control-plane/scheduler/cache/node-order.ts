@@ -13,7 +13,7 @@ export function zoneOf({ labels }: NodeInfo): string {
   return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;
 }
 
-/** One node of each zone in turn, so that those checked first do not all lie in one (upstream: node_tree.go). */
+/** Alternates between zones, so that the first nodes checked are not all in one zone (upstream: node_tree.go). */
 export function orderByZones(nodes: Iterable<NodeInfo>): NodeInfo[] {
   const zones = new Map<string, NodeInfo[]>();
   for (const node of nodes) {

@@ -6,7 +6,7 @@ const none: ReadonlyMap<string, PodInfo> = new Map();
 const nominatedNode = ({ status }: Pod): string => status?.nominatedNodeName ?? '';
 
 /**
- * Which pods were promised which node while their victims leave: others with lower priority must not take the place.
+ * The nominated nodes of preemptors whose victims are still terminating; pods of lower priority must not use that room.
  */
 export class Nominator {
   readonly #byNode = new Map<string, Map<string, PodInfo>>();

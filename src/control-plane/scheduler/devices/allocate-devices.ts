@@ -8,9 +8,9 @@ import { isSelected, isTaintedFor } from './device-needs.ts';
 import type { DeviceNeed, RequestNeeds } from './device-needs.ts';
 import type { DevicePool, PoolDevice } from './device-pools.ts';
 
-/** After so many tries of a device a node counts as unsuitable: the search is exponential in the worst case. */
+/** After this many attempts a node is considered unsuitable: the search is exponential in the worst case. */
 export const MAX_TRIES = 20_000;
-/** For all nodes together: one pod must not keep all others waiting. */
+/** The limit for all nodes together, so that one pod cannot delay all others. */
 export const MAX_TRIES_OF_POD = 500_000;
 /** Upstream's limit of devices in one claim. */
 const MAX_RESULTS = 32;
@@ -23,11 +23,11 @@ export interface ClaimNeeds {
 export interface Picked {
   readonly need: DeviceNeed;
   readonly device: PoolDevice;
-  /** What it takes of a device that several claims share. */
+  /** The capacity it consumes of a device that several claims share. */
   readonly share: ReadonlyMap<string, Quantity> | undefined;
 }
 
-/** How many tries are left for a pod; allocations take from it. */
+/** The remaining attempts for a pod; allocations decrement it. */
 export interface TryBudget {
   left: number;
 }
@@ -36,7 +36,7 @@ export interface TryBudget {
 export type Picks = readonly (readonly Picked[])[];
 
 /**
- * Devices for all claims together, or undefined where the pools do not suffice or `budget` is used up. Alternatives and
+ * Devices for all claims together, or undefined if the pools do not suffice or `budget` is used up. Alternatives and
  * devices are tried in their order (upstream: structured allocator).
  */
 export function allocateDevices(
@@ -64,7 +64,7 @@ class Search {
   readonly #claims: readonly ClaimNeeds[];
   readonly #pools: readonly DevicePool[];
   readonly #taken = new Set<string>();
-  /** By device, what this search gives away in shares. */
+  /** By device, the shares that this search allocates. */
   readonly #shares = new Map<string, ReadonlyMap<string, Quantity>[]>();
   readonly #picks: Picked[][];
   /** By `driver/pool`, then `counterSet/counter`: what allocated devices consume. */
@@ -130,7 +130,7 @@ class Search {
         if (!isSelected(need, device)) continue;
         if (!this.#mayTry()) return false;
         if (!this.#take({ need, device, claim, pool })) continue;
-        // Of a shared device another share may be taken.
+        // A shared device may have another share.
         const following = isShared(device) ? at : at + 1;
         if (this.#pickSome({ need, claim, left: left - 1, from: following }, next)) return true;
         this.#undo(this.#picks[claim] ?? []);
@@ -165,11 +165,11 @@ class Search {
     pool,
     picks,
   }: Pick<Picked, 'need' | 'device'> & { pool: DevicePool; picks: readonly Picked[] }): boolean {
-    // One claim has a device once, whatever others have.
+    // One claim can have a device only once.
     if (!isShared(device) && picks.some((each) => each.device.key === device.key)) return false;
     if (need.adminAccess) return true;
     if (this.#taken.has(device.key) || this.#parts.inUse.isTaken(device.key)) return false;
-    // What is shared already has its counters.
+    // The counters of a device that is already shared are already consumed.
     return (isShared(device) && this.#isUsed(device)) || this.#hasCounters(device, pool);
   }
 

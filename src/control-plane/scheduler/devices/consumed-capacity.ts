@@ -6,9 +6,9 @@ import type { DeviceCapacity } from '../../../api/resource/resource-slice.ts';
 type Capacities = Readonly<Record<string, DeviceCapacity>>;
 
 /**
- * How much a request takes of each capacity of a device, after the device's policy: what is not asked for is the
- * default, else all; amounts are raised to the next valid one. Undefined when the device cannot serve it (upstream:
- * consumable_capacity.go).
+ * How much a request consumes of each capacity of a device, by the device's policy: without a requested amount the
+ * default, or else all; amounts are rounded up to the next valid one. Undefined if the device cannot serve the request
+ * (upstream: consumable_capacity.go).
  */
 export function computeConsumedCapacity(
   asked: CapacityRequirements | undefined,

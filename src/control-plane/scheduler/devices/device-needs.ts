@@ -17,13 +17,13 @@ export interface DeviceNeed {
   /** REQUEST, or REQUEST/SUBREQUEST of an alternative. */
   readonly request: string;
   readonly className: string;
-  /** Absent: all devices there are. */
+  /** Absent: all devices. */
   readonly count: number | undefined;
   readonly adminAccess: boolean;
   readonly tolerations: readonly DeviceToleration[];
-  /** What it takes of the capacities of a device. */
+  /** The requested amounts of the device's capacities. */
   readonly capacity: CapacityRequirements | undefined;
-  /** Of its class and its own: all of them must select a device. */
+  /** The selectors of its class and its own; all of them must match a device. */
   readonly expressions: readonly DeviceExpression[];
 }
 
@@ -35,7 +35,7 @@ export type NeedsResult =
   /** Why no node can satisfy the claim. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** What a claim asks for, with its classes looked up. */
+/** The requests of a claim, with their classes resolved. */
 export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => DeviceClass | undefined): NeedsResult {
   const needs: RequestNeeds[] = [];
   for (const { name, exactly, firstAvailable = [] } of claim.spec.devices.requests ?? []) {
@@ -57,7 +57,7 @@ export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => De
   return { kind: 'needs', needs };
 }
 
-/** A text: why they cannot be used. */
+/** A string: why they cannot be used. */
 function expressionsOf(selectors: readonly DeviceSelector[]): readonly DeviceExpression[] | string {
   const expressions: DeviceExpression[] = [];
   for (const [index, { cel }] of selectors.entries()) {
@@ -68,7 +68,7 @@ function expressionsOf(selectors: readonly DeviceSelector[]): readonly DeviceExp
   return expressions;
 }
 
-/** An expression that cannot judge a device: the pod waits, and its condition says why. */
+/** An expression that fails for a device: the pod waits, and its condition has the reason. */
 export class SelectorFault extends Error {}
 
 /** Whether all expressions select the device. Throws SelectorFault. */
@@ -97,7 +97,7 @@ function needOf(
   };
 }
 
-/** Whether claims keep away from the device because of a taint. */
+/** Whether the device has a taint that the request does not tolerate. */
 export function isTaintedFor(
   taints: readonly DeviceTaint[] | undefined,
   tolerations: readonly DeviceToleration[],
@@ -107,7 +107,7 @@ export function isTaintedFor(
   );
 }
 
-/** What applies to the allocated devices: that of their classes, then that of the claim. */
+/** The configuration of the allocated devices: first that of their classes, then that of the claim. */
 export function configOfClaim(
   claim: ResourceClaim,
   chosen: readonly DeviceNeed[],

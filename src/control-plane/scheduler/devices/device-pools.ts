@@ -49,7 +49,7 @@ export function poolOf(group: readonly ResourceSlice[]): DevicePool | undefined 
       return { key, driver, pool: pool.name, device, reach };
     }),
   );
-  // A device that is listed twice is a fault of the driver, which its next generation fixes.
+  // A duplicate device is an error of the driver, which its next generation may fix.
   const isSound = new Set(devices.map(({ key }) => key)).size === devices.length;
   return {
     driver,

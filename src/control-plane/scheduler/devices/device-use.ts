@@ -3,25 +3,25 @@ import type { Quantity } from '../../../api/quantity.ts';
 import { deviceKey } from '../../../api/resource/device-key.ts';
 import type { DeviceRequestAllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
 
-/** What claims have of devices; keys are `driver/pool/device`. */
+/** The devices that claims use; keys are `driver/pool/device`. */
 export interface DevicesInUse {
   /** Whether a claim has the whole device. */
   isTaken(key: string): boolean;
   /** Whether claims have shares of the device. */
   isShared(key: string): boolean;
-  /** How much of each capacity the claims have that share the device. */
+  /** How much of each capacity the claims that share the device consume in total. */
   consumed(key: string): ReadonlyMap<string, Quantity>;
 }
 
 const nothing: ReadonlyMap<string, Quantity> = new Map();
 
 /**
- * Devices of allocated claims, kept up by changes: each costs what the claim has. Devices for administrative access do
- * not count. With `base`, it says what is different from that.
+ * Devices of allocated claims, updated incrementally; a change costs time in proportion to the claim's devices. Devices
+ * for administrative access do not count. With `base`, only the differences are stored.
  */
 export class DeviceUse implements DevicesInUse {
   readonly #base: DeviceUse | undefined;
-  /** How many claims have a device; claims of others can be wrong, so that it may be more than one. */
+  /** How many claims have a device. It may be more than one, because other writers of claims may make errors. */
   readonly #taken = new Map<string, number>();
   readonly #shares = new Map<string, number>();
   readonly #consumed = new Map<string, Map<string, Quantity>>();
@@ -94,7 +94,7 @@ const plus = (known: Quantity | undefined, more: Quantity): Quantity =>
 const minus = (known: Quantity | undefined, less: Quantity): Quantity =>
   known === undefined ? { ...less, nanos: -less.nanos } : subtractQuantity(known, less);
 
-/** What claims have that do not change. */
+/** The devices of an immutable set of claims. */
 export function useOfClaims(claims: Iterable<ResourceClaim>): DevicesInUse {
   const use = new DeviceUse();
   for (const claim of claims) use.set(undefined, claim);

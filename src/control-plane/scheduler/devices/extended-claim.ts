@@ -18,15 +18,15 @@ interface Numbered {
   readonly index: number;
 }
 
-/** A request of one container, before it is known how many devices it can have from others. */
+/** A request of one container, before the devices that it can reuse are subtracted. */
 interface OwnRequest extends Numbered {
   readonly name: string;
   readonly count: number;
 }
 
 /**
- * Requests for the pod's extended resources of these names. An init container that ends uses the devices of containers
- * that start later; of what all of these lack, the largest counts (upstream: createRequestsAndMappings).
+ * Requests for the pod's extended resources of these names. A regular init container reuses the devices of containers
+ * that start later; of the missing amounts, the largest counts (upstream: createRequestsAndMappings).
  */
 export function computeExtendedRequests(
   { spec }: Pod,

@@ -2,9 +2,9 @@ import { isExtendedResource } from '../../../api/resources.ts';
 import { DEVICE_CLASS_RESOURCE_PREFIX } from '../../../api/resource/device-config.ts';
 import type { DeviceClass } from '../../../api/resource/device-class.ts';
 
-/** Which device class serves an extended resource where no device plugin does. */
+/** Finds the device class for an extended resource without a device plugin. */
 export interface ExtendedResourceClasses {
-  /** Undefined when none does. */
+  /** Undefined if no class serves it. */
   classOf(resource: string): DeviceClass | undefined;
 }
 
@@ -13,8 +13,8 @@ export const isClassResource = (resource: string): boolean =>
   isExtendedResource(resource) || resource.startsWith(DEVICE_CLASS_RESOURCE_PREFIX);
 
 /**
- * Device classes by the name of the resource that they serve: the one they give, and the one that every class has. Of
- * several the newest serves it, then the first by name (upstream: extendedresourcecache).
+ * Device classes by resource name: the name in the spec, and the implicit name of every class. If several classes have
+ * a name, the newest one serves it, then the first by name (upstream: extendedresourcecache).
  */
 export class ExtendedResourceIndex implements ExtendedResourceClasses {
   readonly #byResource = new Map<string, Map<string, DeviceClass>>();
@@ -51,7 +51,7 @@ function byPreference({ metadata: left }: DeviceClass, { metadata: right }: Devi
   return left.name < right.name ? -1 : 1;
 }
 
-/** The classes of a set that does not change. */
+/** The same for an immutable set of classes. */
 export function extendedResourcesOf(classes: Iterable<DeviceClass>): ExtendedResourceClasses {
   const index = new ExtendedResourceIndex();
   for (const each of classes) index.set(undefined, each);

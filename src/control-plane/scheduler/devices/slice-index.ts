@@ -8,7 +8,9 @@ export interface DevicePools {
   forNode(node: Node): readonly DevicePool[];
 }
 
-/** A change of one slice costs what its pool has; a question about a node, what the node can reach. */
+/**
+ * A change of one slice costs time in proportion to its pool; a look-up for a node, in proportion to the node's pools.
+ */
 export class SliceIndex implements DevicePools {
   /** By pool, then by name of the slice. */
   readonly #slices = new Map<string, Map<string, ResourceSlice>>();
@@ -19,7 +21,7 @@ export class SliceIndex implements DevicePools {
   /** Pools with devices that several nodes may reach. */
   readonly #shared = new Map<string, DevicePool>();
 
-  /** What a watch shows: a slice that is new (`before` undefined), changed, or gone (`after` undefined). */
+  /** A change from a watch: a slice that is new (`before` undefined), changed, or deleted (`after` undefined). */
   set(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
     const keys = new Set<string>();
     if (before !== undefined) {
@@ -78,7 +80,7 @@ export class SliceIndex implements DevicePools {
 
 const poolKeyOf = ({ spec: { driver, pool } }: ResourceSlice): string => `${driver}/${pool.name}`;
 
-/** The pools of a set of slices that does not change. */
+/** The pools of an immutable set of slices. */
 export function poolsOfSlices(slices: Iterable<ResourceSlice>): DevicePools {
   const index = new SliceIndex();
   for (const slice of slices) index.set(undefined, slice);

@@ -17,7 +17,7 @@ import { pickCandidate } from '../preemption/pick-candidate.ts';
 import type { Candidate } from '../preemption/victims.ts';
 
 export interface ExtendedQuestion extends Question, DecideOptions {
-  /** Those that are interested in the pod, in the order of the configuration. Never empty. */
+  /** The extenders that are interested in the pod, in the order of the configuration. Never empty. */
   readonly extenders: readonly Extender[];
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -29,8 +29,8 @@ type Found = Extract<Search, { kind: 'found' }>;
 
 /**
  * Decides with extenders (upstream: schedulePod, findNodesThatPassExtenders, prioritizeNodes, callExtenders). The
- * cluster changes while extenders are asked: what they leave is checked again, in one turn, before it counts. Rejects
- * with what an extender that may not be ignored has failed with.
+ * cluster may change during the calls of extenders, so their nodes are checked again in one synchronous turn. Rejects
+ * with the error of an extender that is not ignorable.
  */
 export async function decideExtended(question: ExtendedQuestion): Promise<Decision> {
   let search = searchNodes(question, question);
@@ -46,7 +46,7 @@ export async function decideExtended(question: ExtendedQuestion): Promise<Decisi
   return preemptExtended(question, search.decision);
 }
 
-/** One after the other; each sees what those before it left. */
+/** One after the other; each gets the nodes that the previous ones left. */
 async function askFilters(
   { extenders, pod, signal, log }: ExtendedQuestion,
   { found }: Found,
@@ -64,7 +64,7 @@ async function askFilters(
       for (const node of before) {
         if (left.has(node)) continue;
         const said = verdict.rejections.get(node.name);
-        // Left out without a reason: it counts, and says nothing.
+        // Filtered out without a reason: it counts, but has no text.
         rejections.set(node.name, said ?? unschedulable(EXTENDER_PLUGIN));
       }
     } catch (error) {
@@ -81,7 +81,7 @@ async function askFilters(
 const failure = ({ name }: Extender, error: unknown): Error =>
   new Error(`extender ${name}: ${errorMessage(error)}`, { cause: error });
 
-/** With what the extenders said; the nodes are looked up again, since they may have changed meanwhile. */
+/** With the extenders' answers; the nodes are looked up again, because they may have changed meanwhile. */
 function rejectedByExtenders(
   question: ExtendedQuestion,
   { found }: Found,
@@ -96,7 +96,7 @@ function rejectedByExtenders(
   );
 }
 
-/** The best first. A failure of an extender costs its points only. */
+/** The best node first. If an extender fails, only its points are missing. */
 async function rank(
   { extenders, pod, profile, snapshot, random, signal, log }: ExtendedQuestion,
   nodes: readonly NodeInfo[],
@@ -126,7 +126,7 @@ async function rank(
   return { order, scores: { ...scores, totals: nodes.map(({ name }) => totals.get(name) ?? 0) } };
 }
 
-/** The best node that still fits, by the state and the pod of now. */
+/** The best node that still fits, by the current state and pod. */
 function confirm(
   { snapshot, profile, pod: asked, latest }: ExtendedQuestion,
   { found }: Found,

@@ -1,6 +1,6 @@
 /**
- * The JSON that extenders are asked and answer with (upstream: k8s.io/kube-scheduler/extender/v1). Its Go types have no
- * tags: fields are written with a capital, and read whatever their case is, as Go reads them.
+ * The JSON requests and responses of extenders (upstream: k8s.io/kube-scheduler/extender/v1). Its Go types have no
+ * tags: field names are written with a capital letter and read case-insensitively, as in Go.
  */
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -52,7 +52,7 @@ export interface FilterAnswer {
   readonly unresolvable: ReadonlyMap<string, string>;
 }
 
-/** ExtenderFilterResult. Throws what the extender reports, and what is no such answer. */
+/** ExtenderFilterResult. Throws the error that the extender reports, and for an invalid response. */
 export function readFilterAnswer(answer: unknown, nodeCacheCapable: boolean): FilterAnswer {
   throwReported(answer);
   const names = fieldOf(answer, 'nodenames');

@@ -98,7 +98,7 @@ export class HttpExtender implements Extender {
       const known = candidates.find((each) => each.nodeName === nodeName);
       const wanted = new Set(uids);
       const victims = known?.victims.filter(({ uid }) => wanted.has(uid)) ?? [];
-      // It may spare victims; pods that were not chosen are not evicted on its word.
+      // It may remove victims, but cannot add pods that were not chosen.
       if (known === undefined || victims.length === 0 || victims.length !== wanted.size)
         throw new Error(
           `extender ${JSON.stringify(this.name)} claims victims on node ${JSON.stringify(nodeName)} which were not among those it was asked about`,

@@ -3,8 +3,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 type Step = (pod: Pod, nodeName: string) => void | Promise<void>;
 
 /**
- * What a plugin of a module does once a node was chosen. A rejection fails the attempt. The built-in plugins do it in
- * executors of their own.
+ * The extension points of a module's plugin after a node was chosen. A rejection fails the attempt. Built-in plugins
+ * use executors of their own.
  */
 export interface BindingPlugin {
   readonly name: string;

@@ -14,7 +14,7 @@ import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts
 import { podInfoOf } from './pod-info.ts';
 import type { Resources } from './resources.ts';
 
-/** The kinds whose changes may let a pod be scheduled that could not be before. */
+/** The kinds whose changes may make an unschedulable pod schedulable. */
 export interface EventObjects {
   readonly Node: Node;
   readonly Pod: Pod;
@@ -31,7 +31,7 @@ export interface EventObjects {
   readonly DeviceClass: DeviceClass;
 }
 
-/** Upstream's ActionTypes. `Update` is a change that none of the finer ones names. */
+/** Upstream's ActionTypes. `Update` is any other change. */
 export type Action =
   | 'Add'
   | 'Delete'
@@ -58,7 +58,7 @@ export interface EventOf<R extends keyof EventObjects> {
 }
 export type ClusterEvent = { [R in keyof EventObjects]: EventOf<R> }[keyof EventObjects];
 
-/** Which events may help a pod that the plugin rejected; without `mayHelp` each of them may. */
+/** The events that may help a pod that the plugin rejected; without `mayHelp`, each event may. */
 export interface Hint<R extends keyof EventObjects> {
   readonly actions: readonly Action[];
   readonly mayHelp?: (pod: Pod, event: EventOf<R>) => boolean;
@@ -98,7 +98,7 @@ export const everyEvent: Hints = {
   ...{ ResourceClaim: anyChange, ResourceSlice: anyChange, DeviceClass: anyChange },
 };
 
-/** Whether the plugin wants to be asked about the event at all, whichever pod it is about. */
+/** Whether the event is relevant for the plugin, for any pod. */
 export function hasHintFor(hints: Hints, { resource, actions }: ClusterEvent): boolean {
   return (hints[resource] ?? []).some((hint) => actions.some((action) => hint.actions.includes(action)));
 }
@@ -114,10 +114,10 @@ export function mayHelp<R extends keyof EventObjects>(hints: Hints, pod: Pod, ev
   );
 }
 
-/** What changed about a node that plugins care for; empty when nothing did, as with a heartbeat. */
+/** The changes of a node that matter for plugins; empty for none, as with a heartbeat. */
 export function nodeActions(before: Node, after: Node): Action[] {
   const actions = new Set<Action>();
-  // Cordoning helps no pod; uncordoning is like losing a taint.
+  // Cordoning helps no pod; uncordoning is like the removal of a taint.
   if (before.spec?.unschedulable === true && after.spec?.unschedulable !== true) actions.add('UpdateNodeTaint');
   if (!sameJson(before.spec?.taints, after.spec?.taints)) actions.add('UpdateNodeTaint');
   if (!sameRecord(before.status?.allocatable, after.status?.allocatable)) actions.add('UpdateNodeAllocatable');
@@ -129,7 +129,7 @@ export function nodeActions(before: Node, after: Node): Action[] {
   return [...actions];
 }
 
-/** As `nodeActions`; `Update` alone when the change is none that plugins know. */
+/** As `nodeActions`; only `Update` for any other change. */
 export function podActions(before: Pod, after: Pod): Action[] {
   const actions: Action[] = [];
   if (!sameRecord(before.metadata.labels, after.metadata.labels)) actions.push('UpdatePodLabel');

@@ -3,7 +3,7 @@ import type { Candidate } from '../preemption/victims.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { Rejection } from './rejection.ts';
 
-/** What a rejection by an extender is attributed to: any event may help such a pod (upstream: framework.ExtenderName). */
+/** The plugin name for a rejection by an extender; any event may help such a pod (upstream: framework.ExtenderName). */
 export const EXTENDER_PLUGIN = 'Extender';
 
 export interface ExtenderTls {
@@ -20,19 +20,19 @@ export interface ExtenderTls {
 export interface ExtenderSettings {
   /** Without a slash at its end. */
   readonly urlPrefix: string;
-  /** Empty: the extender does not do it. The same holds for the other verbs. */
+  /** Empty: the extender does not support it. The same applies to the other verbs. */
   readonly filterVerb: string;
   readonly prioritizeVerb: string;
   readonly preemptVerb: string;
   readonly bindVerb: string;
   readonly weight: number;
-  /** From connecting to the last byte of the answer. */
+  /** In milliseconds, from connecting to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** It knows the nodes: names are enough for it. */
+  /** The extender caches nodes, so it gets only their names. */
   readonly nodeCacheCapable: boolean;
-  /** Empty: it is asked about all pods. */
+  /** Empty: it is called for all pods. */
   readonly managed: ReadonlySet<string>;
-  /** Those of the managed resources that NodeResourcesFit leaves to it. */
+  /** The managed resources that NodeResourcesFit ignores. */
   readonly ignoredResources: readonly string[];
   /** Its failures do not fail the pod. */
   readonly ignorable: boolean;

@@ -18,10 +18,7 @@ export const zeroResources = (): Resources => ({
   scalars: new Map(),
 });
 
-/**
- * Upstream: scheduler/util IsScalarResourceName. What is none of the named ones and no scalar, such as `pods`, is not
- * summed up.
- */
+/** Upstream: scheduler/util IsScalarResourceName. Other resources, such as `pods`, are not summed up. */
 export function isScalarResource(name: string): boolean {
   return (
     name.startsWith('hugepages-') ||
@@ -44,7 +41,7 @@ export function resourcesOf(list: ResourceList | undefined): Resources {
   return total;
 }
 
-/** Adds in place; `sign` -1 takes away. Scalars that reach zero are dropped. */
+/** Adds in place; `sign` -1 subtracts. Scalars that reach zero are removed. */
 export function accumulate(total: Resources, amount: Resources, sign: 1 | -1): void {
   total.cpuMillis += sign * amount.cpuMillis;
   total.memoryBytes += sign * amount.memoryBytes;
@@ -67,11 +64,11 @@ export function amountFor(total: Resources, name: string): number {
   return total.scalars.get(name) ?? 0;
 }
 
-/** The same few texts come again and again; a bound keeps a malicious client from filling the memory. */
+/** Quantities repeat often, so they are cached; the bound keeps a malicious client from filling the memory. */
 const parsed = new Map<string, { readonly millis: number; readonly whole: number }>();
 const PARSED_LIMIT = 1024;
 
-/** Rounded up, in thousandths for CPU; what is no quantity counts as nothing, for the API server lets none in. */
+/** Rounded up, in thousandths for CPU; an invalid quantity counts as 0, because the API server accepts none. */
 export function amountOf(text: string, millis: boolean): number {
   let known = parsed.get(text);
   if (known === undefined) {

@@ -18,7 +18,7 @@ import type { KeyedMatcher } from './label-matcher.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** The objects beside pods and nodes that decisions read. */
+/** The objects, other than pods and nodes, that decisions read. */
 export interface ClusterObjects {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined;
   volume(name: string): PersistentVolume | undefined;
@@ -29,7 +29,7 @@ export interface ClusterObjects {
   storageCapacities(): Iterable<CSIStorageCapacity>;
   volumeAttachments(): Iterable<VolumeAttachment>;
   namespaces(): Iterable<{ readonly name: string; readonly labels: Labels }>;
-  /** Undefined for a namespace that is not known. */
+  /** Undefined for an unknown namespace. */
   namespaceLabels(name: string): Labels | undefined;
   services(namespace: string): Iterable<Service>;
   replicaSet(namespace: string, name: string): ReplicaSet | undefined;
@@ -39,14 +39,14 @@ export interface ClusterObjects {
   devicesInUse(): DevicesInUse;
   devicePools(): DevicePools;
   extendedResources(): ExtendedResourceClasses;
-  /** A claim that an earlier try to bind the pod made for its extended resources, and did not remove. */
+  /** A claim for the pod's extended resources that an earlier attempt to bind it created and did not remove. */
   extendedClaim(podUid: string): ResourceClaim | undefined;
   deviceClass(name: string): DeviceClass | undefined;
 }
 
 /**
- * What one decision is made from. The cache itself is one: a decision is a single synchronous turn, so that nothing can
- * change under it and nothing has to be copied.
+ * The state for one decision. The cache itself implements it: a decision is one synchronous turn, so nothing can change
+ * meanwhile and no copy is needed.
  */
 export interface Snapshot {
   readonly objects: ClusterObjects;

@@ -1,9 +1,9 @@
 import type { Taint } from '../../../api/core/node.ts';
 import type { Toleration } from '../../../api/core/scheduling.ts';
 
-/** Whether the toleration speaks of this taint (core/v1 ToleratesTaint; Lt and Gt are alpha upstream and off). */
+/** Whether the toleration matches this taint (core/v1 ToleratesTaint; Lt and Gt are alpha upstream and off). */
 function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
-  // Empty texts are what is left out, however they came in.
+  // Empty strings are equal to absent fields.
   const {
     effect = '',
     key = '',

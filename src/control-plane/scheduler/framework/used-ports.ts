@@ -2,7 +2,7 @@ import { ANY_ADDRESS } from './pod-info.ts';
 import type { HostPort } from './pod-info.ts';
 
 /**
- * The host ports in use on one node. Two pods may come to hold the same one (both bound by hand), so they are counted.
+ * The host ports in use on one node. Two pods may use the same one (if both were bound by hand), so they are counted.
  */
 export class UsedPorts {
   /** `TCP/80` → address → how many hold it. */

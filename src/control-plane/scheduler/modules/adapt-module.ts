@@ -43,9 +43,8 @@ const methods = [
 ] as const satisfies readonly (readonly [ExtensionPoint, keyof ModulePlugin])[];
 
 /**
- * Whatever a method throws fails the attempt of the pod it was called for, and no other; it never ends the scheduler.
- * The order of pods, gates and what is undone have no attempt to fail: there an error counts as the default order, a
- * closed gate and a warning.
+ * If a method throws, only the attempt of its pod fails; the scheduler continues. Queue sort, gates and undo have no
+ * attempt to fail: there an error means the default order, a closed gate and a warning.
  */
 export function adaptModule(name: string, module: ModulePlugin, warn: (message: string) => void): AdaptedModule {
   const states = new WeakMap<Pod, CycleState>();

@@ -7,8 +7,8 @@ const MOST_REASONS = 16;
 const LONGEST_REASON = 1024;
 
 /**
- * What a method of a module has answered: any value, since it is JavaScript of others. Throws for an error and for what
- * is no status.
+ * Reads the result of a module's method, which may be any value, because it is JavaScript of third parties. Throws for
+ * an error and for an invalid status.
  */
 export function readStatus(plugin: string, answer: unknown): Verdict {
   if (answer === undefined || answer === null || answer === true) return 'success';

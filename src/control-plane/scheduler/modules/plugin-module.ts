@@ -1,7 +1,7 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 
-/** What the default export of a module is called with: `args` of pluginConfig without `module`. */
+/** The arguments of a module's default export: `args` of pluginConfig without `module`. */
 export type PluginFactory = (args: Readonly<Record<string, unknown>>, handle: PluginHandle) => ModulePlugin;
 
 export interface PluginHandle {
@@ -39,8 +39,8 @@ export interface ModuleQueuedPod {
 }
 
 /**
- * A plugin that is not part of this program. Its members are upstream's extension points; it takes part in those that it
- * has. Decisions (up to `score`) answer at once; what comes after them may be async.
+ * A plugin from outside this program. Its members are upstream's extension points, all optional. Decisions (up to
+ * `score`) are synchronous; the later ones may be async.
  */
 export interface ModulePlugin {
   readonly preEnqueue?: (pod: Pod) => ModuleStatus;

@@ -10,7 +10,7 @@ import { withPodCondition } from './pod-rules.ts';
 
 export const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** POST of a Binding: the one way in which a pod gets its node after creation. Upstream: BindingREST. */
+/** POST of a Binding, the only way to set the node of an existing pod. Upstream: BindingREST. */
 export const podBinding: SubresourceAction<Pod> = {
   name: 'binding',
   kind: { group: '', version: 'v1', kind: 'Binding' },
@@ -32,7 +32,7 @@ function validateBinding({ metadata, target }: Binding): void {
   if (errors.list.length > 0) throw invalid({ group: '', kind: 'Binding' }, metadata.name, errors.list);
 }
 
-/** The bound pod; refuses with Conflict when it has a node, is going, or is gated. */
+/** The bound pod; throws Conflict if it has a node, is being deleted, or has scheduling gates. */
 function bindPod(pod: Pod, { metadata, target }: Binding, nowMs: number): Pod {
   const { name } = pod.metadata;
   checkPrecondition(pod, 'UID', metadata.uid, pod.metadata.uid);

@@ -23,11 +23,11 @@ import { success } from './pod-binding.ts';
 import { withPodCondition } from './pod-rules.ts';
 
 /**
- * More evictions than that which the budget's controller has not seen yet, and it is not alive (upstream:
+ * With more evictions that the budget's controller has not processed, the controller is assumed to be down (upstream:
  * MaxDisruptedPodSize).
  */
 const MAX_UNCONFIRMED = 2000;
-/** How often a deletion that others got in the way of is tried again (upstream: EvictionsRetry). */
+/** The retries of a deletion after conflicts (upstream: EvictionsRetry). */
 const ATTEMPTS = 20;
 
 /** POST of an Eviction: deletes the pod if its disruption budget has room. Upstream: EvictionREST. */
@@ -61,7 +61,7 @@ async function evict(access: ActionAccess<Pod>, options: DeleteOptions): Promise
   const ownVersion = options.preconditions?.resourceVersion !== undefined;
   let pod = await access.get();
   for (let attempt = 1; needsNoBudget(pod); attempt++) {
-    // A pending pod might become ready meanwhile, and then its budget would count.
+    // A pending pod may become ready meanwhile, and then its budget applies.
     const pinned = pod.status?.phase === 'Pending' && pod.metadata.deletionTimestamp === undefined;
     try {
       return await remove(access, options, ownVersion || !pinned ? undefined : pod.metadata.resourceVersion);
@@ -85,7 +85,7 @@ async function evict(access: ActionAccess<Pod>, options: DeleteOptions): Promise
   try {
     await remove(access, options, ownVersion ? undefined : pod.metadata.resourceVersion);
   } catch (error) {
-    // It may have become ready, so that it would cost something.
+    // It may have become ready, and then its eviction is a disruption.
     throw isApiError(error, 'Conflict') && !ownVersion ? stillProcessing(budget.metadata.name) : error;
   }
 }
@@ -97,12 +97,15 @@ function matchesBudget({ selector }: PodDisruptionBudget['spec'], pod: Pod): boo
   return selector !== undefined && matchesLabelSelector(selector, pod.metadata.labels ?? {});
 }
 
-/** Its going disrupts nothing: it has not begun, has ended, or goes already. */
+/** Its deletion is no disruption: it is pending, has finished, or is being deleted. */
 function needsNoBudget(pod: Pod): boolean {
   return isTerminalPod(pod) || pod.status?.phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
 }
 
-/** A pod that is not ready costs nothing where the others are enough, or where the budget says that such never do. */
+/**
+ * Evicting a pod that is not ready is no disruption if enough others are healthy, or if the budget's policy always
+ * allows it.
+ */
 function isFree(pod: Pod, { spec, status }: PodDisruptionBudget): boolean {
   if (isConditionTrue(pod.status?.conditions, 'Ready')) return false;
   if (spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -124,7 +127,7 @@ async function spend(access: ActionAccess<Pod>, budget: PodDisruptionBudget, dry
 }
 
 /**
- * The budget with one disruption less, for this pod; refuses with TooManyRequests when it has none. Upstream:
+ * The budget with one disruption less, for this pod; throws TooManyRequests if none is allowed. Upstream:
  * checkAndDecrement.
  */
 function spendDisruption(budget: PodDisruptionBudget, podName: string, nowMs: number): PodDisruptionBudget {
@@ -186,7 +189,10 @@ function tooMany(why: string, retryAfterSeconds: number): ApiStatusError {
   });
 }
 
-/** Says on the pod why it goes, then deletes it; `pinned` is the only version to which that may happen. */
+/**
+ * Adds the condition DisruptionTarget to the pod, then deletes it. With `pinned`, only this resource version is
+ * deleted.
+ */
 async function remove(access: ActionAccess<Pod>, options: DeleteOptions, pinned: string | undefined): Promise<void> {
   const { gracePeriodSeconds, preconditions } = options;
   const uid = preconditions?.uid || undefined;

@@ -91,8 +91,8 @@ function selectKeys(
 }
 
 /**
- * Upstream: the pod status strategy's PrepareForUpdate. Old kubelets know neither the class nor generations; what they
- * leave out stays.
+ * Upstream: the pod status strategy's PrepareForUpdate. Old kubelets know neither the class nor generations; values
+ * that they omit are kept.
  */
 export function preparePodStatusUpdate(pod: Pod, old: Pod): Pod {
   const { ownerReferences: _, ...metadata } = pod.metadata;
@@ -113,8 +113,8 @@ export function preparePodStatusUpdate(pod: Pod, old: Pod): Pod {
 }
 
 /**
- * The old field for the address and the new list say the same; where they differ the old one counts (upstream:
- * conversion of PodStatus). Changes its argument.
+ * `podIP` and `podIPs` are kept equal; if they differ, `podIP` wins (upstream: conversion of PodStatus). Changes its
+ * argument.
  */
 function pairAddresses(status: PodStatus): void {
   const first = status.podIPs?.[0]?.ip;
@@ -133,7 +133,7 @@ function keepGenerations(conditions: readonly PodCondition[], old: readonly PodC
   });
 }
 
-/** Times beyond the year 9999 cannot be written; this many seconds are 4355 years. */
+/** Times after the year 9999 cannot be formatted; this limit is 4355 years. */
 const LONGEST_GRACE_SECONDS = 2 ** 37;
 
 /** Seconds a deleted pod stays: a pod that runs nowhere is removed at once. Upstream: CheckGracefulDelete. */
@@ -148,15 +148,15 @@ export function withPodCondition(status: PodStatus, condition: PodCondition, now
   return { ...status, conditions: withCondition(status.conditions, condition, nowMs) };
 }
 
-/** Of a write to `ephemeralcontainers` only those count. */
+/** A write to `ephemeralcontainers` can change only these. */
 export function writeEphemeralContainers(current: Pod, body: Pod): Pod {
   const { ephemeralContainers } = body.spec;
   return { ...current, spec: { ...current.spec, ephemeralContainers } };
 }
 
 /**
- * Of a write to `resize` only resources and resize policies count; what adds, removes or renames containers is left for
- * validation to refuse.
+ * A write to `resize` can change only resources and resize policies; validation refuses added, removed and renamed
+ * containers.
  */
 export function writeResize(current: Pod, body: Pod): Pod {
   const each = (field: 'containers' | 'initContainers'): Pick<PodSpec, typeof field> | undefined => {

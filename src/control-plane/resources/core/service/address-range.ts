@@ -1,17 +1,17 @@
 import { formatIp, parseSloppyIp } from '../../../../base/ip-address.ts';
 
-/** A range of addresses that services get theirs from, as numbers to choose by. */
+/** A range of service addresses, numbered from 0. */
 export interface AddressRange {
   readonly cidr: string;
   readonly family: 'IPv4' | 'IPv6';
-  /** How many addresses may be given out, counted from the one after the network's own. */
+  /** The number of addresses that can be allocated, beginning after the network address. */
   readonly size: number;
   /** The address with that number, from 0. */
   at(index: number): string;
   contains(ip: string): boolean;
 }
 
-/** Of a larger network only so many are given out (upstream: RangeSize for IPv6). */
+/** At most this many addresses of a range are allocated (upstream: RangeSize for IPv6). */
 const MAX_IPV6_ADDRESSES = 65_536;
 
 export function parseAddressRange(cidr: string): AddressRange {
@@ -21,7 +21,7 @@ export function parseAddressRange(cidr: string): AddressRange {
   const hostBits = bits - BigInt(prefix);
   const network = (parseAddress(text) >> hostBits) << hostBits;
   const total = 1n << hostBits;
-  // Neither the network's own address nor, in IPv4, that of everybody.
+  // Without the network address and, in IPv4, the broadcast address.
   const usable = Number(total > 2n ? total - (family === 'IPv4' ? 2n : 1n) : 0n);
   return {
     cidr,
@@ -52,9 +52,9 @@ function formatAddress(value: bigint, family: 'IPv4' | 'IPv6'): string {
 }
 
 /**
- * The numbers below `size` in the order in which they are to be tried: from a random one through the upper part, then
- * likewise through the first `reserved`, which are left for those who choose their address themselves as long as
- * possible (upstream: KEP 3070).
+ * The numbers below `size` in the order of the attempts: first the upper part, from a random number on, then likewise
+ * the first `reserved` ones, which are kept free for explicitly chosen addresses as long as possible (upstream: KEP
+ * 3070).
  */
 export function* candidates(size: number, reserved: number, random: () => number): Generator<number> {
   for (const [first, end] of [
@@ -68,7 +68,7 @@ export function* candidates(size: number, reserved: number, random: () => number
   }
 }
 
-/** How many addresses at the beginning are given out last. */
+/** How many addresses at the beginning of the range are allocated last. */
 export function reservedAddresses(size: number): number {
   return size <= 16 ? 0 : Math.min(256, Math.max(16, Math.floor(size / 16)));
 }

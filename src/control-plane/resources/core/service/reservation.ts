@@ -23,10 +23,10 @@ export function holdingsOf(service: Service | undefined): Holdings {
   };
 }
 
-/** Includes the UID: what remains of a deleted service does not count for its successor of the same name. */
+/** Includes the UID, so that a new service does not own the allocations of a deleted one of the same name. */
 export const ownerOf = ({ metadata: { namespace, name, uid } }: Service): string => `${namespace}/${name}/${uid}`;
 
-/** An address goes with the IPAddress that shows it. */
+/** An address is released together with its IPAddress. */
 export function releaseName(
   store: AllocationStore,
   { metadata }: Service,
@@ -36,7 +36,7 @@ export function releaseName(
   return store.release(space, name, owner, before);
 }
 
-/** What one write of a service takes from the store, and what the service had before. */
+/** The allocations of one write of a service, and those that the service had before. */
 export class Reservation {
   readonly before: Holdings;
   readonly taken: Readonly<Record<Space, Set<string>>> = { serviceips: new Set(), servicenodeports: new Set() };
@@ -51,14 +51,17 @@ export class Reservation {
     this.#store = store;
   }
 
-  /** Undefined on success. A name that the service had before, or that this write has taken, is not taken again. */
+  /**
+   * Undefined on success. A name that the service already has, or that this write has allocated, is not allocated
+   * again.
+   */
   async take(space: Space, name: string): Promise<'used' | undefined> {
     if (this.before[space].has(name) || this.taken[space].has(name)) return undefined;
     if ((await this.#store.take(space, name, this.#owner)) === 'used') return 'used';
     this.taken[space].add(name);
     if (space !== spaces.address || (await recordAddress(name, this.#service, this.#store)) === undefined)
       return undefined;
-    // Reserved by an IPAddress that no service has.
+    // Reserved by an IPAddress without a service.
     this.taken[space].delete(name);
     await this.#store.release(space, name, this.#owner);
     return 'used';

@@ -6,7 +6,10 @@ import { belongsTo, newServiceAddress } from '../../../../api/networking/service
 import { isApiError } from '../../../../api/status/api-status-error.ts';
 import type { AllocationStore } from '../../../model/resource-definition.ts';
 
-/** Makes the IPAddress of a cluster IP, which shows whose it is. Another's IPAddress means that the address is used. */
+/**
+ * Creates the IPAddress of a cluster IP, which refers to the service. An IPAddress of another owner means that the
+ * address is in use.
+ */
 export async function recordAddress(ip: string, service: Service, store: AllocationStore): Promise<'used' | undefined> {
   const address = newServiceAddress(ip, service.metadata);
   try {
@@ -15,7 +18,7 @@ export async function recordAddress(ip: string, service: Service, store: Allocat
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error;
     const there = await readAddress(address, store);
-    // Gone meanwhile: the next address is as good.
+    // Deleted meanwhile: the caller tries the next address.
     return there !== undefined && belongsTo(there, service.metadata) ? undefined : 'used';
   }
 }

@@ -13,9 +13,9 @@ import { computeFamilies } from './service-families.ts';
 import { isHeadless, needsAddress, needsHealthPort, needsPorts } from './service-rules.ts';
 
 /*
- * Addresses and node ports of services. Each is taken in the store under its own key before the service is written, so
- * that two API servers cannot give one to two services. If the write fails, what it took is released; if it succeeds,
- * what the service no longer uses is released.
+ * Addresses and node ports of services. Each is allocated in the store under its own key before the service is written,
+ * so that two API servers cannot allocate it twice. If the write fails, its new allocations are released; if it
+ * succeeds, those that the service no longer uses.
  */
 
 export async function allocateService(

@@ -9,8 +9,8 @@ type Family = 'IPv4' | 'IPv6';
 type Families = Pick<ServiceSpec, 'ipFamilies' | 'ipFamilyPolicy'>;
 
 /**
- * Which families of addresses a service gets in a cluster with `configured` ones, of which the first is the default;
- * refuses with Invalid what the cluster does not have. Of a service that needs addresses. Upstream: initIPFamilyFields.
+ * The IP families of a service that needs addresses. The first of `configured` is the cluster's default. Throws Invalid
+ * for a family that the cluster does not have. Upstream: initIPFamilyFields.
  */
 export function computeFamilies(service: Service, old: Service | undefined, configured: readonly Family[]): Families {
   const { spec, metadata } = service;
@@ -36,7 +36,7 @@ export function computeFamilies(service: Service, old: Service | undefined, conf
   };
   refuse();
   const [primary = 'IPv4'] = configured;
-  // Its endpoints may be anywhere, so that both families are possible in any cluster.
+  // Without a selector its endpoints may be outside the cluster, so both families are possible.
   if (bare)
     return {
       ipFamilyPolicy,

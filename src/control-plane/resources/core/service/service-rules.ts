@@ -13,7 +13,7 @@ export const needsHealthPort = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
 /**
- * What the writer left out of what was given out stays; what the type has no use for any more goes. Upstream:
+ * Allocated values that the writer omits are kept; values that the new type does not use are removed. Upstream:
  * patchAllocatedValues, normalizeClusterIPs, dropTypeDependentFields.
  */
 export function prepareServiceUpdate(service: Service, old: Service): Service {
@@ -23,7 +23,7 @@ export function prepareServiceUpdate(service: Service, old: Service): Service {
   const kept = { ...service, spec };
   dropUnused(kept, old);
   const { loadBalancer, ...status } = service.status ?? {};
-  // Where no load balancer is wanted, none is shown.
+  // Only services of type LoadBalancer have a load balancer status.
   return { ...kept, status: { ...status, loadBalancer: spec.type === 'LoadBalancer' ? (loadBalancer ?? {}) : {} } };
 }
 
@@ -38,7 +38,7 @@ function keepAddresses(spec: ServiceSpec, service: Service, old: Service): void 
   if (!keeps) return;
   spec.ipFamilyPolicy ??= before.ipFamilyPolicy;
   if ((spec.ipFamilies ?? []).length === 0) spec.ipFamilies = before.ipFamilies;
-  // To want one family is to give back the second, unless the lists say otherwise.
+  // SingleStack releases the second family, unless the writer changed the lists.
   if (spec.ipFamilyPolicy !== 'SingleStack') return;
   if (sameTexts(spec.clusterIPs, before.clusterIPs)) spec.clusterIPs = spec.clusterIPs?.slice(0, 1);
   if (sameTexts(spec.ipFamilies, before.ipFamilies)) spec.ipFamilies = spec.ipFamilies?.slice(0, 1);
@@ -58,8 +58,7 @@ function keepPorts(spec: ServiceSpec, service: Service, old: Service): void {
 }
 
 /**
- * Changes `spec`, which is the caller's own copy. Only what the writer has not changed as well is dropped; the rest is
- * for validation to refuse.
+ * Changes `spec`, which is the caller's own copy. Only unchanged values are removed; validation refuses changed ones.
  */
 function dropUnused({ spec, ...rest }: Service, old: Service): void {
   const service = { ...rest, spec };
