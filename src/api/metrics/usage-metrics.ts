@@ -28,3 +28,5 @@ export const PodMetricsSchema = object('PodMetrics', {
   containers: required(array(ContainerMetricsSchema)),
 });
 export type PodMetrics = Infer<typeof PodMetricsSchema>;
+
+export const PodMetricsListSchema = object('PodMetricsList', { items: required(array(PodMetricsSchema)) });

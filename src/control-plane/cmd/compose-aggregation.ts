@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { askBackend } from '../apiserver/aggregation/ask-backend.ts';
+import { backendApis } from '../apiserver/aggregation/backend-apis.ts';
 import { backendDialer } from '../apiserver/aggregation/backend-dialer.ts';
 import type { ApiServerOptions } from '../apiserver/options.ts';
 import { createAvailabilityController, serviceFacts } from '../aggregator/availability-controller.ts';
@@ -7,9 +8,11 @@ import type { BackendTable } from '../aggregator/backend-table.ts';
 import { createLocalServicesKeeper } from '../aggregator/local-services-keeper.ts';
 import { resolveService } from '../aggregator/resolve-service.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
+import type { OtherApis } from '../controller-runtime/other-apis.ts';
 import type { ApiBackend, BackendAddress } from '../model/api-backends.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
+import type { UserInfo } from '../model/user-info.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import type { BaseDeps } from './base-deps.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -22,6 +25,8 @@ export interface AggregationDeps extends BaseDeps {
 
 export interface ComposedAggregation {
   readonly options: NonNullable<ApiServerOptions['aggregation']>;
+  /** The APIs of other servers, asked as this user. */
+  otherApis(user: UserInfo): OtherApis;
   /** The controllers of APIServices, started with the server. */
   controllers(client: ApiClient, definitions: Definitions): readonly { start(): void; stop(): Promise<void> }[];
 }
@@ -49,6 +54,7 @@ export function composeAggregation(
     });
   return {
     options: { backends: table, dialer, resolve, serverId: random.uuid() },
+    otherApis: (user) => backendApis({ dialer, resolve, clock, backends: table }, user),
     controllers: (client, definitions) => [
       createLocalServicesKeeper({ reader, client, definitions, clock, log }),
       createAvailabilityController({

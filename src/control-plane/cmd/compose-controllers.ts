@@ -73,6 +73,7 @@ export function composeControllers(
       entry.create({
         ...common,
         ...(entry.seesUninitialized === true && all !== undefined && { informers: all }),
+        otherApis: api.aggregation.otherApis(userOf(entry)),
         client: api.clientOf(userOf(entry), 'kube-controller-manager'),
       }),
     );

@@ -50,6 +50,7 @@ import { createAttributesClassProtectionController } from '../controllers/volume
 import { createVolumeExpandController } from '../controllers/volume-expand/volume-expand-controller.ts';
 import { allResources } from '../resources/all.ts';
 import type { AutoscalerMetrics } from '../controller-runtime/autoscaler-metrics.ts';
+import type { OtherApis } from '../controller-runtime/other-apis.ts';
 import type { ClaimMetrics } from '../controller-runtime/claim-metrics.ts';
 import type { CertificateTools } from './certificate-tools.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -65,6 +66,7 @@ export interface ClusterControllerOptions extends ControllerOptions {
   readonly certificates: CertificateTools;
   readonly claimMetrics: ClaimMetrics;
   readonly autoscalerMetrics: AutoscalerMetrics;
+  readonly otherApis: OtherApis;
   readonly signLegacyToken: TokenControllerOptions['signLegacyToken'];
   readonly settings: Pick<
     ControlPlaneOptions,
@@ -181,7 +183,11 @@ export const controllersTable: readonly ControllerEntry[] = [
       createHorizontalPodAutoscalerController({
         ...options,
         types: options.kept,
-        metrics: createApiMetrics(options.client),
+        metrics: createApiMetrics({
+          client: options.client,
+          others: options.otherApis,
+          types: () => [...options.kept, ...options.customKinds.list().map(({ type }) => type)],
+        }),
         settings: options.settings.autoscaler,
       }),
   },

@@ -21,22 +21,40 @@ const LIMIT_BYTES = 4 * 1024 * 1024;
 /** A user who may read everything, so that the response does not depend on roles (upstream: the availability check). */
 const aggregator: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
 
+/** A response with a status other than 2xx. */
+export class BackendRefusal extends Error {
+  override readonly name = 'BackendRefusal';
+  readonly body: string;
+
+  constructor(message: string, body: string) {
+    super(message);
+    this.body = body;
+  }
+}
+
 /**
- * Fetches a document from the server behind an APIService. Rejects with address and reason unless the status is 2xx.
+ * Fetches a document as `user` from the server behind an APIService. Rejects with address and reason unless the status is
+ * 2xx; the cause of another status is a `BackendRefusal`.
  */
-export async function askBackend(parts: AskBackendParts, backend: ApiBackend, path: string): Promise<string> {
+export async function askBackend(
+  parts: AskBackendParts,
+  backend: ApiBackend,
+  path: string,
+  user: UserInfo = aggregator,
+): Promise<string> {
   const address = parts.resolve(backend);
   if (typeof address === 'string') throw new Error(address);
   const { host, port } = address;
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
-  const failure = (why: string): Error => new Error(`failing or missing response from ${url}: ${why}`);
+  const failure = (why: string, cause?: unknown): Error =>
+    new Error(`failing or missing response from ${url}: ${why}`, { cause });
   const leave = new AbortController();
   const timer = parts.clock.setTimer(ASK_MS, () => leave.abort());
   try {
     const socket = await parts.dialer(backend, address, ASK_MS);
     leave.signal.addEventListener('abort', () => socket.destroy());
     try {
-      const sent = { ...identityHeaders(aggregator), accept: 'application/json', host: `${host}:${port}` };
+      const sent = { ...identityHeaders(user), accept: 'application/json', host: `${host}:${port}` };
       const request = httpRequest({
         method: 'GET',
         path,
@@ -49,14 +67,15 @@ export async function askBackend(parts: AskBackendParts, backend: ApiBackend, pa
       request.end();
       const answer = await answerTo(request);
       const { statusCode = 0 } = answer;
-      if (statusCode < 200 || statusCode > 299) throw new Error(`bad status from ${url}: ${statusCode}`);
+      if (statusCode < 200 || statusCode > 299)
+        throw new BackendRefusal(`bad status from ${url}: ${statusCode}`, await textOf(answer));
       return await textOf(answer);
     } finally {
       socket.destroy();
     }
   } catch (error) {
     if (leave.signal.aborted) throw failure('context deadline exceeded');
-    throw failure(error instanceof Error ? error.message : String(error));
+    throw failure(error instanceof Error ? error.message : String(error), error);
   } finally {
     timer.cancel();
   }

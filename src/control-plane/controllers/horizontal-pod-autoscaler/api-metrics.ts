@@ -1,43 +1,46 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { podMetrics } from '../../../api/client/resource-types.ts';
-import type { MetricIdentifier } from '../../../api/autoscaling/horizontal-pod-autoscaler.ts';
+import type { ResourceType } from '../../../api/client/resource-type.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
+import { PodMetricsListSchema } from '../../../api/metrics/usage-metrics.ts';
 import type { PodMetrics as ApiPodMetrics } from '../../../api/metrics/usage-metrics.ts';
 import { quantityMillis } from '../../../api/quantity.ts';
+import { decode } from '../../../api/schema/decode.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { parseTime } from '../../../api/time.ts';
+import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import type { MetricsSource, PodMetric, ResourceQuery } from './metrics-source.ts';
+import { READING, readAnswer } from './read-answer.ts';
+import { createServedMetrics } from './served-metrics.ts';
 
-/**
- * Reads metrics of metrics.k8s.io through the client. custom.metrics.k8s.io and external.metrics.k8s.io are not read,
- * even if an APIService serves them: the error is upstream's for a cluster without these APIs.
- */
-export function createApiMetrics(client: ApiClient): MetricsSource {
-  const custom = (): Promise<never> =>
-    Promise.reject(
-      new Error(
-        'unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered',
-      ),
-    );
+const RESOURCE = { group: podMetrics.group, version: podMetrics.version };
+
+/** How the autoscaler finds metrics: its own API, and the servers behind APIServices. */
+export interface ApiMetricsParts {
+  readonly client: ApiClient;
+  readonly others: OtherApis;
+  /** The kinds that references may mean. */
+  readonly types: () => readonly ResourceType[];
+}
+
+/** Metrics from the APIs for them. metrics.k8s.io is this process's own unless another server has taken it over. */
+export function createApiMetrics({ client, others, types }: ApiMetricsParts): MetricsSource {
   return {
-    resource: (query) => readResource(client, query),
-    pods: custom,
-    object: custom,
-    external: (_namespace, { name }: MetricIdentifier) =>
-      Promise.reject(
-        new Error(`unable to fetch metrics from external metrics API: ${notServed(`${name}.external.metrics.k8s.io`)}`),
-      ),
+    resource: (query) => readResource({ client, others }, query),
+    ...createServedMetrics(others, types),
   };
 }
+
+type UsageParts = Pick<ApiMetricsParts, 'client' | 'others'>;
 
 const notServed = (resource: string): string => `the server could not find the requested resource (get ${resource})`;
 
 async function readResource(
-  client: ApiClient,
+  parts: UsageParts,
   { namespace, podSelector, resource, container }: ResourceQuery,
 ): Promise<ReadonlyMap<string, PodMetric>> {
-  const items = await listPods(client, namespace, podSelector);
+  const items = await listPods(parts, namespace, podSelector);
   if (items.length === 0) throw new Error('no metrics returned from resource metrics API');
   const metrics = new Map<string, PodMetric>();
   for (const each of items) {
@@ -50,12 +53,19 @@ async function readResource(
 }
 
 async function listPods(
-  client: ApiClient,
+  { client, others }: UsageParts,
   namespace: string,
   labelSelector: string,
 ): Promise<readonly ApiPodMetrics[]> {
   try {
-    return (await client.list(podMetrics, namespace, { labelSelector })).items;
+    if (others.versionOf(RESOURCE.group, [RESOURCE.version]) === undefined)
+      return (await client.list(podMetrics, namespace, { labelSelector })).items;
+    const asked = labelSelector === '' ? '' : `?${new URLSearchParams({ labelSelector }).toString()}`;
+    const path = `/apis/${RESOURCE.group}/${RESOURCE.version}/namespaces/${encodeURIComponent(namespace)}/pods${asked}`;
+    return readAnswer(
+      PodMetricsListSchema.name,
+      decode(PodMetricsListSchema, await others.get(RESOURCE, path), READING),
+    ).items;
   } catch (error) {
     const why = isApiError(error, 'NotFound') ? notServed('pods.metrics.k8s.io') : errorMessage(error);
     throw new Error(`unable to fetch metrics from resource metrics API: ${why}`, { cause: error });

@@ -8,6 +8,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { DesiredReplicas } from '../../controller-runtime/autoscaler-metrics.ts';
+import { noOtherApis } from '../../controller-runtime/other-apis.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import type { WorldOptions } from '../../controller-runtime/testing/controller-world.ts';
 import { createApiMetrics } from './api-metrics.ts';
@@ -286,7 +287,7 @@ it('reads what pods use from metrics.k8s.io, and leaves out pods of which a part
       { name: 'side', usage: {} },
     ],
   });
-  const metrics = createApiMetrics(world.api);
+  const metrics = createApiMetrics({ client: world.api, others: noOtherApis, types: () => [] });
   const query = { namespace: 'default', podSelector: 'app=web', resource: 'cpu' };
   const atMs = Date.parse(head.timestamp);
   assert.deepEqual([...(await metrics.resource(query))], [['web', { milliValue: 1_502n, atMs, windowMs: 15_500 }]]);

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { deployments, namespaces, services } from '../../../api/client/resource-types.ts';
+import type { OtherApis } from '../../controller-runtime/other-apis.ts';
+import { createServedMetrics } from './served-metrics.ts';
+
+/** Servers that say this for every question; what they were asked. */
+function servers(answer: unknown, served: readonly string[] = ['custom.metrics.k8s.io/v1beta1']) {
+  const asked: string[] = [];
+  const others: OtherApis = {
+    versionOf: (group, versions) => versions.find((version) => served.includes(`${group}/${version}`)),
+    get: (_api, path) => {
+      asked.push(path);
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+  };
+  return { asked, metrics: createServedMetrics(others, () => [deployments, services, namespaces]) };
+}
+const selector = { matchLabels: { verb: 'GET' } };
+const EXTERNAL = ['external.metrics.k8s.io/v1beta1'];
+
+it('a metric of pods is asked for by their labels, and has the time and the window that the server says', async () => {
+  const item = (name: string, more: object) => ({ describedObject: { kind: 'Pod', name }, value: '1500m', ...more });
+  const { asked, metrics } = servers({
+    kind: 'MetricValueList',
+    items: [item('a', { metricName: 'hits', timestamp: '2026-01-01T00:00:01Z', windowSeconds: 30 }), item('b', {})],
+  });
+  assert.deepEqual(
+    [...(await metrics.pods('shop', 'app=web', { name: 'hits', selector }))],
+    [
+      ['a', { milliValue: 1500n, atMs: Date.parse('2026-01-01T00:00:01Z'), windowMs: 30_000 }],
+      ['b', { milliValue: 1500n, atMs: 0, windowMs: 60_000 }],
+    ],
+  );
+  assert.deepEqual(asked, [
+    '/apis/custom.metrics.k8s.io/v1beta1/namespaces/shop/pods/*/hits?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET',
+  ]);
+});
+
+it('a metric of an object is asked for by its resource, and one of a namespace by the namespace itself', async () => {
+  const { asked, metrics } = servers({ items: [{ describedObject: { name: 'x' }, value: '7' }] }, [
+    'custom.metrics.k8s.io/v1beta1',
+    'custom.metrics.k8s.io/v1beta2',
+  ]);
+  const metric = { name: 'hits' };
+  assert.equal(await metrics.object('shop', { kind: 'Service', name: 'front' }, metric), 7000n);
+  await metrics.object('shop', { apiVersion: 'apps/v1', kind: 'Deployment', name: 'a/b' }, metric);
+  await metrics.object('shop', { apiVersion: 'v1', kind: 'Namespace', name: 'other' }, metric);
+  const base = '/apis/custom.metrics.k8s.io/v1beta2/namespaces';
+  assert.deepEqual(asked, [
+    `${base}/shop/services/front/hits`,
+    `${base}/shop/deployments.apps/a%2Fb/hits`,
+    `${base}/other/metrics/hits`,
+  ]);
+  await assert.rejects(metrics.object('shop', { kind: 'Thing', name: 'x' }, metric), /no matches for kind "Thing"/);
+});
+
+it('a metric from outside has a value for each of its series, also beyond what a number holds', async () => {
+  const { asked, metrics } = servers({ items: [{ value: '3' }, { value: '9007199254740993' }] }, EXTERNAL);
+  assert.deepEqual(await metrics.external('shop', { name: 'queue', selector }), [3000n, 9007199254740993000n]);
+  assert.deepEqual(asked, ['/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue?labelSelector=verb%3DGET']);
+});
+
+it('what is missing is said in upstream’s words, and what is no answer is refused', async () => {
+  const custom = 'unable to fetch metrics from custom metrics API: ';
+  const pods = (answer: unknown, served?: readonly string[]): Promise<unknown> =>
+    servers(answer, served).metrics.pods('shop', '', { name: 'hits' });
+  await assert.rejects(pods({}, []), {
+    message: `${custom}no custom metrics API (custom.metrics.k8s.io) registered`,
+  });
+  await assert.rejects(pods({ items: [] }), { message: 'no metrics returned from custom metrics API' });
+  await assert.rejects(pods(new Error('no such metric')), { message: `${custom}no such metric` });
+  await assert.rejects(pods({ items: [{ describedObject: {}, value: 'many' }] }), /the answer is no MetricValueList: /);
+  await assert.rejects(servers({ items: [] }, EXTERNAL).metrics.external('shop', { name: 'queue' }), {
+    message: 'no metrics returned from external metrics API',
+  });
+  await assert.rejects(servers({}, []).metrics.external('shop', { name: 'queue' }), {
+    message:
+      'unable to fetch metrics from external metrics API: the server could not find the requested resource (get queue.external.metrics.k8s.io)',
+  });
+});
