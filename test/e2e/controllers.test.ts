@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { startCluster, startFakeNodes } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
+import { CUSTOM_METRICS, EXTERNAL_METRICS, startMetricsAdapter } from './support/metrics-adapter.ts';
 
 const pod = (name: string, spec: string): string =>
   `{apiVersion: v1, kind: Pod, metadata: {name: ${name}, labels: {app: ${name}}}, spec: {containers: [{name: c, image: x}], ${spec}}}`;
@@ -205,6 +206,48 @@ describe('controllers, with kubectl', () => {
     await eventually(async () =>
       assert.deepEqual([await signature(), await run('get secrets -n kube-system -o name')], ['', '']),
     );
+  });
+
+  it('autoscalers follow metrics of pods, of objects and from outside, which a server behind APIServices has', async () => {
+    const metrics = {
+      pods: 'type: Pods, pods: {metric: {name: load}, target: {type: AverageValue, averageValue: 2}}',
+      object:
+        'type: Object, object: {describedObject: {apiVersion: v1, kind: Service, name: front}, metric: {name: hits}, target: {type: AverageValue, averageValue: 2}}',
+      outside:
+        'type: External, external: {metric: {name: queue, selector: {matchLabels: {of: orders}}}, target: {type: AverageValue, averageValue: 2}}',
+    };
+    const kinds = Object.entries(metrics);
+    await apply(...kinds.map(([name]) => deployment(name, 1)));
+    await run('wait --for=condition=Available deployments/pods deployments/object deployments/outside --timeout=30s');
+    const measured = await path('pods -l app=pods', '{.items[0].metadata.name}');
+    const values = new Map<string, readonly object[]>([
+      [`${CUSTOM_METRICS}/namespaces/default/pods/*/load`, [{ describedObject: { name: measured }, value: '4' }]],
+      [`${CUSTOM_METRICS}/namespaces/default/services/front/hits`, [{ describedObject: {}, value: '5500m' }]],
+      [`${EXTERNAL_METRICS}/namespaces/default/queue`, [{ value: '3' }, { value: '5' }]],
+    ]);
+    const adapter = await startMetricsAdapter((at) => values.get(at));
+    try {
+      await apply(...adapter.manifests);
+      await run(
+        'wait --for=condition=Available apiservices -l !kube-aggregator.kubernetes.io/automanaged --timeout=30s',
+      );
+      await apply(
+        ...kinds.map(
+          ([name, metric]) =>
+            `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: ${name}}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: ${name}}, maxReplicas: 9, metrics: [{${metric}}]}}`,
+        ),
+      );
+      const scaled = (): Promise<string> => path('deployments pods object outside', '{.items[*].spec.replicas}');
+      await eventually(async () => assert.equal(await scaled(), '2 3 4'));
+      assert.deepEqual(
+        [...adapter.asked].sort(),
+        [...values.keys()].map((at) => [at, 'system:serviceaccount:kube-system:horizontal-pod-autoscaler']).sort(),
+      );
+    } finally {
+      await run('delete hpa,deployments --all');
+      await run('delete apiservices -l !kube-aggregator.kubernetes.io/automanaged');
+      adapter.close();
+    }
   });
 
   it('no controller lacks a right or falls over meanwhile', () => {
