@@ -14,6 +14,7 @@ import type { Fixture } from '../testing/fixtures.ts';
 import type { FakeRequestOptions } from '../testing/fake-request.ts';
 import type { Reply } from '../http/reply.ts';
 import { askBackend } from './ask-backend.ts';
+import { backendApis } from './backend-apis.ts';
 
 const backend: ApiBackend = {
   name: 'v1.example.com',
@@ -208,5 +209,31 @@ describe('an API of another server', () => {
     );
     answer = (_, response) => response.writeHead(500).end();
     await assert.rejects(askBackend({ ...parts(), clock }, backend, '/apis'), /bad status from .*: 500/);
+  });
+
+  it('is asked by callers in this process as their user, and refuses in its own words', async () => {
+    const user = { name: 'system:serviceaccount:kube-system:reader', groups: ['system:serviceaccounts'] };
+    const apisOf = (known: ApiBackend) =>
+      backendApis({ ...parts(known), clock: systemClock, backends: backendsOf([known]) }, user);
+    const apis = apisOf(backend);
+    assert.equal(apis.versionOf('example.com', ['v2', 'v1']), 'v1');
+    assert.equal(apis.versionOf('other.example.com', ['v1']), undefined);
+    answer = ({ headers, url }, response) =>
+      response.end(JSON.stringify([url, headers['x-remote-user'], headers['x-remote-group']]));
+    const asked = { group: 'example.com', version: 'v1' };
+    assert.deepEqual(await apis.get(asked, things), [things, user.name, user.groups[0]]);
+    const refusals: readonly [number, string, RegExp][] = [
+      [404, '{"kind":"Status","message":"no such thing"}', /^no such thing$/],
+      [500, 'oops', /bad status from .*: 500/],
+      [200, 'no JSON', /JSON/],
+    ];
+    for (const [code, body, message] of refusals) {
+      answer = (_, response) => response.writeHead(code).end(body);
+      await assert.rejects(apis.get(asked, things), { message });
+    }
+    await assert.rejects(apis.get({ ...asked, version: 'v2' }, things), { message: /could not find/ });
+    await assert.rejects(apisOf({ ...backend, isAvailable: false }).get(asked, things), {
+      message: 'the server is currently unable to handle the request',
+    });
   });
 });

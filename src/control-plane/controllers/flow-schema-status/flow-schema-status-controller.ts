@@ -1,13 +1,12 @@
 import { flowSchemas, priorityLevelConfigurations } from '../../../api/client/resource-types.ts';
-import type { FlowSchema } from '../../../api/flowcontrol/flow-schema.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
-import { runController } from '../../controller-runtime/run-controller.ts';
+import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import { planDanglingStatus } from './plan-dangling-status.ts';
 
-/** Shows in the status of flow schemas whether their priority level exists (upstream: flowcontrol/apf_controller.go). */
-export function createFlowSchemaStatusController({ client, informers, clock, log }: ControllerOptions): Controller {
+/** Keeps the condition of flow schemas whose priority level does not exist (upstream: flowcontrol/apf_controller.go). */
+export function createFlowSchemaStatusController(options: ControllerOptions): Controller {
+  const { client, informers, clock } = options;
   const schemas = informers.for(flowSchemas);
   const levels = informers.for(priorityLevelConfigurations);
   const sync = async (name: string): Promise<void> => {
@@ -22,23 +21,26 @@ export function createFlowSchemaStatusController({ client, informers, clock, log
       if (!isApiError(error, 'NotFound')) throw error;
     }
   };
-  const queue = new RateLimitingQueue({ name: 'flow-schema-status', clock, log, workers: 1, sync });
-  const wake = ({ metadata }: FlowSchema): void => queue.add(metadata.name);
-  const wakeUsers = (level: string): void => {
-    for (const schema of schemas.list()) if (schema.spec.priorityLevelConfiguration.name === level) wake(schema);
-  };
-  const ends = [
-    schemas.addHandlers({ onAdd: wake, onUpdate: (_before, after) => wake(after) }),
-    levels.addHandlers({
-      onAdd: ({ metadata }) => wakeUsers(metadata.name),
-      onDelete: ({ metadata }) => wakeUsers(metadata.name),
-    }),
-  ];
-  return runController({
-    name: 'flow schema status controller',
-    log,
-    queues: [queue],
+  return createQueueController(options, {
+    name: 'flow schema status',
+    workers: 1,
+    syncer: { sync },
     informers: [schemas, levels],
-    ends,
+    follow: (add) => {
+      const addUsers = (level: string): void => {
+        for (const { metadata, spec } of schemas.list())
+          if (spec.priorityLevelConfiguration.name === level) add(metadata.name);
+      };
+      return [
+        schemas.addHandlers({
+          onAdd: ({ metadata }) => add(metadata.name),
+          onUpdate: (_before, { metadata }) => add(metadata.name),
+        }),
+        levels.addHandlers({
+          onAdd: ({ metadata }) => addUsers(metadata.name),
+          onDelete: ({ metadata }) => addUsers(metadata.name),
+        }),
+      ];
+    },
   });
 }
