@@ -5,7 +5,8 @@ import { DEFAULT_SERVICE_CIDR_NAME } from '../../api/networking/service-cidr.ts'
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { formatTime } from '../../api/time.ts';
 
-const MESSAGE = 'Kubernetes default Service CIDR is ready';
+/** As the controller of all ranges words it, which is what upstream's cluster shows in the end. */
+const MESSAGE = 'Kubernetes Service CIDR is ready';
 
 /**
  * The ServiceCIDR that shows the ranges of `--service-cluster-ip-range`, which are ready from the start (upstream:
@@ -28,7 +29,7 @@ export async function ensureDefaultServiceCidr(
     const ready = {
       type: 'Ready',
       status: 'True' as const,
-      reason: 'Ready',
+      reason: '',
       message: MESSAGE,
       lastTransitionTime: formatTime(nowMs),
     };

@@ -11,10 +11,10 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { parseTime } from '../../../api/time.ts';
 import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import type { MetricsSource, PodMetric, ResourceQuery } from './metrics-source.ts';
-import { READING, readAnswer } from './read-answer.ts';
+import { reading, readAnswer } from './read-answer.ts';
 import { createServedMetrics } from './served-metrics.ts';
 
-const RESOURCE = { group: podMetrics.group, version: podMetrics.version };
+const usageApi = { group: podMetrics.group, version: podMetrics.version };
 
 /** How the autoscaler finds metrics: its own API, and the servers behind APIServices. */
 export interface ApiMetricsParts {
@@ -58,13 +58,13 @@ async function listPods(
   labelSelector: string,
 ): Promise<readonly ApiPodMetrics[]> {
   try {
-    if (others.versionOf(RESOURCE.group, [RESOURCE.version]) === undefined)
+    if (others.versionOf(usageApi.group, [usageApi.version]) === undefined)
       return (await client.list(podMetrics, namespace, { labelSelector })).items;
     const asked = labelSelector === '' ? '' : `?${new URLSearchParams({ labelSelector }).toString()}`;
-    const path = `/apis/${RESOURCE.group}/${RESOURCE.version}/namespaces/${encodeURIComponent(namespace)}/pods${asked}`;
+    const path = `/apis/${usageApi.group}/${usageApi.version}/namespaces/${encodeURIComponent(namespace)}/pods${asked}`;
     return readAnswer(
       PodMetricsListSchema.name,
-      decode(PodMetricsListSchema, await others.get(RESOURCE, path), READING),
+      decode(PodMetricsListSchema, await others.get(usageApi, path), reading),
     ).items;
   } catch (error) {
     const why = isApiError(error, 'NotFound') ? notServed('pods.metrics.k8s.io') : errorMessage(error);

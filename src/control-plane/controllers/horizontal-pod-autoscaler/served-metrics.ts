@@ -13,7 +13,7 @@ import { formatGroupResource } from '../../../api/status/api-status-error.ts';
 import { parseTime } from '../../../api/time.ts';
 import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import type { MetricsSource, PodMetric } from './metrics-source.ts';
-import { READING, readAnswer } from './read-answer.ts';
+import { reading, readAnswer } from './read-answer.ts';
 import { findScaleTypes } from './scale-target.ts';
 
 const CUSTOM = 'custom.metrics.k8s.io';
@@ -50,7 +50,7 @@ export function createServedMetrics(
       if (version === undefined) throw new Error(`no custom metrics API (${CUSTOM}) registered`);
       return readAnswer(
         MetricValueListSchema.name,
-        decode(MetricValueListSchema, await ask({ group: CUSTOM, version, parts, query }), READING),
+        decode(MetricValueListSchema, await ask({ group: CUSTOM, version, parts, query }), reading),
       ).items;
     });
   return {
@@ -75,7 +75,7 @@ export function createServedMetrics(
         const query = { labelSelector: selectorOf(metric) };
         return readAnswer(
           ExternalMetricValueListSchema.name,
-          decode(ExternalMetricValueListSchema, await ask({ group: EXTERNAL, version, parts, query }), READING),
+          decode(ExternalMetricValueListSchema, await ask({ group: EXTERNAL, version, parts, query }), reading),
         ).items;
       });
       if (items.length === 0) throw new Error('no metrics returned from external metrics API');
