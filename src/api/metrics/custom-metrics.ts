@@ -4,7 +4,7 @@ import { array, int64, map, object, quantity, required, string } from '../schema
 import type { Infer } from '../schema/schema.ts';
 
 /** Both versions of it: v1beta1 has the name of the metric beside, v1beta2 within. */
-export const MetricValueSchema = object('MetricValue', {
+const MetricValueSchema = object('MetricValue', {
   describedObject: required(ObjectReferenceSchema),
   metricName: string,
   metric: object('MetricIdentifier', { name: required(string), selector: LabelSelectorSchema }),
