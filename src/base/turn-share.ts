@@ -1,38 +1,42 @@
-import type { Clock } from './clock.ts';
-
 /** How long the tasks of one share go on in a turn of the event loop. */
 const SHARE_MS = 5;
-/** So many tasks go on in each turn however long the turn takes: the process may not have had the processor meanwhile. */
-const LEAST_TASKS = 8;
+
+/**
+ * What this thread has worked, in milliseconds of processor time: on a busy machine time passes in which it does
+ * nothing, and shares by the clock would leave it little of each turn.
+ */
+export function processorMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
 
 /**
  * A bounded share of each turn of the event loop, for many tasks that are under way at the same time. A task rests
  * between its stages. Invariants:
  * 1. Tasks go on in the order in which they began to rest.
  * 2. When the share of a turn is used up, the next task goes on in a later turn, after whatever came in meanwhile.
- * 3. While any task rests, some go on in each turn.
+ * 3. While any task rests, one goes on in each turn at the least.
  */
 export class TurnShare {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #workedMs: () => number;
   readonly #resting: (() => void)[] = [];
   /** Since when the share of this turn is in use. */
   #sinceMs: number | undefined;
-  #released = 0;
   #isReleasing = false;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
-    this.#clock = clock;
+  /** `workedMs` only grows: `processorMs`, or a clock. */
+  constructor(workedMs: () => number) {
+    this.#workedMs = workedMs;
   }
 
   /** To be awaited between stages. Undefined while there is no need to wait. */
   rest(): Promise<void> | undefined {
-    const isUsedUp = this.#isUsedUp(0);
-    return isUsedUp || this.#resting.length > 0 ? this.#wait() : undefined;
+    return this.#isUsedUp() || this.#resting.length > 0 ? this.#wait() : undefined;
   }
 
   /** Waits until what has been set off before has run, and longer when the share is used up. */
   pause(): Promise<void> {
-    this.#isUsedUp(0);
+    this.#isUsedUp();
     const waiting = this.#wait();
     this.#releaseLater();
     return waiting;
@@ -42,28 +46,26 @@ export class TurnShare {
     return new Promise((resolve) => this.#resting.push(resolve));
   }
 
-  #isUsedUp(least: number): boolean {
-    const nowMs = this.#clock.monotonicMs();
+  #isUsedUp(): boolean {
+    const nowMs = this.#workedMs();
     if (this.#sinceMs === undefined) this.#begin(nowMs);
-    return this.#released >= least && nowMs - (this.#sinceMs ?? nowMs) >= SHARE_MS;
+    return nowMs - (this.#sinceMs ?? nowMs) >= SHARE_MS;
   }
 
   #begin(nowMs: number): void {
     this.#sinceMs = nowMs;
-    this.#released = 0;
     setImmediate(() => this.#nextTurn());
   }
 
   #nextTurn(): void {
     this.#sinceMs = undefined;
     if (this.#resting.length === 0) return;
-    this.#begin(this.#clock.monotonicMs());
+    this.#begin(this.#workedMs());
     this.#release();
   }
 
   #release(): void {
-    if (this.#resting.length === 0 || this.#isUsedUp(LEAST_TASKS)) return;
-    this.#released++;
+    if (this.#resting.length === 0 || this.#isUsedUp()) return;
     this.#resting.shift()?.();
     this.#releaseLater();
   }

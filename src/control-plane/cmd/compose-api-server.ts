@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { customResourceDefinitions } from '../../api/client/resource-types.ts';
 import { KubeletError } from '../../base/errors.ts';
+import { processorMs } from '../../base/turn-share.ts';
 import { formatGroupResource } from '../../api/status/api-status-error.ts';
 import { createApiServer } from '../apiserver/create-api-server.ts';
 import type { ApiServer } from '../apiserver/create-api-server.ts';
@@ -159,6 +160,7 @@ export async function composeApiServer(
     storage: stores.main,
     definitions,
     ...deps,
+    workedMs: processorMs,
     allocationSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
     allocationClient: () => clientOf(itself, 'kube-apiserver'),
     policy: { allowPrivileged: options.allowPrivileged },

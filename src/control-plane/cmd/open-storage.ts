@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { processorMs } from '../../base/turn-share.ts';
 import { objectValues } from '../registry/protobuf-values.ts';
 import { prefixedStorage } from '../storage/prefixed-storage.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -29,7 +30,7 @@ export async function openStores(options: ControlPlaneOptions, clock: Clock, log
   const { storage, dataDir } = options;
   if (storage.backend === 'sqlite') {
     const { SqliteStorage } = await import('../storage/sqlite/sqlite-storage.ts');
-    const main = new SqliteStorage({ file: path.join(dataDir, STATE_FILE), clock, log });
+    const main = new SqliteStorage({ file: path.join(dataDir, STATE_FILE), clock, log, workedMs: processorMs });
     return { main, others: [], close: () => main.close() };
   }
   const { EtcdStorage } = await import('../storage/etcd/etcd-storage.ts');

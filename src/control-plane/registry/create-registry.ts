@@ -49,6 +49,8 @@ export interface RegistryOptions {
   readonly storage: Storage;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
+  /** By which writes share turns of the event loop with others. Absent: the clock. */
+  readonly workedMs?: () => number;
   readonly random: Random;
   readonly allocationSettings: AllocationStore['settings'];
   /** For objects that represent allocations. */
@@ -61,9 +63,15 @@ export interface RegistryOptions {
 }
 
 /** The verbs over a cache that has been started. */
-export function createRegistry({ storage, allocationSettings, allocationClient, ...tools }: RegistryOptions): Registry {
+export function createRegistry({
+  storage,
+  allocationSettings,
+  allocationClient,
+  workedMs,
+  ...tools
+}: RegistryOptions): Registry {
   const claims = createAllocationStore({ ...tools, storage, settings: allocationSettings, client: allocationClient });
-  return new ObjectRegistry({ ...tools, claims, pace: new TurnShare(tools.clock) });
+  return new ObjectRegistry({ ...tools, claims, pace: new TurnShare(workedMs ?? (() => tools.clock.monotonicMs())) });
 }
 
 type SharedTools = Omit<WriteTools, 'cache' | 'storage'>;

@@ -26,7 +26,7 @@ function served(index: number): Served {
 }
 /** Each item seems to take long. */
 let elapsedMs = 0;
-const monotonicMs = (): number => (elapsedMs += 10);
+const workedMs = (): number => (elapsedMs += 10);
 const many = (count: number): readonly Served[] => Array.from({ length: count }, (_, index) => served(index));
 
 async function written(
@@ -40,7 +40,7 @@ async function written(
     definition: pods,
     include: 'Metadata',
     nowMs: 0,
-    monotonicMs,
+    workedMs,
     texts: textTasks,
     answered: kindOf(pods),
     messages: new ObjectMessages(),
@@ -72,7 +72,7 @@ describe('lists', () => {
       definition: pods,
       include: 'Metadata',
       nowMs: 0,
-      monotonicMs,
+      workedMs,
       texts: textTasks,
       answered: kindOf(pods),
       messages: new ObjectMessages(),

@@ -27,8 +27,8 @@ export interface Answer {
   readonly messages: ObjectMessages;
   readonly include: IncludeObject;
   readonly nowMs: number;
-  /** For how long a list goes on in one turn. */
-  readonly monotonicMs: () => number;
+  /** By which a list shares turns of the event loop with others: processor time. */
+  readonly workedMs: () => number;
   readonly texts: TextTasks;
   /** Whether the client has disconnected; the rest of a long response is then not encoded. */
   readonly isAbandoned?: () => boolean;
@@ -71,9 +71,6 @@ const TURN_MS = 8;
 /** Of few, large items as much is written in a turn, or of many small ones, before the time is read. */
 const TIMED_CHARACTERS = 65_536;
 const TIMED_ITEMS = 16;
-/** So much is written in each turn however long it takes: the process may not have had the processor meanwhile. */
-const LEAST_CHARACTERS = 262_144;
-const LEAST_ITEMS = 32;
 
 /**
  * The response for a list: the envelope and the items' cached JSON, in pieces and over several turns of the event loop.
@@ -184,12 +181,12 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
 /** Encoded to bytes already: encoding the whole response at its end would block for another turn. */
 class Pieces {
   readonly #list: Buffer[] = [];
-  readonly #answer: Pick<Answer, 'isAbandoned' | 'monotonicMs'>;
+  readonly #answer: Pick<Answer, 'isAbandoned' | 'workedMs'>;
   #open = '';
   #openBytes: Buffer[] = [];
   #openLength = 0;
 
-  constructor(answer: Pick<Answer, 'isAbandoned' | 'monotonicMs'>) {
+  constructor(answer: Pick<Answer, 'isAbandoned' | 'workedMs'>) {
     this.#answer = answer;
   }
 
@@ -208,26 +205,20 @@ class Pieces {
     items: readonly Served[],
     write: (item: Served, index: number) => string | Buffer | Promise<string>,
   ): Promise<void> {
-    const { monotonicMs, isAbandoned } = this.#answer;
-    let sinceMs = monotonicMs();
-    let characters = 0;
-    let count = 0;
+    const { workedMs, isAbandoned } = this.#answer;
+    let sinceMs = workedMs();
     let untimed = 0;
     for (const [index, item] of items.entries()) {
       const written = write(item, index);
       const text = written instanceof Promise ? await written : written;
       if (typeof text === 'string') this.add(text);
       else this.addBytes(text);
-      characters += text.length;
       untimed += text.length;
-      if (++count % TIMED_ITEMS !== 0 && untimed < TIMED_CHARACTERS) continue;
+      if ((index + 1) % TIMED_ITEMS !== 0 && untimed < TIMED_CHARACTERS) continue;
       untimed = 0;
-      if (count < LEAST_ITEMS && characters < LEAST_CHARACTERS) continue;
-      if (monotonicMs() - sinceMs < TURN_MS) continue;
-      characters = 0;
-      count = 0;
+      if (workedMs() - sinceMs < TURN_MS) continue;
       await nextTurn();
-      sinceMs = monotonicMs();
+      sinceMs = workedMs();
       if (isAbandoned?.() === true) throw badRequest('the client went away while it was answered');
     }
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
+import { processorMs } from '../../../base/turn-share.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import { deleteOptionsFromProtobuf } from '../../registry/write/delete-options.ts';
@@ -154,7 +155,7 @@ export class ResourceVerbs {
       messages: this.#options.messages,
       include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata',
       nowMs: this.#options.clock.nowMs(),
-      monotonicMs: () => this.#options.clock.monotonicMs(),
+      workedMs: processorMs,
       texts: this.#options.texts,
       isAbandoned: () => exchange.http.isFinished,
     };

@@ -41,6 +41,8 @@ export interface SqliteStorageOptions {
   readonly log: Logger;
   /** Makes what was written to a file durable; fdatasync(2) in a thread of its own. */
   readonly flush?: (descriptor: number) => Promise<void>;
+  /** By which the announcements of writes share turns of the event loop with others. Absent: the clock. */
+  readonly workedMs?: () => number;
 }
 
 interface PendingWrite {
@@ -95,7 +97,7 @@ export class SqliteStorage implements Storage {
   constructor(options: SqliteStorageOptions) {
     this.#file = options.file;
     this.#clock = options.clock;
-    this.#share = new TurnShare(options.clock);
+    this.#share = new TurnShare(options.workedMs ?? (() => options.clock.monotonicMs()));
     this.#flush = options.flush ?? flushFile;
     this.#database = openDatabase(options.file);
     this.#expiry = new ExpiryBuckets({ clock: options.clock, expire: (revisions) => this.#expire(revisions) });
