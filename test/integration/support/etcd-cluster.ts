@@ -41,6 +41,8 @@ export async function startEtcdCluster(count = 3): Promise<EtcdCluster> {
       ...['--name', name, '--data-dir', path.join(folder, name), '--logger', 'zap', '--log-level', 'warn'],
       ...['--listen-client-urls', client, '--advertise-client-urls', client],
       ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', all],
+      // As etcd 3.5 and later do: a member that comes back does not disturb the leader.
+      '--pre-vote',
     ];
     const signal = (which: 'SIGSTOP' | 'SIGCONT'): void => void (record !== undefined && signalProcess(record, which));
     return {
