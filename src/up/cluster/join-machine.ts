@@ -181,7 +181,7 @@ async function prepareMachine(
   await setUpNetwork(instance, say, { pods: 'elsewhere' });
   await keepBridgeUp(instance);
   await prepareMachineNetwork(instance, facts.overlayNumber);
-  const asking = (config: string): string => config.replace(/^(\s*server: ).*$/m, `$1${server}`);
+  const asking = (config: string): string => config.replace(/^( *server: ).*$/m, `$1${server}`);
   writeFileSync(instance.nodeNetworkConfig, asking(files['node-network.conf']), { mode: 0o600 });
   writeFileSync(instance.nodeStorageConfig, asking(files['node-storage.conf']), { mode: 0o600 });
   prepareRegistryClient(instance, {

@@ -215,12 +215,18 @@ class JwtValidation {
   }
 }
 
+function withoutEndSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end -= 1;
+  return url.slice(0, end);
+}
+
 function validateIssuer(errors: FieldErrors, path: string, issuer: Issuer, disallowed: readonly string[]): void {
   const { url = '', discoveryURL = '', audiences = [], certificateAuthority = '', egressSelectorType = '' } = issuer;
   if (url === '') errors.required(`${path}.url`);
   else validateUrl(errors, `${path}.url`, url, disallowed);
   if (discoveryURL !== '') {
-    if (url !== '' && url.replace(/\/+$/, '') === discoveryURL.replace(/\/+$/, ''))
+    if (url !== '' && withoutEndSlashes(url) === withoutEndSlashes(discoveryURL))
       errors.invalid(`${path}.discoveryURL`, discoveryURL, 'discoveryURL must be different from URL');
     validateUrl(errors, `${path}.discoveryURL`, discoveryURL, []);
   }
