@@ -1,11 +1,11 @@
 import { MetricSet } from './metric-set.ts';
-import { managerFamilies } from './families-managers.ts';
-import { nodeFamilies } from './families-node.ts';
-import { deviceFamilies } from './families-devices.ts';
-import { podFamilies } from './families-pods.ts';
-import { sharedFamilies } from './families-shared.ts';
-import { probeFamilies, sliFamilies } from './probe-families.ts';
-import { processFamilies } from './process-families.ts';
+import { managerFamilies } from './families/families-managers.ts';
+import { nodeFamilies } from './families/families-node.ts';
+import { deviceFamilies } from './families/families-devices.ts';
+import { podFamilies } from './families/families-pods.ts';
+import { sharedFamilies } from './families/families-shared.ts';
+import { probeFamilies, sliFamilies } from './families/probe-families.ts';
+import { processFamilies } from './families/process-families.ts';
 
 export const mainFamilies = {
   ...nodeFamilies,

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { MetricFamily } from './metric-family.ts';
+import type { MetricFamily } from './families/metric-family.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
