@@ -41,7 +41,7 @@ const allCapabilities = BigInt(`0x${/^CapBnd:\s*(\w+)/m.exec(readFileSync('/proc
 const secured = (name: string, securityContext: object, rest: Record<string, unknown> = {}): Record<string, unknown> =>
   container(name, { securityContext, ...rest });
 
-interface Standing {
+interface Privileges {
   readonly capabilities: bigint;
   readonly bounding: bigint;
   readonly noNewPrivs: string | undefined;
@@ -49,7 +49,7 @@ interface Standing {
 }
 
 /** What the kernel says of a container's first process. */
-async function standing(podName: string, containerName: string): Promise<Standing> {
+async function privilegesOf(podName: string, containerName: string): Promise<Privileges> {
   const status = await fixture.agent.inside(podName, 'cat /proc/1/status', containerName);
   const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(\\w+)`, 'm').exec(status)?.[1];
   return {
@@ -138,7 +138,7 @@ describe('rights', SIDE_BY_SIDE, () => {
       secured('privileged', { privileged: true, seccompProfile: { type: 'RuntimeDefault' } }),
     ];
     await agent.run(pod('rights', { containers }));
-    const of = async (name: string): Promise<Standing> => standing('rights', name);
+    const of = async (name: string): Promise<Privileges> => privilegesOf('rights', name);
     const usual = await of('main');
     assert.deepEqual([usual.noNewPrivs, usual.seccomp, usual.capabilities === allCapabilities], ['0', '0', false]);
     assert.deepEqual(await of('none'), { capabilities: 0n, bounding: 0n, noNewPrivs: '1', seccomp: '2' });
@@ -284,7 +284,7 @@ describe('seccompDefault', () => {
   test('gives the profile of the runtime to what names none, after a restart of the agent with it too; what runs is left alone', async () => {
     const { agent } = fixture;
     const seccomp = async (name: string, of = 'main'): Promise<string | undefined> =>
-      (await standing(name, of)).seccomp;
+      (await privilegesOf(name, of)).seccomp;
     const before = containerId(await agent.run(pod('before-default')));
     agent.writeConfig({ ...config, seccompDefault: true });
     await agent.restart();

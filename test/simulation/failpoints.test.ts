@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ManifestFolder, objectsManifest } from './manifests.ts';
 import type { DeathPoint } from './killable.ts';
 import { InvariantChecker } from './invariant-checker.ts';
-import { Standing } from './standing.ts';
+import { ConvergenceCheck } from './convergence-check.ts';
 import { SimulatedNode } from './world.ts';
 
 const WRITES =
@@ -50,12 +50,16 @@ async function lifeWithDeath(step: number, point: DeathPoint): Promise<boolean> 
   const node = new SimulatedNode({ seed: step, runtime: { abandonedTakesEffect: step % 2 } });
   const manifests = new ManifestFolder(node);
   const invariants = new InvariantChecker(node, manifests);
-  const standing = new Standing(node, manifests, invariants);
+  const convergence = new ConvergenceCheck(node, manifests, invariants);
   node.onAgent = (agent, kubelet) => invariants.watch(agent, kubelet);
   const hasDied = node.dieAt({ calls: WRITES, step, point });
   const settle = async (what: string): Promise<void> => {
-    for (let second = 0; second < 60 && standing.problems().length > 0; second++) await node.clock.advance(1000);
-    assert.deepEqual([standing.problems(), invariants.violations], [[], []], `${what}: killed ${point} write ${step}`);
+    for (let second = 0; second < 60 && convergence.problems().length > 0; second++) await node.clock.advance(1000);
+    assert.deepEqual(
+      [convergence.problems(), invariants.violations],
+      [[], []],
+      `${what}: killed ${point} write ${step}`,
+    );
   };
   await manifests.write('objects.yaml', objectsManifest(0));
   node.start();

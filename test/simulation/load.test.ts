@@ -3,19 +3,19 @@ import { describe, it } from 'node:test';
 import { podUid } from '../../src/kubelet/model/ids.ts';
 import { ManifestFolder, objectsManifest } from './manifests.ts';
 import { InvariantChecker } from './invariant-checker.ts';
-import { Standing } from './standing.ts';
+import { ConvergenceCheck } from './convergence-check.ts';
 import { SimulatedNode } from './world.ts';
 
 function setUp() {
   const node = new SimulatedNode({ seed: 1 });
   const manifests = new ManifestFolder(node);
   const invariants = new InvariantChecker(node, manifests);
-  const standing = new Standing(node, manifests, invariants);
+  const convergence = new ConvergenceCheck(node, manifests, invariants);
   node.onAgent = (agent, kubelet) => invariants.watch(agent, kubelet);
   const settle = async (limitMs: number): Promise<void> => {
     const endMs = node.clock.monotonicMs() + limitMs;
-    while (standing.problems().length > 0 && node.clock.monotonicMs() < endMs) await node.clock.advance(500);
-    assert.deepEqual([standing.problems(), invariants.violations], [[], []]);
+    while (convergence.problems().length > 0 && node.clock.monotonicMs() < endMs) await node.clock.advance(500);
+    assert.deepEqual([convergence.problems(), invariants.violations], [[], []]);
   };
   const pod = (name: string, behaviour: object = {}, more: object = {}): string =>
     JSON.stringify({

@@ -6,7 +6,7 @@ import { between, ManifestFolder, objectsManifest } from './manifests.ts';
 import type { Violation } from './invariant-checker.ts';
 import { InvariantChecker } from './invariant-checker.ts';
 import { problemsOfUsers } from './invariants-users.ts';
-import { Standing } from './standing.ts';
+import { ConvergenceCheck } from './convergence-check.ts';
 import { SimulatedNode } from './world.ts';
 
 export interface ScenarioOptions {
@@ -73,7 +73,7 @@ class Scenario {
   readonly #node: SimulatedNode;
   readonly #manifests: ManifestFolder;
   readonly #invariants: InvariantChecker;
-  readonly #standing: Standing;
+  readonly #convergence: ConvergenceCheck;
   readonly #stage: Stage;
   readonly #trace: string[] = [];
   readonly #unexplained = new Map<string, number>();
@@ -93,7 +93,7 @@ class Scenario {
     });
     this.#manifests = new ManifestFolder(this.#node);
     this.#invariants = new InvariantChecker(this.#node, this.#manifests);
-    this.#standing = new Standing(this.#node, this.#manifests, this.#invariants);
+    this.#convergence = new ConvergenceCheck(this.#node, this.#manifests, this.#invariants);
     this.#stage = {
       node: this.#node,
       manifests: this.#manifests,
@@ -133,12 +133,12 @@ class Scenario {
     for (const file of this.#manifests.broken) await this.#manifests.remove(file);
     if (this.#node.agent === undefined) this.#node.start();
     const healedMs = clock.monotonicMs();
-    let problems = this.#standing.problems();
+    let problems = this.#convergence.problems();
     while (problems.length > 0 && clock.monotonicMs() - healedMs < CONVERGENCE_LIMIT_MS) {
       await this.#advance(LOOK_MS);
       // A death that was decided on before may come with the end of a call.
       if (this.#node.agent === undefined) this.#node.start();
-      problems = this.#standing.problems();
+      problems = this.#convergence.problems();
     }
     this.#convergedMs = clock.monotonicMs() - healedMs;
     for (const problem of problems.slice(0, 5))
@@ -170,7 +170,7 @@ class Scenario {
         'I6',
         `a restart of the agent on a settled node changed ${statuses.readyChanges - readyChanges} Ready`,
       );
-    for (const problem of this.#standing.problems().slice(0, 3))
+    for (const problem of this.#convergence.problems().slice(0, 3))
       this.#invariants.report('I1', `after a restart of the agent: ${problem}`);
   }
 
@@ -182,10 +182,10 @@ class Scenario {
     for (const file of this.#manifests.names) await this.#manifests.remove(file);
     const beganMs = clock.monotonicMs();
     await this.#advance(LOOK_MS);
-    let problems = this.#standing.problems();
+    let problems = this.#convergence.problems();
     while (problems.length > 0 && clock.monotonicMs() - beganMs < CLEANUP_LIMIT_MS) {
       await this.#advance(LOOK_MS);
-      problems = this.#standing.problems();
+      problems = this.#convergence.problems();
     }
     for (const problem of problems.slice(0, 5))
       this.#invariants.report(
@@ -253,7 +253,7 @@ class Scenario {
     for (const problem of problemsOfUsers(runtime.sandboxes())) this.#invariants.report('I9', problem);
     const nowMs = clock.monotonicMs();
     const mayKnow = agent?.started === true && nowMs - agent.startedMs > NOTICE_MS && !runtime.isDown;
-    const unexplained = mayKnow ? this.#standing.unexplained() : [];
+    const unexplained = mayKnow ? this.#convergence.unexplained() : [];
     for (const known of [...this.#unexplained.keys()])
       if (!unexplained.includes(known)) this.#unexplained.delete(known);
     for (const problem of unexplained) {

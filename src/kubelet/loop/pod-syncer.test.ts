@@ -52,7 +52,7 @@ function harness() {
     objects: [] as string[],
     places: false,
     handlers: [] as string[],
-    standing: { kind: 'admitted' } as AdmissionState,
+    admissionState: { kind: 'admitted' } as AdmissionState,
     cached: emptyPodRuntimeStatus(identity, 0),
   };
   const syncer = new KubeletPodSyncer({
@@ -116,7 +116,7 @@ function harness() {
     },
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
     admission: {
-      admit: () => world.standing,
+      admit: () => world.admissionState,
       mayBegin: () => true,
       withdraw: () => void calls.push('withdraw'),
       podStopped: () => void calls.push('stopped'),
@@ -266,14 +266,14 @@ describe('a sync of a pod', () => {
 
   it('starts nothing of a held pod, and reports who holds it, why, since when and until when', async () => {
     const { sync, calls, world } = harness();
-    world.standing = { kind: 'held', by: 'driver', why: 'no driver yet', sinceMs: 5, nextTryAtMs: 9 };
+    world.admissionState = { kind: 'held', by: 'driver', why: 'no driver yet', sinceMs: 5, nextTryAtMs: 9 };
     world.deadlineInMs = 700;
     assert.deepEqual(await sync(), { terminal: false, retryInMs: 700 });
     assert.deepEqual(calls, []);
     assert.deepEqual(world.failures, [
       { step: 'be admitted to the node by driver', reason: 'no driver yet', message: '', sinceMs: 5, retryAtMs: 9 },
     ]);
-    world.standing = { kind: 'admitted' };
+    world.admissionState = { kind: 'admitted' };
     await sync();
     assert.deepEqual([calls, world.failures], [['sync'], []]);
   });

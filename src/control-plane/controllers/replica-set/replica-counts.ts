@@ -20,7 +20,7 @@ export interface ReplicaCounts {
 }
 
 /** The contribution of one pod to the counts of its set. */
-export type PodStanding =
+export type PodMembership =
   | { readonly kind: 'stray' | 'terminating' | 'none' }
   | {
       readonly kind: 'active';
@@ -31,7 +31,7 @@ export type PodStanding =
     };
 
 /** Independent of the time, so that it changes only with the pod and the set's spec. */
-export function standingOf({ spec }: ReplicaSet, pod: Pod): PodStanding {
+export function membershipOf({ spec }: ReplicaSet, pod: Pod): PodMembership {
   const labels = pod.metadata.labels ?? {};
   const isSelected = matchesLabelSelector(spec.selector, labels);
   if (!isPodActive(pod)) return { kind: isSelected && isPodTerminating(pod) ? 'terminating' : 'none' };
@@ -59,11 +59,11 @@ export function countReplicas(replicaSet: ReplicaSet, pods: readonly Pod[], nowM
   const counts = { active: 0, ready: 0, available: 0, fullyLabeled: 0, terminating: 0, strays: 0 };
   let nextMs = Infinity;
   for (const pod of pods) {
-    const standing = standingOf(replicaSet, pod);
-    if (standing.kind === 'stray') counts.strays++;
-    else if (standing.kind === 'terminating') counts.terminating++;
-    else if (standing.kind === 'active') {
-      const { fullyLabeled, ready, availableFromMs } = standing;
+    const membership = membershipOf(replicaSet, pod);
+    if (membership.kind === 'stray') counts.strays++;
+    else if (membership.kind === 'terminating') counts.terminating++;
+    else if (membership.kind === 'active') {
+      const { fullyLabeled, ready, availableFromMs } = membership;
       counts.active++;
       if (fullyLabeled) counts.fullyLabeled++;
       if (ready) counts.ready++;

@@ -4,8 +4,8 @@ import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { ControlledIndex, controllerRefOf } from '../../controller-runtime/controller-ref.ts';
-import { standingOf } from './replica-counts.ts';
-import type { PodStanding, ReplicaCounts } from './replica-counts.ts';
+import { membershipOf } from './replica-counts.ts';
+import type { PodMembership, ReplicaCounts } from './replica-counts.ts';
 
 /**
  * The number of cancelled entries in a set's heap, in addition to one per active pod, after which everything is
@@ -16,7 +16,7 @@ const MOST_CANCELLED = 1000;
 /** The contribution of a pod, so that exactly this can be subtracted. */
 interface Counted {
   readonly tally: SetTally;
-  readonly standing: PodStanding;
+  readonly membership: PodMembership;
   /** Set while it is ready but not available yet. */
   waiting: DueEntry | undefined;
 }
@@ -123,35 +123,35 @@ class SetTally {
 
   /** Undefined if it does not count. */
   add(pod: Pod): Counted | undefined {
-    const standing = standingOf(this.#set, pod);
-    if (standing.kind === 'none') return undefined;
-    const counted: Counted = { tally: this, standing, waiting: undefined };
-    this.#count(standing, 1);
-    if (standing.kind !== 'active' || standing.availableFromMs === undefined) return counted;
-    if (standing.availableFromMs === -Infinity) this.#available++;
+    const membership = membershipOf(this.#set, pod);
+    if (membership.kind === 'none') return undefined;
+    const counted: Counted = { tally: this, membership, waiting: undefined };
+    this.#count(membership, 1);
+    if (membership.kind !== 'active' || membership.availableFromMs === undefined) return counted;
+    if (membership.availableFromMs === -Infinity) this.#available++;
     else
-      counted.waiting = this.#heap.add(standing.availableFromMs, () => {
+      counted.waiting = this.#heap.add(membership.availableFromMs, () => {
         counted.waiting = undefined;
         this.#available++;
       });
     return counted;
   }
 
-  remove({ standing, waiting }: Counted): void {
-    this.#count(standing, -1);
+  remove({ membership, waiting }: Counted): void {
+    this.#count(membership, -1);
     if (waiting !== undefined) {
       waiting.fire = undefined;
       this.#cancelled++;
-    } else if (standing.kind === 'active' && standing.availableFromMs !== undefined) this.#available--;
+    } else if (membership.kind === 'active' && membership.availableFromMs !== undefined) this.#available--;
   }
 
-  #count(standing: PodStanding, by: 1 | -1): void {
-    if (standing.kind === 'stray') this.#strays += by;
-    else if (standing.kind === 'terminating') this.#terminating += by;
-    else if (standing.kind === 'active') {
+  #count(membership: PodMembership, by: 1 | -1): void {
+    if (membership.kind === 'stray') this.#strays += by;
+    else if (membership.kind === 'terminating') this.#terminating += by;
+    else if (membership.kind === 'active') {
       this.#active += by;
-      if (standing.fullyLabeled) this.#fullyLabeled += by;
-      if (standing.ready) this.#ready += by;
+      if (membership.fullyLabeled) this.#fullyLabeled += by;
+      if (membership.ready) this.#ready += by;
     }
   }
 }

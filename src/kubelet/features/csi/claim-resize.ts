@@ -24,11 +24,11 @@ type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 /** The status that reports it; undefined when it already does. */
 export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs: number): ClaimStatus | undefined {
   const { allocatedResourceStatuses = {}, conditions = [], capacity = {} } = status;
-  const standing = allocatedResourceStatuses[STORAGE];
+  const resizeStatus = allocatedResourceStatuses[STORAGE];
   switch (news.kind) {
     case 'inProgress':
       // Written only if a controller relies on it.
-      return standing === undefined || standing === 'NodeResizeInProgress'
+      return resizeStatus === undefined || resizeStatus === 'NodeResizeInProgress'
         ? undefined
         : { ...status, allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: 'NodeResizeInProgress' } };
     case 'finished': {
@@ -49,8 +49,8 @@ export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs:
         lastTransitionTime: formatTime(nowMs),
         message: `failed to expand pvc with ${news.error}`,
       };
-      const next = news.kind === 'infeasible' ? 'NodeResizeInfeasible' : standing;
-      if (isSaid && next === standing) return undefined;
+      const next = news.kind === 'infeasible' ? 'NodeResizeInfeasible' : resizeStatus;
+      if (isSaid && next === resizeStatus) return undefined;
       return {
         ...status,
         ...(next !== undefined && { allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: next } }),

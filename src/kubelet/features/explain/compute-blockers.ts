@@ -192,7 +192,7 @@ function unready(facts: BlockerFacts, status: ContainerStatus): Blocker[] {
       },
     ];
   const type: ProbeType = status.started === true ? 'readiness' : 'startup';
-  const standing = facts.probes.find((candidate) => candidate.container === status.name && candidate.type === type);
+  const report = facts.probes.find((candidate) => candidate.container === status.name && candidate.type === type);
   const period = (type === 'readiness' ? spec?.readinessProbe : spec?.startupProbe)?.periodSeconds ?? 10;
   const lost =
     type === 'readiness'
@@ -206,7 +206,7 @@ function unready(facts: BlockerFacts, status: ContainerStatus): Blocker[] {
     cause: `its ${type} probe has not succeeded yet (every ${period} s)`,
     sinceMs: notReadySinceMs,
   };
-  if (standing?.lastOutput !== undefined) blocker.lastError = standing.lastOutput;
-  if (standing?.nextTryAtMs !== undefined) blocker.nextTryAtMs = standing.nextTryAtMs;
+  if (report?.lastOutput !== undefined) blocker.lastError = report.lastOutput;
+  if (report?.nextTryAtMs !== undefined) blocker.nextTryAtMs = report.nextTryAtMs;
   return [blocker];
 }

@@ -33,7 +33,7 @@ export interface CreateExplainParts extends ObjectSources {
   readonly cluster: Pick<ClusterApi, 'outage'> | undefined;
   readonly directory: { visible(): Iterable<Pod> };
   readonly statuses: { get: ExplainSources['status'] };
-  readonly probes: { standing: ExplainSources['probes'] };
+  readonly probes: { report: ExplainSources['probes'] };
   readonly volumes: { blockers: ExplainSources['volumes'] };
   /** Both are read when needed: they are created later. */
   readonly workers: () => ExplainWorkers;
@@ -58,7 +58,7 @@ export function createExplain(parts: CreateExplainParts): ExplainStore {
     sources: {
       pods: () => directory.visible(),
       status: (uid) => statuses.get(uid),
-      probes: (uid) => probes.standing(uid),
+      probes: (uid) => probes.report(uid),
       volumes: (uid) => volumes.blockers(uid),
       suggestions: (pod) => computeSuggestions(pod, suggestionFacts),
       outage: (pod) => outageFor(pod, parts, cluster, volumes.blockers(podUid(pod.metadata.uid)).length > 0),

@@ -17,7 +17,7 @@ function sourcesOf(more: Partial<FigureSources>): FigureSources {
     admission: { activePods: () => [pod] },
     pleg: { health: () => ({ lastActiveMs: 500 }) },
     claims: { claimsInUse: () => new Map([['gpu.example.com', 3]]) },
-    podCertificates: { standings: () => [{ signerName: 'example.com/s', standing: 'fresh' }] },
+    podCertificates: { phases: () => [{ signerName: 'example.com/s', phase: 'fresh' }] },
     nodeShutdown: { times: () => ({ startMs: 7000, endMs: undefined }) },
     allocation: { counts: () => ({ pending: new Map([['Deferred', 2]]), inProgress: 1 }) },
     cpuManager: { usage: () => ({ sharedPool: new Set([0, 1]), exclusive: new Set([2]), perNuma: new Map() }) },

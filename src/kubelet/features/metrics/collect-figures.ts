@@ -21,7 +21,7 @@ export interface FigureSources {
   readonly pleg: { health(): { readonly lastActiveMs: number | undefined } };
   readonly claims: { claimsInUse(): Parameters<typeof countClaims>[1] };
   /** Undefined on a standalone node. */
-  readonly podCertificates: { standings(): Parameters<typeof countPodCertificates>[1] } | undefined;
+  readonly podCertificates: { phases(): Parameters<typeof countPodCertificates>[1] } | undefined;
   readonly nodeShutdown: { times(): Parameters<typeof countShutdown>[1] };
   readonly allocation: { counts(): Parameters<typeof countResizes>[1] };
   readonly cpuManager: { usage(): Parameters<typeof countCpus>[1] };
@@ -46,7 +46,7 @@ export function collectFigures(metrics: Pick<AgentMetrics, 'main'>, sources: Fig
     noteRuntimeSeen(metrics, pleg.health().lastActiveMs, clock);
   });
   main.collect(() => countClaims(metrics, sources.claims.claimsInUse()));
-  main.collect(() => countPodCertificates(metrics, sources.podCertificates?.standings() ?? []));
+  main.collect(() => countPodCertificates(metrics, sources.podCertificates?.phases() ?? []));
   main.collect(() => countShutdown(metrics, sources.nodeShutdown.times()));
   main.collect(() => countResizes(metrics, sources.allocation.counts()));
   main.collect(() => countCpus(metrics, sources.cpuManager.usage()));

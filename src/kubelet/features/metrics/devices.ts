@@ -57,14 +57,14 @@ export function countClaims({ main }: Main, byDriver: ReadonlyMap<string, number
 /** Signers are named by pods: those of certificates that exist now are shown, and no others. */
 export function countPodCertificates(
   { main }: Main,
-  standings: readonly { readonly signerName: string; readonly standing: string }[],
+  phases: readonly { readonly signerName: string; readonly phase: string }[],
 ): void {
   main.clear('kubelet_podcertificate_states');
   const counts = new Map<string, number>();
-  for (const { signerName, standing } of standings) {
-    const key = `${standing} ${signerName}`;
+  for (const { signerName, phase } of phases) {
+    const key = `${phase} ${signerName}`;
     const count = (counts.get(key) ?? 0) + 1;
     counts.set(key, count);
-    main.set('kubelet_podcertificate_states', { signer_name: signerName, state: standing }, count);
+    main.set('kubelet_podcertificate_states', { signer_name: signerName, state: phase }, count);
   }
 }

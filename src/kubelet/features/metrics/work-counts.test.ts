@@ -42,10 +42,10 @@ describe('metrics of work on the node', () => {
     const metrics = createAgentMetrics();
     const [a, b] = ['example.com/a', 'example.com/b'];
     countPodCertificates(metrics, [
-      { signerName: a, standing: 'fresh' },
-      { signerName: b, standing: 'fresh' },
-      { signerName: a, standing: 'fresh' },
-      { signerName: a, standing: 'denied' },
+      { signerName: a, phase: 'fresh' },
+      { signerName: b, phase: 'fresh' },
+      { signerName: a, phase: 'fresh' },
+      { signerName: a, phase: 'denied' },
     ]);
     assert.deepEqual(await linesOf(metrics, /podcertificate/), [
       'kubelet_podcertificate_states{signer_name="example.com/a",state="fresh"} 2',

@@ -37,10 +37,10 @@ export type CertificateState =
     };
 
 /** How a certificate stands, in the words of upstream's metric (podcertificatemanager.go metricsState). */
-export type CertificateStanding = 'not_yet_issued' | 'denied' | 'failed' | 'fresh' | 'overdue_for_refresh' | 'expired';
+export type CertificatePhase = 'not_yet_issued' | 'denied' | 'failed' | 'fresh' | 'overdue_for_refresh' | 'expired';
 
 /** `nowMs` is wall time. */
-export function certificateStanding(state: CertificateState, nowMs: number): CertificateStanding {
+export function certificatePhase(state: CertificateState, nowMs: number): CertificatePhase {
   if (state.kind === 'refused') return state.verdict === 'Denied' ? 'denied' : 'failed';
   if (state.kind === 'nothing' || state.current === undefined) return 'not_yet_issued';
   if (nowMs > state.current.notAfterMs) return 'expired';

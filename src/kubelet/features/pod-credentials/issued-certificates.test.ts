@@ -120,15 +120,15 @@ it('without an answer the volume fails, and succeeds when there is one', async (
   const world = setUp();
   assert.equal(await world.getWhile(() => undefined), 'credential bundle is not issued yet');
   assert.deepEqual(world.changes, []);
-  const standings = () => world.certificates.standings().map(({ signerName, standing }) => `${signerName} ${standing}`);
-  assert.deepEqual(standings(), ['example.com/foo not_yet_issued']);
+  const phases = () => world.certificates.phases().map(({ signerName, phase }) => `${signerName} ${phase}`);
+  assert.deepEqual(phases(), ['example.com/foo not_yet_issued']);
   world.issue('late');
   await world.clock.settle();
   assert.deepEqual(world.changes, ['PodCertificateRequest pod-1']);
   assert.equal(chainOf(await world.get()), pem('late'));
-  assert.deepEqual(standings(), ['example.com/foo fresh']);
+  assert.deepEqual(phases(), ['example.com/foo fresh']);
   world.certificates.forget('pod-1');
-  assert.deepEqual(standings(), []);
+  assert.deepEqual(phases(), []);
   await world.stop();
 });
 

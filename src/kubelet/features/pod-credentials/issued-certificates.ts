@@ -15,8 +15,8 @@ import type {
   PodCertificates,
 } from '../../ports/pod-credentials.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import { certificateStanding, nextCertificateState, REFRESH_OVERDUE_MS } from './certificate-state.ts';
-import type { CertificateStanding, CertificateState, Credential, PendingRequest } from './certificate-state.ts';
+import { certificatePhase, nextCertificateState, REFRESH_OVERDUE_MS } from './certificate-state.ts';
+import type { CertificatePhase, CertificateState, Credential, PendingRequest } from './certificate-state.ts';
 
 /** A new volume waits so long for the signer before the pod gets an event about it. */
 const ANSWER_LIMIT_MS = 2_000;
@@ -113,12 +113,12 @@ export class IssuedCertificates implements PodCertificates {
     for (const [key, { podUid }] of this.#records) if (!known.has(podUid)) this.#records.delete(key);
   }
 
-  /** The signer and the standing of each certificate that a volume shows or waits for. */
-  standings(): { readonly signerName: string; readonly standing: CertificateStanding }[] {
+  /** The signer and the phase of each certificate that a volume shows or waits for. */
+  phases(): { readonly signerName: string; readonly phase: CertificatePhase }[] {
     const nowMs = this.#options.clock.nowMs();
     return [...this.#records.values()].map(({ signerName, state }) => ({
       signerName,
-      standing: certificateStanding(state, nowMs),
+      phase: certificatePhase(state, nowMs),
     }));
   }
 

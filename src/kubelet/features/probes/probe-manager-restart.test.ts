@@ -160,7 +160,7 @@ test('deadlines missed on an overloaded node kill nothing, are logged once, and 
   assert.deepEqual(made.events, [
     'Warning ProbeWarning web: Liveness probe inconclusive: the node is overloaded: all its processors were busy and others waited for them, so the missed deadline is not held against the container',
   ]);
-  assert.match(made.manager.standing(uid)[0]?.lastOutput ?? '', /^inconclusive: the node is overloaded/);
+  assert.match(made.manager.report(uid)[0]?.lastOutput ?? '', /^inconclusive: the node is overloaded/);
   node.overloaded = false;
   await made.clock.advance(4_000);
   assert.deepEqual(made.updates, ['c1 liveness failure']);

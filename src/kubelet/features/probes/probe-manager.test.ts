@@ -57,7 +57,7 @@ test('the reason why a container is not ready, and the next probe, can be querie
   made.see('c1');
   await made.clock.advance(10_000);
   const nowMs = made.clock.nowMs();
-  assert.deepEqual(made.manager.standing(uid), [
+  assert.deepEqual(made.manager.report(uid), [
     {
       container: 'web',
       type: 'readiness',

@@ -66,7 +66,7 @@ export interface ProbeManagerOptions {
 /**
  * One probe of one container, as it is now. Times are wall milliseconds; `lastOutput` is from the last failed probe.
  */
-export interface ProbeStanding {
+export interface ProbeReport {
   readonly container: string;
   readonly type: ProbeType;
   readonly verdict: ProbeVerdict;
@@ -216,12 +216,12 @@ export class ProbeManager {
   }
 
   /** The state of each probe of a pod, for `explain`. */
-  standing(uid: PodUid): ProbeStanding[] {
+  report(uid: PodUid): ProbeReport[] {
     return (this.#pods.get(uid)?.workers ?? []).map((worker) => ({
       container: worker.container.name,
       type: worker.type,
       verdict: worker.state?.verdict ?? 'unknown',
-      ...worker.standing(),
+      ...worker.report(),
     }));
   }
 

@@ -142,7 +142,7 @@ export class ProbeWorker {
    * Why the container has not passed, for `explain`: the last failed probe, eager ones included, and when the next is
    * due. Wall milliseconds.
    */
-  standing(): { lastOutput?: string; lastAtMs?: number; nextTryAtMs?: number } {
+  report(): { lastOutput?: string; lastAtMs?: number; nextTryAtMs?: number } {
     const { clock } = this.#context;
     const nextTryAtMs =
       this.#appointment === undefined || this.#nextTryMs === undefined

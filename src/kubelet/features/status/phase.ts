@@ -24,38 +24,38 @@ interface Ended {
   readonly exitCode: number;
   readonly restarts: boolean;
 }
-type Standing = { kind: 'absent' } | { kind: 'never-started' } | { kind: 'running' } | Ended;
+type ContainerStage = { kind: 'absent' } | { kind: 'never-started' } | { kind: 'running' } | Ended;
 
-function standingOf(facts: PhaseFacts, container: AnyContainer): { standing: Standing; status?: ContainerStatus } {
+function stageOf(facts: PhaseFacts, container: AnyContainer): { stage: ContainerStage; status?: ContainerStatus } {
   const status = facts.statuses.find((candidate) => candidate.name === container.name);
-  if (status === undefined) return { standing: { kind: 'absent' } };
-  if (status.state?.running !== undefined) return { standing: { kind: 'running' }, status };
+  if (status === undefined) return { stage: { kind: 'absent' } };
+  if (status.state?.running !== undefined) return { stage: { kind: 'running' }, status };
   const ended = status.state?.terminated ?? status.lastState?.terminated;
   if (ended === undefined)
-    return { standing: status.state?.waiting === undefined ? { kind: 'absent' } : { kind: 'never-started' }, status };
+    return { stage: status.state?.waiting === undefined ? { kind: 'absent' } : { kind: 'never-started' }, status };
   const restarts =
     !facts.isGivenUp &&
     (ended.reason === terminatedReasons.restartingAllContainers ||
       facts.rules.restartsAfterExit(facts.pod, container, ended.exitCode));
-  return { standing: { kind: 'ended', exitCode: ended.exitCode, restarts }, status };
+  return { stage: { kind: 'ended', exitCode: ended.exitCode, restarts }, status };
 }
 
 /** The phase of the pod (upstream: kubelet_pods.go getPhase). Sidecars do not count for Succeeded and Failed. */
 export function computePhase(facts: PhaseFacts): PodPhase {
   const init = countInit(facts);
-  if (init.failedForGood) return 'Failed';
+  if (init.failedPermanently) return 'Failed';
   const { running, waiting, unknown, ended } = countMain(facts, init);
   if (init.pending || (init.sidecarsPending && !facts.hasInitialized) || waiting > 0) return 'Pending';
   if (unknown > 0 || (running === 0 && ended.length === 0)) return 'Pending';
   if (running > 0) return 'Running';
-  const verdict: PodPhase = ended.every((standing) => standing.exitCode === 0) ? 'Succeeded' : 'Failed';
+  const verdict: PodPhase = ended.every((stage) => stage.exitCode === 0) ? 'Succeeded' : 'Failed';
   if (facts.isTerminal && !isStaticPod(facts.pod)) return verdict;
-  return ended.some((standing) => standing.restarts) ? 'Running' : verdict;
+  return ended.some((stage) => stage.restarts) ? 'Running' : verdict;
 }
 
 interface InitCount {
   pending: boolean;
-  failedForGood: boolean;
+  failedPermanently: boolean;
   sidecarsPending: boolean;
   sidecarsRunning: number;
   sidecarsWaiting: number;
@@ -65,24 +65,24 @@ interface InitCount {
 function countInit(facts: PhaseFacts): InitCount {
   const count: InitCount = {
     pending: false,
-    failedForGood: false,
+    failedPermanently: false,
     sidecarsPending: false,
     sidecarsRunning: 0,
     sidecarsWaiting: 0,
     sidecarsUnknown: 0,
   };
   for (const container of facts.pod.spec.initContainers ?? []) {
-    const { standing, status } = standingOf(facts, container);
+    const { stage, status } = stageOf(facts, container);
     if (isRestartableInit(container)) {
-      if (standing.kind === 'running') {
+      if (stage.kind === 'running') {
         count.sidecarsRunning++;
         if (status?.started !== true) count.sidecarsPending = true;
-      } else if (standing.kind === 'never-started') {
+      } else if (stage.kind === 'never-started') {
         count.sidecarsWaiting++;
         count.sidecarsPending = true;
-      } else if (standing.kind === 'absent') count.sidecarsUnknown++;
-    } else if (standing.kind !== 'ended') count.pending = true;
-    else if (standing.exitCode !== 0 && !standing.restarts) count.failedForGood = true;
+      } else if (stage.kind === 'absent') count.sidecarsUnknown++;
+    } else if (stage.kind !== 'ended') count.pending = true;
+    else if (stage.exitCode !== 0 && !stage.restarts) count.failedPermanently = true;
   }
   return count;
 }
@@ -93,11 +93,11 @@ function countMain(facts: PhaseFacts, init: InitCount) {
   let unknown = init.sidecarsUnknown;
   const ended: Ended[] = [];
   for (const container of facts.pod.spec.containers) {
-    const { standing } = standingOf(facts, container);
-    if (standing.kind === 'running') running++;
-    else if (standing.kind === 'never-started') waiting++;
-    else if (standing.kind === 'absent') unknown++;
-    else ended.push(standing);
+    const { stage } = stageOf(facts, container);
+    if (stage.kind === 'running') running++;
+    else if (stage.kind === 'never-started') waiting++;
+    else if (stage.kind === 'absent') unknown++;
+    else ended.push(stage);
   }
   return { running, waiting, unknown, ended };
 }

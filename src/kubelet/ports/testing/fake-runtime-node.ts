@@ -10,7 +10,7 @@ import { RuntimeJournal } from './fake-runtime-journal.ts';
 import type { ContainerRecord, SandboxRecord } from './fake-runtime-records.ts';
 import { containerName, containerStatus, sandboxName, sandboxStatus, sandboxUid } from './fake-runtime-records.ts';
 import type { ContainerIdentity, ContainerScriptSource, FakeOp, Latencies } from './fake-runtime-script.ts';
-import { DEFAULT_LATENCIES, FaultBook } from './fake-runtime-script.ts';
+import { DEFAULT_LATENCIES, ScriptedFaults } from './fake-runtime-script.ts';
 
 export interface FakeRuntimeOptions {
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export interface Inflight {
 export class FakeNode {
   readonly clock: Clock;
   readonly random: Random;
-  readonly faults = new FaultBook();
+  readonly faults = new ScriptedFaults();
   readonly journal: RuntimeJournal;
   readonly hub: FakeEventHub;
   readonly latencies: Latencies;

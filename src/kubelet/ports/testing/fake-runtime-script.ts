@@ -151,7 +151,7 @@ interface FaultRule {
 }
 
 /** Scripted faults, taken in the order they were scripted. */
-export class FaultBook {
+export class ScriptedFaults {
   #rules: FaultRule[] = [];
 
   /** Returns a function that removes the fault. */

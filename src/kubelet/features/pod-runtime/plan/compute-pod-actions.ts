@@ -182,7 +182,7 @@ function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { ki
     initialized: true,
   };
   if (isNeverMadeAgain(pod, status, sandbox)) return settle(over, status);
-  const regular = pod.spec.containers.filter((container) => !isDoneForGood(pod, container, status));
+  const regular = pod.spec.containers.filter((container) => !isDonePermanently(pod, container, status));
 
   const first = pod.spec.initContainers?.[0];
   const planned: Draft['starts'] =
@@ -212,7 +212,8 @@ function isNeverMadeAgain(
 ): boolean {
   if (pod.spec.restartPolicy === 'Never' && sandbox.attempt !== 0 && status.containers.length > 0) return true;
   return (
-    pod.spec.containers.every((container) => isDoneForGood(pod, container, status)) && hasAnyRegularCreated(pod, status)
+    pod.spec.containers.every((container) => isDonePermanently(pod, container, status)) &&
+    hasAnyRegularCreated(pod, status)
   );
 }
 
@@ -239,7 +240,7 @@ function settle(over: PodActions, status: PodRuntimeStatus): PodActions {
  * Ended, and no policy or rule would run it again. Upstream checks OnFailure only and would run a container with its
  * own `Never` again in each new sandbox, which never converges; here the container's `Never` counts like the pod's.
  */
-function isDoneForGood(pod: Pod, container: Container, status: PodRuntimeStatus): boolean {
+function isDonePermanently(pod: Pod, container: Container, status: PodRuntimeStatus): boolean {
   const newest = newestContainer(status, container.name);
   return newest !== undefined && newest.state === 'exited' && !restartsAfterExit(pod, container, newest.exitCode);
 }

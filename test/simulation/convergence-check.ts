@@ -17,7 +17,7 @@ import { isTerminalPhase } from '../../src/api/pod.ts';
  * What is not yet as the manifests ask for it, in words; empty when the node is as wanted. Looks at the node itself,
  * not at what the agent says.
  */
-export class Standing {
+export class ConvergenceCheck {
   readonly #node: SimulatedNode;
   readonly #manifests: ManifestFolder;
   readonly #invariants: InvariantChecker;
