@@ -17,7 +17,7 @@ export interface ClusterAccess {
   readonly ca?: string;
   readonly insecureSkipTlsVerify: boolean;
   readonly tlsServerName?: string;
-  /** An HTTP proxy that is asked to connect to the server. */
+  /** An HTTP proxy for the connection to the server (CONNECT). */
   readonly proxyUrl?: string;
   readonly certificate?: string;
   readonly key?: string;
@@ -30,19 +30,20 @@ export interface ClusterAccess {
 }
 
 /**
- * Where a client learns how to reach the server, asked before every request, so that what is replaced on disk counts at
+ * Provides the access to the server. It is called before every request, so that files replaced on disk take effect at
  * once.
  */
 export interface AccessSource {
-  /** Rejects when there is nothing usable; the next call checks again. */
+  /** Rejects if there is no usable access; the next call checks again. */
   current(): Promise<ClusterAccess>;
   /**
-   * The server answered 401 to `access`: possibly stale credentials are fetched again. The result may be the same.
+   * Called when the server answered 401 to `access`: possibly stale credentials are fetched again. The result may be
+   * the same.
    */
   renew(access: ClusterAccess): Promise<ClusterAccess>;
   /**
-   * Called when `current` would say something else than before, where that is noticed without being asked. Returns what
-   * ends it.
+   * Calls the listener when the result of `current` changes, if the source detects that by itself. Returns a function
+   * that unsubscribes.
    */
   onChange(listener: () => void): () => void;
 }
@@ -55,11 +56,11 @@ export interface ClientCertificate {
 
 /** A client certificate that another component renews, such as `kubelet-client-current.pem`. */
 export interface ClientCredentials {
-  /** Undefined while there is none: the kubeconfig's own credentials count. */
+  /** Undefined while there is none: the kubeconfig's own credentials are used. */
   current(): ClientCertificate | undefined;
   /**
-   * Called when `current` has changed: connections are opened again with it (upstream closes all of them). Returns what
-   * ends it.
+   * Calls the listener when `current` has changed: connections are opened again with it (upstream closes all of them).
+   * Returns a function that unsubscribes.
    */
   onChange(listener: () => void): () => void;
 }
@@ -74,14 +75,14 @@ export function fixedAccess(access: ClusterAccess): AccessSource {
 }
 
 /**
- * The same server, but signed in with the certificate of `credentials` alone once there is one (upstream: a kubelet
- * that rotates its certificate strips its kubeconfig of every other credential).
+ * The same server, but only with the certificate of `credentials` as soon as it exists (upstream: a kubelet that
+ * rotates its certificate strips its kubeconfig of every other credential).
  */
 export function withClientCertificate(source: AccessSource, credentials: ClientCredentials): AccessSource {
   let last:
     | { readonly access: ClusterAccess; readonly own: ClientCertificate; readonly signed: ClusterAccess }
     | undefined;
-  // The same object while nothing changes, so a refused caller knows that a retry is useless.
+  // Returns the same object while nothing changes, so that a caller that was refused knows that a retry is useless.
   const signed = (access: ClusterAccess): ClusterAccess => {
     const own = credentials.current();
     if (own === undefined) return access;

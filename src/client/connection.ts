@@ -3,7 +3,7 @@ import { untilAborted } from '../base/until-aborted.ts';
 
 export interface Outgoing {
   readonly method: string;
-  /** With its query, and with what stands before `/api` in the address of the server. */
+  /** With its query, and with the prefix before `/api` in the server's address. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string;
@@ -13,10 +13,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Readable;
-  /**
-   * Whether a body that has ended, ended before its time: HTTP/2 streams of a connection that went away do so without
-   * an error.
-   */
+  /** Whether the body was cut off: HTTP/2 streams end without an error when their connection is lost. */
   wasCut(): boolean;
 }
 
@@ -27,7 +24,7 @@ export interface Connections {
    * may take minutes or hours.
    */
   open(outgoing: Outgoing, signal: AbortSignal, lasting: boolean): Promise<Answer>;
-  /** Ends long-lived streams now and lets other requests finish. New requests use another connection. */
+  /** Ends long-lived streams at once and lets other requests finish. New requests use another connection. */
   retire(): void;
   /** Ends everything at once. */
   close(): void;
@@ -35,9 +32,9 @@ export interface Connections {
 
 /** No answer came. */
 export class ConnectionFailure extends Error {
-  /** The server has certainly not begun to work on it. */
+  /** The server has certainly not begun to process the request. */
   readonly unsent: boolean;
-  /** The connection had served others before, and may have been closed meanwhile. */
+  /** The connection was reused, and may have been closed meanwhile. */
   readonly reused: boolean;
 
   constructor(

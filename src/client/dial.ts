@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { ConnectionFailure } from './connection.ts';
 
-/** What of an access a connection is made with: where it differs, connections are others. */
+/** The parts of an access that determine a connection: if they differ, another connection is needed. */
 export type DialTarget = Pick<
   ClusterAccess,
   'server' | 'ca' | 'certificate' | 'key' | 'insecureSkipTlsVerify' | 'tlsServerName' | 'proxyUrl'
@@ -16,7 +16,7 @@ export type DialTarget = Pick<
 
 export interface DialOptions {
   readonly clock: Clock;
-  /** Until the connection is there, TLS and proxy included. */
+  /** In milliseconds, for the whole connection, including TLS and proxy. */
   readonly dialLimitMs: number;
   /** In order of preference. */
   readonly protocols: readonly ('h2' | 'http/1.1')[];
@@ -69,7 +69,7 @@ export function dial(target: DialTarget, options: DialOptions): Promise<Socket |
         const made = connectTls({ socket: below, ...tlsOptions(target, host, options.protocols) });
         watched(made, 'secureConnect', () => done(made));
       } catch (error) {
-        // Certificates and keys that are none are found out here.
+        // Detects invalid certificates and keys.
         below.destroy();
         fail(error as Error);
       }
@@ -93,7 +93,7 @@ function tlsOptions(
 ): object {
   const named = tlsServerName ?? (/^[\d.]+$|:/.test(host) ? '' : host);
   return {
-    // Names of certificates are compared with `host`; an address is no name that a server could be asked for.
+    // The certificate is checked against `host`; an IP address is not sent as the server name (SNI).
     host: tlsServerName ?? host,
     servername: named,
     ALPNProtocols: protocols,
@@ -104,7 +104,7 @@ function tlsOptions(
   };
 }
 
-/** Asks an HTTP proxy for a way to the server. Returns what ends that. */
+/** Sends CONNECT to an HTTP proxy. Returns a function that cancels it. */
 function throughProxy(
   proxy: URL,
   { host, port }: { readonly host: string; readonly port: number },

@@ -7,8 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The proxy that the environment names for a server: HTTPS_PROXY or HTTP_PROXY, by its scheme, unless NO_PROXY names
- * the server (Go's net/http ProxyFromEnvironment). This machine itself is never asked by way of others. Throws
- * `Invalid` for a proxy that is no `http:` one.
+ * the server (Go's net/http ProxyFromEnvironment). Requests to this machine never use a proxy. Throws `Invalid` for a
+ * proxy with another scheme than `http:`.
  */
 export function proxyOfEnvironment(server: string, env: Environment): string | undefined {
   const { protocol, hostname, port } = new URL(server);
@@ -35,8 +35,8 @@ function valueOf(env: Environment, name: string): string | undefined {
 }
 
 /**
- * Entries are `*`, names with all below them, `.names` of which only what is below counts, addresses and networks; each
- * may have a port.
+ * Entries are `*`, names (with their subdomains), `.names` (only their subdomains), addresses and networks; each may
+ * have a port.
  */
 function isExcepted(host: string, port: string, list: string): boolean {
   return list.split(',').some((each) => {

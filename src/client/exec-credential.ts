@@ -10,38 +10,38 @@ import type { ExecPlugin } from './exec-plugin-config.ts';
 import { textOf } from './kubeconfig-section.ts';
 import { isHeaderText } from './request-headers.ts';
 
-/** What a plugin says one is; `certificate` and `key` come together. */
+/** The credential of a plugin; `certificate` and `key` are set together. */
 export interface ExecCredential {
   readonly token?: string;
   readonly certificate?: string;
   readonly key?: string;
-  /** Wall time; undefined: until it is refused. */
+  /** Wall time in milliseconds; undefined: valid until it is refused. */
   readonly expiresMs?: number;
 }
 
-/** Runs the program and resolves with what it wrote. Rejects in words that say what failed. */
+/** Runs the program and resolves with its output. Rejects with an error that names the cause. */
 export type RunPlugin = (plugin: ExecPlugin, info: string) => Promise<string>;
 
-/** Upstream waits for ever. */
+/** Upstream has no timeout. */
 const PLUGIN_LIMIT_MS = 60_000;
 const PLUGIN_OUTPUT_BYTES = 1024 * 1024;
-/** A plugin that failed is not run again for so long, however many requests ask. */
+/** The pause after a failure of the plugin, in milliseconds, for all requests. */
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 /**
- * So long a credential counts at least that has expired already when it comes, so that no request runs the plugin again
- * at once.
+ * The minimum lifetime of a credential that has already expired when received, in milliseconds, so that not every
+ * request runs the plugin.
  */
 const LEAST_LIFE_MS = 2_000;
 /**
- * So often in a row a credential that was refused soon after it came is replaced; then the refusal stands until it is
- * older.
+ * How often in a row a credential that is refused soon after it was received is replaced; then the refusal is final
+ * until the credential is older.
  */
 const MOST_REFUSED_SOON = 3;
 
 /**
- * Without a shell, without standard input; ended with its children when it takes too long or says too much. It is found
- * as upstream finds it: by the PATH of this process, never in the working directory. As root no program is run that any
- * user could replace.
+ * Without a shell, without standard input; killed with its children if it takes too long or writes too much. As
+ * upstream, it is searched in the PATH of this process, never in the working directory. Root does not run a program
+ * that every user could replace.
  */
 export const runPlugin: RunPlugin = async ({ command, args, env, installHint }, info) => {
   const hint = installHint === '' ? '' : `\n\n${installHint}`;
@@ -63,7 +63,7 @@ export const runPlugin: RunPlugin = async ({ command, args, env, installHint }, 
   throw failed(`failed with exit code ${result.exitCode}${said === '' ? '' : `: ${said}`}`);
 };
 
-/** Reads what a plugin wrote. Throws in upstream's words. */
+/** Parses the output of a plugin. Throws upstream's messages. */
 export function parseExecCredential(text: string, apiVersion: string): ExecCredential {
   let value: unknown;
   try {
@@ -99,7 +99,7 @@ export function parseExecCredential(text: string, apiVersion: string): ExecCrede
   };
 }
 
-/** At most a few words of it: what a plugin wrote may be of any size and depth, and may be secret. */
+/** Only a short excerpt: the output may be of any size and depth, and may be secret. */
 const shown = (value: unknown): string =>
   typeof value === 'string'
     ? JSON.stringify(shortened(value, 64))
@@ -110,8 +110,8 @@ const shown = (value: unknown): string =>
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 /**
- * Wall time. A time that cannot be read is an error, as it is upstream: taken for none, the credential would count
- * without end.
+ * Wall time in milliseconds. As upstream, an invalid time is an error: if it were ignored, the credential would never
+ * expire.
  */
 function expiryOf(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined;
@@ -130,9 +130,9 @@ export function execInfo({ apiVersion, cluster }: ExecPlugin): string {
 }
 
 /**
- * What a plugin said last, for as long as it holds (upstream: client-go plugin/pkg/client/auth/exec).
- * 1. However many ask, it runs once at a time.
- * 2. Expired or refused credentials are fetched again, unless they were fetched since then.
+ * Caches the last credential of a plugin while it is valid (upstream: client-go plugin/pkg/client/auth/exec).
+ * 1. The plugin runs once at a time for all callers. 2. Expired or refused credentials are fetched again, unless
+ * another caller has done so since.
  */
 export class ExecCredentials {
   readonly #plugin: ExecPlugin;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isTrue, textOf } from './kubeconfig-section.ts';
 import type { Section } from './kubeconfig-section.ts';
 
-/** A program that says who one is (upstream: `users[].user.exec` of a kubeconfig). */
+/** A credential plugin (upstream: `users[].user.exec` of a kubeconfig). */
 export interface ExecPlugin {
   readonly apiVersion: string;
   readonly command: string;

@@ -178,7 +178,7 @@ function writeQuery({ dryRun, fieldManager }: WriteOptions, others: Readonly<Rec
   });
 }
 
-/** What is '' in here is absent on the wire. */
+/** Fields that are '' in memory are absent on the wire. */
 function bodyOf(type: ResourceType, object: ApiObject): object {
   const { name, namespace, uid, ...rest } = object.metadata;
   const metadata = {
@@ -190,7 +190,7 @@ function bodyOf(type: ResourceType, object: ApiObject): object {
   return { ...object, kind: type.kind, apiVersion: apiVersionOf(type), metadata };
 }
 
-/** An object as the types promise it: names are there, if only as ''. */
+/** An object with the fields that its type requires: absent names become ''. */
 function whole<T extends ApiObject>(value: unknown): T {
   const object = value as ApiObject;
   const metadata = object.metadata as Partial<ObjectMeta>;

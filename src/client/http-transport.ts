@@ -33,41 +33,41 @@ export interface ApiRequest {
   readonly contentType?: string;
 }
 
-/** What API clients stand on: a way to the server on certain terms. */
+/** The transport of API clients: access to the server within certain limits. */
 export interface ApiTransport {
-  /** The answer's value; rejects with `ApiStatusError`. */
+  /** Resolves with the response's value; rejects with `ApiStatusError`. */
   send(request: ApiRequest): Promise<unknown>;
   /** The values of a watch, one a line, until the server ends it. Rejects when `signal` aborts. */
   stream(path: string, signal: AbortSignal, onOpen?: () => void): AsyncGenerator<unknown>;
   /**
-   * Calls `listener` when an answer comes after none had come for seconds, or the access is another one. Returns what
-   * ends it.
+   * Calls `listener` when the server answers after an outage of seconds, or when the access changes. Returns a function
+   * that unsubscribes.
    */
   onReturn(listener: ReturnListener): () => void;
 }
 
 /** Limits for a group of requests. */
 export interface RequestTerms {
-  /** Where they wait for their turn. */
+  /** The rate limiter of these requests. */
   readonly gate: RequestGate;
-  /** How long one may take from its turn on, retries included; watches: until they begin. */
+  /** In milliseconds, from when the rate limiter admits the request, including retries; watches: until they begin. */
   readonly limitMs: number;
 }
 
 export interface HttpTransportOptions extends Partial<ConnectionOptions> {
   readonly userAgent: string;
   readonly random?: Random;
-  /** How long a request that is no watch may take, all in all. API servers give up after a minute themselves. */
+  /** The total timeout of a request other than a watch. API servers time out after a minute themselves. */
   readonly requestLimitMs?: number;
-  /** A watch on which nothing comes for so long is taken for dead: servers send bookmarks every minute. */
+  /** A watch without data for this time is considered dead: servers send bookmarks every minute. */
   readonly watchIdleMs?: number;
-  /** The longest answer that is read. */
+  /** The longest accepted response. */
   readonly maxBodyBytes?: number;
   /** The longest line of a watch. */
   readonly maxLineBytes?: number;
   /** An interruption of at least this length is an outage; listeners are notified of its end. */
   readonly outageMs?: number;
-  /** Traces every attempt, and hands the trace on to the server. */
+  /** Traces every attempt, and propagates the trace to the server. */
   readonly tracer?: Tracer | undefined;
 }
 
@@ -75,8 +75,8 @@ const defaults = {
   clock: systemClock,
   random: systemRandom,
   dialLimitMs: 30_000,
-  // Quicker than client-go (30 s and 15 s): a peer that has gone without a word is found before the node counts as
-  // lost.
+  // Faster than client-go (30 s and 15 s), so that a silently broken connection is detected before the node is
+  // considered lost.
   readIdleMs: 10_000,
   pingTimeoutMs: 10_000,
   maxSockets: 16,
@@ -96,18 +96,16 @@ interface Opened {
 }
 
 /**
- * JSON over HTTP/2 or HTTP/1.1 with connections that stay open. Every refusal is an `ApiStatusError`; a server that
- * cannot be reached, falls silent, ends in the middle of an answer or answers with what is no JSON is one with reason
- * ServiceUnavailable, and so are credentials that cannot be used.
- * 1. Before each request the source of access is asked; when the server, the authorities or the client certificate
- *    differ, new connections are made, watches on the old ones end at once, and what else is in flight there may
- *    finish.
- * 2. After 401, a request is retried once if fetching credentials again returns others.
- * 3. 429 and 5xx with Retry-After are asked again when the server says, up to ten times, within the limit of the
- *    request; watches leave that to their callers.
+ * JSON over HTTP/2 or HTTP/1.1 with connections that stay open. Every failure is an `ApiStatusError`. Its reason is
+ * ServiceUnavailable if the server cannot be reached, does not respond, ends a response early or responds with invalid
+ * JSON, or if the credentials cannot be used. 1. Each request first gets the current access. If the server, the
+ * authorities or the client certificate changed, new connections are made, watches on the old ones end at once, and
+ * other requests in flight may finish. 2. After 401, a request is retried once if fetching credentials again returns
+ * others. 3. 429 and 5xx with Retry-After are retried after that time, up to ten times, within the timeout of the
+ * request; for watches the caller retries.
  * 4. Closing does not wait: requests in flight fail at once.
- * 5. Redirects are not followed. Answers are not compressed: what a node asks for is small, and the processor costs
- *    more than a local network.
+ * 5. Redirects are not followed. Responses are not compressed: a node's requests are small, and processor time costs
+ * more than a local network.
  */
 export class HttpTransport implements ApiTransport {
   readonly #source: AccessSource;
@@ -125,7 +123,7 @@ export class HttpTransport implements ApiTransport {
   constructor(access: ClusterAccess | AccessSource, options: HttpTransportOptions) {
     this.#source = isAccessSource(access) ? access : fixedAccess(access);
     this.#options = { ...defaults, ...options };
-    // An access that cannot be used, or that comes after the end, fails the next request.
+    // An access that is invalid, or arrives after `close`, fails the next request.
     this.#endOfSource = this.#source.onChange(
       () =>
         void this.#source
@@ -159,12 +157,12 @@ export class HttpTransport implements ApiTransport {
     return () => void this.#returnListeners.delete(listener);
   }
 
-  /** Undefined when the last request was answered, however. */
+  /** Undefined if the last request got any response. */
   problem(): ClientProblem | undefined {
     return this.#problem;
   }
 
-  /** Sends over the same connections, with other limits. */
+  /** A transport with the same connections and other limits. */
   withTerms(terms: Partial<RequestTerms>): ApiTransport {
     return {
       send: (request) => this.send(request, terms),
@@ -219,7 +217,7 @@ export class HttpTransport implements ApiTransport {
         idleTimer.cancel();
       }
     } catch (error) {
-      // Who gives it up has no problem.
+      // A caller that aborts is not an error.
       if (signal.aborted) throw error;
       throw this.#failure(request, error);
     } finally {
@@ -265,7 +263,7 @@ export class HttpTransport implements ApiTransport {
         access = await this.#source.renew(access);
         if (access === before) throw refused;
       } else {
-        // Not all who were sent away come back at the same moment.
+        // Random, so that refused clients do not all retry at the same moment.
         const waitMs = jitter(random, next.waitMs, 0.2);
         if (clock.monotonicMs() + waitMs >= given.endMs) throw refused;
         retries++;
@@ -290,7 +288,7 @@ export class HttpTransport implements ApiTransport {
     }
   }
 
-  /** An attempt, and at once another one where the connection it took turned out to be an old one. */
+  /** One attempt, and a second one at once if a reused connection turned out to be closed. */
   async #open(
     request: ApiRequest,
     access: ClusterAccess,
@@ -352,12 +350,12 @@ export class HttpTransport implements ApiTransport {
     }
     const sinceMs = this.#refusedAtMs ?? awayAtMs;
     this.#refusedAtMs = undefined;
-    // A server that only answers now and then is no reason to ask more.
+    // A server that answers only occasionally must not get more requests.
     if (sinceMs === undefined || nowMs - sinceMs < this.#options.outageMs) return;
     for (const listener of [...this.#returnListeners]) listener('answers');
   }
 
-  /** Who could not ask before may be able to now: a node that has just joined, a credential that was exchanged. */
+  /** Callers that failed before may succeed now: a node has just joined, or a credential was replaced. */
   #accessChanged(now: ClusterAccess): void {
     this.#connectionsTo(now);
     for (const listener of [...this.#returnListeners]) listener('admitted');
@@ -381,7 +379,7 @@ export class HttpTransport implements ApiTransport {
     for (const observer of this.#observers) observer({ kind: 'admitted', method, host, waitedMs });
   }
 
-  /** Work that ends with an `ApiStatusError` in any case, and in time. */
+  /** Runs work that must fail only with an `ApiStatusError`, within the timeout. */
   async #within<T>(
     request: ApiRequest,
     limitMs: number,
@@ -420,7 +418,7 @@ export class HttpTransport implements ApiTransport {
     }
   }
 
-  /** A refusal is one already; all else is one of a server that cannot be reached. */
+  /** An `ApiStatusError` is kept; any other error means that the server cannot be reached. */
   #failure({ method, path }: ApiRequest, error: unknown): ApiStatusError {
     if (error instanceof ApiStatusError) return error;
     const cause: unknown = this.#closed.signal.aborted ? this.#closed.signal.reason : error;

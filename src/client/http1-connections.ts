@@ -9,7 +9,7 @@ import type { Answer, Connections, Outgoing } from './connection.ts';
 
 export interface Http1Options {
   dial(): Promise<Socket>;
-  /** Connections for requests that do not last; each watch has one of its own. */
+  /** The number of connections for short requests; each watch has its own connection. */
   readonly maxSockets: number;
   readonly host: string;
 }
@@ -19,12 +19,9 @@ export class Http1Connections implements Connections {
   readonly #options: Http1Options;
   readonly #agent: Agent;
   readonly #lasting = new Set<(reason: Error) => void>();
-  /** A connection that was made to find out which protocol is spoken. */
+  /** A connection that was opened to negotiate the protocol. */
   #spare: Socket | undefined;
-  /**
-   * Requests that do not last: those in flight, and those that wait. The agent itself does not count connections that
-   * are being made.
-   */
+  /** Short requests, in flight and waiting. Node's Agent does not count connections that are being opened. */
   #inFlight = 0;
   readonly #waiting = new Set<() => void>();
 
@@ -77,7 +74,7 @@ export class Http1Connections implements Connections {
           ),
       );
       const end = (reason: Error): void => {
-        // The reader of the body gets the reason, too.
+        // The reader of the body gets the reason as well.
         body?.destroy(reason);
         sent.destroy(reason);
       };
@@ -87,7 +84,7 @@ export class Http1Connections implements Connections {
       else this.#inFlight++;
       sent.on('close', () => {
         signal.removeEventListener('abort', abort);
-        // Its connection is free for others only after this.
+        // Its connection can be reused only after this.
         if (!this.#lasting.delete(end)) queueMicrotask(() => this.#next());
       });
       sent.end(outgoing.body);

@@ -11,33 +11,30 @@ export interface Http2Options {
   dial(): Promise<Socket>;
   /** `host:port`. */
   readonly authority: string;
-  /**
-   * So long without a word, and the other end is asked whether it is there (upstream: HTTP2_READ_IDLE_TIMEOUT_SECONDS,
-   * 30 s).
-   */
+  /** After this time without data, a ping is sent (upstream: HTTP2_READ_IDLE_TIMEOUT_SECONDS, 30 s). */
   readonly readIdleMs: number;
-  /** So long it may take to answer (upstream: HTTP2_PING_TIMEOUT_SECONDS, 15 s). */
+  /** The timeout of the ping (upstream: HTTP2_PING_TIMEOUT_SECONDS, 15 s). */
   readonly pingTimeoutMs: number;
 }
 
-/** What may come before it is read, for one stream and for all: a list in one go. */
+/** The receive window of a stream and of the connection: enough for a whole list. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
 /**
- * Of what stands between here and the socket, for all streams; beyond it Node refuses new ones, and its own 10 is
- * little for large objects.
+ * The memory limit of the session in MB for all streams; above it Node refuses new streams. Node's default, 10, is too
+ * small for large objects.
  */
 const SESSION_MEMORY_MEGABYTES = 64;
-/** Until the server has said how many it takes; 100 is what Kubernetes' allows. */
+/** Used until the server sends its limit; 100 is the limit of Kubernetes' API server. */
 const STREAMS_BEFORE_SETTINGS = 100;
-/** How often within the idle time is looked whether anything came. */
+/** How often data is checked for within the idle time. */
 const LOOKS = 6;
 
 /**
- * HTTP/2: all requests and watches share one connection, a further one is made when that is full.
- * 1. A request that needs a connection while one is being dialed waits for that one.
- * 2. A connection that does not answer a ping fails all its streams at once; the next request dials again.
- * 3. One whose server says goodbye (GOAWAY) gets no new streams, and ends with its last.
+ * HTTP/2: all requests and watches share one connection, another one is opened when it is full. 1. A request that needs
+ * a connection while one is being dialed waits for it. 2. If a ping is not answered, all streams of the connection fail
+ * at once; the next request dials again. 3. After GOAWAY a connection gets no new streams, and closes after its last
+ * one.
  */
 export class Http2Connections implements Connections {
   readonly #options: Http2Options;
@@ -46,7 +43,7 @@ export class Http2Connections implements Connections {
   #dialing: Promise<void> | undefined;
   #retired = false;
 
-  /** `onEmpty` is called when there is no connection left: the server may speak something else by now. */
+  /** `onEmpty` is called when no connection is left: the server may support another protocol by now. */
   constructor(options: Http2Options, first: Socket, onEmpty: () => void) {
     this.#options = options;
     this.#onEmpty = onEmpty;
@@ -102,7 +99,7 @@ class LiveSession {
   #heard: { readonly bytes: number; readonly atMs: number };
   #timer: Timer;
   #isPinging = false;
-  /** The last stream that the server says it has worked on. */
+  /** The last stream that the server has processed. */
   #lastStreamId = Infinity;
 
   constructor(options: Http2Options, socket: Socket) {
@@ -162,7 +159,7 @@ class LiveSession {
         signal.removeEventListener('abort', abort);
         this.#streams--;
         this.#lasting.delete(stream);
-        // Cut off without an error: the connection went away.
+        // Cut off without an error: the connection was lost.
         reject(this.#failure(stream, new Error('the connection was closed'), reused));
       });
       if (body !== undefined) stream.end(body);
@@ -188,7 +185,7 @@ class LiveSession {
     return new ConnectionFailure(errorMessage(error), { unsent, reused, cause: error });
   }
 
-  /** Looks now and then whether anything came; a check costs less than a record of every event. */
+  /** Checks periodically whether data arrived; this costs less than recording every event. */
   #look(): void {
     // The session emits its end in a later turn; until then this timer may still fire.
     if (this.#session.destroyed) return;

@@ -2,7 +2,7 @@
 import { isRecord } from '../base/json-record.ts';
 export type Section = Readonly<Record<string, unknown>>;
 
-/** Go reads an empty text as none. */
+/** Go treats an empty string as absent. */
 export const textOf = (section: Section, field: string): string | undefined => {
   const value = section[field];
   return typeof value === 'string' && value !== '' ? value : undefined;

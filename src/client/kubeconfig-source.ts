@@ -13,12 +13,9 @@ export interface KubeconfigSourceOptions {
   readonly context?: string;
   readonly clock?: Clock;
   readonly run?: RunPlugin;
-  /** Where proxies may be named; absent: that of the process. */
+  /** The environment for proxy variables; absent: that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /**
-   * Called when what stands in the files cannot be used and what stood there before goes on counting, and when there is
-   * nothing before.
-   */
+  /** Called when the files are invalid: the previous contents stay in use, if there are any. */
   readonly onUnusable?: (error: unknown) => void;
 }
 
@@ -26,11 +23,11 @@ export interface KubeconfigSourceOptions {
 const LOOK_MS = 1_000;
 
 /**
- * A kubeconfig and all it names, as it stands on disk now (upstream looks at client certificates and authorities every
- * 5 minutes, at token files every minute, and never at the kubeconfig again).
- * 1. Files are checked on request, at most once a second, and read only when one has changed.
- * 2. Files that are half written, or gone, leave in force what stood there before; they are read again the next time.
- * 3. Who asks gets the same object as before for as long as nothing has changed.
+ * A kubeconfig and the files it names, in their current state (upstream looks at client certificates and authorities
+ * every 5 minutes, at token files every minute, and never at the kubeconfig again). 1. Files are checked on request, at
+ * most once a second, and read only if one has changed. 2. If a file is partly written or missing, the previous
+ * contents stay in use; it is read again the next time. 3. `current` returns the same object as long as nothing has
+ * changed.
  */
 export class KubeconfigSource implements AccessSource {
   readonly #file: string;
@@ -45,7 +42,7 @@ export class KubeconfigSource implements AccessSource {
     | { readonly base: ClusterAccess; readonly credential: ExecCredential; readonly access: ClusterAccess }
     | undefined;
 
-  /** Throws what `readKubeconfigEntry` throws. */
+  /** Throws the errors of `readKubeconfigEntry`. */
   constructor(file: string, options: KubeconfigSourceOptions = {}) {
     this.#file = file;
     this.#options = options;
@@ -64,7 +61,7 @@ export class KubeconfigSource implements AccessSource {
     return this.#sign();
   }
 
-  /** Nothing is noticed without being asked. */
+  /** Files are not watched. */
   onChange(): () => void {
     return () => undefined;
   }
@@ -72,7 +69,7 @@ export class KubeconfigSource implements AccessSource {
   async #sign(): Promise<ClusterAccess> {
     const base = this.#access;
     if (base === undefined) throw new Error(`kubeconfig ${this.#file} cannot be used`);
-    // Upstream: a token or password of the kubeconfig itself goes before a plugin.
+    // Upstream: a token or password in the kubeconfig takes precedence over a plugin.
     if (this.#exec === undefined || base.token !== undefined || base.username !== undefined) return base;
     const credential = await this.#exec.current();
     if (this.#signed?.base === base && this.#signed.credential === credential) return this.#signed.access;
@@ -98,7 +95,7 @@ export class KubeconfigSource implements AccessSource {
   }
 
   #read(): void {
-    // What changes while it is read counts as changed the next time.
+    // A change during the read is detected the next time.
     const mark = markOf(this.#file);
     const entry = readKubeconfigEntry(this.#file, this.#options.context);
     const seen = [mark, ...marksOf(entry)].join(' ');
@@ -118,13 +115,13 @@ export class KubeconfigSource implements AccessSource {
     this.#seen = seen;
   }
 
-  /** What tells one state of the files from another. */
+  /** Identifies a state of the files. */
   #marks(): string {
     return [markOf(this.#file), ...marksOf(this.#entry)].join(' ');
   }
 }
 
-/** What the kubeconfig says itself goes first. */
+/** Values in the kubeconfig take precedence. */
 function withProxy(access: ClusterAccess, env: Readonly<Record<string, string | undefined>>): ClusterAccess {
   const proxyUrl = access.proxyUrl ?? proxyOfEnvironment(access.server, env);
   return proxyUrl === undefined ? access : { ...access, proxyUrl };

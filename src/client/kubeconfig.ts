@@ -9,9 +9,9 @@ import type { ExecPlugin } from './exec-plugin-config.ts';
 import { find, isTrue, textOf } from './kubeconfig-section.ts';
 import type { Section } from './kubeconfig-section.ts';
 
-/** What a kubeconfig says of its current context, files and programs not yet asked. */
+/** The current context of a kubeconfig, without reading its files or running its plugin. */
 export interface KubeconfigEntry {
-  /** All that needs neither. */
+  /** The settings that need neither. */
   readonly access: ClusterAccess;
   /** Absolute paths. */
   readonly files: {
@@ -46,7 +46,7 @@ export function readKubeconfigEntry(file: string, context?: string, read: ReadFi
   return parseKubeconfigEntry(text, file, context);
 }
 
-/** The same, with what is in its files. Who signs in by a program needs a `KubeconfigSource`. */
+/** The same, with the contents of its files. A credential plugin needs a `KubeconfigSource`. */
 export function readKubeconfig(file: string, context?: string): ClusterAccess {
   return withoutPrograms(readKubeconfigEntry(file, context), file);
 }
@@ -161,7 +161,7 @@ function proxyOf(cluster: Section, wrong: Wrong): string | undefined {
 const withoutPassword = (url: unknown): string =>
   JSON.stringify(typeof url === 'string' ? url.replace(/\/\/[^/@]*@/, '//') : (url ?? ''));
 
-/** `client-key-data` counts before the file `client-key`. */
+/** `client-key-data` takes precedence over the file `client-key`. */
 function material(section: Section, field: string, file: string): { readonly data?: string; readonly file?: string } {
   const data = textOf(section, `${field}-data`);
   if (data !== undefined) return { data: Buffer.from(data, 'base64').toString('utf8') };
@@ -173,7 +173,7 @@ function fileOf(section: Section, field: string, file: string): string | undefin
   return named === undefined ? undefined : path.resolve(path.dirname(file), named);
 }
 
-/** Upstream's words (client-go tools/clientcmd validation). */
+/** Upstream's messages (client-go tools/clientcmd validation). */
 function checkUser(user: Section, name: string, wrong: Wrong): void {
   const has = (field: string): boolean => textOf(user, field) !== undefined;
   const ways = [
@@ -209,7 +209,7 @@ function impersonation(user: Section, name: string, wrong: Wrong): { readonly im
   return {};
 }
 
-/** Without what is undefined. */
+/** Removes undefined fields. */
 function present<T extends Readonly<Record<string, string | undefined>>>(fields: T): { [Key in keyof T]?: string } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [Key in keyof T]?: string;

@@ -2,10 +2,7 @@ import type { ApiStatusError } from '../api/status/api-status-error.ts';
 import { apiErrorFromStatus } from '../api/status/api-status-error.ts';
 import type { Status } from '../api/status/status.ts';
 
-/**
- * The Status of an answer, or one made of its code when it has none: whatever stands between here and the server need
- * not speak JSON.
- */
+/** The Status of a response, or one made from its code: a proxy in between may not respond with JSON. */
 export function refusal(code: number, text: string, retryAfterMs: number | undefined): ApiStatusError {
   const status = asStatus(text) ?? { code, message: `the server answered ${code}: ${text.slice(0, 200)}` };
   if (retryAfterMs === undefined) return apiErrorFromStatus(status);

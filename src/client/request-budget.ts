@@ -2,8 +2,8 @@ import { ApiStatusError } from '../api/status/api-status-error.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 
 /**
- * Lets requests through. Resolves with the milliseconds that were waited; rejects when too many wait already, or with
- * the reason of `signal`.
+ * Admits a request. Resolves with the milliseconds waited; rejects if too many requests wait already, or with the
+ * reason of `signal`.
  */
 export interface RequestGate {
   admit(signal?: AbortSignal): Promise<number>;
@@ -13,9 +13,9 @@ export const openGate: RequestGate = { admit: () => Promise.resolve(0) };
 
 export interface RequestBudgetOptions {
   readonly clock: Clock;
-  /** Requests a second in the long run. */
+  /** Requests per second on average. */
   readonly qps: number;
-  /** Requests that may go at once after a pause; at least 1. */
+  /** The burst after a pause, in requests; at least 1. */
   readonly burst: number;
   /** Requests that may wait; more are refused. */
   readonly waitingLimit: number;
@@ -27,9 +27,8 @@ interface Waiter {
 }
 
 /**
- * A token bucket that several groups of requests share (upstream: client-go flowcontrol, which has no order of
- * precedence).
- * 1. A token goes to the lowest rank that waits, and within it to who came first.
+ * A token bucket that several groups of requests share (upstream: client-go flowcontrol, which has no priorities). 1. A
+ * token goes to the lowest waiting rank, and within it to the first request.
  * 2. No request overtakes a waiting one of the same or a lower rank.
  */
 export class RequestBudget {

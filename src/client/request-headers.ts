@@ -4,10 +4,10 @@ import type { ClusterAccess } from './cluster-access.ts';
 
 type Headers = Record<string, string | readonly string[]>;
 
-/** Printable ASCII alone: a line break in a header would begin another one. */
+/** Only printable ASCII: a line break would begin another header. */
 export const isHeaderText = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
-/** What is said with a request: who asks, and what is sent. */
+/** The headers of a request: the credentials and the content type. */
 export function requestHeaders(
   access: ClusterAccess,
   {
@@ -43,7 +43,7 @@ function impersonation({ impersonate }: ClusterAccess): Headers {
   const headers: Headers = { 'impersonate-user': user };
   if (uid !== undefined) headers['impersonate-uid'] = uid;
   if (groups.length > 0) headers['impersonate-group'] = groups;
-  // What no header name may have is escaped, as client-go does.
+  // Characters that a header name cannot contain are escaped, as client-go does.
   for (const [key, values] of Object.entries(extra))
     headers[`impersonate-extra-${encodeURIComponent(key).toLowerCase()}`] = values;
   return headers;

@@ -2,7 +2,7 @@ import type { TraceHeaders, Tracer } from '../base/tracer.ts';
 
 export interface RequestSpan {
   headers(): TraceHeaders;
-  /** Ends the span: a watch goes on for minutes, and its beginning is what can be slow. */
+  /** Ends the span when the response begins: a watch runs for minutes, and only its start can be slow. */
   answered(status: number): void;
   failed(error: unknown): void;
 }

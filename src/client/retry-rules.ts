@@ -1,6 +1,6 @@
 import type { ConnectionFailure } from './connection.ts';
 
-/** What becomes of a request after an attempt. */
+/** What to do with a request after an attempt. */
 export type AfterAttempt =
   | { readonly kind: 'done' }
   | { readonly kind: 'again'; readonly waitMs: number }
@@ -10,16 +10,13 @@ export type AfterAttempt =
 const MOST_RETRIES = 10;
 
 export interface AttemptsSoFar {
-  /** That the server asked for. */
+  /** Requested by the server. */
   readonly retries: number;
   /** Whether the credentials were fetched again. */
   readonly signedInAgain: boolean;
 }
 
-/**
- * Servers that are busy say when to come again; without that word an answer is an answer (upstream: client-go rest
- * with_retry).
- */
+/** Busy servers send Retry-After; a response without it is final (upstream: client-go rest with_retry). */
 export function afterAnswer(
   status: number,
   retryAfterMs: number | undefined,
@@ -33,17 +30,17 @@ export function afterAnswer(
 }
 
 /**
- * A request that did not reach the server may be sent again; one that may have, only if it changes nothing and the
- * connection was an old one, which servers may close at any time. Once: what fails on a new connection, too, has
- * failed.
+ * A request that did not reach the server may be sent again. One that may have reached it is sent again only if it
+ * changes nothing and the connection was reused, because servers may close such connections at any time. It is retried
+ * only once: a failure on a new connection is final.
  */
 export function isSentAgain(method: string, failure: Pick<ConnectionFailure, 'unsent' | 'reused'>): boolean {
   return failure.reused && (failure.unsent || method === 'GET');
 }
 
 /**
- * Says nothing of what was asked: a server in trouble, or one that does not know the client any more, or not yet
- * (permissions are loaded again when it starts).
+ * Whether the response is no verdict about the request itself: the server has a problem, or does not know the client
+ * (yet), for example while it loads permissions after a start.
  */
 export const isRefusalOfAll = (status: number): boolean => status === 401 || status === 403 || status >= 500;
 

@@ -21,7 +21,7 @@ export interface TestServer {
 
 export type TestAnswer = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-/** A server that speaks both protocols, or HTTP/1.1 alone. */
+/** A server for both protocols, or for HTTP/1.1 only. */
 export async function serveTls(
   t: TestContext,
   answer: TestAnswer,
@@ -29,7 +29,7 @@ export async function serveTls(
 ): Promise<TestServer> {
   const { key, cert, clientCa } = certificates;
   const all = { key, cert, ca: clientCa, requestCert: true, rejectUnauthorized: false, ...options };
-  // What the tests ask and answer is alike in both.
+  // Requests and responses are the same in both.
   const server = h2
     ? createSecureServer({ ...all, allowHTTP1: true }, answer)
     : createHttpsServer(all, answer as unknown as RequestListener);
@@ -63,7 +63,7 @@ export async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A wire between client and server that can go dead without a word: both ends think they are connected. */
+/** A connection between client and server that can break silently: both ends still consider it open. */
 export async function deadWire(t: TestContext, to: number): Promise<{ readonly port: number; kill(): void }> {
   const ends: Socket[] = [];
   const server = createServer((near) => {
